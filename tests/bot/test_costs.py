@@ -25,7 +25,7 @@ from tests.fakes import brave, openrouter, perplexity
 from tests.fakes.brave import FakeBrave
 from tests.fakes.openrouter import FakeOpenRouter, chunk
 from tests.fakes.perplexity import FakePerplexity
-from tests.fakes.service import Fault, replied, sse, streamed
+from tests.fakes.service import Fault, json_reply, sse, stream_reply
 
 AGENT, SEARCH, CHAT = "/v1/agent", "/search", "/chat/completions"
 WEB, CONTEXT = "/web/search", "/llm/context"
@@ -39,18 +39,18 @@ def usage(dollars_: float) -> dict[str, Any]:
 
 def run_failed(dollars_: float, kind: str = "something") -> Fault:
     error = {"message": "No.", "type": kind}
-    return replied({"id": "r", "status": "failed", "output": [], "error": error, "usage": usage(dollars_)})
+    return json_reply({"id": "r", "status": "failed", "output": [], "error": error, "usage": usage(dollars_)})
 
 
 def stream_failed(dollars_: float, kind: str = "something") -> Fault:
     error = {"message": "No.", "type": kind}
     run = {"id": "r", "status": "failed", "error": error, "usage": usage(dollars_)}
-    return streamed(sse({"type": "response.failed", "response": run}))
+    return stream_reply(sse({"type": "response.failed", "response": run}))
 
 
 def without_text(dollars_: float) -> Fault:
     why = {"reason": "max_output_tokens"}
-    return replied(
+    return json_reply(
         {"id": "r", "status": "incomplete", "output": [], "incomplete_details": why, "usage": usage(dollars_)}
     )
 
@@ -58,11 +58,11 @@ def without_text(dollars_: float) -> Fault:
 def completion(content: str, dollars_: float) -> Fault:
     answer = json.loads(openrouter.fixture("openrouter.200.json"))
     answer["choices"][0]["message"]["content"] = content
-    return replied(answer | {"usage": {"prompt_tokens": 1, "cost": dollars_}})
+    return json_reply(answer | {"usage": {"prompt_tokens": 1, "cost": dollars_}})
 
 
-def cut(dollars_: float) -> Fault:
-    return streamed(sse(chunk("<think>Hm.", usage={"prompt_tokens": 1, "cost": dollars_})))
+def cut_stream(dollars_: float) -> Fault:
+    return stream_reply(sse(chunk("<think>Hm.", usage={"prompt_tokens": 1, "cost": dollars_})))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ CASES = {
     "an error inside a 200 with its usage": Case(
         asked="ask why",
         order="openrouter perplexity",
-        faults={CHAT: (replied(openrouter.error(502) | {"usage": {"cost": 0.02}}),)},
+        faults={CHAT: (json_reply(openrouter.error(502) | {"usage": {"cost": 0.02}}),)},
         invoice=0.02 + 0.00114,
     ),
     "a service that was asked again": Case(
@@ -122,7 +122,7 @@ CASES = {
     "a stream that broke off": Case(
         asked="ask --model high why",
         order="openrouter brave",
-        faults={CHAT: (cut(0.03),)},
+        faults={CHAT: (cut_stream(0.03),)},
         invoice=0.03 + 0.005,
     ),
     "passages after a failure": Case(
@@ -131,7 +131,7 @@ CASES = {
     "pages without a passage": Case(
         asked="ask why",
         order="perplexity brave",
-        faults={AGENT: (run_failed(0.4),), CONTEXT: (replied({"grounding": {"generic": []}}),)},
+        faults={AGENT: (run_failed(0.4),), CONTEXT: (json_reply({"grounding": {"generic": []}}),)},
         invoice=0.405,
         state="failed",
     ),

@@ -73,7 +73,7 @@ def last_stage() -> list[tuple[str, str]]:
     return instructions[start:]
 
 
-def the(name: str) -> str:
+def instruction(name: str) -> str:
     """Return the arguments of the one instruction of the last stage with this name."""
     (rest,) = [rest for each, rest in last_stage() if each == name]
     return rest
@@ -126,11 +126,11 @@ def test_app_json_asks_for_settings_that_exist_and_only_for_what_is_needed() -> 
 
 
 def test_the_image_runs_as_nobody_in_particular_and_stops_when_it_is_asked() -> None:
-    user, group = the("USER").split(":")
+    user, group = instruction("USER").split(":")
 
     assert min(int(user), int(group)) >= 10_000
-    assert json.loads(the("CMD")) == shlex.split(procfile()["web"])
-    assert the("STOPSIGNAL") == "SIGTERM"
+    assert json.loads(instruction("CMD")) == shlex.split(procfile()["web"])
+    assert instruction("STOPSIGNAL") == "SIGTERM"
 
 
 def test_the_image_holds_packages_by_hash_and_nothing_to_build_them() -> None:
@@ -161,7 +161,7 @@ async def test_the_image_s_files_are_enough_and_its_health_check_works(
     for name in ("bot", "perplexity"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "build"))
     monkeypatch.chdir(tmp_path)
-    command = json.loads(the("HEALTHCHECK").partition("CMD ")[2])
+    command = json.loads(instruction("HEALTHCHECK").partition("CMD ")[2])
     process = await Process.start(
         "run", DATABASE_URL=database, SLACK_BOT_TOKEN=BOT_TOKEN, SLACK_SIGNING_SECRET=SIGNING_SECRET
     )

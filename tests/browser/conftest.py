@@ -100,7 +100,7 @@ def site() -> Iterator[Site]:
 
 
 @contextmanager
-def newcomer(database: str, **settings: Any) -> Iterator[str]:
+def serve_app(database: str, **settings: Any) -> Iterator[str]:
     """Serve the whole app from a thread of its own, without a key unless the settings have one; yield its address."""
     started_at: list[str] = []
     ready = threading.Event()

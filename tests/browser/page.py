@@ -44,7 +44,7 @@ class Page:
         """Write a line and send it with Enter."""
         self.type(line + Keys.ENTER)
 
-    def written(self) -> str:
+    def composer_text(self) -> str:
         """Return what stands in the composer."""
         return self.browser.find_element(By.ID, "input").get_attribute("value") or ""
 
@@ -56,7 +56,7 @@ class Page:
         """Wait for a message with this text in it; returns the newest one."""
         return self.wait(lambda: [m for m in self.messages() if text in m.text])[-1]
 
-    def gone(self, text: str) -> bool:
+    def wait_until_gone(self, text: str) -> bool:
         """Wait until no message has this text."""
         return self.wait(lambda: all(text not in m.text for m in self.messages()))
 
@@ -111,7 +111,7 @@ class Page:
             if one["impact"] in {"serious", "critical"}
         ]
 
-    def faint(self) -> list[str]:
+    def low_contrast_texts(self) -> list[str]:
         """Return the texts with a contrast below 4.5:1, also those under a menu."""
         found: list[str] = self.browser.execute_script(CONTRAST.read_text(encoding="utf-8"))
         return found
@@ -125,7 +125,7 @@ class Page:
         return wider, higher
 
     @contextmanager
-    def emulating(self, *, look: str, width: int, height: int = 800) -> Iterator[None]:
+    def emulate(self, *, look: str, width: int, height: int = 800) -> Iterator[None]:
         """Show the page in a dark or light window of a width and a height in pixels."""
         self._command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": look}])
         size = {"width": width, "height": height}

@@ -15,7 +15,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.timeline import GENERAL
-from tests.browser.conftest import newcomer
+from tests.browser.conftest import serve_app
 from tests.browser.page import Page
 from tests.fakes.playground_app import BOT_TOKEN, Site
 from tests.fakes.ports import free_port
@@ -151,7 +151,7 @@ def test_the_end_of_the_channel_stays_in_view_for_who_is_there(page: Page, app: 
 def test_a_wide_table_scrolls_sideways_on_a_telephone_and_breaks_no_number(
     page: Page, app: App, artifacts: Any
 ) -> None:
-    with page.emulating(look="light", width=375):
+    with page.emulate(look="light", width=375):
         app.post(TABLE)
         table = page.message_with("2026").find_element(By.CLASS_NAME, "table")
         page.browser.save_screenshot(str(artifacts / "playground-table-375.png"))
@@ -195,7 +195,7 @@ def test_the_composer_is_a_combobox(page: Page) -> None:
         ("combobox", "false", None),
         ("combobox", "false", None),
     ]
-    assert (page.written(), box.get_attribute("aria-controls")) == ("/ask ", "suggestions")
+    assert (page.composer_text(), box.get_attribute("aria-controls")) == ("/ask ", "suggestions")
     assert page.browser.find_element(By.ID, "suggestions").get_attribute("role") == "listbox"
 
 
@@ -271,10 +271,10 @@ def test_axe_finds_nothing_serious(
     page = Page(browser=browser, patience=20)
     found: dict[str, Any] = {}
     overflows = []
-    with newcomer(database) as url:
+    with serve_app(database) as url:
         page.open(url)
         for look, width in [("light", 1280), ("dark", 375)]:
-            with page.emulating(look=look, width=width):
+            with page.emulate(look=look, width=width):
                 browser.save_screenshot(str(artifacts / f"app-first-visit-{look}-{width}.png"))
                 found[f"first visit, {look}, {width}"] = page.faults()
         page.press_prompt("See an example answer")
@@ -290,10 +290,10 @@ def test_axe_finds_nothing_serious(
         page.send("hello")
         page.type("/")
         for look, width in [("light", 1280), ("light", 375), ("dark", 1280), ("dark", 375)]:
-            with page.emulating(look=look, width=width):
+            with page.emulate(look=look, width=width):
                 browser.save_screenshot(str(artifacts / f"app-everything-{look}-{width}.png"))
                 found[f"everything, {look}, {width}"] = page.faults()
-                found[f"colours, {look}, {width}"] = page.faint()
+                found[f"colours, {look}, {width}"] = page.low_contrast_texts()
                 overflows.append(page.overflow())
 
     assert overflows == [(0, 0)] * 4

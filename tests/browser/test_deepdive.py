@@ -18,12 +18,12 @@ from tests.browser.page import Page
 from tests.browser.test_whole_app import in_background, running
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
-from tests.fakes.perplexity import fixture, replied
+from tests.fakes.perplexity import fixture, json_reply
 from tests.fakes.service import Fault
 
 pytestmark = pytest.mark.browser
 
-QUEUED = replied({"id": "resp_1", "object": "response", "status": "queued", "output": []})
+QUEUED = json_reply({"id": "resp_1", "object": "response", "status": "queued", "output": []})
 SITUATION = """\
 Sales of heat pumps grew by **14 %** in the third quarter, after two years of decline.[1] The grant was extended to \
 2028 in October, and covers up to half of the price.[1][2]
@@ -55,7 +55,7 @@ class Posts:
     async def main(self) -> None:
         self._loop = asyncio.get_running_loop()
         self.fake.hold()
-        self.fake.script(grok.PATH, replied(grok.told(grok.sentiment(*POSTS, summary=PULSE))))
+        self.fake.script(grok.PATH, json_reply(grok.reply_body(grok.sentiment(*POSTS, summary=PULSE))))
         async with self.fake:
             self.ready.set()
             await self._stop.wait()
@@ -82,23 +82,23 @@ def posts() -> Iterator[Posts]:
             served.stop()
 
 
-def researched(text: str) -> Fault:
+def research_reply(text: str) -> Fault:
     body = json.loads(fixture("agent.200.json"))
     (found,) = [item for item in body["output"] if item["type"] == "search_results"]
     for result, title in zip(found["results"], TITLES, strict=True):
         result |= {"title": title, "date": "2026-11-18"}
-    return said(body, text)
+    return text_reply(body, text)
 
 
-def written(text: str) -> Fault:
+def analysis_reply(text: str) -> Fault:
     body = json.loads(fixture("agent.200.json"))
     body["output"] = [item for item in body["output"] if item["type"] != "search_results"]
-    return said(body, text)
+    return text_reply(body, text)
 
 
-def said(body: dict[str, Any], text: str) -> Fault:
+def text_reply(body: dict[str, Any], text: str) -> Fault:
     body["output"][-1]["content"][0]["text"] = text
-    return replied(body | {"id": "resp_1"})
+    return json_reply(body | {"id": "resp_1"})
 
 
 def test_deepdive__its_stages_are_watched_until_the_report_takes_their_place(
@@ -109,8 +109,8 @@ def test_deepdive__its_stages_are_watched_until_the_report_takes_their_place(
         posts() as people,
         running(database, with_key=True, XAI_API_KEY=grok.KEY, XAI_BASE_URL=people.fake.api_url) as app,
     ):
-        app.perplexity.script("/v1/agent", QUEUED, written(ANALYSIS))
-        app.perplexity.script("/v1/agent/resp_1", researched(SITUATION))
+        app.perplexity.script("/v1/agent", QUEUED, analysis_reply(ANALYSIS))
+        app.perplexity.script("/v1/agent/resp_1", research_reply(SITUATION))
         page.open(app.url)
         page.send("@Web Answers deepdive heat pumps")
         progress = page.wait(lambda: [m for m in page.messages() if "done · " in m.text])[-1]
@@ -118,7 +118,7 @@ def test_deepdive__its_stages_are_watched_until_the_report_takes_their_place(
         browser.save_screenshot(str(artifacts / "app-deepdive-progress.png"))
         people.release()
         report = page.message_with(" · as Nikki · ")
-        with page.emulating(look="light", width=1100, height=1130):
+        with page.emulate(look="light", width=1100, height=1130):
             browser.save_screenshot(str(artifacts / "app-deepdive.png"))
 
         told = ("listening to what people say", "waits for the first two", "Stop")
@@ -127,4 +127,4 @@ def test_deepdive__its_stages_are_watched_until_the_report_takes_their_place(
         assert headings == [stage.heading for stage in Stage]
         assert "Of 3 posts: 2 positive · 0 neutral · 1 negative · 0 mixed" in report.text
         assert {("[1]", "https://a.example/1"), ("[5]", "https://x.com/bob/status/2222")} <= {*page.links(report)}
-        assert page.gone("waits for the first two")
+        assert page.wait_until_gone("waits for the first two")

@@ -9,7 +9,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 
 from tests.browser.page import Page
 from tests.browser.test_whole_app import running
-from tests.fakes.news_answers import written
+from tests.fakes.news_answers import text_reply
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +27,7 @@ def test_news__stories_are_linked_headlines_with_their_sites(
 ) -> None:
     page = Page(browser=browser, patience=20)
     with running(database, with_key=True) as app:
-        app.perplexity.script("/v1/agent", written(LINES))
+        app.perplexity.script("/v1/agent", text_reply(LINES))
         page.open(app.url)
         page.send("/news tech chips")
         news = page.message_with("Technology news")

@@ -68,7 +68,7 @@ def test_the_private_searching_line_gives_way_to_the_answer(page: Page) -> None:
     page.send("/ask anything")
     page.message_with("current stable release")
 
-    assert page.gone("Searching the web")
+    assert page.wait_until_gone("Searching the web")
 
 
 def test_try_again_brings_the_answer_in_the_place_of_the_failure(page: Page, site: Site, artifacts: Path) -> None:
@@ -78,7 +78,7 @@ def test_try_again_brings_the_answer_in_the_place_of_the_failure(page: Page, sit
     page.press(failure, "Try again")
     page.message_with("current stable release")
 
-    assert page.gone("Sorry, no search service answered")
+    assert page.wait_until_gone("Sorry, no search service answered")
     assert len(page.messages()) == 1
     assert (
         site.app.requests[-1]["actions"][0]["action_id"],
@@ -124,18 +124,18 @@ def test_a_slash_lists_the_commands_and_tab_completes_one(page: Page, artifacts:
     page.type(Keys.ARROW_DOWN + Keys.TAB)
 
     assert options[0].splitlines() == ["/search", "[--n 1-20] QUERY", "Search the web"]
-    assert page.written() == "/ask "
+    assert page.composer_text() == "/ask "
 
 
 def test_shift_enter_starts_a_line_and_arrow_up_brings_back_the_last_one(page: Page) -> None:
     page.type("/ask one" + Keys.SHIFT + Keys.ENTER + Keys.NULL + "two")
-    written = page.written()
+    written = page.composer_text()
     page.type(Keys.ENTER)
     page.message_with("current stable release")
-    sent = page.written()
+    sent = page.composer_text()
     page.type(Keys.ARROW_UP)
 
-    assert (written, sent, page.written()) == ("/ask one\ntwo", "", "/ask one\ntwo")
+    assert (written, sent, page.composer_text()) == ("/ask one\ntwo", "", "/ask one\ntwo")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_restart_is_told_and_what_was_shown_stays_and_works(browser: WebDriver
         page.press(failure, "Try again")
         page.message_with("current stable release")
 
-        assert page.gone("Sorry, no search service answered")
+        assert page.wait_until_gone("Sorry, no search service answered")
 
 
 def test_a_line_that_cannot_be_sent_is_told_and_kept(browser: WebDriver) -> None:
@@ -187,7 +187,7 @@ def test_a_line_that_cannot_be_sent_is_told_and_kept(browser: WebDriver) -> None
     page.send("/ask anything")
     page.wait(lambda: "was not sent" in page.notice())
 
-    assert page.wait(page.written) == "/ask anything"
+    assert page.wait(page.composer_text) == "/ask anything"
 
 
 def test_the_page_asks_nobody_but_its_own_server_and_logs_no_error(page: Page, site: Site) -> None:
@@ -204,7 +204,7 @@ def test_the_page_asks_nobody_but_its_own_server_and_logs_no_error(page: Page, s
 
 @pytest.mark.parametrize(("look", "width"), [("dark", 1100), ("light", 420), ("dark", 420)])
 def test_it_fits_dark_and_narrow_windows(page: Page, artifacts: Path, look: str, width: int) -> None:
-    with page.emulating(look=look, width=width):
+    with page.emulate(look=look, width=width):
         page.send("/ask What is new?")
         message = page.message_with("current stable release")
         page.browser.save_screenshot(str(artifacts / f"playground-{look}-{width}.png"))

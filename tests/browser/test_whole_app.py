@@ -102,7 +102,7 @@ def test_with_a_model__search_ask_fail_and_try_again(browser: WebDriver, databas
         browser.save_screenshot(str(artifacts / "app-failure.png"))
         before = len(page.messages())
         page.press(failure, "Try again")
-        page.gone("Try again")
+        page.wait_until_gone("Try again")
         assert len(page.messages()) == before
 
         page.send("/ask --recenty week why")

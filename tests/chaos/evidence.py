@@ -24,13 +24,13 @@ def copies(slack: FakeSlack, places: dict[str, str]) -> Iterator[Copy]:
     `places` are the questions by the `ts` of the message that asked them.
     """
     for post in slack.posts:
-        if post.way == "response_url":
+        if post.method == "response_url":
             yield Copy(
                 question=post.payload["token"],
                 shows=shows(post.payload),
                 at=post.at,
                 by_response_url=True,
-                heard=post.heard,
+                heard=post.acknowledged,
                 words=words(post.payload),
             )
     changed = _last_changes(slack.posts)

@@ -239,19 +239,19 @@ FAULTS = (
     Fault(
         name="slack-slow",
         about="Slack takes 6 s for every call, for 40 s.",
-        strike=slack_lasts(SlackFault(status=200, seconds=6, served=True)),
+        strike=slack_lasts(SlackFault(status=200, seconds=6, serve_first=True)),
         n=300, full=Scale(seconds=40), refuses=False, load_seconds=15.0,
     ),
     Fault(
         name="slack-mute",
         about="Slack takes what is posted and answers nothing, for 40 s.",
-        strike=slack_lasts(SlackFault(status=200, seconds=60, served=True)),
+        strike=slack_lasts(SlackFault(status=200, seconds=60, serve_first=True)),
         n=100, full=Scale(seconds=40), short=Scale(seconds=14), short_n=60, refuses=False, drain_seconds=180,
     ),
     Fault(
         name="slack-reset",
         about="Slack takes what is posted and then resets the connection, for 10 s.",
-        strike=slack_lasts(SlackFault(status=0, served=True)), full=Scale(seconds=10), refuses=False,
+        strike=slack_lasts(SlackFault(status=0, serve_first=True)), full=Scale(seconds=10), refuses=False,
     ),
     Fault(
         name="slack-429",

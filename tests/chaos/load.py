@@ -131,7 +131,7 @@ class Load:
             )
             async with response:
                 return NoticeKind.TAKEN if response.status == 200 else NoticeKind.REFUSED
-        async with await person.types(_line(question), trigger=question.id) as response:
+        async with await person.type_command(_line(question), trigger=question.id) as response:
             if response.status != 200:
                 return NoticeKind.NOTHING
             return told_by(str((await response.json()).get("text", "")))

@@ -160,7 +160,8 @@ def _keep(harness: ChaosHarness, row: Row) -> None:
         (folder / f"{member.name}.log").write_text("\n".join(lines), encoding="utf-8")
     about = {question.id: asdict(question) for question in harness.load.questions}
     posts = [
-        {"at": post.at, "way": post.way, "heard": post.heard, "payload": post.payload} for post in harness.slack.posts
+        {"at": post.at, "way": post.method, "heard": post.acknowledged, "payload": post.payload}
+        for post in harness.slack.posts
     ]
     calls_made = [asdict(one) for service in (harness.perplexity, harness.brave) for one in service.served]
     told = {"questions": about, "posts": posts, "calls": calls_made, "blows": [asdict(blow) for blow in harness.blows]}

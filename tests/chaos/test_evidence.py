@@ -56,12 +56,12 @@ def test_what_an_ack_says() -> None:
 
 def test_messages_belong_to_who_asked_by_url_by_thread_and_by_person() -> None:
     slack = FakeSlack()
-    slack.posts.append(Post(way="response_url", payload=ANSWER | {"token": "zq00001"}, at=1.0, heard=False))
+    slack.posts.append(Post(method="response_url", payload=ANSWER | {"token": "zq00001"}, at=1.0, acknowledged=False))
     for ts, channel, thread in (("2.0", "C1", "1.5"), ("3.0", "DUZQ00003", None), ("4.0", "C1", "9.9")):
         message = ANSWER | {"channel": channel, "ts": ts, "thread_ts": thread}
-        slack.posts.append(Post(way="chat.postMessage", payload=message, at=float(ts)))
+        slack.posts.append(Post(method="chat.postMessage", payload=message, at=float(ts)))
         slack.timeline.put(message_of(message))
-    slack.posts.append(Post(way="chat.postEphemeral", payload={"channel": "C1", "user": "U1", "text": "only you"}))
+    slack.posts.append(Post(method="chat.postEphemeral", payload={"channel": "C1", "user": "U1", "text": "only you"}))
 
     found = list(copies(slack, {"1.5": "zq00002"}))
 
@@ -75,8 +75,8 @@ def test_messages_belong_to_who_asked_by_url_by_thread_and_by_person() -> None:
 def test_an_update_in_place_is_one_copy_of_the_moment_of_the_update() -> None:
     slack = FakeSlack()
     waiting = shown(WAITING) | {"channel": "C1", "ts": "2.0", "thread_ts": "1.5"}
-    slack.posts.append(Post(way="chat.postMessage", payload=waiting, at=2.0))
-    slack.posts.append(Post(way="chat.update", payload=ANSWER | {"channel": "C1", "ts": "2.0"}, at=5.0))
+    slack.posts.append(Post(method="chat.postMessage", payload=waiting, at=2.0))
+    slack.posts.append(Post(method="chat.update", payload=ANSWER | {"channel": "C1", "ts": "2.0"}, at=5.0))
     slack.timeline.put(message_of(waiting | ANSWER))
 
     (copy,) = copies(slack, {"1.5": "zq00002"})

@@ -31,26 +31,26 @@ class AppHarness:
     url: str
     session: ClientSession
 
-    async def asks(self, text: str, *, trigger: str = "t1") -> dict[str, Any]:
+    async def ask(self, text: str, *, trigger: str = "t1") -> dict[str, Any]:
         """Type a command and return what the ack shows."""
-        async with await self.person.types(text, trigger=trigger) as response:
+        async with await self.person.type_command(text, trigger=trigger) as response:
             assert response.status == 200
             shown: dict[str, Any] = await response.json()
             return shown
 
-    async def mentions(self, text: str, /, **more: Any) -> int:
-        async with await self.person.mentions(text, **more) as response:
+    async def mention(self, text: str, /, **more: Any) -> int:
+        async with await self.person.mention(text, **more) as response:
             return response.status
 
-    async def writes(self, text: str, /, **more: Any) -> int:
-        async with await self.person.writes(text, **more) as response:
+    async def send_direct_message(self, text: str, /, **more: Any) -> int:
+        async with await self.person.send_direct_message(text, **more) as response:
             return response.status
 
-    async def clicks_retry(self, question: str, **more: Any) -> int:
-        async with await self.person.clicks("retry", question, **more) as response:
+    async def click_retry(self, question: str, **more: Any) -> int:
+        async with await self.person.click("retry", question, **more) as response:
             return response.status
 
-    async def settled(self, count: int) -> None:
+    async def wait_until_settled(self, count: int) -> None:
         """Wait until so many questions came to their end."""
         while True:
             async with self.session.get(f"{self.url}/metrics") as response:

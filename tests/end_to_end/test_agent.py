@@ -50,31 +50,31 @@ def settings(
 async def test_the_agent_searches_by_the_chain_and_its_sources_are_shown(
     harness: AppHarness, model: FakeModelServer
 ) -> None:
-    await harness.asks("/ask --agent why is the sky blue")
+    await harness.ask("/ask --agent why is the sky blue")
 
     (post,) = await harness.slack.wait_for(1)
-    assert "So [[1]](https://a.example/1)" in post.words
-    assert f"Agent · {MODEL} · " in post.words
+    assert "So [[1]](https://a.example/1)" in post.shown_text
+    assert f"Agent · {MODEL} · " in post.shown_text
     assert [request.path for request in harness.perplexity.requests] == ["/search", "/v1/agent"]
     assert len(model.requests) == 3
 
 
 async def test_who_stood_in_for_what_its_tools_asked_is_said_first(harness: AppHarness, model: FakeModelServer) -> None:
     harness.perplexity.script("/v1/agent", NO_CREDIT)
-    await harness.asks("/ask --agent why is the sky blue")
+    await harness.ask("/ask --agent why is the sky blue")
 
     (post,) = await harness.slack.wait_for(1)
     assert first_line(post) == ":warning: Perplexity is out of credit; the agent read an answer from OpenRouter."
-    assert post.words.count("out of credit") == 1
-    assert f"Agent · {MODEL} · " in post.words
+    assert post.shown_text.count("out of credit") == 1
+    assert f"Agent · {MODEL} · " in post.shown_text
 
 
 @pytest.mark.parametrize("settings", [False], indirect=True)
 async def test_where_no_agent_is_set_up_the_asker_is_sent_to_the_admin(
     harness: AppHarness, model: FakeModelServer
 ) -> None:
-    await harness.asks("/ask --agent why is the sky blue")
+    await harness.ask("/ask --agent why is the sky blue")
 
     (post,) = await harness.slack.wait_for(1)
-    assert "ask the app’s admin" in post.words.replace("'", "’")
+    assert "ask the app’s admin" in post.shown_text.replace("'", "’")
     assert (model.requests, harness.perplexity.requests) == ([], [])

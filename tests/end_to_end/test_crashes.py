@@ -56,16 +56,16 @@ class Workspace:
 
     async def ask(self, process: Process, number: int) -> str:
         """Ask one question and return the text of the ack; the number is the delivery."""
-        async with await self.person(process, number).types(
+        async with await self.person(process, number).type_command(
             f"/ask question {number}", trigger=f"t{number}"
         ) as response:
             assert response.status == 200
             text: str = (await response.json())["text"]
             return text
 
-    def answered(self) -> Counter[str]:
+    def answers_by_trigger(self) -> Counter[str]:
         """Count the answers by the delivery they belong to."""
-        return Counter(post.payload["token"] for post in self.slack.posts if post.way == "response_url")
+        return Counter(post.payload["token"] for post in self.slack.posts if post.method == "response_url")
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ async def workspace(
         await process.kill()
 
 
-def every_once(count: int) -> Counter[str]:
+def each_once(count: int) -> Counter[str]:
     return Counter(f"t{number}" for number in range(count))
 
 
@@ -94,7 +94,7 @@ async def test_kill_9_with_questions_waiting__all_are_answered_once_after_a_rest
     await workspace.slack.wait_for(QUESTIONS, seconds=60)
     code = await second.terminate()
 
-    assert (workspace.answered(), code) == (every_once(QUESTIONS), 0)
+    assert (workspace.answers_by_trigger(), code) == (each_once(QUESTIONS), 0)
 
 
 async def test_sigterm_with_questions_waiting__all_are_answered_once(workspace: Workspace) -> None:
@@ -109,7 +109,7 @@ async def test_sigterm_with_questions_waiting__all_are_answered_once(workspace: 
     await workspace.slack.wait_for(QUESTIONS, seconds=60)
     await second.terminate()
 
-    assert (workspace.answered(), code) == (every_once(QUESTIONS), 0)
+    assert (workspace.answers_by_trigger(), code) == (each_once(QUESTIONS), 0)
 
 
 async def test_sigterm_with_answers_on_their_way__they_are_drained(workspace: Workspace) -> None:
@@ -122,7 +122,7 @@ async def test_sigterm_with_answers_on_their_way__they_are_drained(workspace: Wo
 
     code = await ending
 
-    assert (workspace.answered(), code) == (every_once(5), 0)
+    assert (workspace.answers_by_trigger(), code) == (each_once(5), 0)
 
 
 async def test_a_suspended_worker_that_wakes_up_late_posts_nothing(workspace: Workspace) -> None:
@@ -141,7 +141,7 @@ async def test_a_suspended_worker_that_wakes_up_late_posts_nothing(workspace: Wo
     await workspace.slack.wait_for(2, seconds=30)
     await asyncio.gather(web.terminate(), other.terminate())
 
-    assert workspace.answered() == every_once(2)
+    assert workspace.answers_by_trigger() == each_once(2)
 
 
 async def test_the_same_delivery_to_two_processes_is_one_answer(workspace: Workspace) -> None:
@@ -150,7 +150,7 @@ async def test_the_same_delivery_to_two_processes_is_one_answer(workspace: Works
     await workspace.slack.wait_for(1)
     await asyncio.gather(one.terminate(), two.terminate())
 
-    assert workspace.answered() == every_once(1)
+    assert workspace.answers_by_trigger() == each_once(1)
     assert len(workspace.perplexity.requests) == 1
 
 
@@ -165,7 +165,7 @@ async def report(workspace: Workspace, process: Process, number: int, *, kind: s
 
 def all_answered(workspace: Workspace, count: int) -> bool:
     threads = [workspace.slack.thread("C1", f"1795255{number:03d}.000100") for number in range(count)]
-    return all(any("Example answer" in post.words for post in thread) for thread in threads)
+    return all(any("Example answer" in post.shown_text for post in thread) for thread in threads)
 
 
 async def test_a_mention_as_two_events_twice_each_on_two_processes_is_one_answer(workspace: Workspace) -> None:
@@ -198,7 +198,7 @@ async def test_kill_9_with_mentions_waiting__each_line_becomes_its_answer(worksp
     await second.terminate()
 
     assert [len(workspace.slack.thread("C1", f"1795255{number:03d}.000100")) for number in range(10)] == [1] * 10
-    assert Counter(post.way for post in workspace.slack.posts) == {"chat.postMessage": 10, "chat.update": 10}
+    assert Counter(post.method for post in workspace.slack.posts) == {"chat.postMessage": 10, "chat.update": 10}
 
 
 async def test_kill_9_during_deep_research__it_is_resumed_and_paid_once(
@@ -207,7 +207,7 @@ async def test_kill_9_during_deep_research__it_is_resumed_and_paid_once(
     async with FakePerplexity(polls=4) as perplexity:
         workspace = Workspace(slack=slack, perplexity=perplexity, session=session, database=database)
         first = await workspace.start()
-        async with await workspace.person(first).types("/ask --model high why", trigger="t0") as response:
+        async with await workspace.person(first).type_command("/ask --model high why", trigger="t0") as response:
             assert response.status == 200
         await perplexity.wait_for(3)
         await first.kill()
@@ -217,7 +217,7 @@ async def test_kill_9_during_deep_research__it_is_resumed_and_paid_once(
 
     begun = [request for request in perplexity.requests if request.method == "POST"]
     assert (len(begun), begun[0].json["background"], begun[0].json["store"]) == (1, True, True)
-    assert workspace.answered() == every_once(1)
+    assert workspace.answers_by_trigger() == each_once(1)
 
 
 class OwnServer:
@@ -272,7 +272,7 @@ async def test_the_database_is_gone_for_twenty_seconds_under_load__every_ack_is_
     await slack.wait_for(len(kept), seconds=60)
     await process.terminate()
 
-    answered = workspace.answered()
+    answered = workspace.answers_by_trigger()
     unsure = {f"t{n}" for n, text in refused.items() if MAY_BE_SAVED in text}
     assert {trigger: count for trigger, count in answered.items() if trigger not in unsure} == {
         f"t{n}": 1 for n in kept

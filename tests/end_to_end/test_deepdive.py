@@ -40,7 +40,7 @@ def settings(settings: Settings, posts: FakeGrok) -> Settings:
 
 
 def is_report(post: Post) -> bool:
-    return "## MY ANALYSIS" in post.words
+    return "## MY ANALYSIS" in post.shown_text
 
 
 def headings(block: dict[str, Any]) -> list[str]:
@@ -53,8 +53,8 @@ HEADINGS = ["## THE SITUATION", "## THE PUBLIC PULSE", "## MY ANALYSIS"]
 
 
 async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_chart(harness: AppHarness) -> None:
-    await harness.asks("/deepdive heat pumps")
-    await harness.settled(1)
+    await harness.ask("/deepdive heat pumps")
+    await harness.wait_until_settled(1)
 
     report = harness.slack.posts[-1]
     blocks = report.payload["blocks"]
@@ -69,8 +69,8 @@ async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_c
     assert [point["value"] for point in chart["chart"]["series"][0]["data"]] == [2, 0, 1, 0]
     assert "Of 3 posts: 2 positive · 0 neutral · 1 negative · 0 mixed" in text
     assert "[[3]](https://x.com/ada/status/1111)" in text
-    assert all(f"{number} <https://" in report.words for number in range(1, 6))
-    assert "MY ANALYSIS · Perplexity · as Ada · " in report.words
+    assert all(f"{number} <https://" in report.shown_text for number in range(1, 6))
+    assert "MY ANALYSIS · Perplexity · as Ada · " in report.shown_text
     assert harness.slack.refusals == []
 
 
@@ -84,16 +84,16 @@ def stop_button(post: Post) -> str:
 
 async def test_a_slash_command_shows_its_progress_at_most_three_times(harness: AppHarness, posts: FakeGrok) -> None:
     posts.hold()
-    ack = await harness.asks("/deepdive heat pumps")
+    ack = await harness.ask("/deepdive heat pumps")
     first, *_ = await harness.slack.wait_for(1)
     posts.release()
-    await harness.settled(1)
+    await harness.wait_until_settled(1)
 
-    assert all(stage in first.words for stage in ("THE SITUATION", "THE PUBLIC PULSE", "MY ANALYSIS"))
+    assert all(stage in first.shown_text for stage in ("THE SITUATION", "THE PUBLIC PULSE", "MY ANALYSIS"))
     assert first.payload["response_type"] == "ephemeral"
-    assert stop_button(first) == stop_button(Post(way="ack", payload=ack))
+    assert stop_button(first) == stop_button(Post(method="ack", payload=ack))
     assert 2 <= len(harness.slack.posts) <= 4
-    assert "Sources" in harness.slack.posts[-1].words
+    assert "Sources" in harness.slack.posts[-1].shown_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,9 +106,11 @@ class Surface:
 
     async def ask(self, harness: AppHarness) -> None:
         if self.way == "response_url":
-            await harness.asks(self.typed)
+            await harness.ask(self.typed)
         else:
-            await (harness.mentions if self.typed.startswith("deepdive") else harness.writes)(self.typed.lstrip())
+            await (harness.mention if self.typed.startswith("deepdive") else harness.send_direct_message)(
+                self.typed.lstrip()
+            )
 
 
 SURFACES = {
@@ -148,30 +150,30 @@ async def test_a_stage_that_ended_shows_within_two_seconds_and_none_is_said_to_r
     assert pulse is not None
     assert found is not None
     assert (facts.at - found < 2, pulse.at - read < 2) == (True, True)
-    assert {facts.way, pulse.way} == {surface.way}
+    assert {facts.method, pulse.method} == {surface.way}
     if not surface.ticks:
-        told = [post.words for post in harness.slack.posts]
+        told = [post.shown_text for post in harness.slack.posts]
         assert [words for words in told if "listening" in words or "researching" in words or "as of" not in words] == []
         assert len(told) <= 3
     await stop(harness, stop_button(pulse))
-    await harness.settled(1)
+    await harness.wait_until_settled(1)
 
 
 async def test_in_a_thread_one_message_shows_each_stage_and_becomes_the_report(
     harness: AppHarness, posts: FakeGrok
 ) -> None:
     posts.hold()
-    await harness.mentions("deepdive heat pumps", ts="1795255200.000100")
-    await harness.slack.wait_until(lambda: any("done" in post.words for post in thread(harness)))
-    (progress,) = [post.words for post in thread(harness)]
+    await harness.mention("deepdive heat pumps", ts="1795255200.000100")
+    await harness.slack.wait_until(lambda: any("done" in post.shown_text for post in thread(harness)))
+    (progress,) = [post.shown_text for post in thread(harness)]
     posts.release()
-    await harness.settled(1)
+    await harness.wait_until_settled(1)
 
     assert "researching" not in progress
     assert "listening to what people say" in progress
     (report,) = thread(harness)
-    assert all(heading in report.words for heading in HEADINGS)
-    assert "Stop" not in report.words
+    assert all(heading in report.shown_text for heading in HEADINGS)
+    assert "Stop" not in report.shown_text
 
 
 def thread(harness: AppHarness) -> list[Post]:
@@ -179,46 +181,46 @@ def thread(harness: AppHarness) -> list[Post]:
 
 
 async def stop(harness: AppHarness, question: str, *, user: str = "U1") -> int:
-    async with await replace(harness.person, user=user).clicks("stop", question, token="stop") as response:
+    async with await replace(harness.person, user=user).click("stop", question, token="stop") as response:
         return response.status
 
 
-def said_to_the_click(harness: AppHarness) -> list[Post]:
+def click_replies(harness: AppHarness) -> list[Post]:
     return [post for post in harness.slack.posts if post.payload.get("token") == "stop"]
 
 
-async def under_way(harness: AppHarness, posts: FakeGrok) -> str:
+async def start_deepdive(harness: AppHarness, posts: FakeGrok) -> str:
     """Ask, and return the question once both of the first stages are running."""
     posts.hold()
     harness.perplexity.script("/v1/agent/resp_1", Fault(hang=True))
-    await harness.asks("/deepdive heat pumps")
+    await harness.ask("/deepdive heat pumps")
     await asyncio.gather(harness.perplexity.wait_for(2), posts.wait_for(1), harness.slack.wait_for(1))
     return stop_button(harness.slack.posts[0])
 
 
 async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(harness: AppHarness, posts: FakeGrok) -> None:
-    question = await under_way(harness, posts)
+    question = await start_deepdive(harness, posts)
     assert await stop(harness, question) == 200
     async with asyncio.timeout(10):
         await harness.perplexity.told_to_cancel.wait()
     posts.release()
-    await harness.settled(1)
+    await harness.wait_until_settled(1)
 
     assert harness.perplexity.cancelled == ["resp_1"]
-    (said,) = said_to_the_click(harness)
-    assert (said.payload["replace_original"], "*Stopped “heat pumps”.*" in said.words) == (True, True)
+    (said,) = click_replies(harness)
+    assert (said.payload["replace_original"], "*Stopped “heat pumps”.*" in said.shown_text) == (True, True)
     assert await stop(harness, question) == 200
-    assert "already stopped" in said_to_the_click(harness)[-1].words
+    assert "already stopped" in click_replies(harness)[-1].shown_text
     assert [request.path for request in harness.perplexity.requests].count("/v1/agent") == 1
     assert not any(is_report(post) for post in harness.slack.posts)
 
 
 async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(harness: AppHarness, posts: FakeGrok) -> None:
-    await stop(harness, await under_way(harness, posts))
-    (said,) = said_to_the_click(harness)
+    await stop(harness, await start_deepdive(harness, posts))
+    (said,) = click_replies(harness)
     (again,) = [block["elements"][0] for block in said.payload["blocks"] if block["type"] == "actions"]
     posts.release()
-    async with await harness.person.clicks(again["action_id"], again["value"], token="again") as response:
+    async with await harness.person.click(again["action_id"], again["value"], token="again") as response:
         assert response.status == 200
     await harness.slack.wait_until(lambda: is_report(harness.slack.posts[-1]))
 
@@ -231,12 +233,12 @@ async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(harness: 
 
 
 async def test_only_the_asker_can_stop_it(harness: AppHarness, posts: FakeGrok) -> None:
-    question = await under_way(harness, posts)
+    question = await start_deepdive(harness, posts)
     await stop(harness, question, user="U2")
     posts.release()
 
-    (said,) = said_to_the_click(harness)
-    assert "Only the person who asked" in said.words
+    (said,) = click_replies(harness)
+    assert "Only the person who asked" in said.shown_text
     assert said.payload["replace_original"] is False
     assert harness.perplexity.cancelled == []
     await stop(harness, question)
@@ -265,24 +267,24 @@ class Services:
             DATABASE_URL=self.database,
         )
 
-    def asked(self) -> dict[str, int]:
+    def requests_by_stage(self) -> dict[str, int]:
         """Count the requests that begin a stage, and so cost money."""
         begun = [request for request in self.facts.requests if request.path == "/v1/agent"]
         situations = sum(bool(request.json.get("background")) for request in begun)
         return {"situation": situations, "pulse": len(self.posts.requests), "analysis": len(begun) - situations}
 
-    async def finished(self) -> list[str]:
+    async def finished_stages(self) -> list[str]:
         """Return the stages whose results are kept."""
         async with await AsyncConnection.connect(self.database) as connection:
             rows = await connection.execute("SELECT stage FROM stages WHERE result IS NOT NULL ORDER BY stage")
             return [str(row[0]) for row in await rows.fetchall()]
 
-    async def worked_on(self, stage: str) -> None:
+    async def wait_until_running(self, stage: str) -> None:
         """Wait until a stage is running and every stage that can be finished by then is."""
         before = {"situation": ["pulse"], "pulse": ["situation"], "analysis": ["pulse", "situation"]}[stage]
         async with asyncio.timeout(20):
             while True:
-                if self.asked()[stage] and await self.finished() == before:
+                if self.requests_by_stage()[stage] and await self.finished_stages() == before:
                     return
                 await asyncio.sleep(0.02)
 
@@ -300,19 +302,19 @@ async def test_kill_9_in_each_stage__it_is_finished_after_a_restart_and_no_finis
         if stage == "situation":
             facts.script("/v1/agent/resp_1", Fault(hang=True))
         person = Person(session=session, app_url=first.url, response_url=slack.response_url)
-        async with await person.types("/deepdive heat pumps") as response:
+        async with await person.type_command("/deepdive heat pumps") as response:
             assert response.status == 200
         # The run was begun and is asked for; the next question is the analysis.
         await facts.wait_for(2)
         if stage == "analysis":
             facts.script("/v1/agent", Fault(hang=True))
-        await services.worked_on(stage)
+        await services.wait_until_running(stage)
         await first.kill()
         second = await services.start()
         await slack.wait_until(lambda: any(is_report(post) for post in slack.posts), seconds=60)
         await second.terminate()
 
-    assert services.asked() == {"situation": 1, "pulse": 1, "analysis": 1} | (
+    assert services.requests_by_stage() == {"situation": 1, "pulse": 1, "analysis": 1} | (
         {} if stage == "situation" else {stage: 2}
     )
     assert sum(is_report(post) for post in slack.posts) == 1
@@ -324,10 +326,10 @@ def file_buttons(post: Post) -> list[str]:
 
 
 async def test_the_report_can_be_had_as_a_file_sent_directly(harness: AppHarness) -> None:
-    await harness.asks("/deepdive Heat pumps & more")
-    await harness.settled(1)
+    await harness.ask("/deepdive Heat pumps & more")
+    await harness.wait_until_settled(1)
     (question,) = file_buttons(harness.slack.posts[-1])
-    async with await harness.person.clicks("as_file", question, token="file") as response:
+    async with await harness.person.click("as_file", question, token="file") as response:
         assert response.status == 200
     await harness.slack.wait_until(
         lambda: "files.completeUploadExternal" in [method for method, _ in harness.slack.calls]
@@ -346,26 +348,26 @@ async def test_the_report_can_be_had_as_a_file_sent_directly(harness: AppHarness
 async def click_for_file(harness: AppHarness, value: str) -> str:
     """Click, and return what is said to the person who clicked, last."""
     said = len(harness.slack.posts)
-    async with await harness.person.clicks("as_file", value, token="file") as response:
+    async with await harness.person.click("as_file", value, token="file") as response:
         assert response.status == 200
     await harness.slack.wait_for(said + 1)
-    return harness.slack.posts[-1].words
+    return harness.slack.posts[-1].shown_text
 
 
 async def test_a_file_that_slack_does_not_take_is_told_and_the_next_report_has_no_button(harness: AppHarness) -> None:
-    await harness.asks("/deepdive heat pumps")
-    await harness.settled(1)
+    await harness.ask("/deepdive heat pumps")
+    await harness.wait_until_settled(1)
     (question,) = file_buttons(harness.slack.posts[-1])
     harness.slack.workspace.scopes.remove("files:write")
     await click_for_file(harness, question)
-    await harness.slack.wait_until(lambda: "rejected the file" in harness.slack.posts[-1].words)
-    await harness.asks("/deepdive heat pumps again", trigger="t2")
-    await harness.settled(2)
+    await harness.slack.wait_until(lambda: "rejected the file" in harness.slack.posts[-1].shown_text)
+    await harness.ask("/deepdive heat pumps again", trigger="t2")
+    await harness.wait_until_settled(2)
 
     assert file_buttons(harness.slack.posts[-1]) == []
     harness.slack.workspace.scopes.append("files:write")
-    await harness.asks("/deepdive heat pumps again", trigger="t3")
-    await harness.settled(3)
+    await harness.ask("/deepdive heat pumps again", trigger="t3")
+    await harness.wait_until_settled(3)
     assert file_buttons(harness.slack.posts[-1]) != []
 
 
@@ -379,10 +381,10 @@ async def test_everyone_reads_a_public_report_and_nothing_is_left_that_tells_how
     harness: AppHarness, posts: FakeGrok
 ) -> None:
     posts.hold()
-    await harness.asks("/deepdive --public heat pumps")
+    await harness.ask("/deepdive --public heat pumps")
     progress, *_ = await harness.slack.wait_for(1)
     posts.release()
-    await harness.settled(1)
+    await harness.wait_until_settled(1)
 
     *shown, report = harness.slack.posts
     assert 1 <= len(shown) <= 3
@@ -393,9 +395,9 @@ async def test_everyone_reads_a_public_report_and_nothing_is_left_that_tells_how
 
 
 async def test_an_admin_sees_that_grok_refuses_its_key(harness: AppHarness, posts: FakeGrok) -> None:
-    posts.script(grok.PATH, grok.refused(401))
-    await harness.asks("/deepdive heat pumps")
-    await harness.settled(1)
+    posts.script(grok.PATH, grok.error_reply(401))
+    await harness.ask("/deepdive heat pumps")
+    await harness.wait_until_settled(1)
     providers: dict[str, str] = {}
     async with asyncio.timeout(20):
         while "Grok" not in providers:
@@ -411,8 +413,8 @@ async def test_an_admin_sees_that_grok_refuses_its_key(harness: AppHarness, post
 
 async def test_without_the_scope_for_files_there_is_no_button(harness: AppHarness) -> None:
     harness.slack.workspace.scopes.remove("files:write")
-    await harness.asks("/deepdive heat pumps")
-    await harness.settled(1)
+    await harness.ask("/deepdive heat pumps")
+    await harness.wait_until_settled(1)
 
     assert is_report(harness.slack.posts[-1])
     assert file_buttons(harness.slack.posts[-1]) == []

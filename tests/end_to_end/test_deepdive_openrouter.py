@@ -33,10 +33,10 @@ def settings(settings: Settings, router: FakeOpenRouter, keyed: bool) -> Setting
 async def test_the_report_names_who_read_the_posts_or_which_keys_are_missing(
     harness: AppHarness, router: FakeOpenRouter, keyed: bool
 ) -> None:
-    await harness.asks("/deepdive heat pumps")
-    await harness.settled(1)
+    await harness.ask("/deepdive heat pumps")
+    await harness.wait_until_settled(1)
 
-    shown = harness.slack.posts[-1].words
+    shown = harness.slack.posts[-1].shown_text
     asked = [request.json["model"] for request in router.requests if request.path == "/chat/completions"]
     assert ("THE PUBLIC PULSE · Grok at OpenRouter · " in shown) == keyed
     assert ("Of 3 posts: 2 positive · 0 neutral · 1 negative · 0 mixed" in shown) == keyed

@@ -22,7 +22,7 @@ from tests.fakes.slack import Post
 WATCH = '/pplx watch world "europe" weekdays 9:00'
 
 
-def in_channel(harness: AppHarness) -> list[Post]:
+def channel_posts(harness: AppHarness) -> list[Post]:
     return [post for post in harness.slack.posts if post.payload.get("channel") == "C1"]
 
 
@@ -30,31 +30,31 @@ def directly(harness: AppHarness) -> list[Post]:
     return [post for post in harness.slack.posts if post.payload.get("channel") == "DU1"]
 
 
-def said(harness: AppHarness, trigger: str) -> str:
-    (words,) = [post.words for post in harness.slack.posts if post.payload.get("token") == trigger]
+def reply_text(harness: AppHarness, trigger: str) -> str:
+    (words,) = [post.shown_text for post in harness.slack.posts if post.payload.get("token") == trigger]
     return words
 
 
-async def watched(harness: AppHarness, text: str = WATCH) -> None:
+async def create_watch(harness: AppHarness, text: str = WATCH) -> None:
     """Set up the digest 1."""
     harness.slack.workspace.zones["U1"] = "Europe/Berlin"
-    await harness.asks(text, trigger="set-up")
-    await harness.settled(1)
+    await harness.ask(text, trigger="set-up")
+    await harness.wait_until_settled(1)
 
 
 async def run(harness: AppHarness, *stories: str, settled: int, trigger: str, **news: Any) -> None:
     """Have the digest 1 made with these stories; `settled` counts the questions that have come to their end by then."""
     harness.perplexity.script("/v1/agent", news_answer(*stories, **news))
-    await harness.asks("/pplx watch run 1", trigger=trigger)
-    await harness.settled(settled)
+    await harness.ask("/pplx watch run 1", trigger=trigger)
+    await harness.wait_until_settled(settled)
 
 
 async def clicks(harness: AppHarness, verb: str, *, user: str = "U1", token: str = "click") -> None:
     """Click a button of the latest post."""
-    (row,) = [block for block in in_channel(harness)[-1].payload["blocks"] if block["type"] == "actions"]
+    (row,) = [block for block in channel_posts(harness)[-1].payload["blocks"] if block["type"] == "actions"]
     (value,) = {element["value"] for element in row["elements"]}
     person = replace(harness.person, user=user)
-    async with await person.clicks(f"digest_{verb}", value, token=token) as response:
+    async with await person.click(f"digest_{verb}", value, token=token) as response:
         assert response.status == 200
 
 
@@ -77,39 +77,47 @@ async def missed(database: str, perplexity: FakePerplexity) -> None:
 async def test_what_was_missed_is_posted_once_and_late_as_soon_as_the_app_is_back(
     harness: AppHarness, database: str
 ) -> None:
-    await harness.settled(1)
+    await harness.wait_until_settled(1)
 
-    (post,) = in_channel(harness)
-    assert BUDGET in post.words
-    assert "This is late: it was due on " in post.words
+    (post,) = channel_posts(harness)
+    assert BUDGET in post.shown_text
+    assert "This is late: it was due on " in post.shown_text
     assert await rows(database, "SELECT count(*), min(next_at) > now() FROM digests, digest_runs") == [(1, True)]
 
 
 async def test_the_confirmation_is_private_and_names_the_schedule_the_zone_and_the_next_time(
     harness: AppHarness,
 ) -> None:
-    await watched(harness)
+    await create_watch(harness)
 
     (post,) = harness.slack.posts
     assert post.payload["response_type"] == "ephemeral"
-    assert "Digest 1 (World: europe) is set up." in post.words
-    assert "weekdays at 9:00 (Europe/Berlin), only when something is new: next on " in post.words
-    assert "`/pplx watch list`" in post.words
+    assert "Digest 1 (World: europe) is set up." in post.shown_text
+    assert "weekdays at 9:00 (Europe/Berlin), only when something is new: next on " in post.shown_text
+    assert "`/pplx watch list`" in post.shown_text
 
 
 async def test_a_digest_posts_what_is_new_and_then_only_what_is_newer(harness: AppHarness) -> None:
-    await watched(harness)
+    await create_watch(harness)
     await run(harness, BUDGET, VOLCANO, settled=3, trigger="t2")
     await run(harness, BUDGET, PLANT, VOLCANO, settled=5, trigger="t3", site="copy.example")
     await run(harness, VOLCANO, settled=7, trigger="t4")
 
-    first, second, third = in_channel(harness)
-    assert (first.way, first.payload.get("thread_ts")) == ("chat.postMessage", None)
-    assert (BUDGET in first.words, VOLCANO in first.words, "2 new stories" in first.words) == (True, True, True)
-    assert (PLANT in second.words, BUDGET in second.words, VOLCANO in second.words) == (True, False, False)
-    assert "1 new story since" in second.words
-    assert "Nothing new since" in third.words
-    assert "$0.0025" in first.words
+    first, second, third = channel_posts(harness)
+    assert (first.method, first.payload.get("thread_ts")) == ("chat.postMessage", None)
+    assert (BUDGET in first.shown_text, VOLCANO in first.shown_text, "2 new stories" in first.shown_text) == (
+        True,
+        True,
+        True,
+    )
+    assert (PLANT in second.shown_text, BUDGET in second.shown_text, VOLCANO in second.shown_text) == (
+        True,
+        False,
+        False,
+    )
+    assert "1 new story since" in second.shown_text
+    assert "Nothing new since" in third.shown_text
+    assert "$0.0025" in first.shown_text
     assert harness.slack.refusals == []
 
 
@@ -117,97 +125,97 @@ async def test_a_digest_posts_what_is_new_and_then_only_what_is_newer(harness: A
 async def test_what_a_run_costs_is_recorded_and_listed(
     harness: AppHarness, database: str, stories: tuple[str, ...]
 ) -> None:
-    await watched(harness)
+    await create_watch(harness)
     await run(harness, *stories, settled=3, trigger="t2", cost=0.25)
-    await harness.asks("/pplx watch list", trigger="t4")
-    await harness.settled(4)
+    await harness.ask("/pplx watch list", trigger="t4")
+    await harness.wait_until_settled(4)
 
     assert await rows(database, "SELECT cost_usd, state FROM questions WHERE surface = 'digest'") == [
         (0.25, "answered")
     ]
-    assert "weekdays at 9:00 (Europe/Berlin)" in said(harness, "t4")
-    assert "posted here · 1 run in 30 days · $0.25" in said(harness, "t4")
+    assert "weekdays at 9:00 (Europe/Berlin)" in reply_text(harness, "t4")
+    assert "posted here · 1 run in 30 days · $0.25" in reply_text(harness, "t4")
 
 
 async def test_a_cost_that_nobody_knows_is_not_listed_as_none(harness: AppHarness, database: str) -> None:
-    await watched(harness)
+    await create_watch(harness)
     await run(harness, BUDGET, settled=3, trigger="t2")
     assert await rows(database, "UPDATE questions SET cost_usd = NULL WHERE surface = 'digest' RETURNING 1") == [(1,)]
-    await harness.asks("/pplx watch list", trigger="t4")
-    await harness.settled(4)
+    await harness.ask("/pplx watch list", trigger="t4")
+    await harness.wait_until_settled(4)
 
-    assert "posted here · 1 run in 30 days · cost unknown" in said(harness, "t4")
+    assert "posted here · 1 run in 30 days · cost unknown" in reply_text(harness, "t4")
 
 
 async def test_a_slot_that_comes_is_worked_on_by_the_app_and_only_news_is_posted(
     harness: AppHarness, database: str
 ) -> None:
-    await watched(harness, "/pplx watch world 9:00")
+    await create_watch(harness, "/pplx watch world 9:00")
     harness.perplexity.script("/v1/agent", news_answer(BUDGET), news_answer(BUDGET))
     async with connection_pool(database) as pool:
         # The app's own sweep finds the question, as it finds those of a process that died before it made the job.
         clock = WallClock(datetime.now(UTC) + timedelta(days=1, hours=1))
         ticker = DigestScheduler(digests=DigestStore(pool), now=clock)
         assert await ticker.run_once() == 1
-        await age(pool_of=database)
-        await harness.settled(2)
+        await make_questions_older(pool_of=database)
+        await harness.wait_until_settled(2)
         clock.now += timedelta(days=1)
         assert await ticker.run_once() == 1
-        await age(pool_of=database)
-        await harness.settled(3)
+        await make_questions_older(pool_of=database)
+        await harness.wait_until_settled(3)
 
-    (post,) = in_channel(harness)
-    assert BUDGET in post.words
+    (post,) = channel_posts(harness)
+    assert BUDGET in post.shown_text
 
 
-async def age(*, pool_of: str) -> None:
+async def make_questions_older(*, pool_of: str) -> None:
     """Make every question older than the sweep leaves alone."""
     async with await psycopg.AsyncConnection.connect(pool_of) as connection:
         await connection.execute("UPDATE questions SET received_at = received_at - interval '10 seconds'")
 
 
 async def test_the_owner_s_clicks_pause_and_delete__anyone_else_s_do_not(harness: AppHarness, database: str) -> None:
-    await watched(harness)
+    await create_watch(harness)
     await run(harness, BUDGET, settled=3, trigger="t2")
 
     await clicks(harness, "delete", user="U2", token="stranger")
-    assert "Only the person who set up this digest" in said(harness, "stranger")
+    assert "Only the person who set up this digest" in reply_text(harness, "stranger")
     await clicks(harness, "pause", token="pause")
-    assert "is paused" in said(harness, "pause")
+    assert "is paused" in reply_text(harness, "pause")
     assert await rows(database, "SELECT state, next_at FROM digests") == [("paused", None)]
     await clicks(harness, "delete", token="delete")
-    assert "is deleted" in said(harness, "delete")
+    assert "is deleted" in reply_text(harness, "delete")
     assert await rows(database, "SELECT id FROM digests") == []
     await clicks(harness, "run", token="run")
-    assert "This digest was deleted." in said(harness, "run")
+    assert "This digest was deleted." in reply_text(harness, "run")
 
 
 async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(harness: AppHarness) -> None:
-    await watched(harness)
+    await create_watch(harness)
     await run(harness, BUDGET, settled=3, trigger="t2")
     harness.perplexity.hold()
     harness.perplexity.script("/v1/agent", news_answer(PLANT))
     await clicks(harness, "run", token="one")
     await clicks(harness, "run", token="two")
     harness.perplexity.release()
-    await harness.settled(4)
+    await harness.wait_until_settled(4)
 
-    assert "is running now" in said(harness, "one")
-    assert "is already running" in said(harness, "two")
-    assert [PLANT in post.words for post in in_channel(harness)] == [False, True]
+    assert "is running now" in reply_text(harness, "one")
+    assert "is already running" in reply_text(harness, "two")
+    assert [PLANT in post.shown_text for post in channel_posts(harness)] == [False, True]
 
 
 async def test_a_failure_is_told_to_the_owner_alone__and_the_next_run_tells_what_it_would_have(
     harness: AppHarness,
 ) -> None:
-    await watched(harness)
+    await create_watch(harness)
     harness.perplexity.fail("/v1/agent", status=401, body={"error": {"message": "no", "type": "invalid_api_key"}})
-    await harness.asks("/pplx watch run 1", trigger="t2")
-    await harness.settled(3)
+    await harness.ask("/pplx watch run 1", trigger="t2")
+    await harness.wait_until_settled(3)
     (post,) = directly(harness)
-    assert "The digest “World: europe” failed this time." in post.words
-    assert "digest_run" in post.words
-    assert in_channel(harness) == []
+    assert "The digest “World: europe” failed this time." in post.shown_text
+    assert "digest_run" in post.shown_text
+    assert channel_posts(harness) == []
 
     await run(harness, BUDGET, settled=5, trigger="t3")
-    assert BUDGET in in_channel(harness)[0].words
+    assert BUDGET in channel_posts(harness)[0].shown_text

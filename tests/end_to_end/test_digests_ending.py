@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.end_to_end.conftest import AppHarness
-from tests.end_to_end.test_digests import clicks, directly, in_channel, rows, run, watched
+from tests.end_to_end.test_digests import channel_posts, clicks, create_watch, directly, rows, run
 from tests.fakes.news_answers import BUDGET, PLANT
 from tests.fakes.slack import Fault
 
@@ -16,9 +16,9 @@ def refusal(error: str) -> Fault:
     return Fault(status=200, body=json.dumps({"ok": False, "error": error}))
 
 
-def told_directly(harness: AppHarness) -> list[str]:
+def direct_messages(harness: AppHarness) -> list[str]:
     """Return what the owner reads, that a digest has stopped before what it tells."""
-    return sorted((post.words for post in directly(harness)), key=lambda words: BUDGET in words or PLANT in words)
+    return sorted((post.shown_text for post in directly(harness)), key=lambda words: BUDGET in words or PLANT in words)
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,11 @@ def told_directly(harness: AppHarness) -> list[str]:
 async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
     harness: AppHarness, database: str, error: str, reason: str
 ) -> None:
-    await watched(harness)
+    await create_watch(harness)
     harness.slack.fail("chat.postMessage", refusal(error))
     await run(harness, BUDGET, settled=4, trigger="t2")
 
-    notice, news = told_directly(harness)
+    notice, news = direct_messages(harness)
     assert "has stopped" in notice
     assert reason in notice
     assert "/pplx watch resume 1" in notice
@@ -50,23 +50,23 @@ async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
 async def test_who_watches_in_a_direct_message_between_others_is_not_told_to_invite_the_app(
     harness: AppHarness, database: str
 ) -> None:
-    await watched(harness)
+    await create_watch(harness)
     await rows(database, "UPDATE digests SET channel_id = 'DU7' RETURNING 1")
     harness.slack.fail("chat.postMessage", refusal("channel_not_found"))
     await run(harness, BUDGET, settled=4, trigger="t2")
 
-    notice, _ = told_directly(harness)
+    notice, _ = direct_messages(harness)
     assert "I cannot post in a direct message between others." in notice
     assert "/invite" not in notice
 
 
 async def test_the_owner_is_told_also_by_a_slack_that_is_busy_for_a_moment(harness: AppHarness) -> None:
-    await watched(harness)
+    await create_watch(harness)
     busy = Fault(status=429, headers={"Retry-After": "0"})
     harness.slack.fail("chat.postMessage", refusal("is_archived"), busy, busy, busy)
     await run(harness, BUDGET, settled=4, trigger="t2")
 
-    notice, news = told_directly(harness)
+    notice, news = direct_messages(harness)
     assert "has stopped" in notice
     assert BUDGET in news
 
@@ -74,83 +74,83 @@ async def test_the_owner_is_told_also_by_a_slack_that_is_busy_for_a_moment(harne
 async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_posted(
     harness: AppHarness, database: str
 ) -> None:
-    await watched(harness)
+    await create_watch(harness)
     await run(harness, BUDGET, settled=3, trigger="t2")
     await clicks(harness, "pause")
     harness.slack.fail("chat.postMessage", refusal("is_archived"))
     await run(harness, PLANT, settled=6, trigger="t3")
 
-    notice, news = told_directly(harness)
+    notice, news = direct_messages(harness)
     assert "couldn’t be posted in its channel*, so here it is. Its channel is archived." in notice
     assert PLANT in news
     assert await rows(database, "SELECT state FROM digests") == [("paused",)]
 
 
 async def test_one_that_is_wanted_after_it_stopped_says_again_why_it_is_not_posted(harness: AppHarness) -> None:
-    await watched(harness)
+    await create_watch(harness)
     harness.slack.fail("chat.postMessage", refusal("is_archived"))
     await run(harness, BUDGET, settled=4, trigger="t2")
     harness.slack.fail("chat.postMessage", refusal("is_archived"))
     await run(harness, PLANT, settled=7, trigger="t3")
 
-    notices = [words for words in told_directly(harness) if "Its channel is archived." in words]
+    notices = [words for words in direct_messages(harness) if "Its channel is archived." in words]
     assert len(notices) == 2
 
 
 async def test_a_digest_whose_owner_left_is_deleted_and_asks_nobody_and_the_channel_is_told(
     harness: AppHarness, database: str
 ) -> None:
-    await watched(harness)
+    await create_watch(harness)
     harness.slack.workspace.left.add("U1")
-    await harness.asks("/pplx watch run 1", trigger="t2")
-    await harness.settled(4)
+    await harness.ask("/pplx watch run 1", trigger="t2")
+    await harness.wait_until_settled(4)
 
     assert await rows(database, "SELECT FROM digests") == []
     assert harness.perplexity.requests == []
-    (post,) = in_channel(harness)
-    assert "The digest “World: europe” has ended." in post.words
-    assert "The account of the person who set it up is closed." in post.words
+    (post,) = channel_posts(harness)
+    assert "The digest “World: europe” has ended." in post.shown_text
+    assert "The account of the person who set it up is closed." in post.shown_text
     assert directly(harness) == []
 
 
 async def test_a_digest_whose_owner_left_the_channel_stops_and_asks_nobody_and_its_owner_is_told(
     harness: AppHarness, database: str
 ) -> None:
-    await watched(harness)
+    await create_watch(harness)
     harness.slack.workspace.members_of["C1"].remove("U1")
     await run(harness, BUDGET, settled=4, trigger="t2")
 
     assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
     assert harness.perplexity.requests == []
-    (notice,) = told_directly(harness)
+    (notice,) = direct_messages(harness)
     assert "*Digest 1 (World: europe) has stopped.* You are not in its channel any more." in notice
     assert "`/pplx watch resume 1` resumes it." in notice
-    assert in_channel(harness) == []
+    assert channel_posts(harness) == []
 
 
 async def test_whoever_comes_back_to_the_channel_lets_the_digest_go_on(harness: AppHarness, database: str) -> None:
-    await watched(harness)
+    await create_watch(harness)
     harness.slack.workspace.members_of["C1"].remove("U1")
     await run(harness, BUDGET, settled=4, trigger="t2")
     harness.slack.workspace.members_of["C1"].append("U1")
-    await harness.asks("/pplx watch resume 1", trigger="t3")
-    await harness.settled(5)
+    await harness.ask("/pplx watch resume 1", trigger="t3")
+    await harness.wait_until_settled(5)
     assert await rows(database, "SELECT state, next_at > now() FROM digests") == [("active", True)]
 
     await run(harness, BUDGET, settled=7, trigger="t4")
-    assert BUDGET in in_channel(harness)[0].words
+    assert BUDGET in channel_posts(harness)[0].shown_text
 
 
 async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(
     harness: AppHarness, database: str
 ) -> None:
-    await watched(harness)
-    await harness.asks("/pplx watch pause 1", trigger="t2")
-    await harness.settled(2)
+    await create_watch(harness)
+    await harness.ask("/pplx watch pause 1", trigger="t2")
+    await harness.wait_until_settled(2)
     harness.slack.workspace.members_of["C1"].remove("U1")
     await run(harness, BUDGET, settled=5, trigger="t3")
 
-    (notice,) = told_directly(harness)
+    (notice,) = direct_messages(harness)
     assert "*Digest 1 (World: europe) was skipped.* You are not in its channel any more." in notice
     assert await rows(database, "SELECT state FROM digests") == [("paused",)]
     assert harness.perplexity.requests == []
@@ -158,22 +158,22 @@ async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(
 
 async def test_a_digest_goes_on_without_its_owner_where_the_app_may_not_see_members(harness: AppHarness) -> None:
     harness.slack.workspace.scopes.remove("channels:read")
-    await watched(harness)
+    await create_watch(harness)
     harness.slack.workspace.members_of["C1"].remove("U1")
     await run(harness, BUDGET, settled=3, trigger="t2")
 
-    assert BUDGET in in_channel(harness)[0].words
+    assert BUDGET in channel_posts(harness)[0].shown_text
     assert directly(harness) == []
 
 
 async def test_a_digest_asks_nobody_while_the_app_is_not_let_in(harness: AppHarness, database: str) -> None:
-    await watched(harness)
+    await create_watch(harness)
     harness.slack.fail("users.info", refusal("account_inactive"))
-    await harness.asks("/pplx watch run 1", trigger="t2")
-    await harness.settled(3)
+    await harness.ask("/pplx watch run 1", trigger="t2")
+    await harness.wait_until_settled(3)
     assert harness.perplexity.requests == []
     assert await rows(database, "SELECT state FROM digests") == [("active",)]
     assert await rows(database, "SELECT cost_usd FROM questions WHERE command = 'digest'") == [(0.0,)]
 
     await run(harness, BUDGET, settled=5, trigger="t3")
-    assert BUDGET in in_channel(harness)[0].words
+    assert BUDGET in channel_posts(harness)[0].shown_text

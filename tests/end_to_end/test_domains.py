@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.conftest import AppHarness
-from tests.fakes.perplexity import fixture, replied
+from tests.fakes.perplexity import fixture, json_reply
 from tests.fakes.slack import Post
 
 CITED = (
@@ -17,7 +17,7 @@ CITED = (
 )
 
 
-def answered(text: str, *hosts: str) -> dict[str, Any]:
+def agent_reply(text: str, *hosts: str) -> dict[str, Any]:
     """Return a response with this text and a page of each host."""
     body: dict[str, Any] = json.loads(fixture("agent.200.json"))
     pages = [
@@ -29,14 +29,14 @@ def answered(text: str, *hosts: str) -> dict[str, Any]:
     return body
 
 
-def shown(post: Post) -> str:
+def shown_text(post: Post) -> str:
     return json.dumps(post.payload.get("blocks"), ensure_ascii=False)
 
 
 async def posted(harness: AppHarness, typed: str) -> str:
-    await harness.asks(typed)
+    await harness.ask(typed)
     (post,) = await harness.slack.wait_for(1)
-    return shown(post)
+    return shown_text(post)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ async def test_search__says_that_nothing_is_left(harness: AppHarness) -> None:
 
 
 async def test_ask__leaves_out_sources_markers_and_links_from_elsewhere(harness: AppHarness) -> None:
-    harness.perplexity.script("/v1/agent", replied(answered(CITED, "a.example", "b.example", "sub.a.example")))
+    harness.perplexity.script("/v1/agent", json_reply(agent_reply(CITED, "a.example", "b.example", "sub.a.example")))
 
     text = await posted(harness, "/ask --domain a.example what is it")
 
@@ -82,7 +82,7 @@ async def test_ask__leaves_out_sources_markers_and_links_from_elsewhere(harness:
 
 
 async def test_ask__says_that_no_source_is_left(harness: AppHarness) -> None:
-    harness.perplexity.script("/v1/agent", replied(answered("It is so.[1][2]", "b.example", "nota.example")))
+    harness.perplexity.script("/v1/agent", json_reply(agent_reply("It is so.[1][2]", "b.example", "nota.example")))
 
     text = await posted(harness, "/ask --domain a.example what is it")
 
@@ -93,7 +93,7 @@ async def test_ask__says_that_no_source_is_left(harness: AppHarness) -> None:
 
 async def test_news__tells_no_story_from_elsewhere(harness: AppHarness) -> None:
     lines = "1. Kept | 2026-11-20 | It is so. [1]\n2. Foreign | 2026-11-20 | It is so too. [2]"
-    harness.perplexity.script("/v1/agent", replied(answered(lines, "a.example", "b.example")))
+    harness.perplexity.script("/v1/agent", json_reply(agent_reply(lines, "a.example", "b.example")))
 
     text = await posted(harness, "/news world --domain a.example")
 
@@ -104,7 +104,9 @@ async def test_news__tells_no_story_from_elsewhere(harness: AppHarness) -> None:
 
 
 async def test_news__whose_pages_are_all_from_elsewhere_says_why_there_is_none(harness: AppHarness) -> None:
-    harness.perplexity.script("/v1/agent", replied(answered("1. Foreign | 2026-11-20 | It is so. [1]", "b.example")))
+    harness.perplexity.script(
+        "/v1/agent", json_reply(agent_reply("1. Foreign | 2026-11-20 | It is so. [1]", "b.example"))
+    )
 
     text = await posted(harness, "/news world --domain a.example")
 
@@ -117,7 +119,7 @@ async def test_news__whose_pages_are_all_from_elsewhere_says_why_there_is_none(h
 
 async def test_markers_of_every_kind_are_read_and_a_link_has_one(harness: AppHarness) -> None:
     text = "A [1-2]. B ［１］. C [２–９]. D [2024-2026]. E `a[1-2]`. F [Page 2](https://b.example/2).[2]"
-    harness.perplexity.script("/v1/agent", replied(answered(text, "a.example", "b.example")))
+    harness.perplexity.script("/v1/agent", json_reply(agent_reply(text, "a.example", "b.example")))
 
     written = await posted(harness, "/ask what is it")
 

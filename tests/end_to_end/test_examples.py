@@ -150,8 +150,8 @@ async def test_a_real_slack_without_a_key_is_never_answered_with_an_example(
     }
     async with started(database, **settings) as origin:
         person = Person(session=session, app_url=origin, response_url=slack.response_url)
-        assert (await person.types(LINES[0])).status == 200
+        assert (await person.type_command(LINES[0])).status == 200
         (post,) = await slack.wait_for(1)
 
-    assert "no search service could answer" in post.words
-    assert RECORDED_LABEL not in post.words
+    assert "no search service could answer" in post.shown_text
+    assert RECORDED_LABEL not in post.shown_text

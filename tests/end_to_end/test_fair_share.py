@@ -28,10 +28,10 @@ def other(harness: AppHarness, user: str) -> Person:
 async def test_the_sixth_open_question_is_told_what_is_open__and_nothing_is_asked_for_it(harness: AppHarness) -> None:
     harness.perplexity.hold()
     for number in range(5):
-        await harness.asks(f"/ask question {number}", trigger=f"t{number}")
-    sixth = await harness.asks("/ask one <more>", trigger="t5")
-    again = await harness.asks("/ask question 0", trigger="t0")
-    async with await other(harness, "U2").types("/ask another", trigger="t6") as response:
+        await harness.ask(f"/ask question {number}", trigger=f"t{number}")
+    sixth = await harness.ask("/ask one <more>", trigger="t5")
+    again = await harness.ask("/ask question 0", trigger="t0")
+    async with await other(harness, "U2").type_command("/ask another", trigger="t6") as response:
         others = await response.json()
     harness.perplexity.release()
     await harness.slack.wait_for(6)
@@ -47,8 +47,8 @@ async def test_the_sixth_open_question_is_told_what_is_open__and_nothing_is_aske
 async def test_a_sixth_mention_is_told_so_privately(harness: AppHarness) -> None:
     harness.perplexity.hold()
     for number in range(5):
-        await harness.asks(f"/ask question {number}", trigger=f"t{number}")
-    assert await harness.mentions("one more") == 200
+        await harness.ask(f"/ask question {number}", trigger=f"t{number}")
+    assert await harness.mention("one more") == 200
     harness.perplexity.release()
     await harness.slack.wait_for(5)
 
@@ -61,28 +61,28 @@ async def test_a_sixth_mention_is_told_so_privately(harness: AppHarness) -> None
 async def test_a_sixth_direct_message_is_told_so_in_its_thread(harness: AppHarness) -> None:
     harness.perplexity.hold()
     for number in range(5):
-        await harness.asks(f"/ask question {number}", trigger=f"t{number}")
-    assert await harness.writes("one more") == 200
+        await harness.ask(f"/ask question {number}", trigger=f"t{number}")
+    assert await harness.send_direct_message("one more") == 200
     harness.perplexity.release()
     await harness.slack.wait_for(6)
 
     (told,) = harness.slack.thread("DU1", "1795255200.000100")
-    assert "You have 5 unanswered questions" in told.words
+    assert "You have 5 unanswered questions" in told.shown_text
 
 
 async def test_a_click_on_try_again_counts_too(harness: AppHarness) -> None:
     harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no"}})
-    await harness.asks("/ask fails")
+    await harness.ask("/ask fails")
     (post,) = await harness.slack.wait_for(1)
     (value,) = [e["value"] for b in post.payload["blocks"] if b["type"] == "actions" for e in b["elements"]]
     harness.perplexity.hold()
     for number in range(5):
-        await harness.asks(f"/ask question {number}", trigger=f"q{number}")
-    assert await harness.clicks_retry(value) == 200
+        await harness.ask(f"/ask question {number}", trigger=f"q{number}")
+    assert await harness.click_retry(value) == 200
     harness.perplexity.release()
     posts = await harness.slack.wait_for(7)
 
-    assert any("You have 5 unanswered questions" in post.words for post in posts)
+    assert any("You have 5 unanswered questions" in post.shown_text for post in posts)
 
 
 async def test_two_that_answer_each_other_in_a_thread_are_stopped_after_six_answers_a_minute(
@@ -90,9 +90,9 @@ async def test_two_that_answer_each_other_in_a_thread_are_stopped_after_six_answ
 ) -> None:
     for number in range(12):
         person = other(harness, f"U{number}")
-        async with await person.mentions(f"reply {number}", ts=f"1795255200.00{number:04d}", thread_ts="1.1") as reply:
+        async with await person.mention(f"reply {number}", ts=f"1795255200.00{number:04d}", thread_ts="1.1") as reply:
             assert reply.status == 200
-    await harness.settled(6)
+    await harness.wait_until_settled(6)
 
     notices = [call for method, call in harness.slack.calls if method == "chat.postEphemeral"]
     assert len(harness.perplexity.requests) == 6
@@ -130,7 +130,7 @@ async def test_behind_ten_thousand_questions_of_one_person_another_s_starts_with
 ) -> None:
     await perplexity.wait_for(20)
     began = monotonic()
-    async with await unlimited.types("/ask mine") as response:
+    async with await unlimited.type_command("/ask mine") as response:
         assert "Searching" in (await response.json())["text"]
     requests = await perplexity.wait_for(21)
 

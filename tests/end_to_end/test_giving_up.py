@@ -28,20 +28,20 @@ async def perplexity() -> AsyncIterator[FakePerplexity]:
 
 
 @pytest.fixture
-async def stand_in() -> AsyncIterator[FakeOpenRouter]:
+async def fallback_service() -> AsyncIterator[FakeOpenRouter]:
     async with FakeOpenRouter() as fake:
         yield fake
 
 
 @pytest.fixture
-def settings(settings: Settings, stand_in: FakeOpenRouter) -> Settings:
-    told = {"openrouter_api_key": SecretStr(openrouter.KEY), "openrouter_base_url": stand_in.base_url}
+def settings(settings: Settings, fallback_service: FakeOpenRouter) -> Settings:
+    told = {"openrouter_api_key": SecretStr(openrouter.KEY), "openrouter_base_url": fallback_service.base_url}
     return settings.model_copy(update=told)
 
 
-async def under_way(harness: AppHarness, database: str) -> str:
+async def start_deep_question(harness: AppHarness, database: str) -> str:
     """Ask, and return the question's id once its run is recorded and asked for."""
-    await harness.asks("/ask --model high why")
+    await harness.ask("/ask --model high why")
     await harness.perplexity.wait_for(2)
     async with await AsyncConnection.connect(database) as connection:
         ((question, run_id),) = await (await connection.execute("SELECT id, run_id FROM questions")).fetchall()
@@ -49,14 +49,14 @@ async def under_way(harness: AppHarness, database: str) -> str:
     return str(question)
 
 
-async def cancelled(harness: AppHarness) -> None:
+async def wait_for_cancellation(harness: AppHarness) -> None:
     """Wait for the request that cancels the run; the service then says so to the person who asks."""
     async with asyncio.timeout(10):
         await harness.perplexity.told_to_cancel.wait()
     harness.perplexity.runs["resp_1"] = [CANCELLED]
 
 
-async def given_up(caplog: pytest.LogCaptureFixture) -> None:
+async def wait_until_given_up(caplog: pytest.LogCaptureFixture) -> None:
     """Wait until the worker has let go of a question."""
     async with asyncio.timeout(20):
         while True:
@@ -65,46 +65,46 @@ async def given_up(caplog: pytest.LogCaptureFixture) -> None:
             await asyncio.sleep(0.05)
 
 
-def answers_asked_for(stand_in: FakeOpenRouter) -> int:
-    return [request.path for request in stand_in.requests].count("/chat/completions")
+def count_completions(fallback_service: FakeOpenRouter) -> int:
+    return [request.path for request in fallback_service.requests].count("/chat/completions")
 
 
 async def test_stop_cancels_the_run(
-    harness: AppHarness, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
+    harness: AppHarness, database: str, fallback_service: FakeOpenRouter, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    question = await under_way(harness, database)
+    question = await start_deep_question(harness, database)
 
-    async with await harness.person.clicks("stop", question) as response:
+    async with await harness.person.click("stop", question) as response:
         assert response.status == 200
-    await cancelled(harness)
-    await given_up(caplog)
+    await wait_for_cancellation(harness)
+    await wait_until_given_up(caplog)
 
     assert harness.perplexity.cancelled == ["resp_1"]
-    assert answers_asked_for(stand_in) == 0
+    assert count_completions(fallback_service) == 0
 
 
 async def test_asking_again_cancels_the_run(
-    harness: AppHarness, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
+    harness: AppHarness, database: str, fallback_service: FakeOpenRouter, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    question = await under_way(harness, database)
+    question = await start_deep_question(harness, database)
 
-    assert await harness.clicks_retry(question) == 200
-    await cancelled(harness)
-    await given_up(caplog)
+    assert await harness.click_retry(question) == 200
+    await wait_for_cancellation(harness)
+    await wait_until_given_up(caplog)
 
     assert harness.perplexity.cancelled == ["resp_1"]
-    assert answers_asked_for(stand_in) == 0
+    assert count_completions(fallback_service) == 0
     assert [request.path for request in harness.perplexity.requests].count("/v1/agent") == 2
     harness.perplexity.runs["resp_2"] = [CANCELLED | {"id": "resp_2"}]
 
 
 async def test_giving_up_after_many_returns_cancels_the_run(
-    harness: AppHarness, database: str, stand_in: FakeOpenRouter, caplog: pytest.LogCaptureFixture
+    harness: AppHarness, database: str, fallback_service: FakeOpenRouter, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    question = await under_way(harness, database)
+    question = await start_deep_question(harness, database)
     async with await AsyncConnection.connect(database) as connection:
         # As if other workers had died over it and a sweep had brought it back.
         await connection.execute(
@@ -113,8 +113,8 @@ async def test_giving_up_after_many_returns_cancels_the_run(
         job = "SELECT procrastinate_defer_jobs_v1(ARRAY[ROW('default', 'answer_question', 0, NULL, NULL, %s, NULL)"
         await connection.execute(f"{job}::procrastinate_job_to_defer_v1])", (f'{{"question_id": "{question}"}}',))
         await connection.commit()
-    await cancelled(harness)
-    await given_up(caplog)
+    await wait_for_cancellation(harness)
+    await wait_until_given_up(caplog)
 
     assert harness.perplexity.cancelled == ["resp_1"]
-    assert answers_asked_for(stand_in) == 0
+    assert count_completions(fallback_service) == 0

@@ -13,7 +13,7 @@ from bot.model.message import Audience
 from perplexity.threads import run_in_thread
 from perplexity.types import Answer, Source
 from tests.end_to_end.conftest import AppHarness
-from tests.fakes.news_answers import written
+from tests.fakes.news_answers import text_reply
 
 MOST_SECONDS = 0.25
 
@@ -59,9 +59,9 @@ async def _probe(harness: AppHarness, times: list[float]) -> None:
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_an_answer_that_is_slow_to_render_stops_nothing_else(harness: AppHarness, name: str) -> None:
     async def asked(turn: int) -> None:
-        harness.perplexity.script("/v1/agent", written(ANSWERS[name]))
-        assert await harness.mentions("<@U0APP> what is new?", ts=f"1795255200.00010{turn}") == 200
-        await harness.settled(turn + 1)
+        harness.perplexity.script("/v1/agent", text_reply(ANSWERS[name]))
+        assert await harness.mention("<@U0APP> what is new?", ts=f"1795255200.00010{turn}") == 200
+        await harness.wait_until_settled(turn + 1)
 
     assert await longest_probe(harness, asked) < MOST_SECONDS
 
@@ -69,9 +69,9 @@ async def test_an_answer_that_is_slow_to_render_stops_nothing_else(harness: AppH
 @pytest.mark.parametrize("name", LINES)
 async def test_news_that_are_slow_to_read_stop_nothing_else(harness: AppHarness, name: str) -> None:
     async def asked(turn: int) -> None:
-        harness.perplexity.script("/v1/agent", written(LINES[name]))
-        await harness.asks("/news tech", trigger=f"t{turn}")
-        await harness.settled(turn + 1)
+        harness.perplexity.script("/v1/agent", text_reply(LINES[name]))
+        await harness.ask("/news tech", trigger=f"t{turn}")
+        await harness.wait_until_settled(turn + 1)
 
     assert await longest_probe(harness, asked) < MOST_SECONDS
 
@@ -81,8 +81,8 @@ async def test_a_mention_of_40_000_characters_stops_nothing_else(harness: AppHar
     text = repeated * (40_000 // len(repeated))
 
     async def asked(turn: int) -> None:
-        assert await harness.mentions(f"<@U0APP> a {text}x", ts=f"1795255200.00010{turn}") == 200
-        await harness.settled(turn + 1)
+        assert await harness.mention(f"<@U0APP> a {text}x", ts=f"1795255200.00010{turn}") == 200
+        await harness.wait_until_settled(turn + 1)
 
     assert await longest_probe(harness, asked) < MOST_SECONDS
 
@@ -91,7 +91,7 @@ async def test_a_command_that_is_too_long_is_refused_at_once(harness: AppHarness
     shown: list[object] = []
 
     async def asked(turn: int) -> None:
-        shown.append(await harness.asks(f"/search {'=' * 30_000}", trigger=f"t{turn}"))
+        shown.append(await harness.ask(f"/search {'=' * 30_000}", trigger=f"t{turn}"))
 
     assert await longest_probe(harness, asked) < MOST_SECONDS
     assert "30,000 characters" in str(shown)

@@ -29,11 +29,11 @@ async def status_of(harness: AppHarness, surface: str, **sent: Any) -> int:
     person = replace(harness.person, sent=sent)
     match surface:
         case "slash":
-            response = await person.types("/ask why", trigger="x1")
+            response = await person.type_command("/ask why", trigger="x1")
         case "mention":
-            response = await person.mentions("why", ts="1795255200.000200")
+            response = await person.mention("why", ts="1795255200.000200")
         case _:
-            response = await person.clicks("retry", "00000000-0000-4000-8000-000000000000")
+            response = await person.click("retry", "00000000-0000-4000-8000-000000000000")
     async with response:
         return response.status
 
@@ -55,8 +55,8 @@ async def status_of(harness: AppHarness, surface: str, **sent: Any) -> int:
 async def test_a_request_of_another_workspace_or_app_is_refused(
     harness: AppHarness, surface: str, sent: dict[str, Any]
 ) -> None:
-    await harness.asks("/ask why")
-    await harness.settled(1)
+    await harness.ask("/ask why")
+    await harness.wait_until_settled(1)
     asked = len(harness.perplexity.requests)
 
     assert await status_of(harness, surface, **sent) == 403
@@ -68,7 +68,7 @@ async def test_an_event_of_a_shared_channel_that_its_sender_s_workspace_is_named
     harness: AppHarness,
 ) -> None:
     assert await status_of(harness, "mention", team_id="T2", is_ext_shared_channel=True, context_team_id="T1") == 200
-    await harness.settled(1)
+    await harness.wait_until_settled(1)
     assert len(harness.perplexity.requests) == 1
 
 
@@ -87,22 +87,22 @@ async def test_whoever_is_no_full_member_is_told_so_and_nobody_is_asked(
     harness: AppHarness, database: str, profile: dict[str, Any]
 ) -> None:
     harness.slack.workspace.profiles["U1"] = profile
-    await harness.asks("/ask why")
-    await harness.mentions("why")
-    await harness.writes("why", ts="1795255200.000300")
-    await harness.settled(3)
+    await harness.ask("/ask why")
+    await harness.mention("why")
+    await harness.send_direct_message("why", ts="1795255200.000300")
+    await harness.wait_until_settled(3)
 
-    by_way = {post.way: post for post in harness.slack.posts}
+    by_way = {post.method: post for post in harness.slack.posts}
     assert set(by_way) == {"response_url", "chat.postEphemeral", "chat.postMessage"}
-    assert all(MEMBERS_ONLY in post.words for post in by_way.values())
+    assert all(MEMBERS_ONLY in post.shown_text for post in by_way.values())
     assert by_way["response_url"].payload["response_type"] == "ephemeral"
     assert by_way["chat.postEphemeral"].payload["user"] == "U1"
     assert by_way["chat.postMessage"].payload["channel"] == "DU1"
-    assert not any("retry" in post.words for post in harness.slack.posts)
+    assert not any("retry" in post.shown_text for post in harness.slack.posts)
     assert harness.perplexity.requests == []
     assert await rows(database, "SELECT DISTINCT state, error FROM questions") == [("failed", "OutsideAsker")]
 
-    shown = await harness.asks("/ask why not", trigger="t2")
+    shown = await harness.ask("/ask why not", trigger="t2")
     assert shown["text"] == MEMBERS_ONLY
     assert await rows(database, "SELECT count(*) FROM questions") == [(3,)]
 
@@ -112,8 +112,8 @@ async def test_what_an_outsider_is_told_in_a_thread_that_slack_refuses_is_told_n
 ) -> None:
     harness.slack.workspace.profiles["U1"] = {"is_restricted": True}
     harness.slack.fail("chat.postEphemeral", refusal("user_not_in_channel"))
-    await harness.mentions("why", thread_ts="1795255100.000100")
-    await harness.settled(1)
+    await harness.mention("why", thread_ts="1795255100.000100")
+    await harness.wait_until_settled(1)
 
     assert harness.slack.posts == []
     told = [payload for method, payload in harness.slack.calls if method == "chat.postEphemeral"]
@@ -124,10 +124,10 @@ async def test_a_sender_whom_the_event_names_as_of_elsewhere_is_refused_although
     harness: AppHarness,
 ) -> None:
     person = replace(harness.person, team="T2")
-    async with await person.mentions("why"):
-        await harness.settled(1)
+    async with await person.mention("why"):
+        await harness.wait_until_settled(1)
 
-    assert MEMBERS_ONLY in harness.slack.posts[-1].words
+    assert MEMBERS_ONLY in harness.slack.posts[-1].shown_text
     assert harness.perplexity.requests == []
 
 
@@ -135,8 +135,8 @@ async def test_a_sender_whom_the_event_names_as_of_elsewhere_is_refused_although
 async def test_without_the_scope_the_event_alone_decides(harness: AppHarness, team: str, answered: bool) -> None:
     harness.slack.fail("users.info", *[refusal("missing_scope")] * 5)
     harness.slack.workspace.profiles["U1"] = {"is_restricted": True}
-    async with await replace(harness.person, team=team).mentions("why"):
-        await harness.settled(1)
+    async with await replace(harness.person, team=team).mention("why"):
+        await harness.wait_until_settled(1)
 
     assert bool(harness.perplexity.requests) is answered
 
@@ -148,16 +148,16 @@ async def test_while_slack_cannot_be_asked_a_question_waits_and_is_not_refused(
 ) -> None:
     harness.slack.workspace.profiles["U1"] = {"is_restricted": not member}
     harness.slack.fail("users.info", fault, fault, fault)
-    await harness.asks("/ask why")
-    await harness.settled(1)
+    await harness.ask("/ask why")
+    await harness.wait_until_settled(1)
 
-    assert (MEMBERS_ONLY in harness.slack.posts[-1].words) is not member
+    assert (MEMBERS_ONLY in harness.slack.posts[-1].shown_text) is not member
     assert bool(harness.perplexity.requests) is member
 
 
 async def test_a_member_is_asked_about_once_in_ten_minutes(harness: AppHarness) -> None:
-    await asyncio.gather(*(harness.asks(f"/search why {n}", trigger=f"t{n}") for n in range(5)))
-    await harness.settled(5)
+    await asyncio.gather(*(harness.ask(f"/search why {n}", trigger=f"t{n}") for n in range(5)))
+    await harness.wait_until_settled(5)
 
     assert [method for method, _ in harness.slack.calls].count("users.info") == 1
 
@@ -169,8 +169,8 @@ class TestAllowed:
 
     async def test_people_from_elsewhere_are_answered_where_the_settings_allow_it(self, harness: AppHarness) -> None:
         harness.slack.workspace.profiles["U1"] = {"team_id": "T2", "is_stranger": True}
-        async with await replace(harness.person, team="T2").mentions("why"):
-            await harness.settled(1)
+        async with await replace(harness.person, team="T2").mention("why"):
+            await harness.wait_until_settled(1)
 
         assert "users.info" not in [method for method, _ in harness.slack.calls]
         assert len(harness.perplexity.requests) == 1
@@ -186,10 +186,10 @@ async def click_for_file(harness: AppHarness, value: str, **more: Any) -> str:
     """Click, and return what is said to the person who clicked."""
     person = replace(harness.person, **{name: more.pop(name) for name in ("user", "team", "sent") if name in more})
     token = f"file{len(harness.slack.posts)}"
-    async with await person.clicks("as_file", value, token=token, **more) as response:
+    async with await person.click("as_file", value, token=token, **more) as response:
         assert response.status == 200
     said = [post for post in harness.slack.posts if post.payload.get("token") == token]
-    return said[0].words
+    return said[0].shown_text
 
 
 NOT_THEIRS = "Only the person who asked"
@@ -210,8 +210,8 @@ async def test_a_report_is_for_its_asker_and_for_those_who_read_it(
     harness: AppHarness, command: str, clicker: dict[str, Any], told: str
 ) -> None:
     harness.slack.workspace.admins.add("U2")
-    await harness.asks(command)
-    await harness.settled(1)
+    await harness.ask(command)
+    await harness.wait_until_settled(1)
 
     assert told in await click_for_file(harness, file_button(harness.slack.posts[-1]), **clicker)
     if told != COMING:
@@ -219,8 +219,8 @@ async def test_a_report_is_for_its_asker_and_for_those_who_read_it(
 
 
 async def test_everyone_in_its_channel_may_have_a_report_that_a_mention_asked_for(harness: AppHarness) -> None:
-    await harness.mentions("deepdive heat pumps")
-    await harness.settled(1)
+    await harness.mention("deepdive heat pumps")
+    await harness.wait_until_settled(1)
     button = file_button(harness.slack.posts[-1])
 
     assert COMING in await click_for_file(harness, button, user="U2")
@@ -228,8 +228,8 @@ async def test_everyone_in_its_channel_may_have_a_report_that_a_mention_asked_fo
 
 
 async def test_a_double_click_sends_one_file__and_others_get_theirs(harness: AppHarness) -> None:
-    await harness.asks("/deepdive --public heat pumps")
-    await harness.settled(1)
+    await harness.ask("/deepdive --public heat pumps")
+    await harness.wait_until_settled(1)
     button = file_button(harness.slack.posts[-1])
 
     said = await asyncio.gather(*(_click(harness, button, token=f"double{n}") for n in range(2)))
@@ -243,19 +243,19 @@ async def test_a_double_click_sends_one_file__and_others_get_theirs(harness: App
 
 
 async def test_a_guest_gets_no_file_although_everyone_reads_the_report(harness: AppHarness) -> None:
-    await harness.asks("/deepdive --public heat pumps")
-    await harness.settled(1)
+    await harness.ask("/deepdive --public heat pumps")
+    await harness.wait_until_settled(1)
     harness.slack.workspace.profiles["U2"] = {"is_restricted": True}
     await click_for_file(harness, file_button(harness.slack.posts[-1]), user="U2")
-    await harness.slack.wait_until(lambda: MEMBERS_ONLY in harness.slack.posts[-1].words)
+    await harness.slack.wait_until(lambda: MEMBERS_ONLY in harness.slack.posts[-1].shown_text)
 
     assert harness.slack.files == {}
 
 
 async def _click(harness: AppHarness, value: str, *, token: str) -> str:
-    async with await harness.person.clicks("as_file", value, token=token) as response:
+    async with await harness.person.click("as_file", value, token=token) as response:
         assert response.status == 200
-    return next(post.words for post in harness.slack.posts if post.payload.get("token") == token)
+    return next(post.shown_text for post in harness.slack.posts if post.payload.get("token") == token)
 
 
 def _files_sent(harness: AppHarness) -> int:
@@ -266,15 +266,15 @@ def _files_sent(harness: AppHarness) -> int:
 async def test_a_click_counts_in_the_workspace_that_was_asked_in(
     harness: AppHarness, database: str, action: str
 ) -> None:
-    await harness.asks("/deepdive heat pumps")
-    await harness.settled(1)
+    await harness.ask("/deepdive heat pumps")
+    await harness.wait_until_settled(1)
     async with await psycopg.AsyncConnection.connect(database) as connection:
         await connection.execute("UPDATE questions SET team_id = 'T9'")
     ((question,),) = await rows(database, "SELECT id FROM questions")
-    async with await harness.person.clicks(action, str(question), token="elsewhere") as response:
+    async with await harness.person.click(action, str(question), token="elsewhere") as response:
         assert response.status == 200
     (told,) = [post for post in harness.slack.posts if post.payload.get("token") == "elsewhere"]
 
-    assert NOT_THEIRS in told.words
+    assert NOT_THEIRS in told.shown_text
     assert await rows(database, "SELECT count(*) FROM questions") == [(1,)]
     assert harness.slack.files == {}

@@ -38,7 +38,7 @@ async def rows(database: str, query: str) -> list[tuple[Any, ...]]:
         return await (await connection.execute(query.encode())).fetchall()
 
 
-async def until(database: str, query: str, expected: list[tuple[Any, ...]], *, seconds: float = 15) -> None:
+async def wait_for_rows(database: str, query: str, expected: list[tuple[Any, ...]], *, seconds: float = 15) -> None:
     async with asyncio.timeout(seconds):
         found = await rows(database, query)
         while found != expected:
@@ -46,29 +46,29 @@ async def until(database: str, query: str, expected: list[tuple[Any, ...]], *, s
             found = await rows(database, query)
 
 
-async def told(person: Person, event: dict[str, Any], *, id: str = "Ev9") -> int:
+async def send_event(person: Person, event: dict[str, Any], *, id: str = "Ev9") -> int:
     async with await person.event(event, id=id) as response:
         return response.status
 
 
-async def under_way(harness: AppHarness) -> None:
+async def start_questions(harness: AppHarness) -> None:
     """Keep a digest, an answer, and a deep run that goes on at Perplexity."""
-    await harness.asks('/pplx watch technology "databases" daily 9:00', trigger="w1")
-    await harness.asks("/ask why", trigger="w2")
-    await harness.settled(2)
-    await harness.asks("/ask --model high why not", trigger="w3")
+    await harness.ask('/pplx watch technology "databases" daily 9:00', trigger="w1")
+    await harness.ask("/ask why", trigger="w2")
+    await harness.wait_until_settled(2)
+    await harness.ask("/ask --model high why not", trigger="w3")
 
 
 @pytest.mark.parametrize("events", [[REVOKED], [REVOKED, REVOKED]], ids=len)
 async def test_a_revoked_token_pauses_digests_and_ends_what_is_open(
     harness: AppHarness, database: str, events: list[dict[str, Any]]
 ) -> None:
-    await under_way(harness)
-    await until(database, "SELECT count(*) FROM questions WHERE run_id IS NOT NULL", [(1,)])
+    await start_questions(harness)
+    await wait_for_rows(database, "SELECT count(*) FROM questions WHERE run_id IS NOT NULL", [(1,)])
     asked = len(harness.perplexity.requests)
-    assert [await told(harness.person, event) for event in events] == [200] * len(events)
+    assert [await send_event(harness.person, event) for event in events] == [200] * len(events)
 
-    await until(database, "SELECT DISTINCT state FROM questions ORDER BY 1", [("answered",), ("stopped",)])
+    await wait_for_rows(database, "SELECT DISTINCT state FROM questions ORDER BY 1", [("answered",), ("stopped",)])
     assert await rows(database, "SELECT state, next_at FROM digests") == [("paused", None)]
     assert await rows(database, "SELECT count(*) FROM questions WHERE text = ''") == [(0,)]
     await asyncio.wait_for(harness.perplexity.told_to_cancel.wait(), 10)
@@ -84,10 +84,10 @@ async def test_a_revoked_token_pauses_digests_and_ends_what_is_open(
 async def test_an_uninstalled_app_forgets_every_text(
     harness: AppHarness, database: str, events: list[dict[str, Any]]
 ) -> None:
-    await under_way(harness)
-    assert [await told(harness.person, event) for event in events] == [200] * len(events)
+    await start_questions(harness)
+    assert [await send_event(harness.person, event) for event in events] == [200] * len(events)
 
-    await until(database, "SELECT count(*) FROM questions", [(0,)])
+    await wait_for_rows(database, "SELECT count(*) FROM questions", [(0,)])
     assert (
         await rows(
             database,
@@ -100,28 +100,28 @@ async def test_an_uninstalled_app_forgets_every_text(
 
 
 async def test_tokens_of_people_change_nothing(harness: AppHarness, database: str) -> None:
-    await harness.asks("/ask why")
-    await harness.settled(1)
-    assert await told(harness.person, PEOPLE_S) == 200
-    await harness.asks("/ask why not", trigger="t2")
-    await harness.settled(2)
+    await harness.ask("/ask why")
+    await harness.wait_until_settled(1)
+    assert await send_event(harness.person, PEOPLE_S) == 200
+    await harness.ask("/ask why not", trigger="t2")
+    await harness.wait_until_settled(2)
 
     assert await rows(database, "SELECT state FROM workspaces") == [("open",)]
 
 
 async def test_what_comes_late_is_refused_once(harness: AppHarness, database: str) -> None:
-    await harness.asks("/ask why")
-    await harness.settled(1)
+    await harness.ask("/ask why")
+    await harness.wait_until_settled(1)
     asked = len(harness.perplexity.requests)
-    assert await told(harness.person, UNINSTALLED) == 200
+    assert await send_event(harness.person, UNINSTALLED) == 200
 
-    async with await harness.person.types("/ask again", trigger="t2") as command:
+    async with await harness.person.type_command("/ask again", trigger="t2") as command:
         assert command.status == 403
-    async with await harness.person.mentions("again") as event:
+    async with await harness.person.mention("again") as event:
         assert (event.status, event.headers["x-slack-no-retry"]) == (403, "1")
-    async with await harness.person.clicks("retry", "x") as click:
+    async with await harness.person.click("retry", "x") as click:
         assert click.status == 403
-    await until(database, "SELECT count(*) FROM questions", [(0,)])
+    await wait_for_rows(database, "SELECT count(*) FROM questions", [(0,)])
     assert len(harness.perplexity.requests) == asked
 
 
@@ -149,13 +149,13 @@ async def test_every_process_hears_of_it_within_seconds(
 ) -> None:
     async with serving(settings, database, work=False) as other:
         person = person_at(other, slack, session)
-        async with await person.types("/ask why", trigger="t1") as response:
+        async with await person.type_command("/ask why", trigger="t1") as response:
             assert response.status == 200
-        await harness.settled(1)
-        await told(harness.person, REVOKED)
+        await harness.wait_until_settled(1)
+        await send_event(harness.person, REVOKED)
         async with asyncio.timeout(6):
             while True:
-                async with await person.types("/search why", trigger="t2") as response:
+                async with await person.type_command("/search why", trigger="t2") as response:
                     if response.status == 403:
                         break
                 await asyncio.sleep(0.3)
@@ -166,15 +166,15 @@ async def test_a_new_token_opens_again_and_digests_go_on(
 ) -> None:
     async with serving(settings, database) as first:
         person = person_at(first, slack, session)
-        async with await person.types('/pplx watch technology "databases" daily 9:00', trigger="w1"):
+        async with await person.type_command('/pplx watch technology "databases" daily 9:00', trigger="w1"):
             await slack.wait_for(1)
         due = await rows(database, "SELECT next_at FROM digests")
-        await told(person, REVOKED)
-        await until(database, "SELECT state FROM digests", [("paused",)])
+        await send_event(person, REVOKED)
+        await wait_for_rows(database, "SELECT state FROM digests", [("paused",)])
 
     async with (
         serving(settings, database) as same_token,
-        await person_at(same_token, slack, session).types("/ask why", trigger="t1") as response,
+        await person_at(same_token, slack, session).type_command("/ask why", trigger="t1") as response,
     ):
         assert response.status == 403
     assert await rows(database, "SELECT state FROM workspaces") == [("revoked",)]
@@ -183,31 +183,31 @@ async def test_a_new_token_opens_again_and_digests_go_on(
     renewed = settings.model_copy(update={"slack_bot_token": SecretStr(slack.token)})
     async with serving(renewed, database) as second:
         person = person_at(second, slack, session)
-        async with await person.types("/ask why", trigger="t2") as response:
+        async with await person.type_command("/ask why", trigger="t2") as response:
             assert response.status == 200
         await slack.wait_for(2)
         # Slack delivers what it could not deliver before: it is from before the new token.
         late = replace(person, sent={"event_time": 1_000_000_000})
-        assert await told(late, UNINSTALLED) == 200
+        assert await send_event(late, UNINSTALLED) == 200
         assert await rows(database, "SELECT state FROM workspaces") == [("open",)]
 
     assert await rows(database, "SELECT state, next_at FROM digests") == [("active", *due[0])]
-    assert answered(slack.posts[-1])
+    assert is_answer(slack.posts[-1])
 
 
-def answered(post: Post) -> bool:
-    return post.way == "response_url" and "Searching" not in post.words
+def is_answer(post: Post) -> bool:
+    return post.method == "response_url" and "Searching" not in post.shown_text
 
 
 async def test_what_a_process_received_that_had_not_heard_asks_nobody(
     settings: Settings, database: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
 ) -> None:
     async with serving(settings, database, work=False) as web:
-        async with await person_at(web, slack, session).types("/ask why", trigger="t1") as response:
+        async with await person_at(web, slack, session).type_command("/ask why", trigger="t1") as response:
             assert response.status == 200
         async with await psycopg.AsyncConnection.connect(database) as connection:
             await connection.execute("UPDATE workspaces SET state = 'revoked', closed_token_hash = token_hash")
     async with serving(settings, database):
-        await until(database, "SELECT state FROM questions", [("stopped",)])
+        await wait_for_rows(database, "SELECT state FROM questions", [("stopped",)])
 
     assert perplexity.requests == []

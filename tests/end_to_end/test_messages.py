@@ -13,7 +13,7 @@ import pytest
 
 from bot.slack.scopes import HISTORIES
 from tests.end_to_end.conftest import AppHarness
-from tests.fakes.perplexity import fixture, replied
+from tests.fakes.perplexity import fixture, json_reply
 from tests.fakes.slack import Fault, Post
 
 TS = "1795255200.000100"
@@ -23,23 +23,25 @@ ANSWER = "Example answer"
 
 async def answer(harness: AppHarness, *, channel: str = "C1", thread: str = TS, holds: str = ANSWER) -> Post:
     """Wait until a thread shows an answer, and return the one message that the thread then holds."""
-    await harness.slack.wait_until(lambda: any(holds in post.words for post in harness.slack.thread(channel, thread)))
+    await harness.slack.wait_until(
+        lambda: any(holds in post.shown_text for post in harness.slack.thread(channel, thread))
+    )
     (post,) = harness.slack.thread(channel, thread)
     return post
 
 
 async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_place(harness: AppHarness) -> None:
     harness.perplexity.hold()
-    assert await harness.mentions("what is <https://a.example|a.example> &amp; co?") == 200
+    assert await harness.mention("what is <https://a.example|a.example> &amp; co?") == 200
     (line,) = await harness.slack.wait_for(1)
     harness.perplexity.release()
     post = await answer(harness)
 
-    assert (line.way, line.payload["channel"], line.payload["thread_ts"]) == ("chat.postMessage", "C1", TS)
-    assert "Searching the web for " in line.words
+    assert (line.method, line.payload["channel"], line.payload["thread_ts"]) == ("chat.postMessage", "C1", TS)
+    assert "Searching the web for " in line.shown_text
     assert post.payload["ts"] == line.payload["ts"]
     assert [block["type"] for block in post.payload["blocks"]] == ["markdown", "context", "context"]
-    assert "visible to everyone here" in post.words
+    assert "visible to everyone here" in post.shown_text
     assert harness.perplexity.requests[0].json == {
         "effort": "fast",
         "input": "what is a.example & co?",
@@ -48,13 +50,13 @@ async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_pl
 
 
 async def test_a_mention_inside_a_thread_is_answered_in_that_thread(harness: AppHarness) -> None:
-    await harness.mentions("why", thread_ts=ROOT)
+    await harness.mention("why", thread_ts=ROOT)
 
-    assert ANSWER in (await answer(harness, thread=ROOT)).words
+    assert ANSWER in (await answer(harness, thread=ROOT)).shown_text
 
 
 async def test_options_work_behind_a_mention_as_behind_ask(harness: AppHarness) -> None:
-    await harness.mentions("—reasoning --recency week --domain a.example compare a and b")
+    await harness.mention("—reasoning --recency week --domain a.example compare a and b")
     await answer(harness)
 
     (request,) = harness.perplexity.requests
@@ -66,11 +68,11 @@ async def test_options_work_behind_a_mention_as_behind_ask(harness: AppHarness) 
 
 
 async def test_a_direct_message_is_answered_in_its_thread(harness: AppHarness) -> None:
-    await harness.writes("why is the sky blue")
+    await harness.send_direct_message("why is the sky blue")
 
     post = await answer(harness, channel="DU1")
 
-    assert "only visible to you" in post.words
+    assert "only visible to you" in post.shown_text
 
 
 @pytest.mark.parametrize(
@@ -100,11 +102,11 @@ async def test_the_mention_is_no_part_of_the_question(harness: AppHarness, typed
 async def test_both_events_of_one_mention__however_often__are_one_answer(harness: AppHarness) -> None:
     event = {"type": "message", "channel": "C1", "channel_type": "channel", "text": "<@U0APP> why", "ts": TS}
     for _ in range(2):
-        await harness.mentions("why")
+        await harness.mention("why")
         async with await harness.person.event(event, id="Ev2") as response:
             assert response.status == 200
     await answer(harness)
-    await harness.writes("the end", ts="1795255300.000100")
+    await harness.send_direct_message("the end", ts="1795255300.000100")
     await answer(harness, channel="DU1", thread="1795255300.000100")
 
     assert len(harness.slack.thread("C1", TS)) == 1
@@ -130,8 +132,8 @@ async def test_both_events_of_one_mention__however_often__are_one_answer(harness
     ],
 )
 async def test_edits_bots_and_the_app_itself_are_never_answered(harness: AppHarness, event: dict[str, Any]) -> None:
-    assert await harness.writes("why", **event) == 200
-    await harness.writes("the end", ts="1795255300.000100")
+    assert await harness.send_direct_message("why", **event) == 200
+    await harness.send_direct_message("the end", ts="1795255300.000100")
     await answer(harness, channel="DU1", thread="1795255300.000100")
 
     assert [request.json["input"] for request in harness.perplexity.requests] == ["the end"]
@@ -140,7 +142,7 @@ async def test_edits_bots_and_the_app_itself_are_never_answered(harness: AppHarn
 
 @pytest.mark.parametrize("subtype", ["file_share", "thread_broadcast"])
 async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(harness: AppHarness, subtype: str) -> None:
-    await harness.writes("why", subtype=subtype)
+    await harness.send_direct_message("why", subtype=subtype)
 
     await answer(harness, channel="DU1")
 
@@ -156,11 +158,11 @@ async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(har
 async def test_what_asks_nothing_gets_a_helpful_line_and_costs_nothing(
     harness: AppHarness, typed: str, said: str
 ) -> None:
-    await harness.mentions(typed)
+    await harness.mention(typed)
 
     post = await answer(harness, holds=said.replace('"', '\\"'))
 
-    assert "--public" not in post.words
+    assert "--public" not in post.shown_text
     assert "Searching" not in str(harness.slack.posts)
     assert harness.perplexity.requests == []
 
@@ -176,32 +178,32 @@ async def test_what_asks_nothing_gets_a_helpful_line_and_costs_nothing(
     ],
 )
 async def test_what_cannot_be_asked_is_told_to_the_asker_only(harness: AppHarness, typed: str, said: str) -> None:
-    await harness.mentions(typed)
+    await harness.mention(typed)
     (post,) = await harness.slack.wait_for(1)
 
-    assert (post.way, post.payload["user"]) == ("chat.postEphemeral", "U1")
-    assert said in post.words
-    assert "--public" not in post.words
+    assert (post.method, post.payload["user"]) == ("chat.postEphemeral", "U1")
+    assert said in post.shown_text
+    assert "--public" not in post.shown_text
     assert harness.perplexity.requests == []
 
 
 async def test_help_in_a_direct_message_shows_lines_as_they_are_typed_there(harness: AppHarness) -> None:
-    await harness.writes("help")
+    await harness.send_direct_message("help")
 
     post = await answer(harness, channel="DU1", holds="Usage")
 
-    assert "`--domain docs.python.org how do t-strings work`" in post.words
+    assert "`--domain docs.python.org how do t-strings work`" in post.shown_text
 
 
 async def test_the_parts_of_a_long_answer_follow_in_the_thread(harness: AppHarness) -> None:
     words = [f"w{number}" for number in range(6_000)]
     body = json.loads(fixture("agent.200.json"))
     body["output"][1]["content"][0]["text"] = "\n\n".join(" ".join(words[i : i + 60]) for i in range(0, 6_000, 60))
-    harness.perplexity.script("/v1/agent", replied(body))
+    harness.perplexity.script("/v1/agent", json_reply(body))
 
-    await harness.mentions("tell me everything")
+    await harness.mention("tell me everything")
     await harness.slack.wait_until(
-        lambda: any(re.search(r"Part (\d+) of \1", post.words) for post in harness.slack.posts)
+        lambda: any(re.search(r"Part (\d+) of \1", post.shown_text) for post in harness.slack.posts)
     )
 
     shown = harness.slack.thread("C1", TS)
@@ -214,18 +216,18 @@ async def test_the_parts_of_a_long_answer_follow_in_the_thread(harness: AppHarne
 async def test_try_again_in_a_thread__the_answer_takes_the_failure_s_place(harness: AppHarness) -> None:
     harness.perplexity.script("/v1/agent", FAILURE)
     harness.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "internal_error"}'))
-    await harness.mentions("why")
+    await harness.mention("why")
     failure = await answer(harness, holds="Try again")
     (button,) = [block for block in failure.payload["blocks"] if block["type"] == "actions"]
     question = button["elements"][0]["value"]
 
-    assert await harness.clicks_retry(question, message=failure.payload["ts"]) == 200
+    assert await harness.click_retry(question, message=failure.payload["ts"]) == 200
     post = await answer(harness)
 
     assert post.payload["ts"] == failure.payload["ts"]
 
 
-LOST = [Fault(status=503, accept=True), Fault(status=0, accept=True)]
+LOST = [Fault(status=503, take_message=True), Fault(status=0, take_message=True)]
 """Slack takes the message, and its reply gets lost."""
 
 
@@ -234,7 +236,7 @@ async def test_the_searching_line_whose_reply_got_lost_is_found_again(harness: A
     harness.slack.workspace.scopes += HISTORIES
     harness.slack.fail("chat.postMessage", fault)
 
-    await harness.mentions("why")
+    await harness.mention("why")
 
     await answer(harness)
 
@@ -243,7 +245,7 @@ async def test_the_searching_line_whose_reply_got_lost_is_found_again(harness: A
 async def test_the_searching_line_of_a_direct_message_is_found_again(harness: AppHarness, fault: Fault) -> None:
     harness.slack.fail("chat.postMessage", fault)
 
-    await harness.writes("why")
+    await harness.send_direct_message("why")
 
     await answer(harness, channel="DU1")
 
@@ -252,59 +254,59 @@ async def test_the_searching_line_of_a_direct_message_is_found_again(harness: Ap
 async def test_where_the_app_cannot_look__the_searching_line_is_said_once(harness: AppHarness, fault: Fault) -> None:
     harness.slack.fail("chat.postMessage", fault)
 
-    await harness.mentions("why")
-    await harness.slack.wait_until(lambda: any(ANSWER in post.words for post in harness.slack.thread("C1", TS)))
+    await harness.mention("why")
+    await harness.slack.wait_until(lambda: any(ANSWER in post.shown_text for post in harness.slack.thread("C1", TS)))
 
-    assert ["Searching" in post.words for post in harness.slack.thread("C1", TS)] == [True, False]
+    assert ["Searching" in post.shown_text for post in harness.slack.thread("C1", TS)] == [True, False]
 
 
 async def test_a_question_that_waited_for_hours_is_answered_in_its_thread(harness: AppHarness, database: str) -> None:
     harness.perplexity.hold()
-    await harness.mentions("why")
+    await harness.mention("why")
     await harness.perplexity.wait_for(1)
     async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
         await connection.execute("UPDATE questions SET received_at = now() - interval '5 hours'")
     harness.perplexity.release()
 
-    assert ANSWER in (await answer(harness)).words
+    assert ANSWER in (await answer(harness)).shown_text
 
 
-FAILURE = replied({"error": {"type": "invalid_api_key", "message": "no"}}, status=401)
+FAILURE = json_reply({"error": {"type": "invalid_api_key", "message": "no"}}, status=401)
 
 
 async def test_a_failure_whose_reply_got_lost_never_covers_the_answer_of_try_again(
     harness: AppHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     harness.perplexity.script("/v1/agent", FAILURE)
-    harness.slack.fail("chat.update", Fault(status=503, accept=True, seconds=2))
-    await harness.mentions("why")
+    harness.slack.fail("chat.update", Fault(status=503, take_message=True, seconds=2))
+    await harness.mention("why")
     failure = await answer(harness, holds="Try again")
 
-    assert await harness.clicks_retry(button(failure), message=failure.payload["ts"]) == 200
+    assert await harness.click_retry(button(failure), message=failure.payload["ts"]) == 200
     await answer(harness)
-    await until(lambda: "question.superseded" in caplog.messages)
+    await wait_until(lambda: "question.superseded" in caplog.messages)
 
-    assert ANSWER in (await answer(harness)).words
+    assert ANSWER in (await answer(harness)).shown_text
 
 
 async def test_try_again_while_the_first_question_is_not_settled__it_says_no_more(
     harness: AppHarness, database: str
 ) -> None:
     harness.perplexity.script("/v1/agent", FAILURE)
-    await harness.mentions("why")
+    await harness.mention("why")
     failure = await answer(harness, holds="Try again")
-    await harness.settled(1)
+    await harness.wait_until_settled(1)
     async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
         # As a crash between the post and the settling leaves the row.
         await connection.execute("UPDATE questions SET state = 'delivering', settled_at = NULL")
-        await harness.clicks_retry(button(failure), message=failure.payload["ts"])
+        await harness.click_retry(button(failure), message=failure.payload["ts"])
         await answer(harness)
         rows = await (await connection.execute("SELECT state FROM questions ORDER BY received_at")).fetchall()
 
     assert rows[0] == ("failed",)
 
 
-async def until(holds: Callable[[], bool]) -> None:
+async def wait_until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not holds():  # noqa: ASYNC110 - a log record tells no one that it came
             await asyncio.sleep(0.05)
@@ -319,16 +321,16 @@ def button(post: Post) -> str:
 
 @pytest.mark.parametrize("text", ["why \x00 not", "why \ud800 not"])
 async def test_text_that_a_database_cannot_hold_is_asked_without_it(harness: AppHarness, text: str) -> None:
-    assert await harness.mentions(text) == 200
+    assert await harness.mention(text) == 200
 
-    assert ANSWER in (await answer(harness)).words
+    assert ANSWER in (await answer(harness)).shown_text
 
 
 @pytest.mark.parametrize("error", ["message_not_found", "cant_update_message", "edit_window_closed"])
 async def test_a_line_that_cannot_be_changed_gives_way_to_a_message(harness: AppHarness, error: str) -> None:
     harness.slack.fail("chat.update", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
 
-    await harness.mentions("why")
+    await harness.mention("why")
 
     await answer(harness)
 
@@ -336,7 +338,7 @@ async def test_a_line_that_cannot_be_changed_gives_way_to_a_message(harness: App
 async def test_blocks_that_slack_refuses__the_same_words_as_text(harness: AppHarness) -> None:
     harness.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
 
-    await harness.mentions("why")
+    await harness.mention("why")
     post = await answer(harness)
 
     assert "blocks" not in post.payload
@@ -348,11 +350,11 @@ async def test_a_thread_that_takes_nothing__a_direct_message(harness: AppHarness
     refusal = Fault(status=200, body=json.dumps({"ok": False, "error": error}))
     harness.slack.fail("chat.postMessage", refusal, refusal)
 
-    await harness.mentions("why")
+    await harness.mention("why")
     (post,) = await harness.slack.wait_for(1)
 
     assert (post.payload["channel"], "thread_ts" in post.payload) == ("DU1", False)
-    assert ANSWER in post.words
+    assert ANSWER in post.shown_text
 
 
 async def test_the_challenge_is_answered(harness: AppHarness) -> None:
@@ -366,9 +368,9 @@ async def test_the_challenge_is_answered(harness: AppHarness) -> None:
 
 async def test_many_mentions_at_once_are_all_answered_each_in_its_thread(harness: AppHarness) -> None:
     stamps = [f"179525{number:04d}.000100" for number in range(20)]
-    await asyncio.gather(*(harness.mentions(f"question {ts}", ts=ts, user=f"U{ts[6:10]}") for ts in stamps))
+    await asyncio.gather(*(harness.mention(f"question {ts}", ts=ts, user=f"U{ts[6:10]}") for ts in stamps))
     await harness.slack.wait_until(
-        lambda: all(any(ANSWER in post.words for post in harness.slack.thread("C1", ts)) for ts in stamps)
+        lambda: all(any(ANSWER in post.shown_text for post in harness.slack.thread("C1", ts)) for ts in stamps)
     )
 
     assert [len(harness.slack.thread("C1", ts)) for ts in stamps] == [1] * 20

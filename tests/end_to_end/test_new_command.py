@@ -74,7 +74,7 @@ class App:
 
     async def types(self, line: str, *, trigger: str) -> str:
         """Type a command; return the text and blocks of the ack."""
-        async with await self.person.types(line, trigger=trigger) as response:
+        async with await self.person.type_command(line, trigger=trigger) as response:
             assert response.status == 200
             return json.dumps(await response.json(), ensure_ascii=False)
 

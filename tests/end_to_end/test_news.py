@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.end_to_end.conftest import AppHarness
-from tests.fakes.news_answers import written
+from tests.fakes.news_answers import text_reply
 
 LINES = """\
 Chip plant opens in Dresden | 2026-11-20 | It opened on Friday. [1][2]
@@ -17,9 +17,9 @@ Rain falls in Spain | 2026-11-21 | It rains & rains. [2]
 
 @pytest.mark.parametrize("typed", ["/news tech chips", "/pplx news tech chips"])
 async def test_news__shows_the_stories_and_when_they_were_asked_for(harness: AppHarness, typed: str) -> None:
-    harness.perplexity.script("/v1/agent", written(LINES))
+    harness.perplexity.script("/v1/agent", text_reply(LINES))
 
-    ack = await harness.asks(typed)
+    ack = await harness.ask(typed)
     (post,) = await harness.slack.wait_for(1)
 
     header, first, second, note, grey = post.payload["blocks"]
@@ -36,7 +36,7 @@ async def test_news__shows_the_stories_and_when_they_were_asked_for(harness: App
 
 
 async def test_news__of_a_category_that_there_is_not_costs_nothing(harness: AppHarness) -> None:
-    ack = await harness.asks("/news technologie")
+    ack = await harness.ask("/news technologie")
 
     assert "Did you mean technology?" in json.dumps(ack)
     assert harness.perplexity.requests == []

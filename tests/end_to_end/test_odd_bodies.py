@@ -20,31 +20,31 @@ from tests.fakes.person import signed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Door:
+class EventEndpoint:
     """The app's door; no one works on what comes in."""
 
     session: ClientSession
     url: str
 
-    async def takes(self, body: bytes, kind: str) -> int:
+    async def post(self, body: bytes, kind: str) -> int:
         headers = signed(body) | {"Content-Type": kind}
         async with self.session.post(f"{self.url}/slack/events", data=body, headers=headers) as response:
             return response.status
 
 
 @pytest.fixture
-async def door(settings: Settings, database: str, session: ClientSession) -> AsyncIterator[Door]:
+async def endpoint(settings: Settings, database: str, session: ClientSession) -> AsyncIterator[EventEndpoint]:
     stop, ready = asyncio.Event(), asyncio.Event()
     async with compose(settings, conninfo=database, http=True) as app:
         serving = asyncio.create_task(app.serve(stop, work=False, ready=ready.set))
         waiting = asyncio.create_task(ready.wait())
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        yield Door(session=session, url=f"http://127.0.0.1:{settings.port}")
+        yield EventEndpoint(session=session, url=f"http://127.0.0.1:{settings.port}")
         stop.set()
         await serving
 
 
-async def test_no_signed_body_whatever_is_a_500(door: Door) -> None:
+async def test_no_signed_body_whatever_is_a_500(endpoint: EventEndpoint) -> None:
     bodies: list[tuple[bytes, str]] = []
 
     @with_settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
@@ -53,7 +53,7 @@ async def test_no_signed_body_whatever_is_a_500(door: Door) -> None:
         bodies.append(body)
 
     draw()
-    statuses = [(await door.takes(*body), body) for body in bodies]
+    statuses = [(await endpoint.post(*body), body) for body in bodies]
 
     assert [told for told in statuses if told[0] not in {200, 400, 403, 404}] == []
     assert {status for status, _ in statuses} >= {200, 400, 404}
@@ -129,6 +129,6 @@ SENT = (
 )
 
 
-async def test_what_slack_would_never_send_is_400_and_what_it_may_send_is_taken(door: Door) -> None:
-    assert [body for body in NEVER_SENT if await door.takes(*body) != 400] == []
-    assert [body for body in SENT if await door.takes(*body) != 200] == []
+async def test_what_slack_would_never_send_is_400_and_what_it_may_send_is_taken(endpoint: EventEndpoint) -> None:
+    assert [body for body in NEVER_SENT if await endpoint.post(*body) != 400] == []
+    assert [body for body in SENT if await endpoint.post(*body) != 200] == []

@@ -59,7 +59,7 @@ async def test_forty_questions_ten_at_once_are_each_acknowledged_and_answered_on
     async def ask(number: int) -> tuple[int, str]:
         user = f"U{number}"
         person = Person(session=session, app_url=process.url, response_url=slack.response_url, user=user)
-        async with await person.types(f"/ask question {number}", trigger=f"t{number}") as response:
+        async with await person.type_command(f"/ask question {number}", trigger=f"t{number}") as response:
             return response.status, (await response.json())["text"] if response.status == 200 else ""
 
     try:
@@ -69,7 +69,7 @@ async def test_forty_questions_ten_at_once_are_each_acknowledged_and_answered_on
         await slack.wait_for(QUESTIONS, seconds=60)
     finally:
         code = await process.terminate()
-    answered = Counter(post.payload["token"] for post in slack.posts if post.way == "response_url")
+    answered = Counter(post.payload["token"] for post in slack.posts if post.method == "response_url")
 
     assert [ack for ack in acks if ack[0] != 200 or "Searching" not in ack[1]] == []
     assert answered == Counter(f"t{number}" for number in range(QUESTIONS))

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.end_to_end.conftest import AppHarness
-from tests.fakes.perplexity import fixture, replied
+from tests.fakes.perplexity import fixture, json_reply
 from tests.fakes.slack import Fault
 
 
@@ -21,18 +21,18 @@ def texts(shown: dict[str, Any]) -> str:
 
 
 async def test_search__shows_results_privately_and_sends_the_right_body(harness: AppHarness) -> None:
-    ack = await harness.asks("/search --n 7 --recency week --domain a.example,b.example python wheels")
+    ack = await harness.ask("/search --n 7 --recency week --domain a.example,b.example python wheels")
     (post,) = await harness.slack.wait_for(1)
 
     assert ack["response_type"] == "ephemeral"
     assert "Searching" in ack["text"]
-    assert (post.way, post.payload["response_type"], post.payload["replace_original"]) == (
+    assert (post.method, post.payload["response_type"], post.payload["replace_original"]) == (
         "response_url",
         "ephemeral",
         True,
     )
-    assert "<https://a.example/1|Example A>" in post.words
-    assert "only visible to you" in post.words
+    assert "<https://a.example/1|Example A>" in post.shown_text
+    assert "only visible to you" in post.shown_text
     (request,) = harness.perplexity.requests
     assert request.path == "/search"
     assert request.json == {
@@ -45,7 +45,7 @@ async def test_search__shows_results_privately_and_sends_the_right_body(harness:
 
 
 async def test_ask__shows_the_answer_with_linked_sources(harness: AppHarness) -> None:
-    await harness.asks("/ask what is example")
+    await harness.ask("/ask what is example")
     (post,) = await harness.slack.wait_for(1)
 
     blocks = post.payload["blocks"]
@@ -65,34 +65,34 @@ async def test_ask__shows_the_answer_with_linked_sources(harness: AppHarness) ->
 
 
 async def test_ask_reasoning__asks_with_medium_effort(harness: AppHarness) -> None:
-    await harness.asks("/ask --reasoning compare a and b")
+    await harness.ask("/ask --reasoning compare a and b")
     (post,) = await harness.slack.wait_for(1)
 
     (request,) = harness.perplexity.requests
     assert request.json["effort"] == "medium"
-    assert "· medium ·" in post.words
+    assert "· medium ·" in post.shown_text
 
 
 async def test_a_question_about_a_payload_is_answered(harness: AppHarness) -> None:
-    await harness.asks("/ask what is a payload")
+    await harness.ask("/ask what is a payload")
     await harness.slack.wait_for(1)
 
     assert harness.perplexity.requests[0].json["input"] == "what is a payload"
 
 
 async def test_public__the_answer_goes_to_the_channel(harness: AppHarness) -> None:
-    ack = await harness.asks("/ask --public why")
+    ack = await harness.ask("/ask --public why")
     (post,) = await harness.slack.wait_for(1)
 
     assert ack["response_type"] == "ephemeral"
     assert (post.payload["response_type"], post.payload["replace_original"]) == ("in_channel", False)
-    assert "visible to everyone here" in post.words
+    assert "visible to everyone here" in post.shown_text
 
 
 async def test_the_same_delivery_three_times_is_one_answer(harness: AppHarness) -> None:
-    acks = await asyncio.gather(*(harness.asks("/ask why", trigger="same") for _ in range(3)))
+    acks = await asyncio.gather(*(harness.ask("/ask why", trigger="same") for _ in range(3)))
     await harness.slack.wait_for(1)
-    await harness.asks("/ask something else", trigger="other")
+    await harness.ask("/ask something else", trigger="other")
     await harness.slack.wait_for(2)
 
     assert [a["text"] for a in acks] == [acks[0]["text"]] * 3
@@ -101,7 +101,7 @@ async def test_the_same_delivery_three_times_is_one_answer(harness: AppHarness) 
 
 
 async def test_an_unknown_option_is_answered_at_once_with_the_nearest(harness: AppHarness) -> None:
-    ack = await harness.asks("/ask --recenty week why")
+    ack = await harness.ask("/ask --recenty week why")
 
     assert "`--recenty`" in texts(ack)
     assert "Did you mean `--recency`?" in texts(ack)
@@ -110,7 +110,7 @@ async def test_an_unknown_option_is_answered_at_once_with_the_nearest(harness: A
 
 async def test_empty_input_and_help_show_help(harness: AppHarness) -> None:
     shown = [
-        texts(await harness.asks(text)) for text in ("/ask", "/ask help", "/search help", "/pplx", "/pplx help ask")
+        texts(await harness.ask(text)) for text in ("/ask", "/ask help", "/search help", "/pplx", "/pplx help ask")
     ]
 
     expected = ["--reasoning", "--reasoning", "--mode", "/pplx search", "/pplx ask -r"]
@@ -119,16 +119,16 @@ async def test_empty_input_and_help_show_help(harness: AppHarness) -> None:
 
 
 async def test_the_umbrella_and_a_prefixed_name_do_the_same(harness: AppHarness) -> None:
-    await harness.asks("/pplx ask why", trigger="1")
+    await harness.ask("/pplx ask why", trigger="1")
     await harness.slack.wait_for(1)
-    await harness.asks("/x-ask why", trigger="2")
+    await harness.ask("/x-ask why", trigger="2")
     await harness.slack.wait_for(2)
 
     assert [r.json["input"] for r in harness.perplexity.requests] == ["why", "why"]
 
 
 async def test_curly_dashes_and_quotes_parse(harness: AppHarness) -> None:
-    await harness.asks("/search —n 3 —recency “day” what’s new")
+    await harness.ask("/search —n 3 —recency “day” what’s new")
     await harness.slack.wait_for(1)
 
     body = harness.perplexity.requests[0].json
@@ -146,50 +146,50 @@ async def test_a_failure_is_one_sentence_a_button_and_a_reference(harness: AppHa
         "/v1/agent", status=400, body={"error": {"message": "secret words", "type": "invalid_request"}}
     )
 
-    await harness.asks("/ask --public why")
+    await harness.ask("/ask --public why")
     (post,) = await harness.slack.wait_for(1)
 
     assert post.payload["response_type"] == "ephemeral"
-    assert "Sorry" in post.words
-    assert "Try again" in post.words
-    assert "secret words" not in post.words
-    assert re.search(r"Reference `[0-9a-f]{4}-[0-9a-f]{4}`", post.words)
+    assert "Sorry" in post.shown_text
+    assert "Try again" in post.shown_text
+    assert "secret words" not in post.shown_text
+    assert re.search(r"Reference `[0-9a-f]{4}-[0-9a-f]{4}`", post.shown_text)
 
 
 async def test_try_again__a_double_click_is_one_new_answer(harness: AppHarness) -> None:
     harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
-    await harness.asks("/ask why")
+    await harness.ask("/ask why")
     (failure,) = await harness.slack.wait_for(1)
     question = question_of(failure)
 
-    statuses = await asyncio.gather(*(harness.clicks_retry(question) for _ in range(2)))
+    statuses = await asyncio.gather(*(harness.click_retry(question) for _ in range(2)))
     posts = await harness.slack.wait_for(3)
 
     assert statuses == [200, 200]
     searching, answer = posts[1], posts[2]
-    assert "Searching" in searching.words
-    assert "Example answer" in answer.words
+    assert "Searching" in searching.shown_text
+    assert "Example answer" in answer.shown_text
     assert (answer.payload["token"], answer.payload["replace_original"]) == ("click", True)
     assert len(harness.perplexity.requests) == 2
 
 
 async def test_try_again__only_for_the_asker(harness: AppHarness) -> None:
     harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
-    await harness.asks("/ask why")
+    await harness.ask("/ask why")
     (failure,) = await harness.slack.wait_for(1)
     question = question_of(failure)
     from dataclasses import replace
 
     other = replace(harness.person, user="U2")
-    async with await other.clicks("retry", question) as response:
+    async with await other.click("retry", question) as response:
         assert response.status == 200
-    assert await harness.clicks_retry("not-a-question") == 200
+    assert await harness.click_retry("not-a-question") == 200
     (_, refused, unknown) = await harness.slack.wait_for(3)
-    await harness.asks("/ask else", trigger="later")
+    await harness.ask("/ask else", trigger="later")
     await harness.slack.wait_for(4)
 
-    assert "Only the person who asked" in refused.words
-    assert "no longer know this question" in unknown.words
+    assert "Only the person who asked" in refused.shown_text
+    assert "no longer know this question" in unknown.shown_text
     assert (refused.payload["response_type"], refused.payload["replace_original"]) == ("ephemeral", False)
     assert [r.json["input"] for r in harness.perplexity.requests] == ["why", "else"]
 
@@ -197,16 +197,16 @@ async def test_try_again__only_for_the_asker(harness: AppHarness) -> None:
 async def test_slack_says_wait__the_answer_comes_after_it(harness: AppHarness) -> None:
     harness.slack.fail("response_url", Fault(status=429, headers={"Retry-After": "1"}), Fault(status=429))
 
-    await harness.asks("/ask why")
+    await harness.ask("/ask why")
     (post,) = await harness.slack.wait_for(1)
 
-    assert "Example answer" in post.words
+    assert "Example answer" in post.shown_text
 
 
 async def test_slack_refuses_the_blocks__the_same_words_as_text(harness: AppHarness) -> None:
     harness.slack.fail("response_url", Fault(status=400, body="invalid_blocks"))
 
-    await harness.asks("/ask why")
+    await harness.ask("/ask why")
     (post,) = await harness.slack.wait_for(1)
 
     assert "blocks" not in post.payload
@@ -217,38 +217,40 @@ async def test_slack_refuses_the_blocks__the_same_words_as_text(harness: AppHarn
 async def test_the_response_url_is_used_up__a_direct_message(harness: AppHarness) -> None:
     harness.slack.fail("response_url", Fault(status=404, body="used_url"))
 
-    await harness.asks("/ask why")
+    await harness.ask("/ask why")
     (post,) = await harness.slack.wait_for(1)
 
-    assert (post.way, post.payload["channel"]) == ("chat.postMessage", "DU1")
-    assert "Example answer" in post.words
+    assert (post.method, post.payload["channel"]) == ("chat.postMessage", "DU1")
+    assert "Example answer" in post.shown_text
 
 
 async def test_a_direct_message_whose_reply_got_lost_is_not_sent_twice(harness: AppHarness) -> None:
     harness.slack.fail("response_url", Fault(status=404, body="expired_url"))
-    harness.slack.fail("chat.postMessage", Fault(status=503, accept=True))
+    harness.slack.fail("chat.postMessage", Fault(status=503, take_message=True))
 
-    await harness.asks("/ask why")
-    await harness.asks("/ask else", trigger="t2")
+    await harness.ask("/ask why")
+    await harness.ask("/ask else", trigger="t2")
     await harness.slack.wait_for(2)
-    await asyncio.wait_for(harness.settled(2), 20)
+    await asyncio.wait_for(harness.wait_until_settled(2), 20)
 
     assert len(harness.slack.posts) == 2
 
 
 async def test_a_click_while_the_database_hangs_is_told_so_in_time(harness: AppHarness, database: str) -> None:
-    harness.perplexity.script("/v1/agent", replied({"error": {"type": "invalid_api_key", "message": "no"}}, status=401))
-    await harness.asks("/ask why")
+    harness.perplexity.script(
+        "/v1/agent", json_reply({"error": {"type": "invalid_api_key", "message": "no"}}, status=401)
+    )
+    await harness.ask("/ask why")
     (failure,) = await harness.slack.wait_for(1)
     ((value,),) = [[e["value"] for e in b["elements"]] for b in failure.payload["blocks"] if b["type"] == "actions"]
     async with await psycopg.AsyncConnection.connect(database) as connection:
         await connection.execute("LOCK TABLE questions IN ACCESS EXCLUSIVE MODE")
         began = time.monotonic()
-        status = await harness.clicks_retry(value)
+        status = await harness.click_retry(value)
         seconds = time.monotonic() - began
 
     assert (status, seconds < 3) == (200, True)
-    assert "reach my database" in harness.slack.posts[1].words
+    assert "reach my database" in harness.slack.posts[1].shown_text
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "https://["])
@@ -256,17 +258,17 @@ async def test_a_foreign_response_url_is_never_called(harness: AppHarness, url: 
     from dataclasses import replace
 
     stranger = replace(harness.person, response_url=lambda trigger: f"{url}{trigger}")
-    async with await stranger.types("/ask why") as response:
+    async with await stranger.type_command("/ask why") as response:
         assert response.status == 200
     (post,) = await harness.slack.wait_for(1)
 
-    assert post.way == "chat.postMessage"
+    assert post.method == "chat.postMessage"
 
 
 async def test_health_readiness_and_metrics(harness: AppHarness) -> None:
-    await harness.asks("/ask why")
+    await harness.ask("/ask why")
     await harness.slack.wait_for(1)
-    await harness.settled(1)
+    await harness.wait_until_settled(1)
 
     async with harness.session.get(f"{harness.url}/healthz") as response:
         assert response.status == 200
@@ -290,7 +292,7 @@ async def test_looks_at_the_health_take_no_connection_from_questions(harness: Ap
         await asyncio.sleep(0.2)
 
         async with asyncio.timeout(1):
-            assert "Searching" in (await harness.asks("/ask why"))["text"]
+            assert "Searching" in (await harness.ask("/ask why"))["text"]
 
     assert set(await asyncio.gather(*looking)) <= {200, 503}
 
@@ -305,14 +307,14 @@ async def test_a_very_long_answer__every_word_arrives_in_order_in_numbered_messa
     body = json.loads(fixture("agent.200.json"))
     paragraphs = [" ".join(words[i : i + 60]) + " [1]." for i in range(0, len(words), 60)]
     body["output"][1]["content"][0]["text"] = "\n\n".join(paragraphs)
-    harness.perplexity.script("/v1/agent", replied(body))
+    harness.perplexity.script("/v1/agent", json_reply(body))
 
-    await harness.asks("/ask tell me everything")
+    await harness.ask("/ask tell me everything")
     (first,) = await harness.slack.wait_for(1)
-    (total,) = map(int, re.findall(r"Part 1 of (\d+)", first.words))
+    (total,) = map(int, re.findall(r"Part 1 of (\d+)", first.shown_text))
     posts = await harness.slack.wait_for(total)
 
     shown = [b["text"] for post in posts for b in post.payload["blocks"] if b["type"] == "markdown"]
     assert re.findall(r"w\d+", " ".join(shown)) == words
-    assert [post.way for post in posts] == ["response_url"] * 5 + ["chat.postMessage"] * (total - 5)
+    assert [post.method for post in posts] == ["response_url"] * 5 + ["chat.postMessage"] * (total - 5)
     assert harness.slack.refusals == []

@@ -31,10 +31,10 @@ async def test_no_text_and_no_secret_is_logged_at_debug(database: str) -> None:
         slack.fail("response_url", Fault(status=404, body="used_url"))
         perplexity.fail("/search", status=401, body={"error": {"message": KEY_CANARY, "type": "invalid_api_key"}})
         for number, line in enumerate((f"/ask {WORDS_CANARY}", f"/search {WORDS_CANARY}", f"/ask --{WORDS_CANARY}")):
-            async with await person.types(line, trigger=str(number)) as response:
+            async with await person.type_command(line, trigger=str(number)) as response:
                 assert response.status == 200
         stranger = Person(session=session, app_url=process.url, response_url=slack.response_url, secret="x")
-        async with await stranger.types(f"/ask {WORDS_CANARY}") as response:
+        async with await stranger.type_command(f"/ask {WORDS_CANARY}") as response:
             assert response.status == 401
         await slack.wait_for(2, seconds=40)
         await process.logs("question.settled", 2)

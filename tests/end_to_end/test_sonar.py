@@ -19,17 +19,17 @@ def settings(settings: Settings) -> Settings:
     return settings.model_copy(update={"perplexity_api": "sonar"})
 
 
-async def words(harness: AppHarness, holds: str) -> str:
+async def wait_for_thread_text(harness: AppHarness, holds: str) -> str:
     """Wait until the thread shows the answer, and return what it then says."""
-    await harness.slack.wait_until(lambda: any(holds in post.words for post in harness.slack.thread("C1", TS)))
+    await harness.slack.wait_until(lambda: any(holds in post.shown_text for post in harness.slack.thread("C1", TS)))
     (post,) = harness.slack.thread("C1", TS)
-    return post.words
+    return post.shown_text
 
 
 async def test_a_question_is_answered_by_sonar_without_what_it_thought(harness: AppHarness) -> None:
-    await harness.mentions("--reasoning why")
+    await harness.mention("--reasoning why")
 
-    shown = await words(harness, "Answer.")
+    shown = await wait_for_thread_text(harness, "Answer.")
     assert "plan" not in shown
     assert "Perplexity · sonar-pro · " in shown
     assert [(request.path, request.json["model"]) for request in harness.perplexity.requests] == [
@@ -40,7 +40,7 @@ async def test_a_question_is_answered_by_sonar_without_what_it_thought(harness: 
 async def test_a_question_to_a_retired_sonar_is_answered_all_the_same(harness: AppHarness) -> None:
     harness.perplexity.fail("/chat/completions", status=403, body=RETIRED)
 
-    await harness.mentions("why")
+    await harness.mention("why")
 
-    assert "Example answer" in await words(harness, "Example answer")
+    assert "Example answer" in await wait_for_thread_text(harness, "Example answer")
     assert [request.path for request in harness.perplexity.requests] == ["/chat/completions", "/v1/agent"]

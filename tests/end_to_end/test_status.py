@@ -13,7 +13,7 @@ BAD_KEY = {"error": {"type": "invalid_api_key", "message": "bad key"}}
 async def status(harness: AppHarness, *, trigger: str) -> dict[str, Any]:
     """Ask for the status and return what the asker is shown in the end."""
     before = len(harness.slack.posts)
-    ack = await harness.asks("/pplx status", trigger=trigger)
+    ack = await harness.ask("/pplx status", trigger=trigger)
     assert "One moment" in ack["text"]
     await harness.slack.wait_for(before + 1)
     return harness.slack.posts[-1].payload
@@ -33,8 +33,8 @@ async def figures_hold(harness: AppHarness, words: str) -> dict[str, Any]:
 
 async def test_an_admin_sees_a_chart_and_the_same_as_a_table(harness: AppHarness) -> None:
     harness.slack.workspace.admins.add("U1")
-    await harness.asks("/ask why", trigger="q1")
-    await harness.asks("/search why", trigger="q2")
+    await harness.ask("/ask why", trigger="q1")
+    await harness.ask("/search why", trigger="q2")
     await harness.slack.wait_for(2)
 
     shown = await figures_hold(harness, "2 of 2 (100%)")
@@ -69,7 +69,7 @@ async def test_slack_away__only_those_whom_the_settings_name_are_admins(harness:
 async def test_a_dead_key_does_not_hide_behind_a_fallback(harness: AppHarness) -> None:
     harness.slack.workspace.admins.add("U1")
     harness.perplexity.fail("/v1/agent", status=401, body=BAD_KEY)
-    await harness.asks("/ask --recency day why", trigger="q1")
+    await harness.ask("/ask --recency day why", trigger="q1")
     await harness.slack.wait_for(1, seconds=40)
 
     shown = await figures_hold(harness, "does not accept the configured key")
@@ -82,7 +82,7 @@ async def test_a_dead_key_does_not_hide_behind_a_fallback(harness: AppHarness) -
     assert 'provider_needs_an_admin{provider="Perplexity"} 1.0' in metrics
     assert "*Perplexity* does not accept the configured key." in str(shown["blocks"])
 
-    await harness.asks("/search why not", trigger="q9")
+    await harness.ask("/search why not", trigger="q9")
     async with asyncio.timeout(20):
         while ready[1]:
             await asyncio.sleep(0.2)
@@ -91,6 +91,6 @@ async def test_a_dead_key_does_not_hide_behind_a_fallback(harness: AppHarness) -
 
 
 async def test_status_with_words_behind_it_is_explained(harness: AppHarness) -> None:
-    ack = await harness.asks("/pplx status please")
+    ack = await harness.ask("/pplx status please")
 
     assert "without any text after it" in ack["text"]

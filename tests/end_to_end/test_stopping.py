@@ -43,7 +43,7 @@ def servers(data: Path) -> list[int]:
     return found
 
 
-async def none_left(data: Path, *, seconds: float = 5) -> bool:
+async def no_server_left(data: Path, *, seconds: float = 5) -> bool:
     """Return whether no server is left in this folder; one that was told to end may take a moment."""
     end = time.monotonic() + seconds
     while servers(data):
@@ -128,11 +128,11 @@ async def test_sigterm_at_any_moment_leaves_no_server_and_the_next_start_works(
         await asyncio.sleep(seconds)
         process.signal(signal.SIGTERM, group=group)
         codes.append(await process.ended())
-        assert await none_left(start.data)
+        assert await no_server_left(start.data)
     migrated = start("migrate")
 
     assert await migrated.ended() == 0
-    assert await none_left(start.data)
+    assert await no_server_left(start.data)
     # A process that has not got as far as its first line yet has nothing to stop.
     assert set(codes) <= ({0, -signal.SIGTERM} if seconds < 0.6 else {0}), start.printed()
 
@@ -146,7 +146,7 @@ async def test_every_command_stops_cleanly(start: Starter, command: str, number:
     process.signal(number, group=True)
 
     assert await process.ended() == 0, start.printed()
-    assert await none_left(start.data)
+    assert await no_server_left(start.data)
     assert "Traceback" not in start.printed()
 
 
@@ -167,7 +167,7 @@ async def test_a_second_signal_ends_it_at_once_and_its_server_too(
     )
     await start.prints("Listening")
     person = Person(session=session, app_url=f"http://127.0.0.1:{port}", response_url=slack.response_url)
-    async with await person.types("/ask why", trigger="t1") as acked:
+    async with await person.type_command("/ask why", trigger="t1") as acked:
         assert acked.status == 200
     await perplexity.wait_for(1)
     process.signal(signal.SIGTERM, group=True)
@@ -175,7 +175,7 @@ async def test_a_second_signal_ends_it_at_once_and_its_server_too(
     process.signal(signal.SIGTERM, group=True)
 
     assert await process.ended(seconds=5) == 130
-    assert await none_left(start.data)
+    assert await no_server_left(start.data)
 
 
 async def test_the_server_stops_with_its_last_user_and_not_before(start: Starter) -> None:
@@ -188,7 +188,7 @@ async def test_the_server_stops_with_its_last_user_and_not_before(start: Starter
             answered = connection.execute("SELECT 1").fetchone()
 
     assert (code, answered) == (0, (1,))
-    assert await none_left(start.data)
+    assert await no_server_left(start.data)
 
 
 @pytest.fixture
@@ -219,7 +219,7 @@ async def test_a_killed_postmaster_is_started_again_and_open_questions_are_answe
     process = embedded()
     perplexity.hold()
     person = Person(session=session, app_url=process.url, response_url=slack.response_url)
-    async with await person.types("/ask why", trigger="t1") as acked:
+    async with await person.type_command("/ask why", trigger="t1") as acked:
         assert acked.status == 200
     await perplexity.wait_for(1)
     postmaster = int((data_dir / "postgres" / "postmaster.pid").read_text().split("\n", 1)[0])

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.conftest import AppHarness
-from tests.fakes.news_answers import written
-from tests.fakes.perplexity import fixture, replied
+from tests.fakes.news_answers import text_reply
+from tests.fakes.perplexity import fixture, json_reply
 from tests.fakes.slack import Fault, Post
 
 STORIES = "Chip plant opens in Dresden | 2026-11-20 | It opened on Friday. [1][2]"
-BROKEN = replied({"error": {"type": "x", "message": "no"}}, status=500)
+BROKEN = json_reply({"error": {"type": "x", "message": "no"}}, status=500)
 
 
-def removals(harness: AppHarness) -> int:
+def count_deletions(harness: AppHarness) -> int:
     return sum(bool(body.get("delete_original")) for way, body in harness.slack.calls if way == "response_url")
 
 
@@ -32,7 +32,7 @@ def long_answer(words: int) -> Any:
     body = json.loads(fixture("agent.200.json"))
     paragraphs = (" ".join(f"w{n}" for n in range(start, start + 60)) for start in range(0, words, 60))
     body["output"][1]["content"][0]["text"] = "\n\n".join(paragraphs)
-    return replied(body)
+    return json_reply(body)
 
 
 COMMANDS = [
@@ -47,49 +47,49 @@ async def test_a_public_answer_removes_the_placeholder_which_shows_no_options_an
     harness: AppHarness, typed: str, shown: str
 ) -> None:
     if typed.startswith("/news"):
-        harness.perplexity.script("/v1/agent", written(STORIES))
-    ack = await harness.asks(typed)
-    await harness.settled(1)
+        harness.perplexity.script("/v1/agent", text_reply(STORIES))
+    ack = await harness.ask(typed)
+    await harness.wait_until_settled(1)
 
     assert ack["text"] == f"Searching {shown} has started. The answer is for everyone here."
     assert "--" not in json.dumps(ack)
     (post,) = harness.slack.posts
-    assert (post.payload["response_type"], removals(harness)) == ("in_channel", 1)
+    assert (post.payload["response_type"], count_deletions(harness)) == ("in_channel", 1)
 
 
 @pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=429), Fault(status=404, body="used_url")])
 async def test_a_removal_that_fails_is_not_tried_again_and_the_answer_stands(harness: AppHarness, fault: Fault) -> None:
-    harness.slack.fail("response_url", Fault(status=200, body="ok", accept=True), fault)
-    await harness.asks("/ask --public why")
-    await harness.settled(1)
+    harness.slack.fail("response_url", Fault(status=200, body="ok", take_message=True), fault)
+    await harness.ask("/ask --public why")
+    await harness.wait_until_settled(1)
 
-    assert ("Example answer" in harness.slack.posts[0].words, removals(harness)) == (True, 1)
+    assert ("Example answer" in harness.slack.posts[0].shown_text, count_deletions(harness)) == (True, 1)
     assert len(harness.slack.posts) == 1
 
 
 async def test_a_private_answer_takes_the_placeholder_s_place_and_nothing_is_removed(harness: AppHarness) -> None:
-    ack = await harness.asks("/ask --model sonar-pro why")
-    await harness.settled(1)
+    ack = await harness.ask("/ask --model sonar-pro why")
+    await harness.wait_until_settled(1)
 
     assert ack["text"] == "Searching the web for “why”"
-    assert (harness.slack.posts[0].payload["replace_original"], removals(harness)) == (True, 0)
+    assert (harness.slack.posts[0].payload["replace_original"], count_deletions(harness)) == (True, 0)
 
 
 async def test_a_public_answer_of_many_parts_has_every_use_of_the_address(harness: AppHarness) -> None:
     harness.perplexity.script("/v1/agent", long_answer(12_000))
-    await harness.asks("/ask --public tell me everything")
-    await harness.settled(1)
+    await harness.ask("/ask --public tell me everything")
+    await harness.wait_until_settled(1)
 
-    ways = [post.way for post in harness.slack.posts]
-    assert (ways[:5], set(ways[5:]), removals(harness)) == (["response_url"] * 5, {"chat.postMessage"}, 0)
+    ways = [post.method for post in harness.slack.posts]
+    assert (ways[:5], set(ways[5:]), count_deletions(harness)) == (["response_url"] * 5, {"chat.postMessage"}, 0)
 
 
 async def test_six_parallel_private_answers_each_begin_their_footer_with_their_question(harness: AppHarness) -> None:
     questions = [f"what is the {n}th question about?" for n in range(6)]
     for n, question in enumerate(questions):
-        await harness.asks(f"/ask --recency week {question}", trigger=f"t{n}")
-    await harness.settled(5)
-    posts = [post for post in harness.slack.posts if "Example answer" in post.words]
+        await harness.ask(f"/ask --recency week {question}", trigger=f"t{n}")
+    await harness.wait_until_settled(5)
+    posts = [post for post in harness.slack.posts if "Example answer" in post.shown_text]
 
     for post in posts:
         question = questions[int(str(post.payload["token"]).removeprefix("t"))]
@@ -98,8 +98,8 @@ async def test_six_parallel_private_answers_each_begin_their_footer_with_their_q
 
 
 async def test_a_long_question_is_shortened_and_nothing_in_it_mentions_anyone(harness: AppHarness) -> None:
-    await harness.asks("/ask &lt;!here&gt; *why*\n\n" + "and why not " * 40)
-    await harness.settled(1)
+    await harness.ask("/ask &lt;!here&gt; *why*\n\n" + "and why not " * 40)
+    await harness.wait_until_settled(1)
     (post,) = harness.slack.posts
 
     quoted = footers(post)[-1].split(" · ")[0]
@@ -110,8 +110,8 @@ async def test_a_long_question_is_shortened_and_nothing_in_it_mentions_anyone(ha
 
 async def test_every_part_of_a_private_answer_quotes_the_question(harness: AppHarness) -> None:
     harness.perplexity.script("/v1/agent", long_answer(6_000))
-    await harness.asks("/ask tell me everything")
-    await harness.settled(1)
+    await harness.ask("/ask tell me everything")
+    await harness.wait_until_settled(1)
 
     total = len(harness.slack.posts)
     assert total > 2
@@ -133,26 +133,26 @@ async def test_every_part_of_a_private_answer_quotes_the_question(harness: AppHa
 )
 async def test_searches_news_reports_and_failures_quote_it_too(harness: AppHarness, typed: str, quoted: str) -> None:
     if typed.startswith("/news"):
-        harness.perplexity.script("/v1/agent", written(STORIES))
+        harness.perplexity.script("/v1/agent", text_reply(STORIES))
     if "Reference" in quoted:
         refused = {"error": {"message": "no", "type": "invalid_request"}}
         harness.perplexity.fail("/v1/agent", status=400, body=refused)
         harness.perplexity.fail("/search", status=400, body=refused)
-    await harness.asks(typed)
-    await harness.settled(1)
+    await harness.ask(typed)
+    await harness.wait_until_settled(1)
 
     assert any(text.startswith(quoted) for text in footers(harness.slack.posts[-1]))
     assert harness.slack.refusals == []
 
 
 async def test_what_everyone_sees_does_not_quote_it(harness: AppHarness) -> None:
-    await harness.asks("/ask --public why")
-    await harness.settled(1)
-    await harness.mentions("why not")
-    await harness.settled(2)
+    await harness.ask("/ask --public why")
+    await harness.wait_until_settled(1)
+    await harness.mention("why not")
+    await harness.wait_until_settled(2)
     harness.perplexity.script("/v1/agent", BROKEN, BROKEN)
-    await harness.mentions("why ever", ts="1795255300.000100")
-    await harness.settled(3)
+    await harness.mention("why ever", ts="1795255300.000100")
+    await harness.wait_until_settled(3)
 
     shown = [*harness.slack.posts, *harness.slack.thread("C1", "1795255200.000100")]
     assert [text for post in shown for text in footers(post) if text.startswith("“")] == []
@@ -172,21 +172,21 @@ MENTIONED = [
 async def test_a_message_that_begins_with_a_command_is_that_command_or_else_a_question(
     harness: AppHarness, typed: str, path: str, sent: dict[str, Any], direct: bool
 ) -> None:
-    assert await (harness.writes if direct else harness.mentions)(typed) == 200
+    assert await (harness.send_direct_message if direct else harness.mention)(typed) == 200
     await harness.perplexity.wait_for(1)
 
     request = harness.perplexity.requests[0]
     assert (request.path, request.json | sent) == (path, request.json)
-    await harness.settled(1)
+    await harness.wait_until_settled(1)
 
 
 async def test_news_in_a_mention_is_news(harness: AppHarness) -> None:
-    harness.perplexity.script("/v1/agent", written(STORIES))
-    await harness.mentions("news tech chips")
-    await harness.settled(1)
+    harness.perplexity.script("/v1/agent", text_reply(STORIES))
+    await harness.mention("news tech chips")
+    await harness.wait_until_settled(1)
 
     (shown,) = harness.slack.thread("C1", "1795255200.000100")
-    assert "*Technology news* · chips" in shown.words
+    assert "*Technology news* · chips" in shown.shown_text
 
 
 @pytest.mark.parametrize(
@@ -199,22 +199,22 @@ async def test_news_in_a_mention_is_news(harness: AppHarness) -> None:
     ],
 )
 async def test_help_in_a_mention_shows_lines_as_they_are_typed(harness: AppHarness, typed: str, said: str) -> None:
-    await harness.mentions(typed)
-    await harness.settled(1)
+    await harness.mention(typed)
+    await harness.wait_until_settled(1)
 
     (shown,) = harness.slack.thread("C1", "1795255200.000100")
-    assert said in shown.words
-    assert "--public" not in shown.words
+    assert said in shown.shown_text
+    assert "--public" not in shown.shown_text
     assert harness.perplexity.requests == []
 
 
 async def test_help_lists_no_agent_where_none_is_set_up_and_what_each_option_does(harness: AppHarness) -> None:
-    shown = json.dumps(await harness.asks("/ask help"), ensure_ascii=False)
-    await harness.mentions("help")
-    await harness.settled(1)
+    shown = json.dumps(await harness.ask("/ask help"), ensure_ascii=False)
+    await harness.mention("help")
+    await harness.wait_until_settled(1)
 
     assert ("--agent" in shown, "--agent" in str(harness.slack.posts)) == (False, False)
     assert "`--lang en,de`  Answer in this language" in shown
     assert "`--effort fast|low|medium|high|xhigh`" in shown
-    (unknown,) = await asyncio.gather(harness.asks("/ask --agent why"))
+    (unknown,) = await asyncio.gather(harness.ask("/ask --agent why"))
     assert "Searching" in unknown["text"]

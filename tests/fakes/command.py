@@ -20,7 +20,7 @@ COMMAND = (sys.executable, "-m", "perplexity")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ended:
+class CommandResult:
     """How a process ended, and what it wrote."""
 
     code: int
@@ -34,7 +34,7 @@ def environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def started(
+async def start(
     *arguments: str,
     stdin: int = asyncio.subprocess.DEVNULL,
     stdout: int = asyncio.subprocess.PIPE,
@@ -54,21 +54,21 @@ async def started(
             await process.communicate()
 
 
-async def run(*arguments: str, piped: str | None = None, settings: Mapping[str, str] | None = None) -> Ended:
+async def run(*arguments: str, piped: str | None = None, settings: Mapping[str, str] | None = None) -> CommandResult:
     """Run a command to its end; `piped` comes through a pipe, None is a stdin with nothing in it."""
     stdin = asyncio.subprocess.DEVNULL if piped is None else asyncio.subprocess.PIPE
-    async with started(*arguments, stdin=stdin, settings=settings or {}) as process, asyncio.timeout(30):
+    async with start(*arguments, stdin=stdin, settings=settings or {}) as process, asyncio.timeout(30):
         out, err = await process.communicate(None if piped is None else piped.encode())
     assert process.returncode is not None
-    return Ended(code=process.returncode, out=out.decode(), err=err.decode())
+    return CommandResult(code=process.returncode, out=out.decode(), err=err.decode())
 
 
-async def here(*arguments: str, settings: Mapping[str, str] | None = None) -> Ended:
+async def run_in_process(*arguments: str, settings: Mapping[str, str] | None = None) -> CommandResult:
     """Run a command in this process, which is quicker and can be patched; nothing comes through its stdin."""
     stdin, stdout, stderr = io.TextIOWrapper(io.BytesIO()), io.StringIO(), io.StringIO()
     process_io = ProcessIO(environ=settings or {}, stdin=stdin, stdout=stdout, stderr=stderr)
     code = await asyncio.to_thread(_main, arguments, process_io)
-    return Ended(code=code, out=stdout.getvalue(), err=stderr.getvalue())
+    return CommandResult(code=code, out=stdout.getvalue(), err=stderr.getvalue())
 
 
 def _main(arguments: Sequence[str], process_io: ProcessIO) -> int:

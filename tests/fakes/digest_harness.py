@@ -57,7 +57,7 @@ class DigestHarness:
     pool: Pool
     digest: Digest
     clock: WallClock
-    newsroom: NewsProvider = field(default_factory=NewsProvider)
+    news_provider: NewsProvider = field(default_factory=NewsProvider)
     presence: Membership = Membership.MEMBER
     compare: Compare = unseen
 
@@ -66,9 +66,9 @@ class DigestHarness:
         return DigestStore(self.pool)
 
     @property
-    def looked_since(self) -> datetime:
+    def searched_since(self) -> datetime:
         """Since when the last question asks for news."""
-        found = re.search(r" since (\S+ \S+) and ", self.newsroom.questions[-1].messages[0].content)
+        found = re.search(r" since (\S+ \S+) and ", self.news_provider.questions[-1].messages[0].content)
         assert found is not None
         return datetime.strptime(f"{found[1]} +0000", "%Y-%m-%d %H:%M %z")
 
@@ -80,7 +80,7 @@ class DigestHarness:
             digest_id=self.digest.id, trigger=why, earliest_slot=self.clock.now, slot=self.clock.now, title="x"
         )
         question = run_question(run, self.digest, id=question_id, key=str(question_id))
-        await self.settle_all()
+        await self.close_open_questions()
         assert await self.digests.start_manual(self.digest.id, question, now=self.clock.now)
         return question_id
 
@@ -88,28 +88,28 @@ class DigestHarness:
         self, question_id: UUID, *headlines: str, why: Trigger = Trigger.SCHEDULED, slot: datetime | None = None
     ) -> DigestReport | None:
         """Work on a run, with these stories in the news."""
-        self.newsroom.headlines = headlines or self.newsroom.headlines
+        self.news_provider.headlines = headlines or self.news_provider.headlines
         slot = slot or self.clock.now
         run = DigestRun(digest_id=self.digest.id, trigger=why, earliest_slot=slot, slot=slot, title="x")
-        return await self.running().run(run, self.work(question_id))
+        return await self.runner().run(run, self.work(question_id))
 
     def work(self, question_id: UUID) -> CommandContext:
         """Return what a worker has for a question."""
-        return command_context(self.newsroom, now=self.clock.now.timestamp, question_id=question_id)
+        return command_context(self.news_provider, now=self.clock.now.timestamp, question_id=question_id)
 
-    async def told(self, *headlines: str, why: Trigger = Trigger.SCHEDULED) -> list[str]:
+    async def new_headlines(self, *headlines: str, why: Trigger = Trigger.SCHEDULED) -> list[str]:
         """Make the digest again and return the headlines of what is new."""
         report = await self.report(await self.begin(why=why), *headlines, why=why)
         assert report is not None
         return [story.headline for story in report.stories]
 
-    async def settle_all(self, state: str = "answered") -> None:
+    async def close_open_questions(self, state: str = "answered") -> None:
         """Bring every open question to its end."""
         open_ones = "UPDATE questions SET state = %s WHERE state IN ('received', 'working', 'delivering')"
         async with self.pool.connection() as connection:
             await connection.execute(open_ones, (state,))
 
-    def running(self) -> DigestRunner:
+    def runner(self) -> DigestRunner:
         async def presence(_: str, __: str) -> Membership:
             return self.presence
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tests.fakes import brave, openrouter
 from tests.fakes.perplexity import fixture
-from tests.fakes.service import Fault, replied, sse, streamed
+from tests.fakes.service import Fault, json_reply, sse, stream_reply
 
 _PAGE = b"<!DOCTYPE html><html><body><h1>Something else</h1></body></html>"
 
@@ -24,7 +24,7 @@ _OF_ANYBODY = {
 def _told(status: int, kind: str, **options: str) -> Fault:
     """Answer with an error as Perplexity writes it; `options` are headers, with _ for -."""
     headers = {name.replace("_", "-"): value for name, value in options.items()}
-    return replied({"error": {"message": "No.", "type": kind, "code": status}}, status=status, headers=headers)
+    return json_reply({"error": {"message": "No.", "type": kind, "code": status}}, status=status, headers=headers)
 
 
 _AGENT = fixture("agent.stream.completed.sse")
@@ -43,45 +43,50 @@ PERPLEXITY: Mapping[str, Fault] = {
     "413": _told(413, "payload_too_large"),
     "503": _told(503, "service_unavailable"),
     "504": _told(504, "gateway_timeout"),
-    "422": replied({"detail": [{"loc": ["body", "query"], "msg": "too long", "type": "value_error"}]}, status=422),
+    "422": json_reply({"detail": [{"loc": ["body", "query"], "msg": "too long", "type": "value_error"}]}, status=422),
     "429 short": _told(429, "request_rate_limit_exceeded", Retry_After="0.05"),
     "429 long": _told(429, "request_rate_limit_exceeded", Retry_After="300"),
     "500": _told(500, "internal_error"),
-    "200 with an error inside": replied({"id": "r", "status": "failed", "output": [], "error": {"message": "No."}}),
-    "stream cut": streamed(_BEFORE_TEXT),
-    "stream cut in the text": streamed(_BEFORE_TEXT + sse(_IT)),
+    "200 with an error inside": json_reply({"id": "r", "status": "failed", "output": [], "error": {"message": "No."}}),
+    "stream cut": stream_reply(_BEFORE_TEXT),
+    "stream cut in the text": stream_reply(_BEFORE_TEXT + sse(_IT)),
 }
 
 OPENROUTER: Mapping[str, Fault] = {
     **_OF_ANYBODY,
-    "400": replied(openrouter.error(400), status=400),
-    "401 key": replied(openrouter.error(401), status=401),
-    "402": replied(openrouter.error(402), status=402),
-    "403 retired": replied(openrouter.error(400, "perplexity/sonar is not a valid model ID"), status=400),
-    "404": replied(openrouter.error(404, "No endpoints found for perplexity/sonar."), status=404),
-    **{str(code): replied(openrouter.error(code), status=code) for code in (408, 409, 413, 503, 504, 529)},
-    "422": replied(openrouter.error(422), status=422),
-    "429 short": replied(openrouter.error(429), status=429, headers={"Retry-After": "0.05"}),
-    "429 long": replied(openrouter.error(429), status=429, headers={"Retry-After": "300"}),
-    "500": replied(openrouter.error(500), status=500),
-    "200 with an error inside": replied(openrouter.error(502)),
-    "stream cut": streamed(openrouter.COMMENT + sse(openrouter.chunk())),
-    "stream cut in the text": streamed(openrouter.COMMENT + sse(openrouter.chunk("It is"))),
+    "400": json_reply(openrouter.error(400), status=400),
+    "401 key": json_reply(openrouter.error(401), status=401),
+    "402": json_reply(openrouter.error(402), status=402),
+    "403 retired": json_reply(openrouter.error(400, "perplexity/sonar is not a valid model ID"), status=400),
+    "404": json_reply(openrouter.error(404, "No endpoints found for perplexity/sonar."), status=404),
+    **{str(code): json_reply(openrouter.error(code), status=code) for code in (408, 409, 413, 503, 504, 529)},
+    "422": json_reply(openrouter.error(422), status=422),
+    "429 short": json_reply(openrouter.error(429), status=429, headers={"Retry-After": "0.05"}),
+    "429 long": json_reply(openrouter.error(429), status=429, headers={"Retry-After": "300"}),
+    "500": json_reply(openrouter.error(500), status=500),
+    "200 with an error inside": json_reply(openrouter.error(502)),
+    "stream cut": stream_reply(openrouter.COMMENT + sse(openrouter.chunk())),
+    "stream cut in the text": stream_reply(openrouter.COMMENT + sse(openrouter.chunk("It is"))),
 }
 
 BRAVE: Mapping[str, Fault] = {
     **_OF_ANYBODY,
-    "400": replied(brave.error(400, "BAD_REQUEST"), status=400),
-    "401 key": replied(brave.error(422, "SUBSCRIPTION_TOKEN_INVALID"), status=422),
-    "401 quota": replied(brave.error(429, "QUOTA_LIMITED"), status=429, headers={"X-RateLimit-Reset": "1, 1419704"}),
-    "403 retired": replied(brave.error(403, "RESOURCE_NOT_ALLOWED"), status=403),
-    "404": replied(brave.error(404, "NOT_FOUND"), status=404),
-    **{str(status): replied(brave.error(status, "OTHER"), status=status) for status in (408, 409, 413, 503, 504, 529)},
-    "422": replied(brave.error(422, "VALIDATION"), status=422),
-    "429 short": replied(brave.error(429, "RATE_LIMITED"), status=429, headers={"X-RateLimit-Reset": "0.05, 1419704"}),
-    "429 long": replied(brave.error(429, "RATE_LIMITED"), status=429, headers={"X-RateLimit-Reset": "300, 1419704"}),
-    "500": replied(brave.error(500, "INTERNAL"), status=500),
-    "200 with an error inside": replied(brave.error(500, "INTERNAL")),
+    "400": json_reply(brave.error(400, "BAD_REQUEST"), status=400),
+    "401 key": json_reply(brave.error(422, "SUBSCRIPTION_TOKEN_INVALID"), status=422),
+    "401 quota": json_reply(brave.error(429, "QUOTA_LIMITED"), status=429, headers={"X-RateLimit-Reset": "1, 1419704"}),
+    "403 retired": json_reply(brave.error(403, "RESOURCE_NOT_ALLOWED"), status=403),
+    "404": json_reply(brave.error(404, "NOT_FOUND"), status=404),
+    **{
+        str(status): json_reply(brave.error(status, "OTHER"), status=status)
+        for status in (408, 409, 413, 503, 504, 529)
+    },
+    "422": json_reply(brave.error(422, "VALIDATION"), status=422),
+    "429 short": json_reply(
+        brave.error(429, "RATE_LIMITED"), status=429, headers={"X-RateLimit-Reset": "0.05, 1419704"}
+    ),
+    "429 long": json_reply(brave.error(429, "RATE_LIMITED"), status=429, headers={"X-RateLimit-Reset": "300, 1419704"}),
+    "500": json_reply(brave.error(500, "INTERNAL"), status=500),
+    "200 with an error inside": json_reply(brave.error(500, "INTERNAL")),
 }
 
 DUCKDUCKGO: Mapping[str, Fault] = {

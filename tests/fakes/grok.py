@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.fakes.service import FakeService, Fault, replied
+from tests.fakes.service import FakeService, Fault, json_reply
 
 DATA = Path(__file__).parent.parent / "data" / "xai"
 KEY = "xai-test-key"
@@ -42,7 +42,7 @@ def fixture() -> dict[str, Any]:
     return recorded
 
 
-def told(written: str | Mapping[str, Any], *, fetched: int | None = 12, **more: Any) -> dict[str, Any]:
+def reply_body(written: str | Mapping[str, Any], *, fetched: int | None = 12, **more: Any) -> dict[str, Any]:
     """Return the recorded body with another text, JSON by default, whose posts the service names as come across.
 
     `more` is next to the output.
@@ -66,9 +66,9 @@ def about_key(**more: Any) -> dict[str, Any]:
     return {"redacted_api_key": "xai-...test", "name": "A key", "acls": ["api-key:endpoint:*"]} | well | more
 
 
-def refused(status: int, message: str = "Something is wrong.", code: str = "some code", **options: Any) -> Fault:
+def error_reply(status: int, message: str = "Something is wrong.", code: str = "some code", **options: Any) -> Fault:
     """Answer with an error as xAI writes it: its `error` is a text."""
-    return replied({"code": code, "error": message}, status=status, **options)
+    return json_reply({"code": code, "error": message}, status=status, **options)
 
 
 class FakeGrok(FakeService):
@@ -106,7 +106,7 @@ class FakeGrok(FakeService):
         unknown = sorted({*body} - FIELDS) or sorted({*body["tools"][0]} - TOOL_FIELDS)
         if unknown:
             return _error(422, f"unknown field {unknown[0]}")
-        return web.json_response(told(sentiment()))
+        return web.json_response(reply_body(sentiment()))
 
 
 def _error(status: int, message: str) -> web.Response:

@@ -19,19 +19,19 @@ class Peer:
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
-    async def sends(self, data: bytes) -> None:
+    async def send(self, data: bytes) -> None:
         """Send these bytes."""
         with suppress(ConnectionError):
             self.writer.write(data)
             await self.writer.drain()
 
-    async def drips(self, data: bytes, *, seconds: float) -> None:
+    async def send_slowly(self, data: bytes, *, seconds: float) -> None:
         """Send one byte after the other, with a pause before each."""
         for byte in data:
             await asyncio.sleep(seconds)
-            await self.sends(bytes([byte]))
+            await self.send(bytes([byte]))
 
-    async def reads(self) -> bytes:
+    async def read(self) -> bytes:
         """Return all that comes until the server closes the connection."""
         with suppress(ConnectionError):
             return await self.reader.read()
@@ -48,10 +48,10 @@ class Peer:
         """Whether the server has not closed the connection."""
         return not self.reader.at_eof() and self.reader.exception() is None
 
-    async def closed_after(self) -> float:
+    async def seconds_until_closed(self) -> float:
         """Return how many seconds pass until the server closes the connection."""
         begun = time.monotonic()
-        await self.reads()
+        await self.read()
         return time.monotonic() - begun
 
     async def close(self) -> None:

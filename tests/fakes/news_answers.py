@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tests.fakes.perplexity import fixture
-from tests.fakes.service import Fault, replied
+from tests.fakes.service import Fault, json_reply
 
 BUDGET = "Parliament passes the budget after a night of votes"
 VOLCANO = "Volcano erupts near Reykjavik, villages evacuated"
@@ -25,7 +25,7 @@ TEN = (
 )
 
 
-def written(text: str, *, day: str | None = None) -> Fault:
+def text_reply(text: str, *, day: str | None = None) -> Fault:
     """Return the recorded answer of the agent endpoint with another text; its pages are of this day, or of none.
 
     The day that was recorded is none of the past day, whenever a test runs.
@@ -35,7 +35,7 @@ def written(text: str, *, day: str | None = None) -> Fault:
     for page in pages["results"]:
         page["date"] = day
     message["content"][0]["text"] = text
-    return replied(body)
+    return json_reply(body)
 
 
 def news_answer(*headlines: str, cost: float = 0.0025, site: str = "site.example") -> Fault:
@@ -55,4 +55,4 @@ def news_answer(*headlines: str, cost: float = 0.0025, site: str = "site.example
     lines = [f"{headline} | 2026-11-21 | It is so. [{number}]" for number, headline in enumerate(headlines, 1)]
     message["content"][0]["text"] = "\n".join(lines) or "NONE"
     body["usage"]["cost"]["total_cost"] = cost
-    return replied(body)
+    return json_reply(body)

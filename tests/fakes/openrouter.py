@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.fakes.grok import POSTS, sentiment
-from tests.fakes.service import FakeService, send, sse, streamed, whole
+from tests.fakes.service import FakeService, send, sse, stream_reply, whole
 
 DATA = Path(__file__).parent.parent / "data" / "openrouter"
 KEY = "sk-or-test-key"
@@ -111,7 +111,7 @@ class FakeOpenRouter(FakeService):
         # Perplexity's models search whatever they are asked; others where they are given options of a search.
         searches = body["model"].startswith("perplexity/") or "web_search_options" in body
         if body.get("stream"):
-            return await send(request, streamed(stream_of(body["model"], searched=searches)))
+            return await send(request, stream_reply(stream_of(body["model"], searched=searches)))
         recorded = json.loads(fixture("openrouter.200.json"))
         if not searches:
             recorded["choices"][0]["message"]["annotations"] = []

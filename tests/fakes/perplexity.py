@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.fakes.service import FakeService, Fault, replied, send, sse, streamed, whole
+from tests.fakes.service import FakeService, Fault, json_reply, send, sse, stream_reply, whole
 
 # What a test of Perplexity wants comes from here, the ways in which any service fails included.
 __all__ = [
@@ -26,9 +26,9 @@ __all__ = [
     "FakePerplexity",
     "Fault",
     "fixture",
-    "replied",
+    "json_reply",
     "sse",
-    "streamed",
+    "stream_reply",
 ]
 
 DATA = Path(__file__).parent.parent / "data" / "perplexity"
@@ -77,7 +77,7 @@ def fixture(name: str) -> bytes:
 _FOUND = ("results", "search_results", "citations")
 
 
-def unsearched(recorded: bytes) -> bytes:
+def without_results(recorded: bytes) -> bytes:
     """Return a recorded body, or a stream, as it is without a search: nothing was found."""
     if not recorded.startswith(b"data:"):
         return _emptied(recorded)
@@ -134,13 +134,13 @@ class FakePerplexity(FakeService):
         if (fault := await self.fault(request)) is not None:
             return fault
         if self._retired:
-            gone = replied(json.loads(fixture("err.403.chat_completions_not_available.json")), status=403)
+            gone = json_reply(json.loads(fixture("err.403.chat_completions_not_available.json")), status=403)
             return await send(request, gone)
         if refused:
             return refused
-        recorded = unsearched if body.get("disable_search") else bytes
+        recorded = without_results if body.get("disable_search") else bytes
         if body.get("stream"):
-            return await send(request, streamed(recorded(fixture("sonar.stream.sse"))))
+            return await send(request, stream_reply(recorded(fixture("sonar.stream.sse"))))
         return whole(recorded(fixture("sonar.200.json")))
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
@@ -156,11 +156,11 @@ class FakePerplexity(FakeService):
             return fault
         if refused:
             return refused
-        recorded = unsearched if body.get("tool_choice") == "none" else bytes
+        recorded = without_results if body.get("tool_choice") == "none" else bytes
         if body.get("background"):
             return self._begun(json.loads(recorded(fixture("agent.200.json"))))
         if body.get("stream"):
-            return await send(request, streamed(recorded(fixture("agent.stream.completed.sse"))))
+            return await send(request, stream_reply(recorded(fixture("agent.stream.completed.sse"))))
         return whole(recorded(fixture("agent.200.json")))
 
     def _begun(self, finished: dict[str, Any]) -> web.Response:

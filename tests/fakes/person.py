@@ -88,18 +88,18 @@ class Person:
     team: str = "T1"
     sent: dict[str, Any] = field(default_factory=dict)
 
-    async def types(self, text: str, *, trigger: str = "t1") -> ClientResponse:
+    async def type_command(self, text: str, *, trigger: str = "t1") -> ClientResponse:
         """Send a line such as `/ask why` as a slash command; the same `trigger` is the same delivery."""
         form = slash_command(text, trigger=trigger, user=self.user, url=self.response_url(trigger))
         return await self._send(form | self.sent)
 
-    async def mentions(self, text: str, /, *, ts: str = "1795255200.000100", **more: Any) -> ClientResponse:
+    async def mention(self, text: str, /, *, ts: str = "1795255200.000100", **more: Any) -> ClientResponse:
         """Mention the app in a channel, as the event `app_mention` says; the same `ts` is the same message."""
         return await self.event(
             {"type": "app_mention", "channel": "C1", "text": f"<@{BOT_USER}> {text}", "ts": ts} | more
         )
 
-    async def writes(self, text: str, /, *, ts: str = "1795255200.000100", **more: Any) -> ClientResponse:
+    async def send_direct_message(self, text: str, /, *, ts: str = "1795255200.000100", **more: Any) -> ClientResponse:
         """Write to the app directly."""
         event = {"type": "message", "channel": "DU1", "channel_type": "im", "text": text, "ts": ts}
         return await self.event(event | more)
@@ -114,7 +114,7 @@ class Person:
         sent = signed(body, secret=self.secret) | {"Content-Type": "application/json"} | (headers or {})
         return await self.session.post(f"{self.app_url}/slack/events", data=body, headers=sent)
 
-    async def clicks(
+    async def click(
         self, action_id: str, value: str, *, token: str = "click", channel: str = "C1", message: str | None = None
     ) -> ClientResponse:
         """Click a button, on an ephemeral message or on the one with the `ts` that is named.

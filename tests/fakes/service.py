@@ -70,12 +70,12 @@ def sse(*events: object) -> bytes:
     return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
 
 
-def replied(body: object, **options: Any) -> Fault:
+def json_reply(body: object, **options: Any) -> Fault:
     """Answer with this JSON."""
     return Fault(chunks=(json.dumps(body).encode(),), **options)
 
 
-def streamed(*chunks: bytes, **options: Any) -> Fault:
+def stream_reply(*chunks: bytes, **options: Any) -> Fault:
     """Answer with this stream."""
     return Fault(chunks=chunks, content_type="text/event-stream", **options)
 
@@ -130,7 +130,7 @@ class FakeService:
 
     def fail(self, path: str, *, status: int, body: object, headers: Mapping[str, str] | None = None) -> None:
         """Answer the next request for the path with an error."""
-        self.script(path, replied(body, status=status, headers=headers or {}))
+        self.script(path, json_reply(body, status=status, headers=headers or {}))
 
     def hold(self) -> None:
         """Let answers wait until `release`."""

@@ -46,13 +46,13 @@ class Post:
     `at` is when, on the clock that only goes forward; `heard` says whether its sender is told that it was taken.
     """
 
-    way: str
+    method: str
     payload: dict[str, Any]
     at: float = 0.0
-    heard: bool = True
+    acknowledged: bool = True
 
     @property
-    def words(self) -> str:
+    def shown_text(self) -> str:
         """Everything a reader sees, as one string."""
         return json.dumps(self.payload.get("blocks") or self.payload.get("text"), ensure_ascii=False)
 
@@ -65,15 +65,15 @@ class Fault:
     body: str = ""
     seconds: float = 0.0
     headers: dict[str, str] = field(default_factory=dict)
-    accept: bool = False
+    take_message: bool = False
     """Take the message anyway, as a server does whose answer gets lost."""
-    served: bool = False
+    serve_first: bool = False
     """Do all that was asked, and answer it after `seconds`; with status 0 the connection is closed instead."""
 
     @property
-    def unheard(self) -> bool:
+    def unacknowledged(self) -> bool:
         """Whether the message is taken and its sender never learns it."""
-        return (self.served or self.accept) and (self.status == 0 or self.seconds >= LONGEST_WAIT_SECONDS)
+        return (self.serve_first or self.take_message) and (self.status == 0 or self.seconds >= LONGEST_WAIT_SECONDS)
 
 
 class FakeWorkspace(Workspace):
@@ -193,7 +193,7 @@ class FakeSlack:
     def thread(self, channel: str, thread_ts: str) -> list[Post]:
         """Return what the app shows in a thread now, in the order in which it was posted."""
         return [
-            Post(way="thread", payload=message)
+            Post(method="thread", payload=message)
             for (shown_in, _), message in sorted(self.shown.items(), key=lambda item: item[0])
             if shown_in == channel and message.get("thread_ts") == thread_ts
         ]
@@ -206,8 +206,8 @@ class FakeSlack:
         fault = None
         if token == self._token_of(method):
             fault = self._next_fault(method) or self._lasting(method)
-        if fault is not None and not fault.served:
-            if fault.accept:
+        if fault is not None and not fault.serve_first:
+            if fault.take_message:
                 await self._call(method, arguments, token=token)
             return await _fail_with(fault, request)
         # Slack sends the token's scopes with every answer: https://docs.slack.dev/authentication/installing-with-oauth
@@ -251,7 +251,7 @@ class FakeSlack:
         payload = await request.json()
         self.calls.append(("response_url", payload))
         lasting = self._lasting("response_url")
-        if lasting is not None and not lasting.served and token not in self.expired:
+        if lasting is not None and not lasting.serve_first and token not in self.expired:
             # A use of the address that was refused does not count.
             return await _fail_with(lasting, request)
         try:
@@ -259,7 +259,7 @@ class FakeSlack:
         except ClosedError as closed:
             return web.Response(status=404, text=str(closed))
         if fault := self._next_fault("response_url"):
-            if fault.accept:
+            if fault.take_message:
                 await self._respond(token, payload)
             return await _fail_with(fault, request)
         return await _late(lasting, request, await self._respond(token, payload))
@@ -291,7 +291,12 @@ class FakeSlack:
 
     def _post(self, method: str, payload: dict[str, Any]) -> Post:
         lasting = self._lasting(method)
-        return Post(way=method, payload=payload, at=time.monotonic(), heard=lasting is None or not lasting.unheard)
+        return Post(
+            method=method,
+            payload=payload,
+            at=time.monotonic(),
+            acknowledged=lasting is None or not lasting.unacknowledged,
+        )
 
     async def _changed_by(self, post: Post | None) -> None:
         async with self._changed:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
-from tests.fakes.command import started
+from tests.fakes.command import start
 
 COLUMNS, ROWS = 100, 24
 
@@ -34,14 +34,14 @@ class Terminal:
         self.shown = self._written.decode(errors="replace")
         self._changed.set()
 
-    async def until(self, true: Callable[[str], bool], *, seconds: float = 20) -> None:
+    async def wait_until(self, true: Callable[[str], bool], *, seconds: float = 20) -> None:
         """Wait until what was shown is so."""
         async with asyncio.timeout(seconds):
             while not true(self.shown):
                 self._changed.clear()
                 await self._changed.wait()
 
-    async def ended(self, *, seconds: float = 20) -> tuple[int, str]:
+    async def wait(self, *, seconds: float = 20) -> tuple[int, str]:
         """Return the exit code and what came through the pipe: stderr, or stdout if stderr is the terminal."""
         piped = self.process.stderr or self.process.stdout
         async with asyncio.timeout(seconds):
@@ -63,7 +63,7 @@ async def terminal(
     try:
         settings = {"TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LINES": str(ROWS), **settings}
         ends = {name: theirs if name in streams else asyncio.subprocess.PIPE for name in ("stdout", "stderr")}
-        async with started(*arguments, **ends, settings=settings) as process:
+        async with start(*arguments, **ends, settings=settings) as process:
             screen = Terminal(process=process, descriptor=ours)
             loop.add_reader(ours, screen.read)
             yield screen

@@ -28,7 +28,7 @@ from perplexity.filters import Filters
 from perplexity.models import Timeouts
 from perplexity.retry import RetryPolicy
 from perplexity.types import Message, Query, Question
-from tests.fakes.perplexity import KEY, MODELS, FakePerplexity, Fault, fixture, replied, sse, streamed
+from tests.fakes.perplexity import KEY, MODELS, FakePerplexity, Fault, fixture, json_reply, sse, stream_reply
 from tests.fakes.time import Time
 
 HTML = Fault(status=524, chunks=(b"<html>cloudflare</html>",), content_type="text/html")
@@ -75,7 +75,7 @@ async def test_search__never_gives_more_results_than_were_asked_for(
     fake: FakePerplexity, client: PerplexityClient
 ) -> None:
     pages = [{"url": f"https://a.example/{number}"} for number in range(9)]
-    fake.script("/search", replied({"results": pages}), replied({"results": [pages[:4], pages[4:]]}))
+    fake.script("/search", json_reply({"results": pages}), json_reply({"results": [pages[:4], pages[4:]]}))
 
     for _ in range(2):
         assert len((await client.search(Query(text="x", max_results=3))).results) == 3
@@ -174,8 +174,8 @@ async def ask(client: PerplexityClient, path: str, *, reasoning: bool = False) -
     [
         Fault(status=408),
         Fault(status=409),
-        replied({"error": {"type": "request_rate_limit_exceeded"}}, status=429),
-        replied({}, status=500),
+        json_reply({"error": {"type": "request_rate_limit_exceeded"}}, status=429),
+        json_reply({}, status=500),
         HTML,
         Fault(reset=True),
         Fault(chunks=(b'{"ha',), reset=True),
@@ -195,7 +195,7 @@ async def test_a_passing_failure_is_tried_again(
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
-        (replied({"error": {"type": "invalid_request", "message": "no"}}, status=400), InvalidRequest),
+        (json_reply({"error": {"type": "invalid_request", "message": "no"}}, status=400), InvalidRequest),
         (Fault(status=401, chunks=(fixture("err.401.insufficient_quota.json"),)), BillingError),
         (Fault(chunks=(b"x" * 1024 * 1024,) * 33), MalformedResponse),
     ],
@@ -354,12 +354,12 @@ async def test_being_cancelled_is_passed_on(fake: FakePerplexity, client: Perple
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
-        (replied({"status": "failed", "error": {"message": "boom"}, "output": []}), RunFailed),
-        (streamed(sse({"type": "error", "error": {"message": "boom"}})), RunFailed),
-        (streamed(sse({"type": "response.failed", "response": {"status": "failed"}})), RunFailed),
-        (streamed(b"data: {not json\n\n"), MalformedResponse),
-        (replied({"error": {"message": "boom"}}), RunFailed),
-        (replied({"surprise": 1}), MalformedResponse),
+        (json_reply({"status": "failed", "error": {"message": "boom"}, "output": []}), RunFailed),
+        (stream_reply(sse({"type": "error", "error": {"message": "boom"}})), RunFailed),
+        (stream_reply(sse({"type": "response.failed", "response": {"status": "failed"}})), RunFailed),
+        (stream_reply(b"data: {not json\n\n"), MalformedResponse),
+        (json_reply({"error": {"message": "boom"}}), RunFailed),
+        (json_reply({"surprise": 1}), MalformedResponse),
     ],
     ids=["whole", "bare error", "failed", "not json", "error in a 200", "anything"],
 )
@@ -385,7 +385,7 @@ async def test_reasoning__an_answer_in_one_piece_is_taken_too(fake: FakePerplexi
 async def test_reasoning__a_cut_stream_is_tried_again_and_never_a_short_answer(
     fake: FakePerplexity, client: PerplexityClient
 ) -> None:
-    cut = streamed(fixture("agent.stream.completed.sse")[:2500])
+    cut = stream_reply(fixture("agent.stream.completed.sse")[:2500])
     fake.script("/v1/agent", cut, cut, cut)
 
     with pytest.raises(StreamTruncated):

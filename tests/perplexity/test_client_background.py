@@ -24,7 +24,7 @@ from perplexity.errors import (
 from perplexity.retry import Deadline, Retrier, RetryPolicy
 from perplexity.transport import Transport
 from perplexity.types import Done, Message, Question, RunStarted, SearchQueries, Sources, TextDelta
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied, sse, streamed
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, json_reply, sse, stream_reply
 from tests.fakes.time import Time
 
 RUN = "/v1/agent/resp_1"
@@ -155,7 +155,7 @@ async def test_a_run_that_is_taken_back_is_cancelled(fake: FakePerplexity) -> No
 
 
 async def test_a_run_whose_time_is_up_is_cancelled(fake: FakePerplexity, time: Time) -> None:
-    fake.script(RUN, *[replied({"id": "resp_1", "status": "in_progress"})] * 500)
+    fake.script(RUN, *[json_reply({"id": "resp_1", "status": "in_progress"})] * 500)
     async with PerplexityClient(KEY, base_url=fake.base_url, clock=time.clock, sleep=time.sleep) as client:
         with pytest.raises(TimedOut):
             await client.answer("why", model="high")
@@ -165,7 +165,7 @@ async def test_a_run_whose_time_is_up_is_cancelled(fake: FakePerplexity, time: T
 
 
 async def test_a_run_that_has_ended_badly_is_not_cancelled(fake: FakePerplexity) -> None:
-    fake.script(RUN, replied({"id": "resp_1", "status": "failed"}))
+    fake.script(RUN, json_reply({"id": "resp_1", "status": "failed"}))
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:
         with pytest.raises(RunFailed):
             await client.answer("why", model="high", on_run=None)
@@ -174,7 +174,7 @@ async def test_a_run_that_has_ended_badly_is_not_cancelled(fake: FakePerplexity)
 
 
 async def test_a_run_whose_state_nobody_understands_is_cancelled(fake: FakePerplexity) -> None:
-    fake.script(RUN, replied({"id": "resp_1", "status": "requires_action"}))
+    fake.script(RUN, json_reply({"id": "resp_1", "status": "requires_action"}))
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:
         with pytest.raises(MalformedResponse):
             await client.answer("why", model="high")
@@ -206,8 +206,8 @@ async def test_a_run_that_takes_too_long_times_out(fake: FakePerplexity, client:
         (Fault(reset=True), ConnectionFailed),
         (Fault(status=500), ServerError),
         (Fault(status=524), ServerError),
-        (replied({"status": "queued"}), MalformedResponse),
-        (replied({"id": 7, "status": "queued"}), MalformedResponse),
+        (json_reply({"status": "queued"}), MalformedResponse),
+        (json_reply({"id": 7, "status": "queued"}), MalformedResponse),
     ],
 )
 async def test_a_run_that_may_have_been_started_is_not_started_again(
@@ -245,7 +245,7 @@ async def test_a_run_that_was_surely_not_started_is_tried_again(
 async def test_a_run_that_ends_badly_is_an_error(
     fake: FakePerplexity, client: PerplexityClient, state: dict[str, Any], expected: type[PerplexityError]
 ) -> None:
-    fake.script(RUN, replied({"id": "resp_1", **state}))
+    fake.script(RUN, json_reply({"id": "resp_1", **state}))
 
     with pytest.raises(expected):
         await client.answer("why", model="high")
@@ -253,7 +253,7 @@ async def test_a_run_that_ends_badly_is_an_error(
 
 async def test_a_run_that_is_finished_at_once_is_not_asked_for(fake: FakePerplexity, client: PerplexityClient) -> None:
     output = [{"type": "message", "content": [{"type": "output_text", "text": "done"}]}]
-    fake.script("/v1/agent", replied({"id": "resp_5", "status": "completed", "output": output}))
+    fake.script("/v1/agent", json_reply({"id": "resp_5", "status": "completed", "output": output}))
 
     answer = await client.answer("why", model="xhigh")
 
@@ -318,7 +318,7 @@ async def test_a_quick_answer_that_nobody_will_come_back_for_is_cancelled_too(fa
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:
         # Nothing tells from outside when the id has arrived, so a slow machine is given more and more time.
         for seconds in (0.1, 1.0, 5.0):
-            fake.script("/v1/agent", streamed(begun, hang=True))
+            fake.script("/v1/agent", stream_reply(begun, hang=True))
             asking = asyncio.create_task(client.answer(question))
             await asyncio.wait([asking], timeout=seconds)
             asking.cancel()

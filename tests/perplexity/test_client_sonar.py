@@ -14,7 +14,7 @@ from perplexity.filters import Filters
 from perplexity.models import Timeouts
 from perplexity.retry import RetryPolicy
 from perplexity.types import Answer, Done, Event, RunStarted, Sources, TextDelta
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied, sse, streamed
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, json_reply, sse, stream_reply
 
 CHAT, AGENT = "/chat/completions", "/v1/agent"
 RETIRED = json.loads(fixture("err.403.chat_completions_not_available.json"))
@@ -51,10 +51,10 @@ def chunk(piece: str, *, finish: str | None = None, kind: str = "chat.completion
 
 
 def completion(content: str) -> Fault:
-    return replied({"object": "chat.completion", "choices": [{"message": {"content": content}}]})
+    return json_reply({"object": "chat.completion", "choices": [{"message": {"content": content}}]})
 
 
-async def told_by(client: PerplexityClient, **options: Any) -> list[Event]:
+async def stream_events(client: PerplexityClient, **options: Any) -> list[Event]:
     return [event async for event in client.stream("why", **options)]
 
 
@@ -119,7 +119,7 @@ async def test_deep_research_is_streamed_and_not_run_in_the_background(fake: Fak
 
 async def test_a_stream_gives_sources_and_text_and_the_whole_answer(fake: FakePerplexity) -> None:
     async with sonar(fake) as client:
-        told = await told_by(client)
+        told = await stream_events(client)
 
     assert [type(event) for event in told] == [Sources, TextDelta, TextDelta, TextDelta, Done]
     assert text(told) == answer_in(told).text == "Answer.[1]"
@@ -127,38 +127,38 @@ async def test_a_stream_gives_sources_and_text_and_the_whole_answer(fake: FakePe
 
 
 async def test_a_stream_may_end_with_a_reason_and_done(fake: FakePerplexity) -> None:
-    fake.script(CHAT, streamed(sse(chunk("Answer"), chunk("", finish="stop")) + b"data: [DONE]\n\n"))
+    fake.script(CHAT, stream_reply(sse(chunk("Answer"), chunk("", finish="stop")) + b"data: [DONE]\n\n"))
 
     async with sonar(fake) as client:
-        told = await told_by(client)
+        told = await stream_events(client)
 
     assert answer_in(told).text == "Answer"
 
 
 @pytest.mark.parametrize("tail", [b"", b"data: [DONE]\n\n"])
 async def test_a_stream_without_a_reason_is_cut(fake: FakePerplexity, tail: bytes) -> None:
-    fake.script(CHAT, streamed(sse(chunk("Half")) + tail))
+    fake.script(CHAT, stream_reply(sse(chunk("Half")) + tail))
 
     async with sonar(fake) as client:
         with pytest.raises(StreamTruncated):
-            await told_by(client)
+            await stream_events(client)
 
 
 async def test_an_error_in_a_stream_before_its_text_is_tried_again(fake: FakePerplexity) -> None:
-    fake.script(CHAT, streamed(sse({"error": {"message": "no", "code": 502}})))
+    fake.script(CHAT, stream_reply(sse({"error": {"message": "no", "code": 502}})))
 
     async with sonar(fake) as client:
-        told = await told_by(client)
+        told = await stream_events(client)
 
     assert answer_in(told).text == "Answer.[1]"
 
 
 async def test_an_error_in_a_stream_behind_its_text_is_raised(fake: FakePerplexity) -> None:
-    fake.script(CHAT, streamed(sse(chunk("Half"), {"error": {"message": "no", "code": 502}})))
+    fake.script(CHAT, stream_reply(sse(chunk("Half"), {"error": {"message": "no", "code": 502}})))
 
     async with sonar(fake) as client:
         with pytest.raises(ServerError):
-            await told_by(client)
+            await stream_events(client)
 
     assert paths(fake) == [CHAT]
 
@@ -174,10 +174,10 @@ async def test_an_error_in_a_stream_behind_its_text_is_raised(fake: FakePerplexi
 )
 async def test_what_a_model_thinks_is_never_a_part_of_the_stream(fake: FakePerplexity, pieces: list[str]) -> None:
     ended = {"object": "chat.completion.done", "choices": [{"message": {"content": "".join(pieces)}}]}
-    fake.script(CHAT, streamed(sse(*map(chunk, pieces), ended)))
+    fake.script(CHAT, stream_reply(sse(*map(chunk, pieces), ended)))
 
     async with sonar(fake) as client:
-        told = await told_by(client, reasoning=True)
+        told = await stream_events(client, reasoning=True)
 
     assert text(told) == "Answer" == answer_in(told).text
     assert answer_in(told).reasoning == "plan"
@@ -187,7 +187,7 @@ async def test_a_stream_without_a_marker_is_told_at_its_end_with_a_warning(
     fake: FakePerplexity, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with sonar(fake) as client:
-        told = await told_by(client, reasoning=True)
+        told = await stream_events(client, reasoning=True)
 
     assert [type(event) for event in told] == [Sources, TextDelta, Done]
     assert (text(told), answer_in(told).reasoning) == ("Answer.[1]", None)
@@ -238,7 +238,7 @@ async def test_a_retired_endpoint_is_left_for_good_and_the_question_is_answered(
 
     async with sonar(fake) as client:
         answers = [await client.answer("why"), await client.answer("why")]
-        told = await told_by(client)
+        told = await stream_events(client)
 
     assert paths(fake) == [CHAT, AGENT, AGENT, AGENT]
     assert {answer.model for answer in [*answers, answer_in(told)]} == {"openai/gpt-6-luna"}
@@ -247,7 +247,7 @@ async def test_a_retired_endpoint_is_left_for_good_and_the_question_is_answered(
 
 async def test_a_stream_leaves_it_too(retired: FakePerplexity, caplog: pytest.LogCaptureFixture) -> None:
     async with sonar(retired) as client:
-        told = await told_by(client, reasoning=True)
+        told = await stream_events(client, reasoning=True)
 
     assert paths(retired) == [CHAT, AGENT]
     assert isinstance(told[0], RunStarted)
@@ -256,20 +256,20 @@ async def test_a_stream_leaves_it_too(retired: FakePerplexity, caplog: pytest.Lo
 
 
 async def test_a_stream_that_tells_it_as_an_event_leaves_it_too(fake: FakePerplexity) -> None:
-    fake.script(CHAT, streamed(sse(RETIRED)))
+    fake.script(CHAT, stream_reply(sse(RETIRED)))
 
     async with sonar(fake) as client:
-        await told_by(client)
+        await stream_events(client)
 
     assert paths(fake) == [CHAT, AGENT]
 
 
 async def test_a_stream_that_tells_it_behind_its_text_is_not_begun_again(fake: FakePerplexity) -> None:
-    fake.script(CHAT, streamed(sse(chunk("Half"), RETIRED)))
+    fake.script(CHAT, stream_reply(sse(chunk("Half"), RETIRED)))
 
     async with sonar(fake) as client:
         with pytest.raises(EndpointRetired):
-            await told_by(client)
+            await stream_events(client)
 
     assert paths(fake) == [CHAT]
 
@@ -278,7 +278,7 @@ async def test_questions_at_once_leave_it_once(retired: FakePerplexity, caplog: 
     retired.hold()
     async with sonar(retired) as client, asyncio.TaskGroup() as group:
         asked = [group.create_task(client.answer("why")) for _ in range(3)]
-        asked_too = group.create_task(told_by(client))
+        asked_too = group.create_task(stream_events(client))
         await retired.wait_for(4)
         retired.release()
 

@@ -11,7 +11,7 @@ from perplexity.errors import ConnectionFailed, InvalidRequest, PerplexityError,
 from perplexity.filters import Filters
 from perplexity.retry import RetryPolicy
 from perplexity.types import Done, Event, RunStarted, SearchQueries, Sources, TextDelta
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, sse, streamed
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, sse, stream_reply
 
 RUN = "resp_00000000-0000-4000-8000-000000000001"
 RECORDED = fixture("agent.stream.completed.sse")
@@ -71,18 +71,18 @@ async def test_a_stream_keeps_to_the_domains(client: PerplexityClient) -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        streamed(*(RECORDED[n : n + 1] for n in range(0, len(RECORDED), 1))),
-        streamed(RECORDED.replace(b"\n", b"\r\n")),
-        streamed(b": ping\n\n" + RECORDED + b"data: [DONE]\n\n"),
-        streamed(RECORDED.removesuffix(b"\n")),
-        streamed(RECORDED + b"data: [DONE]\n"),
-        streamed(
+        stream_reply(*(RECORDED[n : n + 1] for n in range(0, len(RECORDED), 1))),
+        stream_reply(RECORDED.replace(b"\n", b"\r\n")),
+        stream_reply(b": ping\n\n" + RECORDED + b"data: [DONE]\n\n"),
+        stream_reply(RECORDED.removesuffix(b"\n")),
+        stream_reply(RECORDED + b"data: [DONE]\n"),
+        stream_reply(
             RECORDED.replace(b'data: {"type": "response.completed"', b'event: response.completed\ndata: {"kind": ""')
         ),
-        streamed(RECORDED, hang=True),
-        streamed(b"data:\n\n" + RECORDED),
-        streamed(b'data: 1\n\ndata: "ping"\n\ndata: [1]\n\ndata: ping\n\n' + RECORDED),
-        streamed(RECORDED + b"data:\n"),
+        stream_reply(RECORDED, hang=True),
+        stream_reply(b"data:\n\n" + RECORDED),
+        stream_reply(b'data: 1\n\ndata: "ping"\n\ndata: [1]\n\ndata: ping\n\n' + RECORDED),
+        stream_reply(RECORDED + b"data:\n"),
     ],
     ids=[
         "bytewise",
@@ -109,7 +109,7 @@ async def test_a_stream_is_read_however_it_is_written(
 
 
 async def test_before_the_first_event_a_failure_is_tried_again(fake: FakePerplexity, client: PerplexityClient) -> None:
-    fake.script("/v1/agent", Fault(status=503), streamed(b": ping\n\n", reset=True))
+    fake.script("/v1/agent", Fault(status=503), stream_reply(b": ping\n\n", reset=True))
 
     events = await collect(client)
 
@@ -119,13 +119,13 @@ async def test_before_the_first_event_a_failure_is_tried_again(fake: FakePerplex
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
-        (streamed(SOME), StreamTruncated),
-        (streamed(SOME + b'data: {"type": "response.compl'), StreamTruncated),
-        (streamed(SOME + b'data: {"type": "response.compl\n'), StreamTruncated),
-        (streamed(SOME + b"data: [DONE]\n\n"), StreamTruncated),
-        (streamed(SOME + b"data: [DONE]\n"), StreamTruncated),
-        (streamed(SOME, reset=True), ConnectionFailed),
-        (streamed(SOME + sse({"type": "error", "error": {"message": "boom"}})), RunFailed),
+        (stream_reply(SOME), StreamTruncated),
+        (stream_reply(SOME + b'data: {"type": "response.compl'), StreamTruncated),
+        (stream_reply(SOME + b'data: {"type": "response.compl\n'), StreamTruncated),
+        (stream_reply(SOME + b"data: [DONE]\n\n"), StreamTruncated),
+        (stream_reply(SOME + b"data: [DONE]\n"), StreamTruncated),
+        (stream_reply(SOME, reset=True), ConnectionFailed),
+        (stream_reply(SOME + sse({"type": "error", "error": {"message": "boom"}})), RunFailed),
     ],
     ids=["ended", "cut", "cut line", "DONE", "DONE cut", "reset", "error"],
 )
@@ -143,7 +143,7 @@ async def test_after_the_first_event_a_failure_is_raised_and_nothing_is_tried_ag
 
 
 async def test_a_stream_that_is_left_early_is_cancelled_at_the_service(fake: FakePerplexity) -> None:
-    fake.script("/v1/agent", streamed(SOME, hang=True))
+    fake.script("/v1/agent", stream_reply(SOME, hang=True))
     async with PerplexityClient(KEY, base_url=fake.base_url) as client, aclosing(client.stream("why")) as events:
         assert RunStarted(id=RUN) == await anext(events)
 
@@ -151,7 +151,7 @@ async def test_a_stream_that_is_left_early_is_cancelled_at_the_service(fake: Fak
 
 
 async def test_a_task_that_is_cancelled_cancels_its_run(fake: FakePerplexity) -> None:
-    fake.script("/v1/agent", streamed(SOME, hang=True))
+    fake.script("/v1/agent", stream_reply(SOME, hang=True))
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:
         told = asyncio.Event()
 
@@ -169,7 +169,7 @@ async def test_a_task_that_is_cancelled_cancels_its_run(fake: FakePerplexity) ->
 
 
 async def test_a_reasoned_answer_whose_time_is_up_is_cancelled_at_the_service(fake: FakePerplexity) -> None:
-    fake.script("/v1/agent", streamed(SOME, hang=True))
+    fake.script("/v1/agent", stream_reply(SOME, hang=True))
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:
         with pytest.raises(TimedOut):
             await client.answer("why", reasoning=True, seconds=0.2)
@@ -180,7 +180,7 @@ async def test_a_reasoned_answer_whose_time_is_up_is_cancelled_at_the_service(fa
 async def test_a_finished_stream_is_not_cancelled(fake: FakePerplexity) -> None:
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:
         await collect(client)
-        fake.script("/v1/agent", streamed(SOME + sse({"type": "response.failed"})))
+        fake.script("/v1/agent", stream_reply(SOME + sse({"type": "response.failed"})))
         with pytest.raises(RunFailed):
             await collect(client)
 
@@ -188,7 +188,7 @@ async def test_a_finished_stream_is_not_cancelled(fake: FakePerplexity) -> None:
 
 
 async def test_a_service_that_does_not_cancel_keeps_nobody(fake: FakePerplexity) -> None:
-    fake.script("/v1/agent", streamed(SOME, hang=True))
+    fake.script("/v1/agent", stream_reply(SOME, hang=True))
     fake.fail(CANCEL, status=404, body={})
     async with PerplexityClient(KEY, base_url=fake.base_url) as client, aclosing(client.stream("why")) as events:
         await anext(events)
@@ -197,7 +197,7 @@ async def test_a_service_that_does_not_cancel_keeps_nobody(fake: FakePerplexity)
 
 
 async def test_a_stream_whose_time_is_up_is_told_so(fake: FakePerplexity, client: PerplexityClient) -> None:
-    fake.script("/v1/agent", streamed(SOME, hang=True))
+    fake.script("/v1/agent", stream_reply(SOME, hang=True))
 
     with pytest.raises(TimedOut):
         await collect(client, seconds=0.2)

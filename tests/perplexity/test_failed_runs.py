@@ -17,7 +17,7 @@ from perplexity.retry import RetryPolicy
 from perplexity.types import Done, Message, Question
 from perplexity.wire import agent
 from perplexity.wire.agent import AgentStream
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied, sse, streamed
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, json_reply, sse, stream_reply
 from tests.fakes.provider import FakeProvider
 
 CREATED = {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}}
@@ -68,7 +68,7 @@ def failed_event(form: str, error: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_a_stream(form: str, error: Mapping[str, Any]) -> Fault:
-    return streamed(sse(CREATED), sse(failed_event(form, error)))
+    return stream_reply(sse(CREATED), sse(failed_event(form, error)))
 
 
 STREAMS = (
@@ -137,7 +137,7 @@ async def test_the_chain_says_what_was_wrong_with_the_first_one(
     told = next(error for one, error in CLASSES if one == kind)
     fault = in_a_stream(form, told)
     if ask == "answer":
-        fault = replied({"id": "r", "status": "failed", "output": [], "error": {"message": "No.", **told}})
+        fault = json_reply({"id": "r", "status": "failed", "output": [], "error": {"message": "No.", **told}})
     fake.script("/v1/agent", *[fault] * 3)
     heard: list[Attempt] = []
     chain = Fallback([PerplexityProvider(client), FakeProvider("Other")], on_attempt=heard.append)

@@ -32,7 +32,7 @@ POLICY = BreakerPolicy(failures=2, seconds=30.0)
 DOWN = ServerError("x")
 
 
-class Moody(FakeProvider):
+class ScriptedProvider(FakeProvider):
     """Fails or hangs or answers, as its mood is; `offers` may be less than both."""
 
     def __init__(
@@ -41,7 +41,9 @@ class Moody(FakeProvider):
         super().__init__(name, error=error)
         self.capabilities = offers
 
-    def be(self, *, error: Exception | None = None, hangs: bool = False, steps: Sequence[Step] | None = None) -> None:
+    def behave(
+        self, *, error: Exception | None = None, hangs: bool = False, steps: Sequence[Step] | None = None
+    ) -> None:
         self._error, self._hangs, self._steps = error, hangs, steps
 
 
@@ -59,104 +61,104 @@ class Chain:
         for _ in range(times):
             await self.fallback.search(QUERY)
 
-    def told(self) -> list[tuple[str, str | None]]:
+    def take_attempts(self) -> list[tuple[str, str | None]]:
         told = [(attempt.provider, attempt.error_class) for attempt in self.heard]
         self.heard.clear()
         return told
 
 
 async def test_a_provider_that_failed_again_and_again_rests_and_that_is_told() -> None:
-    first = Moody("One", error=DOWN)
-    chain = Chain(first, Moody("Two"))
+    first = ScriptedProvider("One", error=DOWN)
+    chain = Chain(first, ScriptedProvider("Two"))
     await chain.searches(2)
-    chain.told()
+    chain.take_attempts()
 
     found = await chain.fallback.search(QUERY)
 
     assert len(first.queries) == 2
     assert [(a.error_class, a.seconds, a.kind) for a in found.failed] == [("Resting", 0.0, "search")]
     assert found.failed[0].summary == "is left alone for a moment after several failures"
-    assert chain.told() == [("One", "Resting"), ("Two", None)]
+    assert chain.take_attempts() == [("One", "Resting"), ("Two", None)]
 
 
 async def test_what_rests_for_searches_rests_for_answers_and_streams() -> None:
-    chain = Chain(Moody("One", error=DOWN), Moody("Two"))
+    chain = Chain(ScriptedProvider("One", error=DOWN), ScriptedProvider("Two"))
     await chain.searches(2)
-    chain.told()
+    chain.take_attempts()
 
     await chain.fallback.answer(QUESTION)
     _ = [event async for event in chain.fallback.stream(QUESTION)]
 
-    assert chain.told() == [("One", "Resting"), ("Two", None)] * 2
+    assert chain.take_attempts() == [("One", "Resting"), ("Two", None)] * 2
 
 
 async def test_a_provider_that_is_well_again_is_the_first_choice_again() -> None:
-    first = Moody("One", error=DOWN)
-    chain = Chain(first, Moody("Two"))
+    first = ScriptedProvider("One", error=DOWN)
+    chain = Chain(first, ScriptedProvider("Two"))
     await chain.searches(2)
-    first.be()
+    first.behave()
     chain.time.now += 30
-    chain.told()
+    chain.take_attempts()
 
     await chain.searches(2)
 
-    assert chain.told() == [("One", None)] * 2
+    assert chain.take_attempts() == [("One", None)] * 2
 
 
 async def test_when_all_rest_all_are_asked_all_the_same_and_told_once_each() -> None:
-    chain = Chain(Moody("One", error=DOWN), Moody("Two", error=DOWN))
+    chain = Chain(ScriptedProvider("One", error=DOWN), ScriptedProvider("Two", error=DOWN))
     for _ in range(2):
         with pytest.raises(AllProvidersFailed):
             await chain.fallback.search(QUERY)
-    chain.told()
+    chain.take_attempts()
 
     with pytest.raises(AllProvidersFailed) as caught:
         await chain.fallback.search(QUERY)
 
     told = [("One", "ServerError"), ("Two", "ServerError")]
-    assert ([(a.provider, a.error_class) for a in caught.value.attempts], chain.told()) == (told, told)
+    assert ([(a.provider, a.error_class) for a in caught.value.attempts], chain.take_attempts()) == (told, told)
 
 
 async def test_one_that_answers_although_all_rest_closes_its_breaker() -> None:
-    second = Moody("Two", error=DOWN)
-    chain = Chain(Moody("One", error=DOWN), second)
+    second = ScriptedProvider("Two", error=DOWN)
+    chain = Chain(ScriptedProvider("One", error=DOWN), second)
     for _ in range(2):
         with pytest.raises(AllProvidersFailed):
             await chain.fallback.search(QUERY)
-    second.be()
+    second.behave()
     await chain.searches(1)
-    chain.told()
+    chain.take_attempts()
 
     await chain.searches(1)
 
-    assert chain.told() == [("One", "Resting"), ("Two", None)]
+    assert chain.take_attempts() == [("One", "Resting"), ("Two", None)]
 
 
 async def test_those_that_rest_behind_the_last_one_asked_are_told_too() -> None:
-    second = Moody("Two", error=DOWN)
-    first = Moody("One")
+    second = ScriptedProvider("Two", error=DOWN)
+    first = ScriptedProvider("One")
     chain = Chain(first, second)
-    first.be(error=DOWN)
+    first.behave(error=DOWN)
     for _ in range(2):
         with pytest.raises(AllProvidersFailed):
             await chain.fallback.search(QUERY)
-    first.be()
+    first.behave()
     await chain.searches(1)
-    first.be(error=DOWN)
-    chain.told()
+    first.behave(error=DOWN)
+    chain.take_attempts()
 
     with pytest.raises(AllProvidersFailed) as caught:
         await chain.fallback.search(QUERY)
 
-    assert chain.told() == [("One", "ServerError"), ("Two", "Resting")]
+    assert chain.take_attempts() == [("One", "ServerError"), ("Two", "Resting")]
     assert str(caught.value) == "One: ServerError; Two: Resting"
 
 
 async def test_of_many_requests_at_once_one_is_the_probe() -> None:
-    first = Moody("One", error=DOWN)
-    chain = Chain(first, Moody("Two"))
+    first = ScriptedProvider("One", error=DOWN)
+    chain = Chain(first, ScriptedProvider("Two"))
     await chain.searches(2)
-    first.be(hangs=True)
+    first.behave(hangs=True)
     chain.time.now += 30
     first.queries.clear()
     tasks = [asyncio.create_task(chain.fallback.search(QUERY)) for _ in range(5)]
@@ -168,33 +170,33 @@ async def test_of_many_requests_at_once_one_is_the_probe() -> None:
 
 
 async def test_a_cancelled_probe_gives_its_place_to_the_next() -> None:
-    first = Moody("One", error=DOWN)
-    chain = Chain(first, Moody("Two"))
+    first = ScriptedProvider("One", error=DOWN)
+    chain = Chain(first, ScriptedProvider("Two"))
     await chain.searches(2)
-    first.be(hangs=True)
+    first.behave(hangs=True)
     chain.time.now += 30
     task = asyncio.create_task(chain.fallback.answer(QUESTION))
     await first.asked.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    first.be()
-    chain.told()
+    first.behave()
+    chain.take_attempts()
 
     await chain.searches(1)
 
-    assert chain.told() == [("One", None)]
+    assert chain.take_attempts() == [("One", None)]
 
 
 @pytest.mark.parametrize("kind", ["search", "stream"])
 async def test_a_probe_that_hangs_is_cut_off_and_rests_again(kind: str) -> None:
     hasty = FallbackTimeouts(search=0.05, answer=0.05, reserve_per_provider=0.01, minimum=0.01)
-    first = Moody("One", error=DOWN)
-    chain = Chain(first, Moody("Two"), deadlines=hasty)
+    first = ScriptedProvider("One", error=DOWN)
+    chain = Chain(first, ScriptedProvider("Two"), deadlines=hasty)
     await chain.searches(2)
-    first.be(hangs=True, steps=[None])
+    first.behave(hangs=True, steps=[None])
     chain.time.now += 30
-    chain.told()
+    chain.take_attempts()
 
     if kind == "search":
         await chain.searches(1)
@@ -202,62 +204,62 @@ async def test_a_probe_that_hangs_is_cut_off_and_rests_again(kind: str) -> None:
         _ = [event async for event in chain.fallback.stream(QUESTION)]
     await chain.searches(1)
 
-    assert chain.told() == [("One", "TimedOut"), ("Two", None), ("One", "Resting"), ("Two", None)]
+    assert chain.take_attempts() == [("One", "TimedOut"), ("Two", None), ("One", "Resting"), ("Two", None)]
 
 
 async def test_a_stream_that_is_left_early_frees_the_place_of_the_probe() -> None:
-    first = Moody("One", error=DOWN)
-    chain = Chain(first, Moody("Two"))
+    first = ScriptedProvider("One", error=DOWN)
+    chain = Chain(first, ScriptedProvider("Two"))
     await chain.searches(2)
-    first.be(steps=[TextDelta(text="It"), None])
+    first.behave(steps=[TextDelta(text="It"), None])
     chain.time.now += 30
     async with aclosing(chain.fallback.stream(QUESTION)) as events:
         await anext(events)
-    first.be()
-    chain.told()
+    first.behave()
+    chain.take_attempts()
 
     await chain.searches(1)
 
-    assert chain.told() == [("One", None)]
+    assert chain.take_attempts() == [("One", None)]
 
 
 async def test_a_stream_that_nobody_reads_on_does_not_keep_the_place_of_the_probe_for_ever() -> None:
-    first = Moody("One", error=DOWN)
-    chain = Chain(first, Moody("Two"))
+    first = ScriptedProvider("One", error=DOWN)
+    chain = Chain(first, ScriptedProvider("Two"))
     await chain.searches(2)
-    first.be(steps=[TextDelta(text="It"), None])
+    first.behave(steps=[TextDelta(text="It"), None])
     chain.time.now += 30
     async with aclosing(chain.fallback.stream(QUESTION)) as forgotten:
         await anext(forgotten)
-        first.be()
+        first.behave()
         chain.time.now += 45 + 30
-        chain.told()
+        chain.take_attempts()
 
         await chain.searches(1)
 
-    assert chain.told() == [("One", None)]
+    assert chain.take_attempts() == [("One", None)]
 
 
 @pytest.mark.parametrize("error", [InvalidRequest("x"), RequestCancelled("x")])
 async def test_what_is_the_callers_doing_opens_no_breaker(error: Exception) -> None:
-    first = Moody("One", error=error)
-    chain = Chain(first, Moody("Two"))
+    first = ScriptedProvider("One", error=error)
+    chain = Chain(first, ScriptedProvider("Two"))
     for _ in range(3):
         with pytest.raises(type(error)):
             await chain.fallback.search(QUERY)
-    first.be()
-    chain.told()
+    first.behave()
+    chain.take_attempts()
 
     await chain.searches(1)
 
-    assert chain.told() == [("One", None)]
+    assert chain.take_attempts() == [("One", None)]
 
 
 async def test_a_refusal_behind_one_that_rests_names_both() -> None:
-    second = Moody("Two")
-    chain = Chain(Moody("One", error=DOWN), second)
+    second = ScriptedProvider("Two")
+    chain = Chain(ScriptedProvider("One", error=DOWN), second)
     await chain.searches(2)
-    second.be(error=InvalidRequest.for_field("mode", "sec", "web only"))
+    second.behave(error=InvalidRequest.for_field("mode", "sec", "web only"))
 
     with pytest.raises(AllProvidersFailed) as caught:
         await chain.fallback.search(QUERY)
@@ -269,20 +271,20 @@ async def test_a_refusal_behind_one_that_rests_names_both() -> None:
 
 
 async def test_a_run_that_is_paid_for_is_resumed_where_it_runs_resting_or_not() -> None:
-    first = Moody("One", error=DOWN)
-    chain = Chain(first, Moody("Two"))
+    first = ScriptedProvider("One", error=DOWN)
+    chain = Chain(first, ScriptedProvider("Two"))
     await chain.searches(2)
-    first.be()
-    chain.told()
+    first.behave()
+    chain.take_attempts()
 
     await chain.fallback.answer(replace(QUESTION, run_id="resp_1"))
 
-    assert chain.told() == [("One", None)]
+    assert chain.take_attempts() == [("One", None)]
 
 
 async def test_a_provider_is_not_asked_for_what_it_does_not_offer() -> None:
-    answers_only = Moody("One", offers=frozenset({"answer"}))
-    chain = Chain(answers_only, Moody("Two"))
+    answers_only = ScriptedProvider("One", offers=frozenset({"answer"}))
+    chain = Chain(answers_only, ScriptedProvider("Two"))
 
     found, answer = await chain.fallback.search(QUERY), await chain.fallback.answer(QUESTION)
 
@@ -314,7 +316,7 @@ async def test_an_attempt_tells_what_was_asked_for_how_long_it_took_and_what_it_
 
 
 async def test_a_stream_is_told_once_although_its_reader_stops_at_the_end() -> None:
-    chain = Chain(Moody("One"))
+    chain = Chain(ScriptedProvider("One"))
     events: list[Event] = []
     async with aclosing(chain.fallback.stream(QUESTION)) as stream:
         async for event in stream:
@@ -322,12 +324,12 @@ async def test_a_stream_is_told_once_although_its_reader_stops_at_the_end() -> N
             if len(events) == 2:
                 break
 
-    assert (len(events), chain.told()) == (2, [("One", None)])
+    assert (len(events), chain.take_attempts()) == (2, [("One", None)])
 
 
 async def test_an_empty_web_rests_nobody() -> None:
-    first = Moody("One", error=NothingFound("nothing"))
-    chain = Chain(first, Moody("Two"))
+    first = ScriptedProvider("One", error=NothingFound("nothing"))
+    chain = Chain(first, ScriptedProvider("Two"))
 
     await chain.searches(5)
 
@@ -335,8 +337,8 @@ async def test_an_empty_web_rests_nobody() -> None:
 
 
 async def test_a_caller_in_a_hurry_rests_nobody() -> None:
-    first = Moody("One", error=TimedOut("too late"))
-    chain = Chain(first, Moody("Two"))
+    first = ScriptedProvider("One", error=TimedOut("too late"))
+    chain = Chain(first, ScriptedProvider("Two"))
     for _ in range(5):
         await chain.fallback.search(replace(QUERY, seconds=1.0))
 
@@ -344,23 +346,23 @@ async def test_a_caller_in_a_hurry_rests_nobody() -> None:
 
 
 async def test_a_time_out_for_want_of_time_rests_nobody__one_of_a_whole_turn_does() -> None:
-    first = Moody("One", error=TimedOut("too late"))
-    starved = Chain(first, Moody("Two"), deadlines=FallbackTimeouts(search=9.0))
+    first = ScriptedProvider("One", error=TimedOut("too late"))
+    starved = Chain(first, ScriptedProvider("Two"), deadlines=FallbackTimeouts(search=9.0))
     await starved.searches(5)
-    whole = Moody("One", error=TimedOut("too late"))
-    await Chain(whole, Moody("Two")).searches(5)
+    whole = ScriptedProvider("One", error=TimedOut("too late"))
+    await Chain(whole, ScriptedProvider("Two")).searches(5)
 
     assert (len(first.queries), len(whole.queries)) == (5, 2)
 
 
-class TakesUpRuns(Moody):
+class TakesUpRuns(ScriptedProvider):
     """Goes on with a run by its id."""
 
     resumes = True
 
 
 async def test_a_run_that_is_paid_for_is_taken_up_by_who_began_it_whatever_the_order() -> None:
-    other, began = Moody("One"), TakesUpRuns("Two")
+    other, began = ScriptedProvider("One"), TakesUpRuns("Two")
 
     answer = await Fallback([other, began]).answer(replace(QUESTION, run_id="resp_1"))
 
@@ -368,15 +370,15 @@ async def test_a_run_that_is_paid_for_is_taken_up_by_who_began_it_whatever_the_o
 
 
 async def test_a_long_probe_does_not_keep_a_well_provider_away() -> None:
-    first = Moody("One", error=DOWN)
-    chain = Chain(first, Moody("Two"))
+    first = ScriptedProvider("One", error=DOWN)
+    chain = Chain(first, ScriptedProvider("Two"))
     await chain.searches(2)
-    first.be(hangs=True)
+    first.behave(hangs=True)
     chain.time.now += POLICY.seconds
     deep = asyncio.create_task(chain.fallback.answer(replace(QUESTION, model="high")))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    first.be()
+    first.behave()
     chain.time.now += POLICY.seconds
 
     assert (await chain.fallback.search(QUERY)).provider == "One"

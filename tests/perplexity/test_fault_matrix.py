@@ -164,7 +164,7 @@ class FaultMatrix:
             await self._stack.enter_async_context(self._services[name])
             self.addresses[name] = self._services[name].base_url
 
-    def breaks(self, name: str, fault: str, *paths: str) -> None:
+    def break_service(self, name: str, fault: str, *paths: str) -> None:
         """Let a service have this fault for as long as anybody asks; a short limit is over after one request."""
         if fault == "refused":
             self.addresses[name] = nowhere()
@@ -194,7 +194,7 @@ def nowhere() -> str:
         return f"http://127.0.0.1:{listening.getsockname()[1]}"
 
 
-async def asked(chain: Fallback, ask: Ask) -> SearchResults | Answer:
+async def ask_chain(chain: Fallback, ask: Ask) -> SearchResults | Answer:
     if ask == "search":
         return await chain.search(QUERY)
     if ask == "answer":
@@ -218,12 +218,12 @@ async def test_a_fault_leads_to_the_next_provider_in_time(case: Case, point_ddgs
     async with AsyncExitStack() as stack:
         matrix = FaultMatrix(stack, point_ddgs_at)
         await matrix.start(*names)
-        matrix.breaks(case.provider, case.fault, PATHS[case.provider][case.ask])
+        matrix.break_service(case.provider, case.fault, PATHS[case.provider][case.ask])
         chain = await matrix.chain(*names, deadlines=case.deadlines)
         began = time.monotonic()
 
         try:
-            outcome: SearchResults | Answer | PerplexityError = await asked(chain, case.ask)
+            outcome: SearchResults | Answer | PerplexityError = await ask_chain(chain, case.ask)
         except PerplexityError as error:
             outcome = error
 
@@ -270,8 +270,8 @@ async def test_the_last_one_answers_when_all_before_it_are_down(
         matrix = FaultMatrix(stack, point_ddgs_at)
         await matrix.start(*ORDER)
         for name, fault in DOWN.items():
-            matrix.breaks(name, fault, *PATHS[name].values())
-        reply = await asked(await matrix.chain(*ORDER, deadlines=FallbackTimeouts()), ask)
+            matrix.break_service(name, fault, *PATHS[name].values())
+        reply = await ask_chain(await matrix.chain(*ORDER, deadlines=FallbackTimeouts()), ask)
 
     assert ", ".join(f"{attempt.provider}: {attempt.error_class}" for attempt in matrix.heard) == told
     assert (reply.provider, list(reply.failed)) == ("DuckDuckGo", matrix.heard[:-1])
@@ -284,12 +284,12 @@ async def test_when_all_hang_the_chain_gives_up_in_time(ask: Ask, point_ddgs_at:
         matrix = FaultMatrix(stack, point_ddgs_at)
         await matrix.start(*ORDER)
         for name in ORDER:
-            matrix.breaks(name, "hang", *PATHS[name].values())
+            matrix.break_service(name, "hang", *PATHS[name].values())
         chain = await matrix.chain(*ORDER, deadlines=deadlines)
         began = time.monotonic()
 
         with pytest.raises(AllProvidersFailed) as caught:
-            await asked(chain, ask)
+            await ask_chain(chain, ask)
 
         took = time.monotonic() - began
 

@@ -151,7 +151,7 @@ def test_a_page_counts_by_the_date_that_is_shown_with_it() -> None:
     )
 
 
-def told(text: str, answer: Answer) -> str:
+def as_of_line(text: str, answer: Answer) -> str:
     question = Question(messages=(Message(role="user", content=text),))
     return add_newest_source_line(answer, question, now=datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()).as_of
 
@@ -160,10 +160,10 @@ def test_only_sources_that_are_cited_count() -> None:
     old, new = page("2015-05-03"), page("2026-11-21", 2)
     answer = Answer(text="So it is. [1]", sources=(old, new), provider="P")
 
-    assert told("latest", answer) == "Newest source: 3 May 2015."
-    assert told("why", answer) == ""
-    assert told("latest", Answer(text="So.", sources=(old, new), provider="P")) == ""
-    assert told("latest", Answer(text="So.", sources=(), provider="P")) == ""
+    assert as_of_line("latest", answer) == "Newest source: 3 May 2015."
+    assert as_of_line("why", answer) == ""
+    assert as_of_line("latest", Answer(text="So.", sources=(old, new), provider="P")) == ""
+    assert as_of_line("latest", Answer(text="So.", sources=(), provider="P")) == ""
 
 
 def test_of_passages_those_that_are_quoted_count() -> None:

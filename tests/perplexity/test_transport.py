@@ -12,7 +12,7 @@ from aiohttp import ClientSession, ClientTimeout
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse
 from perplexity.transport import MOST_BYTES, Transport, check_proxies, checked_base_url, checked_key, proxy_for
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, json_reply
 from tests.fakes.ports import free_port
 from tests.fakes.proxy import VARIABLES, FakeProxy
 
@@ -55,7 +55,7 @@ async def test_a_number_that_json_does_not_have_is_not_sent(
 async def test_a_session_that_is_handed_in_is_used_and_not_closed(fake: FakePerplexity) -> None:
     async with ClientSession(timeout=ClientTimeout(total=0.001), headers={"X-From": "outside"}) as session:
         transport = Transport(KEY, base_url=fake.base_url, session=session)
-        fake.script("/search", replied({}, seconds=0.05))
+        fake.script("/search", json_reply({}, seconds=0.05))
         reply = await transport.request("POST", "/search", {})
         await transport.close()
 
@@ -78,21 +78,21 @@ async def test_a_session_of_its_own_is_shared_and_closed(fake: FakePerplexity, t
     assert (first.closed, second.closed) == (True, False)
 
 
-def endless() -> Fault:
+def too_long_body() -> Fault:
     return Fault(chunks=(b"x" * MIB,) * 33)
 
 
-def announced() -> Fault:
+def too_long_by_header() -> Fault:
     return Fault(headers={"Content-Length": str(MOST_BYTES + 1)}, reset=True, chunks=(b"x",))
 
 
-def bomb() -> Fault:
+def gzip_bomb() -> Fault:
     packer = zlib.compressobj(wbits=31)
     packed = b"".join(packer.compress(bytes(MIB)) for _ in range(200)) + packer.flush()
     return Fault(chunks=(packed,), headers={"Content-Encoding": "gzip"})
 
 
-@pytest.mark.parametrize("fault", [endless, announced, bomb])
+@pytest.mark.parametrize("fault", [too_long_body, too_long_by_header, gzip_bomb])
 async def test_a_body_over_the_cap_is_refused_without_taking_the_memory(
     fake: FakePerplexity, transport: Transport, fault: Callable[[], Fault]
 ) -> None:

@@ -41,7 +41,7 @@ def blocks(answer: Answer, audience: Audience = Audience.ASKER) -> list[Block]:
     return list(message.blocks)
 
 
-def small(answer: Answer, audience: Audience = Audience.ASKER) -> list[str]:
+def context_texts(answer: Answer, audience: Audience = Audience.ASKER) -> list[str]:
     return [block["elements"][0]["text"] for block in blocks(answer, audience) if block["type"] == "context"]
 
 
@@ -58,7 +58,7 @@ def test_the_answer_comes_first_then_its_sources_then_one_grey_line() -> None:
 
 
 def test_without_markers_all_sources_are_listed() -> None:
-    sources, _ = small(replace(ANSWER, text="Yes."))
+    sources, _ = context_texts(replace(ANSWER, text="Yes."))
 
     assert sources.splitlines() == [
         f"*Sources*  {NEW}",
@@ -75,7 +75,7 @@ def test_the_grey_line_tells_of_removed_references_and_the_first_line_of_provide
     )
     answer = replace(ANSWER, text="Yes [2][9].", provider="xAI", failed=failed, usage=Usage(), effort=None, model="m/n")
 
-    assert small(answer, Audience.CHANNEL)[-1] == (
+    assert context_texts(answer, Audience.CHANNEL)[-1] == (
         "xAI · m/n · 3.4 s · 1 reference without a source removed · visible to everyone here"
     )
     assert blocks(answer)[0]["elements"][0]["text"] == (
@@ -94,13 +94,16 @@ def test_the_age_of_the_newest_source_stands_above_the_text() -> None:
 def test_an_incomplete_answer_says_so(reason: str, shown: str) -> None:
     warning = f":warning: This answer is incomplete: the model stopped early{shown}."
 
-    assert small(replace(ANSWER, incomplete=reason))[1] == warning
+    assert context_texts(replace(ANSWER, incomplete=reason))[1] == warning
 
 
 def test_notes_are_shown_one_by_one() -> None:
     notes = ("An hour became a day <!here>.", " \x00", "No dates.")
 
-    assert small(replace(ANSWER, notes=notes))[1:-1] == ["An hour became a day &lt;\u2060!here&gt;.", "No dates."]
+    assert context_texts(replace(ANSWER, notes=notes))[1:-1] == [
+        "An hour became a day &lt;\u2060!here&gt;.",
+        "No dates.",
+    ]
 
 
 def test_the_text_beside_the_blocks_stands_on_its_own() -> None:
@@ -152,7 +155,10 @@ def test_the_notice_says_whether_a_model_was_there(search_only: bool, notice: st
     failed = Attempt(provider="P", seconds=1, error_class="X", summary="x", search_only=search_only)
     answer = replace(PASSAGES, failed=(failed,))
 
-    assert small(answer)[0] == f":warning: P x; these are pages from {answer.provider}, quoted word for word. {notice}"
+    assert (
+        context_texts(answer)[0]
+        == f":warning: P x; these are pages from {answer.provider}, quoted word for word. {notice}"
+    )
 
 
 def test_a_passage_longer_than_a_quote_is_split() -> None:

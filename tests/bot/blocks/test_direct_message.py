@@ -20,7 +20,7 @@ def directly(*, part: int = 0, question: str | None = "why", public: bool = Fals
     return as_direct_message(ANSWER, part=part, question=question, public=public, age=age)
 
 
-def lead(message: OutgoingMessage) -> str:
+def first_text(message: OutgoingMessage) -> str:
     return str(message.blocks[0]["elements"][0]["text"])
 
 
@@ -48,7 +48,7 @@ def lead(message: OutgoingMessage) -> str:
     ],
 )
 def test_a_direct_message_gives_the_reason(message: OutgoingMessage, said: str) -> None:
-    assert lead(message) == said
+    assert first_text(message) == said
     assert message.text.startswith(f"{said}\n")
     assert check_message({"text": message.text, "blocks": list(message.blocks)}) == []
 
@@ -57,8 +57,8 @@ def test_a_direct_message_gives_the_reason(message: OutgoingMessage, said: str) 
 def test_an_unconfirmed_answer_says_so(*, public: bool, where: str) -> None:
     message = as_direct_message(ANSWER, part=0, question="why", public=public, unconfirmed=True, age=0.0)
 
-    assert f"Slack didn’t confirm my answer {where}" in lead(message)
-    assert "again as a direct message" in lead(message)
+    assert f"Slack didn’t confirm my answer {where}" in first_text(message)
+    assert "again as a direct message" in first_text(message)
 
 
 def test_the_footer_no_longer_says_that_everyone_sees_it() -> None:
@@ -84,8 +84,8 @@ def test_a_message_without_blocks_gets_none() -> None:
 def test_a_quoted_question_is_escaped(question: str) -> None:
     message = directly(question=question)
 
-    assert "<!" not in lead(message)
-    assert "<@" not in lead(message)
+    assert "<!" not in first_text(message)
+    assert "<@" not in first_text(message)
     assert check_message({"text": message.text, "blocks": list(message.blocks)}) == []
 
 

@@ -28,7 +28,7 @@ ASK = next(command for command in COMMANDS if command.name == "ask")
 SENTENCE = "Sorry, no search service answered in time. Your question is kept."
 
 
-def said(message: OutgoingMessage) -> str:
+def shown_text(message: OutgoingMessage) -> str:
     payload = {"text": message.text, "blocks": list(message.blocks)}
 
     assert check_message(payload) == []
@@ -43,7 +43,7 @@ def said(message: OutgoingMessage) -> str:
 def test_a_private_failure_quotes_the_question_first() -> None:
     message = failure_message("No.", reference="r", question_id="q", quote=quote_question("why <b>", Audience.ASKER))
 
-    assert said(message).splitlines()[-1] == "“why &lt;b&gt;” · Reference `r`"
+    assert shown_text(message).splitlines()[-1] == "“why &lt;b&gt;” · Reference `r`"
     assert message.text == "No. “why &lt;b&gt;” Reference `r`"
 
 
@@ -52,7 +52,7 @@ def test_a_failure_has_a_sentence_a_button_and_a_reference() -> None:
 
     message = failure_message(SENTENCE, reference="a7f3-19c2", question_id="q1", attempts=tried, seconds=60.04)
 
-    assert said(message) == f"{SENTENCE}\nReference `a7f3-19c2` · tried Perplexity, DuckDuckGo in 60 s"
+    assert shown_text(message) == f"{SENTENCE}\nReference `a7f3-19c2` · tried Perplexity, DuckDuckGo in 60 s"
     (button,) = message.blocks[1]["elements"]
     assert (button["action_id"], button["value"], button["text"]["text"]) == ("retry", "q1", "Try again")
     assert message.text == f"{SENTENCE} Reference `a7f3-19c2`"
@@ -73,7 +73,7 @@ def test_a_failure_s_footer_has_the_known_facts(seconds: float | None, tried: li
 
     message = failure_message("No.", reference="r", question_id="q", attempts=attempts, seconds=seconds)
 
-    assert said(message).splitlines()[-1] == grey
+    assert shown_text(message).splitlines()[-1] == grey
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_the_ack_names_the_question_without_its_options(command: str, text: str,
     found = next(one for one in COMMANDS if one.name == command)
     request = found.parse(text)
 
-    assert expected == said(
+    assert expected == shown_text(
         pending_message(found, request, question_id="7", public=found.audience(request) is Audience.CHANNEL)
     )
 
@@ -100,24 +100,24 @@ def test_the_ack_names_the_question_without_its_options(command: str, text: str,
 def test_the_ack_of_a_deep_dive_has_a_stop_button_and_stays_true(text: str, for_everyone: bool) -> None:
     message = pending_message(DEEPDIVE, DEEPDIVE.parse(text), question_id="7", public=for_everyone)
 
-    assert said(message).startswith("*Deep dive*  “heat &amp; pumps”\nThe report has three parts")
-    assert ("It is for everyone here." in said(message), "public" in said(message)) == (for_everyone, False)
+    assert shown_text(message).startswith("*Deep dive*  “heat &amp; pumps”\nThe report has three parts")
+    assert ("It is for everyone here." in shown_text(message), "public" in shown_text(message)) == (for_everyone, False)
     (button,) = message.blocks[1]["elements"]
     assert (button["action_id"], button["value"]) == ("stop", "7")
 
 
 def test_the_ack_shortens_a_long_question() -> None:
-    assert len(said(pending_message(ASK, ASK.parse("why " * 500), question_id="7"))) < 200
+    assert len(shown_text(pending_message(ASK, ASK.parse("why " * 500), question_id="7"))) < 200
 
 
 def test_a_notice_is_escaped() -> None:
-    assert said(text_message("a < b @here")) == "a &lt; b @\u2060here"
+    assert shown_text(text_message("a < b @here")) == "a &lt; b @\u2060here"
 
 
 def test_a_wrong_option_names_the_right_one_and_where_to_read_more() -> None:
     error = UsageError("I don’t know the option `--recenty`. Did you mean `--recency`?")
 
-    lines = said(usage_message(ASK, error, slash="/x-ask")).splitlines()
+    lines = shown_text(usage_message(ASK, error, slash="/x-ask")).splitlines()
 
     assert lines[0] == error.problem
     assert lines[1] == f"*Usage*  `/x-ask {ASK.usage}`"
@@ -126,7 +126,7 @@ def test_a_wrong_option_names_the_right_one_and_where_to_read_more() -> None:
 
 def test_help_lists_every_option_and_example_as_the_asker_calls_the_command() -> None:
     for command in COMMANDS:
-        text = said(help_message(command, slash=f"/pplx {command.name}"))
+        text = shown_text(help_message(command, slash=f"/pplx {command.name}"))
 
         assert all(f"`{f'{option.name} {option.value}'.strip()}`" in text for option in command.options)
         assert all(f"`/pplx {command.name} {arguments}`" in text for arguments, _ in command.examples)
@@ -136,22 +136,24 @@ def test_help_lists_every_option_and_example_as_the_asker_calls_the_command() ->
 def test_help_lists_the_agent_only_if_one_is_set_up(agent: bool) -> None:
     ask = next(command for command in available_commands(agent=agent) if command.name == "ask")
 
-    assert ("--agent" in said(help_message(ask, slash="/ask"))) is agent
+    assert ("--agent" in shown_text(help_message(ask, slash="/ask"))) is agent
     assert ask.parse("--agent why").agent
-    assert all(f"`{option}" in said(help_message(ask, slash="/ask")) for option in ("--lang", "--effort", "--public"))
+    assert all(
+        f"`{option}" in shown_text(help_message(ask, slash="/ask")) for option in ("--lang", "--effort", "--public")
+    )
 
 
 def test_the_overview_lists_the_commands_and_the_nearest_one() -> None:
-    text = said(help_overview(COMMANDS, slash="/pplx", unknown="serch`<!here>", closest="search"))
+    text = shown_text(help_overview(COMMANDS, slash="/pplx", unknown="serch`<!here>", closest="search"))
 
     assert text.startswith("I don’t know the command `serchˋ&lt;\u2060!here&gt;`. Did you mean `search`?")
     assert all(f"`/pplx {command.name}" in text for command in COMMANDS)
 
 
 def test_the_overview_works_without_an_unknown_word_and_without_commands() -> None:
-    assert "I don’t know" not in said(help_overview(COMMANDS, slash="/pplx"))
-    assert said(help_overview([], slash="/pplx", unknown="x")) == "I don’t know the command `x`."
-    assert said(help_overview([], slash="/pplx")) == "There are no commands."
+    assert "I don’t know" not in shown_text(help_overview(COMMANDS, slash="/pplx"))
+    assert shown_text(help_overview([], slash="/pplx", unknown="x")) == "I don’t know the command `x`."
+    assert shown_text(help_overview([], slash="/pplx")) == "There are no commands."
 
 
 def test_a_message_without_blocks_keeps_its_words_and_links() -> None:

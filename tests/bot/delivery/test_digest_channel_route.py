@@ -74,7 +74,7 @@ async def test_a_part_that_may_be_posted_is_looked_up_if_allowed_and_otherwise_p
 
 
 async def test_a_post_that_cannot_be_looked_up_is_reported_as_unverifiable(route: ChatRoute, slack: FakeSlack) -> None:
-    slack.fail("chat.postMessage", *[Fault(status=503, accept=True)] * 2)
+    slack.fail("chat.postMessage", *[Fault(status=503, take_message=True)] * 2)
 
     assert await route.post(part()) == Retryable(error="http_503", maybe_posted=True)
     assert await route.post(part(maybe_posted=True)) == Retryable(

@@ -28,7 +28,7 @@ SAID = OutgoingMessage(text="Still at it, @here")
 
 
 @dataclass
-class Stage:
+class ProgressHarness:
     """A worker that shows progress; `now` is its clock."""
 
     slack: FakeSlack
@@ -37,7 +37,7 @@ class Stage:
     pool: Pool
     now: float = field(default_factory=monotonic)
 
-    async def showing(self, *, in_thread: bool) -> ProgressUpdater:
+    async def start_progress(self, *, in_thread: bool) -> ProgressUpdater:
         question = NewQuestion(
             id=uuid4(),
             delivery_key=str(uuid4()),
@@ -54,9 +54,9 @@ class Stage:
         await self.questions.insert(question)
         row = await claim(self.questions, question.id)
         assert row is not None
-        return self.of(row)
+        return self.updater(row)
 
-    def of(self, row: QuestionRow) -> ProgressUpdater:
+    def updater(self, row: QuestionRow) -> ProgressUpdater:
         client = AsyncWebClient(token=BOT_TOKEN, base_url=self.slack.api_url, session=self.session, retry_handlers=[])
         return ProgressUpdater(
             row=row,
@@ -73,35 +73,35 @@ class Stage:
         posted = await Chat(client).post("C1", SAID, question="q", part=0, thread_ts="1.1")
         return str(getattr(posted, "ts", None))
 
-    def ways(self) -> list[str]:
-        return [post.way for post in self.slack.posts if post.way != "chat.postMessage"]
+    def update_methods(self) -> list[str]:
+        return [post.method for post in self.slack.posts if post.method != "chat.postMessage"]
 
 
 @pytest.fixture
-async def stage(database: str) -> AsyncIterator[Stage]:
+async def harness(database: str) -> AsyncIterator[ProgressHarness]:
     async with FakeSlack() as slack, ClientSession() as session, connection_pool(database) as pool:
-        yield Stage(slack=slack, questions=QuestionStore(pool), session=session, pool=pool)
+        yield ProgressHarness(slack=slack, questions=QuestionStore(pool), session=session, pool=pool)
 
 
-async def test_in_a_thread_one_message_is_edited(stage: Stage) -> None:
-    showing = await stage.showing(in_thread=True)
+async def test_in_a_thread_one_message_is_edited(harness: ProgressHarness) -> None:
+    progress = await harness.start_progress(in_thread=True)
     for _ in range(4):
-        await showing.update(SAID, milestone=False)
+        await progress.update(SAID, milestone=False)
 
-    assert (stage.ways(), showing.editable, showing.response_url_uses) == (["chat.update"] * 4, True, 0)
-    assert len(stage.slack.shown) == 1
-    assert "@here" not in stage.slack.posts[-1].words
+    assert (harness.update_methods(), progress.editable, progress.response_url_uses) == (["chat.update"] * 4, True, 0)
+    assert len(harness.slack.shown) == 1
+    assert "@here" not in harness.slack.posts[-1].shown_text
 
 
-async def test_a_response_url_is_used_at_milestones_only_and_at_most_three_times(stage: Stage) -> None:
-    showing = await stage.showing(in_thread=False)
+async def test_a_response_url_is_used_at_milestones_only_and_at_most_three_times(harness: ProgressHarness) -> None:
+    progress = await harness.start_progress(in_thread=False)
     for milestone in (True, False, True, True, True, False):
-        await showing.update(SAID, milestone=milestone)
+        await progress.update(SAID, milestone=milestone)
 
-    row = await stage.questions.get(showing.row.id)
+    row = await harness.questions.get(progress.row.id)
     assert row is not None
-    assert (stage.ways(), showing.editable) == (["response_url"] * MAX_PROGRESS_USES, False)
-    assert (showing.response_url_uses, row.response_uses) == (MAX_PROGRESS_USES, MAX_PROGRESS_USES)
+    assert (harness.update_methods(), progress.editable) == (["response_url"] * MAX_PROGRESS_USES, False)
+    assert (progress.response_url_uses, row.response_uses) == (MAX_PROGRESS_USES, MAX_PROGRESS_USES)
 
 
 class UnavailableOnce(QuestionStore):
@@ -116,15 +116,15 @@ class UnavailableOnce(QuestionStore):
         return await super().mark_sending(*arguments, **named)
 
 
-async def test_if_the_database_is_unavailable_one_update_is_skipped(stage: Stage) -> None:
-    stage.questions = UnavailableOnce(stage.pool)
-    showing = await stage.showing(in_thread=False)
+async def test_if_the_database_is_unavailable_one_update_is_skipped(harness: ProgressHarness) -> None:
+    harness.questions = UnavailableOnce(harness.pool)
+    progress = await harness.start_progress(in_thread=False)
 
-    assert not await showing.update(SAID, milestone=True)
-    assert (stage.ways(), showing.response_url_uses) == ([], 0)
+    assert not await progress.update(SAID, milestone=True)
+    assert (harness.update_methods(), progress.response_url_uses) == ([], 0)
 
-    assert await showing.update(SAID, milestone=True)
-    assert (stage.ways(), showing.response_url_uses) == (["response_url"], 1)
+    assert await progress.update(SAID, milestone=True)
+    assert (harness.update_methods(), progress.response_url_uses) == (["response_url"], 1)
 
 
 SERVER_ERROR, NOT_FOUND, CUT = Fault(status=500), Fault(status=404, body="no_service"), Fault(status=0)
@@ -132,13 +132,13 @@ SERVER_ERROR, NOT_FOUND, CUT = Fault(status=500), Fault(status=404, body="no_ser
 
 @pytest.mark.parametrize("fault", [SERVER_ERROR, NOT_FOUND, CUT])
 async def test_an_update_returns_whether_slack_accepted_it(
-    stage: Stage, fault: Fault, caplog: pytest.LogCaptureFixture
+    harness: ProgressHarness, fault: Fault, caplog: pytest.LogCaptureFixture
 ) -> None:
-    showing = await stage.showing(in_thread=False)
-    stage.slack.fail("response_url", fault)
-    told = [await showing.update(SAID, milestone=True) for _ in range(4)]
+    progress = await harness.start_progress(in_thread=False)
+    harness.slack.fail("response_url", fault)
+    told = [await progress.update(SAID, milestone=True) for _ in range(4)]
 
-    assert (told, stage.ways(), showing.response_url_uses) == (
+    assert (told, harness.update_methods(), progress.response_url_uses) == (
         [False, True, True, False],
         ["response_url"] * 2,
         MAX_PROGRESS_USES,
@@ -147,56 +147,61 @@ async def test_an_update_returns_whether_slack_accepted_it(
     assert "Still at it" not in caplog.text
 
 
-async def test_uses_are_counted_across_a_restart(stage: Stage) -> None:
-    first = await stage.showing(in_thread=False)
+async def test_uses_are_counted_across_a_restart(harness: ProgressHarness) -> None:
+    first = await harness.start_progress(in_thread=False)
     await first.update(SAID, milestone=True)
-    row = await claim(stage.questions, first.row.id)
+    row = await claim(harness.questions, first.row.id)
     assert row is not None
-    second = stage.of(row)
+    second = harness.updater(row)
     for _ in range(4):
         await second.update(SAID, milestone=True)
 
-    assert (stage.ways(), second.milestones_shown, second.response_url_uses) == (
+    assert (harness.update_methods(), second.milestones_shown, second.response_url_uses) == (
         ["response_url"] * MAX_PROGRESS_USES,
         1,
         2,
     )
 
 
-async def test_nothing_is_shown_while_slack_asks_to_wait(stage: Stage) -> None:
-    showing = await stage.showing(in_thread=True)
+async def test_nothing_is_shown_while_slack_asks_to_wait(harness: ProgressHarness) -> None:
+    progress = await harness.start_progress(in_thread=True)
     limited: dict[str, Any] = {"status": 429, "body": '{"ok": false, "error": "ratelimited"}'}
-    stage.slack.fail("chat.update", Fault(headers={"Retry-After": "30"}, **limited))
-    await showing.update(SAID, milestone=False)
-    stage.now += 29
-    await showing.update(SAID, milestone=False)
-    asked_too_soon = stage.ways()
-    stage.now += 2
-    await showing.update(SAID, milestone=False)
+    harness.slack.fail("chat.update", Fault(headers={"Retry-After": "30"}, **limited))
+    await progress.update(SAID, milestone=False)
+    harness.now += 29
+    await progress.update(SAID, milestone=False)
+    asked_too_soon = harness.update_methods()
+    harness.now += 2
+    await progress.update(SAID, milestone=False)
 
-    assert (asked_too_soon, stage.ways()) == ([], ["chat.update"])
+    assert (asked_too_soon, harness.update_methods()) == ([], ["chat.update"])
 
 
 @pytest.mark.parametrize("in_thread", [True, False])
-async def test_a_stopped_or_taken_over_question_shows_no_progress(stage: Stage, in_thread: bool) -> None:
-    stopped, overtaken = await stage.showing(in_thread=in_thread), await stage.showing(in_thread=in_thread)
-    await stage.questions.stop(stopped.row.id, user_id="U1")
-    await claim(stage.questions, overtaken.row.id)
+async def test_a_stopped_or_taken_over_question_shows_no_progress(harness: ProgressHarness, in_thread: bool) -> None:
+    stopped, overtaken = (
+        await harness.start_progress(in_thread=in_thread),
+        await harness.start_progress(in_thread=in_thread),
+    )
+    await harness.questions.stop(stopped.row.id, user_id="U1")
+    await claim(harness.questions, overtaken.row.id)
 
-    for showing in (stopped, overtaken):
+    for progress in (stopped, overtaken):
         with pytest.raises(RequestCancelled):
-            await showing.update(SAID, milestone=True)
-    assert all("Still at it" not in post.words for post in stage.slack.posts if post.way != "chat.postMessage")
+            await progress.update(SAID, milestone=True)
+    assert all(
+        "Still at it" not in post.shown_text for post in harness.slack.posts if post.method != "chat.postMessage"
+    )
 
 
-async def test_a_stopped_question_s_message_is_restored_after_an_update(stage: Stage) -> None:
-    showing = await stage.showing(in_thread=True)
-    await showing.update(SAID, milestone=False)
-    await stage.questions.stop(showing.row.id, user_id="U1")
+async def test_a_stopped_question_s_message_is_restored_after_an_update(harness: ProgressHarness) -> None:
+    progress = await harness.start_progress(in_thread=True)
+    await progress.update(SAID, milestone=False)
+    await harness.questions.stop(progress.row.id, user_id="U1")
     with pytest.raises(RequestCancelled):
-        await showing.update(SAID, milestone=False)
+        await progress.update(SAID, milestone=False)
 
-    (message,) = stage.slack.shown.values()
+    (message,) = harness.slack.shown.values()
     assert "Stopped “heat pumps”." in message["text"]
 
 
@@ -235,27 +240,27 @@ class Suspended(QuestionStore):
 
 @pytest.mark.parametrize(("answered", "shown"), [(True, "The whole report."), (False, "Still at it")])
 async def test_an_answer_overwritten_by_a_suspended_worker_is_restored(
-    stage: Stage, answered: bool, shown: str
+    harness: ProgressHarness, answered: bool, shown: str
 ) -> None:
-    showing = await stage.showing(in_thread=True)
-    showing.questions = Suspended(stage.pool)
-    showing.questions.answered = answered
+    progress = await harness.start_progress(in_thread=True)
+    progress.questions = Suspended(harness.pool)
+    progress.questions.answered = answered
 
     with pytest.raises(RequestCancelled):
-        await showing.update(SAID, milestone=False)
-    (message,) = stage.slack.shown.values()
+        await progress.update(SAID, milestone=False)
+    (message,) = harness.slack.shown.values()
     assert shown in str(message)
 
 
-async def test_an_answer_whose_blocks_slack_rejects_is_restored_as_text(stage: Stage) -> None:
-    showing = await stage.showing(in_thread=True)
-    showing.questions = Suspended(stage.pool)
-    taken = Fault(status=200, body='{"ok": true, "ts": "1.2"}', accept=True)
-    stage.slack.fail("chat.update", taken, Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
+async def test_an_answer_whose_blocks_slack_rejects_is_restored_as_text(harness: ProgressHarness) -> None:
+    progress = await harness.start_progress(in_thread=True)
+    progress.questions = Suspended(harness.pool)
+    taken = Fault(status=200, body='{"ok": true, "ts": "1.2"}', take_message=True)
+    harness.slack.fail("chat.update", taken, Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
 
     with pytest.raises(RequestCancelled):
-        await showing.update(SAID, milestone=False)
-    (message,) = stage.slack.shown.values()
+        await progress.update(SAID, milestone=False)
+    (message,) = harness.slack.shown.values()
     assert "The whole report." in message["text"]
 
 
@@ -268,23 +273,23 @@ class StoppedInFlight(QuestionStore):
         return ours
 
 
-async def test_a_stop_overwritten_by_the_response_url_is_restored(stage: Stage) -> None:
-    showing = await stage.showing(in_thread=False)
-    showing.questions = StoppedInFlight(stage.pool)
+async def test_a_stop_overwritten_by_the_response_url_is_restored(harness: ProgressHarness) -> None:
+    progress = await harness.start_progress(in_thread=False)
+    progress.questions = StoppedInFlight(harness.pool)
 
     with pytest.raises(RequestCancelled):
-        await showing.update(SAID, milestone=True)
-    late, last = [post.payload for post in stage.slack.posts]
+        await progress.update(SAID, milestone=True)
+    late, last = [post.payload for post in harness.slack.posts]
     assert (SAID.text[:11] in late["text"], "Stopped “heat pumps”." in last["text"]) == (True, True)
     assert (last["replace_original"], last["response_type"]) == (True, "ephemeral")
-    assert stage.slack.refusals == []
+    assert harness.slack.refusals == []
 
 
-async def test_a_stop_overwritten_in_a_thread_is_restored(stage: Stage) -> None:
-    showing = await stage.showing(in_thread=True)
-    showing.questions = SlowQuestions(stage.pool)
+async def test_a_stop_overwritten_in_a_thread_is_restored(harness: ProgressHarness) -> None:
+    progress = await harness.start_progress(in_thread=True)
+    progress.questions = SlowQuestions(harness.pool)
 
     with pytest.raises(RequestCancelled):
-        await showing.update(SAID, milestone=False)
-    (message,) = stage.slack.shown.values()
+        await progress.update(SAID, milestone=False)
+    (message,) = harness.slack.shown.values()
     assert "Stopped “heat pumps”." in message["text"]

@@ -16,7 +16,7 @@ from tests.fakes.digests import OTHER_OWNER, SATURDAY, make_spec, read_notices
 from tests.fakes.news_answers import BUDGET, VOLCANO
 
 
-def held(report: DigestReport | None) -> float | None:
+def suppressed_cost(report: DigestReport | None) -> float | None:
     """Return what a run cost of which nothing is posted."""
     assert report is not None
     assert digest_messages(report) == ()
@@ -24,46 +24,46 @@ def held(report: DigestReport | None) -> float | None:
 
 
 async def test_a_run_that_a_pause_holds_back_has_not_looked(harness: DigestHarness) -> None:
-    await harness.told(BUDGET)
+    await harness.new_headlines(BUDGET)
     harness.clock.now += timedelta(days=2)
     question_id, looked = await harness.begin(), harness.clock.now.replace(second=0) - timedelta(days=2)
-    harness.newsroom.meanwhile = lambda: harness.digests.set_state(harness.digest.id, State.PAUSED, next_at=None)
-    assert held(await harness.report(question_id, VOLCANO)) == 0.01
+    harness.news_provider.meanwhile = lambda: harness.digests.set_state(harness.digest.id, State.PAUSED, next_at=None)
+    assert suppressed_cost(await harness.report(question_id, VOLCANO)) == 0.01
 
     harness.clock.now += timedelta(hours=20)
-    assert await harness.told(VOLCANO, why=Trigger.MANUAL) == [VOLCANO]
-    assert harness.looked_since == looked
+    assert await harness.new_headlines(VOLCANO, why=Trigger.MANUAL) == [VOLCANO]
+    assert harness.searched_since == looked
 
 
 async def test_a_digest_that_is_gone_or_paused_says_nothing_and_asks_nobody__unless_it_is_wanted(
     harness: DigestHarness,
 ) -> None:
     await harness.digests.set_state(harness.digest.id, State.PAUSED, next_at=None)
-    assert held(await harness.report(await harness.begin(), BUDGET)) == 0
-    assert harness.newsroom.questions == []
-    assert await harness.told(BUDGET, why=Trigger.MANUAL) == [BUDGET]
+    assert suppressed_cost(await harness.report(await harness.begin(), BUDGET)) == 0
+    assert harness.news_provider.questions == []
+    assert await harness.new_headlines(BUDGET, why=Trigger.MANUAL) == [BUDGET]
 
     question_id = await harness.begin()
     await harness.digests.delete(harness.digest.id)
     assert await harness.report(question_id, BUDGET, why=Trigger.MANUAL) is None
-    assert len(harness.newsroom.questions) == 1
+    assert len(harness.news_provider.questions) == 1
 
 
 @pytest.mark.parametrize("why", [Trigger.SCHEDULED, Trigger.MANUAL])
 async def test_a_digest_that_is_deleted_while_it_is_made_says_nothing(harness: DigestHarness, why: Trigger) -> None:
     question_id = await harness.begin(why=why)
-    harness.newsroom.meanwhile = lambda: harness.digests.delete(harness.digest.id)
+    harness.news_provider.meanwhile = lambda: harness.digests.delete(harness.digest.id)
 
-    assert held(await harness.report(question_id, BUDGET, why=why)) == 0.01
+    assert suppressed_cost(await harness.report(question_id, BUDGET, why=why)) == 0.01
 
 
 async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(harness: DigestHarness) -> None:
     question_id = await harness.begin()
     await harness.report(question_id, BUDGET)  # a worker that was interrupted after this
-    harness.newsroom.meanwhile = lambda: harness.digests.set_state(harness.digest.id, State.PAUSED, next_at=None)
-    assert held(await harness.report(question_id, BUDGET)) == 0.01
+    harness.news_provider.meanwhile = lambda: harness.digests.set_state(harness.digest.id, State.PAUSED, next_at=None)
+    assert suppressed_cost(await harness.report(question_id, BUDGET)) == 0.01
 
-    assert await harness.told(BUDGET, why=Trigger.MANUAL) == [BUDGET]
+    assert await harness.new_headlines(BUDGET, why=Trigger.MANUAL) == [BUDGET]
 
 
 @pytest.mark.parametrize("why", Trigger)
@@ -72,10 +72,10 @@ async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_a
 ) -> None:
     harness.presence = Membership.DEACTIVATED
     question_id = await harness.begin(why=why)
-    assert held(await harness.report(question_id, BUDGET, why=why)) == 0
+    assert suppressed_cost(await harness.report(question_id, BUDGET, why=why)) == 0
     assert await harness.report(question_id, BUDGET, why=why) is None  # a worker that was interrupted after this
 
-    assert harness.newsroom.questions == []
+    assert harness.news_provider.questions == []
     assert await read_notices(harness.pool) == [
         StopNotice(digest_id=harness.digest.id, reason_code=OWNER_LEFT, title="Technology: databases")
     ]
@@ -96,37 +96,39 @@ async def test_a_digest_whose_owner_left_the_channel_stops_asks_nobody_and_has_t
 ) -> None:
     harness.presence = Membership.NOT_IN_CHANNEL
     question_id = await harness.begin(why=why)
-    assert held(await harness.report(question_id, BUDGET, why=why)) == 0
-    assert held(await harness.report(question_id, BUDGET, why=why)) == 0  # a worker that was interrupted after this
+    assert suppressed_cost(await harness.report(question_id, BUDGET, why=why)) == 0
+    assert (
+        suppressed_cost(await harness.report(question_id, BUDGET, why=why)) == 0
+    )  # a worker that was interrupted after this
 
     digest = await harness.digests.get(harness.digest.id, now=harness.clock.now)
     assert digest is not None
     assert (digest.state, digest.next_at) == (State.STOPPED, None)
-    assert harness.newsroom.questions == []
+    assert harness.news_provider.questions == []
     assert await read_notices(harness.pool) == [StopNotice(digest_id=digest.id, reason_code=OWNER_LEFT_CHANNEL)]
 
 
 async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they_are_back(
     harness: DigestHarness,
 ) -> None:
-    await harness.told(BUDGET)
+    await harness.new_headlines(BUDGET)
     harness.presence = Membership.NOT_IN_CHANNEL
     harness.clock.now += timedelta(days=3)
-    assert held(await harness.report(await harness.begin(), VOLCANO)) == 0
+    assert suppressed_cost(await harness.report(await harness.begin(), VOLCANO)) == 0
 
     harness.presence = Membership.MEMBER
     await harness.digests.set_state(harness.digest.id, State.ACTIVE, next_at=harness.clock.now)
-    assert await harness.told(BUDGET, VOLCANO) == [VOLCANO]
-    assert harness.looked_since == harness.clock.now.replace(second=0) - timedelta(days=3)
+    assert await harness.new_headlines(BUDGET, VOLCANO) == [VOLCANO]
+    assert harness.searched_since == harness.clock.now.replace(second=0) - timedelta(days=3)
 
 
 async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_ended(harness: DigestHarness) -> None:
-    await harness.told(BUDGET)
+    await harness.new_headlines(BUDGET)
     harness.presence = Membership.APP_REMOVED
     harness.clock.now += timedelta(days=3)
-    assert held(await harness.report(await harness.begin(), VOLCANO)) == 0
-    assert len(harness.newsroom.questions) == 1
+    assert suppressed_cost(await harness.report(await harness.begin(), VOLCANO)) == 0
+    assert len(harness.news_provider.questions) == 1
 
     harness.presence = Membership.MEMBER
-    assert await harness.told(VOLCANO) == [VOLCANO]
-    assert harness.looked_since == harness.clock.now.replace(second=0) - timedelta(days=3)
+    assert await harness.new_headlines(VOLCANO) == [VOLCANO]
+    assert harness.searched_since == harness.clock.now.replace(second=0) - timedelta(days=3)

@@ -16,9 +16,9 @@ from tests.fakes.news_answers import BUDGET, PLANT, TEN, VOLCANO
 
 
 async def test_only_what_no_run_has_posted_is_new(harness: DigestHarness) -> None:
-    assert await harness.told(BUDGET, VOLCANO) == [BUDGET, VOLCANO]
-    assert await harness.told(VOLCANO, BUDGET, PLANT) == [PLANT]
-    assert await harness.told(VOLCANO, BUDGET, PLANT) == []
+    assert await harness.new_headlines(BUDGET, VOLCANO) == [BUDGET, VOLCANO]
+    assert await harness.new_headlines(VOLCANO, BUDGET, PLANT) == [PLANT]
+    assert await harness.new_headlines(VOLCANO, BUDGET, PLANT) == []
 
 
 async def test_a_run_that_was_interrupted_finds_the_same_news_new_again(harness: DigestHarness) -> None:
@@ -33,18 +33,18 @@ async def test_a_run_that_was_interrupted_finds_the_same_news_new_again(harness:
 
 @pytest.mark.parametrize("state", ["failed", "expired"])
 async def test_what_reached_nobody_is_still_new(harness: DigestHarness, state: str) -> None:
-    assert await harness.told(BUDGET) == [BUDGET]
-    await harness.settle_all(state)
+    assert await harness.new_headlines(BUDGET) == [BUDGET]
+    await harness.close_open_questions(state)
 
-    assert await harness.told(BUDGET) == [BUDGET]
+    assert await harness.new_headlines(BUDGET) == [BUDGET]
 
 
 async def test_what_was_posted_is_forgotten_after_a_month(harness: DigestHarness) -> None:
-    assert await harness.told(BUDGET) == [BUDGET]
+    assert await harness.new_headlines(BUDGET) == [BUDGET]
     harness.clock.now += timedelta(days=HISTORY_DAYS - 1)
-    assert await harness.told(BUDGET) == []
+    assert await harness.new_headlines(BUDGET) == []
     harness.clock.now += timedelta(days=1)
-    assert await harness.told(BUDGET) == [BUDGET]
+    assert await harness.new_headlines(BUDGET) == [BUDGET]
 
     async with harness.pool.connection() as connection:
         row = await (await connection.execute("SELECT count(*) AS kept FROM digest_seen")).fetchone()
@@ -52,10 +52,10 @@ async def test_what_was_posted_is_forgotten_after_a_month(harness: DigestHarness
 
 
 async def test_the_post_before_is_what_news_are_counted_from(harness: DigestHarness) -> None:
-    await harness.told(BUDGET)
+    await harness.new_headlines(BUDGET)
     first_at = harness.clock.now
     harness.clock.now += timedelta(days=1)
-    await harness.told(BUDGET)
+    await harness.new_headlines(BUDGET)
     harness.clock.now += timedelta(days=1)
     report = await harness.report(await harness.begin(), VOLCANO)
 
@@ -69,21 +69,21 @@ async def test_the_post_before_is_what_news_are_counted_from(harness: DigestHarn
 async def test_a_run_looks_back_to_the_one_before__a_day_at_least_and_a_month_at_most(
     harness: DigestHarness, hours: int, back: int
 ) -> None:
-    await harness.told(BUDGET)
-    assert harness.looked_since == harness.clock.now.replace(second=0) - timedelta(days=1)
+    await harness.new_headlines(BUDGET)
+    assert harness.searched_since == harness.clock.now.replace(second=0) - timedelta(days=1)
     harness.clock.now += timedelta(hours=hours)
-    await harness.told(VOLCANO)
+    await harness.new_headlines(VOLCANO)
 
-    assert harness.looked_since == harness.clock.now.replace(second=0) - timedelta(hours=back)
-    assert harness.newsroom.questions[-1].filters.after == harness.looked_since.date() - timedelta(days=1)
-    assert "technology" in harness.newsroom.questions[0].text.casefold()
-    assert "databases" in harness.newsroom.questions[0].text
+    assert harness.searched_since == harness.clock.now.replace(second=0) - timedelta(hours=back)
+    assert harness.news_provider.questions[-1].filters.after == harness.searched_since.date() - timedelta(days=1)
+    assert "technology" in harness.news_provider.questions[0].text.casefold()
+    assert "databases" in harness.news_provider.questions[0].text
 
 
 async def test_what_is_new_is_chosen_among_all_that_is_found_and_then_eight_are_told(harness: DigestHarness) -> None:
     found = (*TEN, "Ferry service to the island resumes", "Beekeepers warn of mites")
-    assert await harness.told(*found) == list(found[:MAX_STORIES])
-    assert await harness.told(*found) == list(found[MAX_STORIES:])
+    assert await harness.new_headlines(*found) == list(found[:MAX_STORIES])
+    assert await harness.new_headlines(*found) == list(found[MAX_STORIES:])
 
 
 async def test_what_it_costs_to_find_nothing_is_told(harness: DigestHarness) -> None:
@@ -102,7 +102,7 @@ RESTS = Attempt(provider="Q", seconds=0, error_class="Resting")
 
 @pytest.mark.parametrize("error", [NothingFound("x"), AllProvidersFailed((NOTHING,))])
 async def test_no_news_at_all_is_nothing_new(harness: DigestHarness, error: PerplexityError) -> None:
-    harness.newsroom.error = error
+    harness.news_provider.error = error
     report = await harness.report(await harness.begin())
 
     assert report is not None
@@ -121,17 +121,17 @@ async def test_no_news_at_all_is_nothing_new(harness: DigestHarness, error: Perp
 async def test_a_search_that_fails_is_a_failure_and_the_next_run_looks_back_beyond_it(
     harness: DigestHarness, error: PerplexityError
 ) -> None:
-    await harness.told(BUDGET)
+    await harness.new_headlines(BUDGET)
     harness.clock.now += timedelta(days=1)
-    harness.newsroom.error = error
+    harness.news_provider.error = error
     with pytest.raises(type(error)):
         await harness.report(await harness.begin())
-    await harness.settle_all("failed")
+    await harness.close_open_questions("failed")
 
-    harness.newsroom.error = None
+    harness.news_provider.error = None
     harness.clock.now += timedelta(days=1)
-    await harness.told(BUDGET)
-    assert harness.looked_since == harness.clock.now.replace(second=0) - timedelta(days=2)
+    await harness.new_headlines(BUDGET)
+    assert harness.searched_since == harness.clock.now.replace(second=0) - timedelta(days=2)
 
 
 @pytest.mark.parametrize(

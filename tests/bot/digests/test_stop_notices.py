@@ -20,11 +20,11 @@ from tests.fakes.digests import FlakyPool, read_notices
 from tests.fakes.rows import row
 
 
-def leaving(harness: DigestHarness) -> DigestStopper:
+def stopper(harness: DigestHarness) -> DigestStopper:
     return DigestStopper(digests=harness.digests, database_retry=DatabaseRetry(seconds=10))
 
 
-async def run_of(harness: DigestHarness) -> QuestionRow:
+async def begin_run(harness: DigestHarness) -> QuestionRow:
     """Return a run as the worker holds it that posts it."""
     question_id = await harness.begin()
     async with harness.pool.connection() as connection:
@@ -33,56 +33,56 @@ async def run_of(harness: DigestHarness) -> QuestionRow:
     return replace(row(surface=SURFACE), id=question_id, command=COMMAND, text=found["text"])
 
 
-async def state(harness: DigestHarness) -> State:
+async def digest_state(harness: DigestHarness) -> State:
     digest = await harness.digests.get(harness.digest.id, now=harness.clock.now)
     assert digest is not None
     return digest.state
 
 
 async def test_a_run_of_many_parts_has_one_notice(harness: DigestHarness) -> None:
-    run = await run_of(harness)
+    run = await begin_run(harness)
     for _ in range(3):
-        await leaving(harness).on_channel_closed(run, "is_archived")
+        await stopper(harness).on_channel_closed(run, "is_archived")
 
-    assert await state(harness) is State.STOPPED
+    assert await digest_state(harness) is State.STOPPED
     assert await read_notices(harness.pool) == [StopNotice(digest_id=harness.digest.id, reason_code="is_archived")]
 
 
 @pytest.mark.parametrize("late", [False, True])
 async def test_a_database_that_is_away_for_a_moment_loses_no_notice(harness: DigestHarness, late: bool) -> None:
-    run, pool = await run_of(harness), harness.pool
+    run, pool = await begin_run(harness), harness.pool
     harness.pool = cast("Pool", FlakyPool(pool, at=1, late=late))
-    await leaving(harness).on_channel_closed(run, "is_archived")
+    await stopper(harness).on_channel_closed(run, "is_archived")
 
-    assert await state(harness) is State.STOPPED
+    assert await digest_state(harness) is State.STOPPED
     assert len(await read_notices(pool)) == 1
 
 
 async def test_a_digest_stops_only_where_that_can_be_said(harness: DigestHarness) -> None:
-    run = await run_of(harness)
+    run = await begin_run(harness)
 
     async with harness.pool.connection() as connection:
         await connection.execute("ALTER TABLE procrastinate_jobs ADD CHECK (task_name IS NULL) NOT VALID")
 
     with pytest.raises(CheckViolation):
-        await leaving(harness).on_channel_closed(run, "is_archived")
+        await stopper(harness).on_channel_closed(run, "is_archived")
 
-    assert await state(harness) is State.ACTIVE
+    assert await digest_state(harness) is State.ACTIVE
     assert await read_notices(harness.pool) == []
 
 
 @pytest.mark.parametrize("error", sorted(AUTH_ERRORS))
 async def test_an_app_that_is_let_in_no_more_stops_nothing(harness: DigestHarness, error: str) -> None:
-    await leaving(harness).on_channel_closed(await run_of(harness), error)
+    await stopper(harness).on_channel_closed(await begin_run(harness), error)
 
-    assert (await state(harness), await read_notices(harness.pool)) == (State.ACTIVE, [])
+    assert (await digest_state(harness), await read_notices(harness.pool)) == (State.ACTIVE, [])
 
 
 async def test_what_is_no_run_stops_nothing(harness: DigestHarness) -> None:
     notice = replace(row(surface=SURFACE), command="digest_notice", text=f"{harness.digest.id} is_archived")
-    await leaving(harness).on_channel_closed(notice, "is_archived")
+    await stopper(harness).on_channel_closed(notice, "is_archived")
 
-    assert (await state(harness), await read_notices(harness.pool)) == (State.ACTIVE, [])
+    assert (await digest_state(harness), await read_notices(harness.pool)) == (State.ACTIVE, [])
 
 
 def test_nobody_is_asked_to_invite_the_app_to_a_direct_message() -> None:

@@ -48,12 +48,12 @@ async def test_a_database_that_is_away_for_a_moment_loses_nothing_that_was_paid_
 
     assert report is not None
     assert [story.headline for story in report.stories] == [BUDGET]
-    assert len(harness.newsroom.questions) == 1
+    assert len(harness.news_provider.questions) == 1
     assert await rows(pool, "SELECT FROM digest_seen") == 1
 
 
 async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(harness: DigestHarness) -> None:
-    await harness.told(VOLCANO)
+    await harness.new_headlines(VOLCANO)
     one, other = await harness.begin(), await harness.begin()
     loop, compared = asyncio.get_running_loop(), []
 
@@ -93,7 +93,7 @@ async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(h
 
 async def test_only_stories_that_may_be_new_still_are_compared(harness: DigestHarness) -> None:
     for headline in (*TEN, "Ferry service to the island resumes"):
-        await harness.told(headline)
+        await harness.new_headlines(headline)
     compared = []
 
     def compare(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
@@ -101,8 +101,8 @@ async def test_only_stories_that_may_be_new_still_are_compared(harness: DigestHa
         return unseen(stories, seen, among=among)
 
     harness.compare = compare
-    assert await harness.told(TEN[-1], TEN[0]) == []
-    assert await harness.told(TEN[-1]) == []
+    assert await harness.new_headlines(TEN[-1], TEN[0]) == []
+    assert await harness.new_headlines(TEN[-1]) == []
     assert compared == [[TEN[-1], TEN[0]], [TEN[0]], [TEN[-1]]]
 
 
@@ -125,7 +125,7 @@ class Slow:
         return unseen(stories, seen, among=among)
 
 
-async def another(harness: DigestHarness) -> tuple[DigestRun, UUID]:
+async def begin_run_of_another(harness: DigestHarness) -> tuple[DigestRun, UUID]:
     """Set up one more digest that has posted a story, and begin a run of it."""
     digest: Digest = await create_digest(harness.digests, uuid4(), make_spec())
     await harness.digests.posted.record(
@@ -164,10 +164,10 @@ async def acks(harness: DigestHarness, *, until: asyncio.Event) -> list[tuple[Su
 async def test_many_that_are_made_at_once_lose_nothing_and_keep_no_slash_command_waiting(
     harness: DigestHarness,
 ) -> None:
-    runs = [await another(harness) for _ in range(MANY)]
-    harness.newsroom.headlines = (VOLCANO, BUDGET)
+    runs = [await begin_run_of_another(harness) for _ in range(MANY)]
+    harness.news_provider.headlines = (VOLCANO, BUDGET)
     harness.compare = slow = Slow(seconds=0.03)
-    running, done = harness.running(), asyncio.Event()
+    running, done = harness.runner(), asyncio.Event()
     asking = asyncio.create_task(acks(harness, until=done))
 
     reports = await asyncio.gather(*(running.run(run, harness.work(question_id)) for run, question_id in runs))

@@ -17,7 +17,7 @@ from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.perplexity import Fault as PerplexityFault
 from tests.fakes.ports import free_port
-from tests.fakes.service import replied
+from tests.fakes.service import json_reply
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
 SIGNING_SECRET = "8f742231b10e8888abcd99eee1285a50"
@@ -25,7 +25,7 @@ CANARY = "hunter2"
 
 
 @dataclass(kw_only=True)
-class Surroundings:
+class DoctorSetup:
     """What a configuration meets, and what it is: a whole one, until a case breaks it."""
 
     slack: FakeSlack
@@ -56,108 +56,114 @@ class Surroundings:
 
 
 WELL = '{"ok": true, "user": "web_answers", "team": "Example"}'
-Breaking = Callable[[Surroundings], None]
+Breaking = Callable[[DoctorSetup], None]
 
 
-def nothing(here: Surroundings) -> None:
-    here.without(*here.env)
+def no_settings(setup: DoctorSetup) -> None:
+    setup.without(*setup.env)
 
 
-def malformed(here: Surroundings) -> None:
-    here.env |= {"PORT": "web", "LOG_LEVEL": "loud", "RETRY_ATTEMPTS": "0", "COMMAND_PREFIX": "/x"}
-    here.env |= {"SLACK_API_URL": "http://slack.example/api/", "DATABASE_URL": f"mysql://u:{CANARY}@h/d"}
+def malformed(setup: DoctorSetup) -> None:
+    setup.env |= {"PORT": "web", "LOG_LEVEL": "loud", "RETRY_ATTEMPTS": "0", "COMMAND_PREFIX": "/x"}
+    setup.env |= {"SLACK_API_URL": "http://slack.example/api/", "DATABASE_URL": f"mysql://u:{CANARY}@h/d"}
 
 
-def swapped_tokens(here: Surroundings) -> None:
-    here.env |= {"SLACK_BOT_TOKEN": f"xapp-{CANARY}", "SLACK_APP_TOKEN": f"xoxb-{CANARY}"}
+def swapped_tokens(setup: DoctorSetup) -> None:
+    setup.env |= {"SLACK_BOT_TOKEN": f"xapp-{CANARY}", "SLACK_APP_TOKEN": f"xoxb-{CANARY}"}
 
 
-def half_a_workspace(here: Surroundings) -> None:
-    here.without("SLACK_SIGNING_SECRET")
+def half_a_workspace(setup: DoctorSetup) -> None:
+    setup.without("SLACK_SIGNING_SECRET")
 
 
-def unknown_token(here: Surroundings) -> None:
-    here.env |= {"SLACK_BOT_TOKEN": f"xoxb-{CANARY}", "SLACK_SIGNING_SECRET": CANARY}
+def unknown_token(setup: DoctorSetup) -> None:
+    setup.env |= {"SLACK_BOT_TOKEN": f"xoxb-{CANARY}", "SLACK_SIGNING_SECRET": CANARY}
 
 
-def uninstalled(here: Surroundings) -> None:
-    here.slack.fail("auth.test", Fault(status=200, body='{"ok": false, "error": "account_inactive"}'))
+def uninstalled(setup: DoctorSetup) -> None:
+    setup.slack.fail("auth.test", Fault(status=200, body='{"ok": false, "error": "account_inactive"}'))
 
 
-def scopes(here: Surroundings) -> None:
-    here.slack.workspace.scopes = ["chat:write", "commands", "users:read.email", "app_mentions:read", "assistant:write"]
-    here.slack.workspace.scopes.append("files:write")
+def scopes(setup: DoctorSetup) -> None:
+    setup.slack.workspace.scopes = [
+        "chat:write",
+        "commands",
+        "users:read.email",
+        "app_mentions:read",
+        "assistant:write",
+    ]
+    setup.slack.workspace.scopes.append("files:write")
 
 
-def declined_scopes(here: Surroundings) -> None:
-    here.slack.workspace.scopes = [scope.name for scope in SCOPES if not scope.optional]
+def declined_scopes(setup: DoctorSetup) -> None:
+    setup.slack.workspace.scopes = [scope.name for scope in SCOPES if not scope.optional]
 
 
-def clock_behind(here: Surroundings) -> None:
-    here.slack.fail("auth.test", Fault(status=200, body=WELL, headers=at(seconds=400)))
+def clock_behind(setup: DoctorSetup) -> None:
+    setup.slack.fail("auth.test", Fault(status=200, body=WELL, headers=headers_at(seconds=400)))
 
 
-def clock_drifts(here: Surroundings) -> None:
-    here.slack.fail("auth.test", Fault(status=200, body=WELL, headers=at(seconds=-90)))
+def clock_drifts(setup: DoctorSetup) -> None:
+    setup.slack.fail("auth.test", Fault(status=200, body=WELL, headers=headers_at(seconds=-90)))
 
 
-def at(*, seconds: int) -> dict[str, str]:
+def headers_at(*, seconds: int) -> dict[str, str]:
     """Return a `Date` header that many seconds from now, on the second, and the scopes."""
     names = ",".join(scope.name for scope in SCOPES)
     return {"Date": formatdate(time.time() + seconds, usegmt=True), "x-oauth-scopes": names}
 
 
-def log_in_page(here: Surroundings) -> None:
-    here.slack.fail("auth.test", Fault(status=200, body="<html>Log in</html>"))
+def log_in_page(setup: DoctorSetup) -> None:
+    setup.slack.fail("auth.test", Fault(status=200, body="<html>Log in</html>"))
 
 
-def slack_away(here: Surroundings) -> None:
-    here.env["SLACK_API_URL"] = f"http://127.0.0.1:{free_port()}/api/"
+def slack_away(setup: DoctorSetup) -> None:
+    setup.env["SLACK_API_URL"] = f"http://127.0.0.1:{free_port()}/api/"
 
 
-def app_token(here: Surroundings) -> None:
-    here.env["SLACK_APP_TOKEN"] = f"xapp-{CANARY}"
+def app_token(setup: DoctorSetup) -> None:
+    setup.env["SLACK_APP_TOKEN"] = f"xapp-{CANARY}"
 
 
-def perplexity_key(here: Surroundings) -> None:
-    here.env["PERPLEXITY_API_KEY"] = f"pplx-{CANARY}"
+def perplexity_key(setup: DoctorSetup) -> None:
+    setup.env["PERPLEXITY_API_KEY"] = f"pplx-{CANARY}"
 
 
-def out_of_credit(here: Surroundings) -> None:
+def out_of_credit(setup: DoctorSetup) -> None:
     error = {"error": {"type": "insufficient_quota", "message": f"You exceeded your quota {CANARY}", "code": 401}}
-    here.perplexity.fail("/v1/models", status=401, body=error)
+    setup.perplexity.fail("/v1/models", status=401, body=error)
 
 
-def perplexity_page(here: Surroundings) -> None:
+def perplexity_page(setup: DoctorSetup) -> None:
     page = PerplexityFault(status=404, chunks=(b"<html>",), content_type="text/html")
-    here.perplexity.script("/v1/models", page)
+    setup.perplexity.script("/v1/models", page)
 
 
-def perplexity_away(here: Surroundings) -> None:
-    here.env["PERPLEXITY_BASE_URL"] = f"http://127.0.0.1:{free_port()}"
+def perplexity_away(setup: DoctorSetup) -> None:
+    setup.env["PERPLEXITY_BASE_URL"] = f"http://127.0.0.1:{free_port()}"
 
 
-def database_away(here: Surroundings) -> None:
-    here.env["DATABASE_URL"] = f"postgres://u:{CANARY}@127.0.0.1:{free_port()}/d"
+def database_away(setup: DoctorSetup) -> None:
+    setup.env["DATABASE_URL"] = f"postgres://u:{CANARY}@127.0.0.1:{free_port()}/d"
 
 
-def no_such_database(here: Surroundings) -> None:
-    here.env["DATABASE_URL"] = re.sub(r"dbname=\w+", f"dbname={CANARY}", here.database)
+def no_such_database(setup: DoctorSetup) -> None:
+    setup.env["DATABASE_URL"] = re.sub(r"dbname=\w+", f"dbname={CANARY}", setup.database)
 
 
-def wiped_disk(here: Surroundings) -> None:
-    here.without("DATABASE_URL")
-    here.env["DYNO"] = "web.1"
+def wiped_disk(setup: DoctorSetup) -> None:
+    setup.without("DATABASE_URL")
+    setup.env["DYNO"] = "web.1"
 
 
-def data_in_the_way(here: Surroundings) -> None:
-    here.without("DATABASE_URL")
-    (here.folder / "taken").write_text("a file")
-    here.env["DATA_DIR"] = "taken"
+def data_path_is_taken(setup: DoctorSetup) -> None:
+    setup.without("DATABASE_URL")
+    (setup.folder / "taken").write_text("a file")
+    setup.env["DATA_DIR"] = "taken"
 
 
-def dead_key(here: Surroundings) -> None:
-    with psycopg.connect(here.database) as connection:
+def rejected_key(setup: DoctorSetup) -> None:
+    with psycopg.connect(setup.database) as connection:
         connection.execute(
             "INSERT INTO attempts (at, provider, kind, seconds, error_class) VALUES "
             "(now() - interval '3 hours', 'Brave', 'search', 1, 'AuthenticationError'), "
@@ -166,37 +172,37 @@ def dead_key(here: Surroundings) -> None:
         )
 
 
-def openrouter_away(here: Surroundings) -> None:
-    here.env |= {"OPENROUTER_API_KEY": f"sk-or-{CANARY}", "OPENROUTER_BASE_URL": f"http://127.0.0.1:{free_port()}"}
-    here.env["BRAVE_API_KEY"] = CANARY
+def openrouter_away(setup: DoctorSetup) -> None:
+    setup.env |= {"OPENROUTER_API_KEY": f"sk-or-{CANARY}", "OPENROUTER_BASE_URL": f"http://127.0.0.1:{free_port()}"}
+    setup.env["BRAVE_API_KEY"] = CANARY
 
 
-def xai_key(here: Surroundings) -> None:
-    here.with_xai()
-    here.env["XAI_API_KEY"] = f"xai-{CANARY}"
+def xai_key(setup: DoctorSetup) -> None:
+    setup.with_xai()
+    setup.env["XAI_API_KEY"] = f"xai-{CANARY}"
 
 
-def xai_blocked(here: Surroundings) -> None:
-    here.with_xai()
-    here.xai.script(grok.KEY_PATH, replied(grok.about_key(team_blocked=True, name=CANARY)))
+def xai_blocked(setup: DoctorSetup) -> None:
+    setup.with_xai()
+    setup.xai.script(grok.KEY_PATH, json_reply(grok.about_key(team_blocked=True, name=CANARY)))
 
 
-def xai_trouble(here: Surroundings) -> None:
-    here.with_xai()
-    here.xai.script(grok.KEY_PATH, grok.refused(503, CANARY))
+def xai_key_info_fails(setup: DoctorSetup) -> None:
+    setup.with_xai()
+    setup.xai.script(grok.KEY_PATH, grok.error_reply(503, CANARY))
 
 
-def xai_away(here: Surroundings) -> None:
-    here.with_xai()
-    here.env["XAI_BASE_URL"] = f"http://127.0.0.1:{free_port()}/v1"
+def xai_away(setup: DoctorSetup) -> None:
+    setup.with_xai()
+    setup.env["XAI_BASE_URL"] = f"http://127.0.0.1:{free_port()}/v1"
 
 
-def xai_well(here: Surroundings) -> None:
-    here.with_xai()
+def xai_accepts_key(setup: DoctorSetup) -> None:
+    setup.with_xai()
 
 
 BREAKINGS: Sequence[Breaking] = (
-    nothing,
+    no_settings,
     malformed,
     swapped_tokens,
     half_a_workspace,
@@ -216,12 +222,12 @@ BREAKINGS: Sequence[Breaking] = (
     database_away,
     no_such_database,
     wiped_disk,
-    data_in_the_way,
-    dead_key,
+    data_path_is_taken,
+    rejected_key,
     openrouter_away,
     xai_key,
     xai_blocked,
-    xai_trouble,
+    xai_key_info_fails,
     xai_away,
-    xai_well,
+    xai_accepts_key,
 )

@@ -11,30 +11,30 @@ from pathlib import Path
 import pytest
 
 from bot.__main__ import main
-from tests.bot.doctor.broken_setups import Surroundings
+from tests.bot.doctor.broken_setups import DoctorSetup
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.slack import FakeSlack
 
 
 @pytest.fixture
-async def here(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Surroundings]:
+async def setup(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[DoctorSetup]:
     monkeypatch.chdir(tmp_path)
     async with FakeSlack() as slack, FakePerplexity() as perplexity, FakeGrok() as xai:
-        yield Surroundings(slack=slack, perplexity=perplexity, xai=xai, database=database, folder=tmp_path)
+        yield DoctorSetup(slack=slack, perplexity=perplexity, xai=xai, database=database, folder=tmp_path)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Doctor:
     """Runs `python -m bot doctor` with the settings of the surroundings."""
 
-    here: Surroundings
+    setup: DoctorSetup
     monkeypatch: pytest.MonkeyPatch
     capsys: pytest.CaptureFixture[str]
 
     async def __call__(self) -> tuple[int, str]:
         """Return the exit code and what was printed, with neither ports nor the version of Postgres."""
-        for name, value in self.here.env.items():
+        for name, value in self.setup.env.items():
             self.monkeypatch.setenv(name, value)
         code = await asyncio.to_thread(main, ["doctor"])
         printed = self.capsys.readouterr()
@@ -44,6 +44,6 @@ class Doctor:
 
 @pytest.fixture
 def doctor(
-    here: Surroundings, logging_as_it_was: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    setup: DoctorSetup, logging_as_it_was: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Doctor:
-    return Doctor(here=here, monkeypatch=monkeypatch, capsys=capsys)
+    return Doctor(setup=setup, monkeypatch=monkeypatch, capsys=capsys)

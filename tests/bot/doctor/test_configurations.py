@@ -34,7 +34,7 @@ async def test_a_whole_configuration_is_well(doctor: Doctor) -> None:
 
 @pytest.mark.parametrize("breaking", BREAKINGS, ids=lambda breaking: breaking.__name__)
 async def test_each_fault_is_told_with_its_fix(doctor: Doctor, breaking: Breaking) -> None:
-    breaking(doctor.here)
+    breaking(doctor.setup)
     code, printed = await doctor()
 
     assert printed == (GOLDEN / f"{breaking.__name__}.txt").read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ async def test_each_fault_is_told_with_its_fix(doctor: Doctor, breaking: Breakin
     ],
 )
 async def test_a_database_that_is_not_as_it_should_be(doctor: Doctor, statement: str, told: str) -> None:
-    async with await psycopg.AsyncConnection.connect(doctor.here.database) as connection:
+    async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
         await connection.execute(statement.encode())
 
     assert told in (await doctor())[1]
@@ -60,14 +60,14 @@ async def test_a_database_that_is_not_as_it_should_be(doctor: Doctor, statement:
 
 async def test_the_database_is_left_as_it_was(doctor: Doctor) -> None:
     await doctor()
-    async with await psycopg.AsyncConnection.connect(doctor.here.database) as connection:
+    async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
         table = await connection.execute("SELECT to_regclass('doctor_was_here')")
 
         assert await table.fetchone() == (None,)
 
 
 async def test_a_port_that_another_program_has_is_a_fault(doctor: Doctor) -> None:
-    server = Server([], host="127.0.0.1", port=int(doctor.here.env["PORT"]))
+    server = Server([], host="127.0.0.1", port=int(doctor.setup.env["PORT"]))
     await server.start()
     code, printed = await doctor()
     await server.stop()
@@ -84,7 +84,7 @@ async def test_a_port_that_the_app_has_is_well(doctor: Doctor) -> None:
         return {}
 
     routes = health_routes(workers_alive=one, admin_issues=none, metrics=Metrics())
-    server = Server(routes, host="127.0.0.1", port=int(doctor.here.env["PORT"]))
+    server = Server(routes, host="127.0.0.1", port=int(doctor.setup.env["PORT"]))
     await server.start()
     code, printed = await doctor()
     await server.stop()
@@ -94,15 +94,15 @@ async def test_a_port_that_the_app_has_is_well(doctor: Doctor) -> None:
 
 
 async def test_a_host_that_is_not_this_machine_is_a_fault(doctor: Doctor) -> None:
-    doctor.here.env["HOST"] = "192.0.2.1"
+    doctor.setup.env["HOST"] = "192.0.2.1"
 
     assert "192.0.2.1 is not an address of this machine." in (await doctor())[1]
 
 
 async def test_an_app_token_that_opens_connections_is_well_and_no_connection_is_made(doctor: Doctor) -> None:
-    doctor.here.env["SLACK_APP_TOKEN"] = APP_TOKEN
+    doctor.setup.env["SLACK_APP_TOKEN"] = APP_TOKEN
     async with FakeSlackSocket() as socket:
-        doctor.here.slack.socket_url = socket.url
+        doctor.setup.slack.socket_url = socket.url
         code, printed = await doctor()
 
     assert (code, socket.connections) == (0, [])
@@ -117,7 +117,7 @@ async def test_that_the_app_was_told_to_go_is_a_fault_until_it_has_another_token
     doctor: Doctor, state: str, told: str
 ) -> None:
     hashes = {"mine": token_hash(BOT_TOKEN), "state": state}
-    async with await psycopg.AsyncConnection.connect(doctor.here.database) as connection:
+    async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
         await connection.execute(
             "INSERT INTO workspaces (id, team_id, state, closed_token_hash) VALUES ('T1', 'T1', %(state)s, %(mine)s)",
             hashes,
@@ -130,16 +130,16 @@ async def test_that_the_app_was_told_to_go_is_a_fault_until_it_has_another_token
 
 
 async def test_nothing_that_costs_is_asked(doctor: Doctor) -> None:
-    doctor.here.with_xai()
+    doctor.setup.with_xai()
     await doctor()
 
-    assert [request.path for request in doctor.here.perplexity.requests] == ["/v1/models"]
-    assert [(request.method, request.path) for request in doctor.here.xai.requests] == [("GET", "/v1/api-key")]
-    assert [method for method, _ in doctor.here.slack.calls] == ["auth.test"]
+    assert [request.path for request in doctor.setup.perplexity.requests] == ["/v1/models"]
+    assert [(request.method, request.path) for request in doctor.setup.xai.requests] == [("GET", "/v1/api-key")]
+    assert [method for method, _ in doctor.setup.slack.calls] == ["auth.test"]
 
 
 async def test_an_env_file_that_is_no_text_is_a_fault(doctor: Doctor) -> None:
-    (doctor.here.folder / ".env").write_bytes(b"\xff")
+    (doctor.setup.folder / ".env").write_bytes(b"\xff")
     code, printed = await doctor()
 
     assert code == 1

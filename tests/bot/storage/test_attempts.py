@@ -16,7 +16,9 @@ from perplexity.fallback import CIRCUIT_OPEN
 NOW = datetime.now(UTC)
 
 
-def ago(hours: float, provider: str = "One", *, seconds: float = 1.0, error: str | None = None) -> TimedAttempt:
+def attempt_hours_ago(
+    hours: float, provider: str = "One", *, seconds: float = 1.0, error: str | None = None
+) -> TimedAttempt:
     attempt = Attempt(
         provider=provider, seconds=seconds, kind="answer", error_class=error, cost_usd=None if error else 0.5
     )
@@ -35,8 +37,15 @@ def attempts(pool: Pool) -> AttemptStore:
 
 
 async def test_figures_are_of_the_last_day_and_the_most_asked_comes_first(attempts: AttemptStore) -> None:
-    fast = [ago(1, seconds=seconds) for seconds in (1.0, 2.0, 3.0, 4.0, 5.0)]
-    await attempts.write([ago(25, "Two"), ago(1, "Two", error="ServerError"), *fast, ago(2, error="TimedOut")])
+    fast = [attempt_hours_ago(1, seconds=seconds) for seconds in (1.0, 2.0, 3.0, 4.0, 5.0)]
+    await attempts.write(
+        [
+            attempt_hours_ago(25, "Two"),
+            attempt_hours_ago(1, "Two", error="ServerError"),
+            *fast,
+            attempt_hours_ago(2, error="TimedOut"),
+        ]
+    )
 
     assert await attempts.stats() == (
         ProviderStats(provider="One", asked=6, answered=5, p50=3.0, p95=4.8, cost_usd=2.5),
@@ -48,7 +57,7 @@ async def test_figures_are_of_the_last_day_and_the_most_asked_comes_first(attemp
 async def test_what_was_not_asked_or_was_no_fault_of_the_provider_is_left_out(
     attempts: AttemptStore, error: str
 ) -> None:
-    await attempts.write([ago(1), ago(1, error=error)])
+    await attempts.write([attempt_hours_ago(1), attempt_hours_ago(1, error=error)])
 
     assert [one.asked for one in await attempts.stats()] == [1]
 
@@ -56,12 +65,18 @@ async def test_what_was_not_asked_or_was_no_fault_of_the_provider_is_left_out(
 @pytest.mark.parametrize(
     ("history", "trouble"),
     [
-        ([ago(3), ago(2, error="AuthenticationError")], {"One": "AuthenticationError"}),
-        ([ago(3, error="AuthenticationError"), ago(2)], {}),
-        ([ago(3, error="BillingError"), ago(2, error="ServerError")], {"One": "BillingError"}),
-        ([ago(3, error="AuthenticationError"), ago(2, error="BillingError")], {"One": "BillingError"}),
-        ([ago(30, error="AuthenticationError")], {}),
-        ([ago(2, error="ServerError")], {}),
+        ([attempt_hours_ago(3), attempt_hours_ago(2, error="AuthenticationError")], {"One": "AuthenticationError"}),
+        ([attempt_hours_ago(3, error="AuthenticationError"), attempt_hours_ago(2)], {}),
+        (
+            [attempt_hours_ago(3, error="BillingError"), attempt_hours_ago(2, error="ServerError")],
+            {"One": "BillingError"},
+        ),
+        (
+            [attempt_hours_ago(3, error="AuthenticationError"), attempt_hours_ago(2, error="BillingError")],
+            {"One": "BillingError"},
+        ),
+        ([attempt_hours_ago(30, error="AuthenticationError")], {}),
+        ([attempt_hours_ago(2, error="ServerError")], {}),
         ([], {}),
     ],
 )
@@ -74,7 +89,7 @@ async def test_trouble_lasts_until_the_provider_answers(
 
 
 async def test_what_is_older_than_a_month_is_forgotten(attempts: AttemptStore) -> None:
-    await attempts.write([ago(24 * 31), ago(24 * 29, "Two")])
+    await attempts.write([attempt_hours_ago(24 * 31), attempt_hours_ago(24 * 29, "Two")])
     await attempts.delete_old()
 
     assert [one.provider for one in await attempts.stats(hours=24 * 40)] == ["Two"]

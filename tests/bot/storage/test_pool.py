@@ -17,7 +17,7 @@ from bot.storage.questions import Pool, connection_pool
 SIZE = 4
 
 
-async def fill(pool: Pool) -> None:
+async def open_every_connection(pool: Pool) -> None:
     """Have the pool open as many connections as it may."""
     async with AsyncExitStack() as taken:
         for _ in range(SIZE):
@@ -40,7 +40,7 @@ async def write(handed_out: AbstractAsyncContextManager[AsyncConnection[Any]]) -
 
 async def test_after_every_connection_was_cut_the_next_request_gets_a_new_one_at_once(database: str) -> None:
     async with connection_pool(database, size=SIZE, seconds=5) as pool:
-        await fill(pool)
+        await open_every_connection(pool)
         await cut_all(database)
 
         begun = monotonic()
@@ -48,7 +48,7 @@ async def test_after_every_connection_was_cut_the_next_request_gets_a_new_one_at
             await connection.execute("SELECT 1")
 
         assert monotonic() - begun < 0.7
-        await fill(pool)
+        await open_every_connection(pool)
 
 
 @pytest.mark.parametrize(("together", "kept"), [(False, [1]), (True, [])])

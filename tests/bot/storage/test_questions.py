@@ -209,7 +209,7 @@ async def test_a_connection_to_a_server_that_vanished_is_given_up_soon(database:
     assert (told["tcp_user_timeout"], told["keepalives_idle"]) == ("15000", "10")
 
 
-async def claimed(questions: QuestionStore, question: NewQuestion) -> QuestionRow:
+async def insert_and_claim(questions: QuestionStore, question: NewQuestion) -> QuestionRow:
     await questions.insert(question)
     row = await claim(questions, question.id)
     assert row is not None
@@ -284,7 +284,7 @@ async def test_the_end_of_a_question_removes_its_job(questions: QuestionStore, d
 
 
 async def test_a_part_and_an_end_that_are_recorded_twice_count_once(questions: QuestionStore) -> None:
-    row = await claimed(questions, new())
+    row = await insert_and_claim(questions, new())
 
     assert [await questions.mark_sending(row, 0, uses=1, unconfirmed=1) for _ in range(2)] == [True, True]
     kept = await questions.get(row.id)
@@ -306,16 +306,16 @@ async def test_the_age_of_a_question_is_the_database_s(database: str) -> None:
     assert 1_000_000.0 - row.received == pytest.approx(29 * 60, abs=5)
 
 
-def of(user: str, key: str, **changes: Any) -> NewQuestion:
+def question_of(user: str, key: str, **changes: Any) -> NewQuestion:
     return replace(new(key), user_id=user, **changes)
 
 
 async def test_a_person_has_so_many_open_questions_and_no_more(questions: QuestionStore) -> None:
-    taken = [await questions.insert(of("U1", f"{n}")) for n in range(6)]
-    known = await questions.insert(of("U1", "0"))
-    other = await questions.insert(of("U2", "other"))
+    taken = [await questions.insert(question_of("U1", f"{n}")) for n in range(6)]
+    known = await questions.insert(question_of("U1", "0"))
+    other = await questions.insert(question_of("U2", "other"))
 
-    again = await questions.insert(of("U1", "5"))
+    again = await questions.insert(question_of("U1", "5"))
     assert taken == [Received.NEW] * 5 + [Received.TOO_MANY_OPEN]
     assert again is Received.DUPLICATE
     assert (known, other) == (Received.DUPLICATE, Received.NEW)
@@ -323,33 +323,33 @@ async def test_a_person_has_so_many_open_questions_and_no_more(questions: Questi
 
 
 async def test_six_at_once_are_no_more_than_five(questions: QuestionStore) -> None:
-    taken = await asyncio.gather(*(questions.insert(of("U1", f"{n}")) for n in range(6)))
+    taken = await asyncio.gather(*(questions.insert(question_of("U1", f"{n}")) for n in range(6)))
 
     assert sorted(one.name for one in taken) == ["NEW"] * 5 + ["TOO_MANY_OPEN"]
 
 
 async def test_a_question_asked_again_takes_the_place_of_the_one_before(questions: QuestionStore) -> None:
-    asked = [of("U1", f"{n}") for n in range(5)]
+    asked = [question_of("U1", f"{n}") for n in range(5)]
     for question in asked:
         await questions.insert(question)
 
-    assert await questions.insert(of("U1", "again", again=asked[0].id)) is Received.NEW
-    assert await questions.insert(of("U1", "more")) is Received.TOO_MANY_OPEN
+    assert await questions.insert(question_of("U1", "again", again=asked[0].id)) is Received.NEW
+    assert await questions.insert(question_of("U1", "more")) is Received.TOO_MANY_OPEN
 
 
 async def test_a_closed_question_makes_room(questions: QuestionStore) -> None:
-    rows = [await claimed(questions, of("U1", f"{n}")) for n in range(5)]
+    rows = [await insert_and_claim(questions, question_of("U1", f"{n}")) for n in range(5)]
     await questions.settle(rows[0], "answered", job=None)
 
-    assert await questions.insert(of("U1", "more")) is Received.NEW
+    assert await questions.insert(question_of("U1", "more")) is Received.NEW
 
 
 async def test_a_thread_gets_so_many_answers_a_minute_whoever_asks(questions: QuestionStore, database: str) -> None:
     def in_thread(n: int) -> NewQuestion:
-        return of(f"U{n}", f"{n}", surface="mention", thread_ts="1.1")
+        return question_of(f"U{n}", f"{n}", surface="mention", thread_ts="1.1")
 
     taken = [await questions.insert(in_thread(n)) for n in range(8)]
-    elsewhere = await questions.insert(of("U9", "9", surface="mention", thread_ts="2.2"))
+    elsewhere = await questions.insert(question_of("U9", "9", surface="mention", thread_ts="2.2"))
     place = {"team_id": "T1", "channel_id": "C1", "thread_ts": "1.1"}
     told = [await questions.record_full_thread(**place) for _ in range(3)]
     async with await AsyncConnection.connect(database, autocommit=True) as connection:
@@ -367,7 +367,7 @@ async def test_people_are_served_in_turns(database: str) -> None:
         questions = QuestionStore(pool, share=FairShare(open_per_person=0))
         for user, count in (("U1", 5), ("U2", 2), ("U3", 1)):
             for n in range(count):
-                await questions.insert(of(user, f"{user}{n}"))
+                await questions.insert(question_of(user, f"{user}{n}"))
         async with pool.connection() as connection:
             turns = await (
                 await connection.execute(
@@ -382,7 +382,7 @@ async def test_people_are_served_in_turns(database: str) -> None:
 async def test_beyond_twenty_a_person_s_questions_wait_and_each_end_releases_one(database: str) -> None:
     async with connection_pool(database) as pool:
         questions = QuestionStore(pool, share=FairShare(open_per_person=0))
-        asked = [of("U1", f"{n}") for n in range(25)]
+        asked = [question_of("U1", f"{n}") for n in range(25)]
         for question in asked:
             await questions.insert(question)
         queued = await enqueued(database)
@@ -398,7 +398,7 @@ async def test_beyond_twenty_a_person_s_questions_wait_and_each_end_releases_one
 async def test_what_waits_though_there_is_room_is_released_by_the_sweep(database: str) -> None:
     async with connection_pool(database) as pool:
         questions = QuestionStore(pool, share=FairShare(open_per_person=0, queued_per_person=2))
-        asked = [of("U1", f"{n}") for n in range(5)]
+        asked = [question_of("U1", f"{n}") for n in range(5)]
         for question in asked:
             await questions.insert(question)
         async with pool.connection() as connection:

@@ -20,8 +20,8 @@ RUN = BackgroundRun(id="resp_1", age=100.0)
 
 
 @dataclass(frozen=True)
-class Held:
-    """A question in a worker's hands."""
+class ClaimedQuestion:
+    """A question that a worker claimed."""
 
     questions: QuestionStore
     stages: StageStore
@@ -33,7 +33,7 @@ class Held:
 
 
 @pytest.fixture
-async def held(database: str) -> AsyncIterator[Held]:
+async def claimed(database: str) -> AsyncIterator[ClaimedQuestion]:
     async with connection_pool(database) as pool:
         questions = QuestionStore(pool)
         question = NewQuestion(
@@ -49,53 +49,53 @@ async def held(database: str) -> AsyncIterator[Held]:
         await questions.insert(question)
         row = await claim(questions, question.id)
         assert row is not None
-        yield Held(questions, StageStore(pool), row)
+        yield ClaimedQuestion(questions, StageStore(pool), row)
 
 
-async def test_what_is_kept_is_there(held: Held) -> None:
-    assert (await held.store.get("pulse"), await held.store.get_run("pulse")) == (None, None)
-    await held.store.put_run("pulse", RUN)
-    assert await held.store.get("pulse") is None
-    await held.store.put("pulse", {"text": "ü"}, seconds=1.5, cost_usd=None)
+async def test_what_is_kept_is_there(claimed: ClaimedQuestion) -> None:
+    assert (await claimed.store.get("pulse"), await claimed.store.get_run("pulse")) == (None, None)
+    await claimed.store.put_run("pulse", RUN)
+    assert await claimed.store.get("pulse") is None
+    await claimed.store.put("pulse", {"text": "ü"}, seconds=1.5, cost_usd=None)
 
-    run = await held.store.get_run("pulse")
+    run = await claimed.store.get_run("pulse")
     assert run is not None
-    assert await held.store.get("pulse") == {"text": "ü"}
+    assert await claimed.store.get("pulse") == {"text": "ü"}
     assert run.id == "resp_1"
     assert run.age == pytest.approx(100, abs=5)
 
 
-async def test_a_run_is_under_way_until_its_stage_is_finished(held: Held) -> None:
-    await held.store.put_run("situation", RUN)
-    before = await held.stages.runs(held.row.id)
-    await held.store.put("situation", {"text": "x"}, seconds=1.0, cost_usd=0.5)
+async def test_a_run_is_under_way_until_its_stage_is_finished(claimed: ClaimedQuestion) -> None:
+    await claimed.store.put_run("situation", RUN)
+    before = await claimed.stages.runs(claimed.row.id)
+    await claimed.store.put("situation", {"text": "x"}, seconds=1.0, cost_usd=0.5)
 
-    assert (before, await held.stages.runs(held.row.id)) == (["resp_1"], [])
+    assert (before, await claimed.stages.runs(claimed.row.id)) == (["resp_1"], [])
 
 
-async def test_a_worker_that_lost_the_question_keeps_nothing(held: Held) -> None:
-    await claim(held.questions, held.row.id)
+async def test_a_worker_that_lost_the_question_keeps_nothing(claimed: ClaimedQuestion) -> None:
+    await claim(claimed.questions, claimed.row.id)
 
     with pytest.raises(RequestCancelled):
-        await held.store.put("pulse", {"text": "x"}, seconds=1.0, cost_usd=None)
+        await claimed.store.put("pulse", {"text": "x"}, seconds=1.0, cost_usd=None)
     with pytest.raises(RequestCancelled):
-        await held.store.put_run("pulse", RUN)
-    assert await held.store.get("pulse") is None
+        await claimed.store.put_run("pulse", RUN)
+    assert await claimed.store.get("pulse") is None
 
 
 @pytest.mark.parametrize(("user", "stops"), [("U1", True), ("U2", False)])
-async def test_only_its_asker_can_stop_a_question(held: Held, user: str, stops: bool) -> None:
-    stopped = await held.questions.stop(held.row.id, user_id=user)
+async def test_only_its_asker_can_stop_a_question(claimed: ClaimedQuestion, user: str, stops: bool) -> None:
+    stopped = await claimed.questions.stop(claimed.row.id, user_id=user)
 
-    row = await held.questions.get(held.row.id)
+    row = await claimed.questions.get(claimed.row.id)
     assert row is not None
     assert (stopped, row.state) == (stops, "stopped" if stops else "working")
-    assert await held.questions.stop(held.row.id, user_id="U1") is not stops
+    assert await claimed.questions.stop(claimed.row.id, user_id="U1") is not stops
 
 
-async def test_a_stopped_question_is_not_worked_on_again(held: Held) -> None:
-    await held.questions.stop(held.row.id, user_id="U1")
+async def test_a_stopped_question_is_not_worked_on_again(claimed: ClaimedQuestion) -> None:
+    await claimed.questions.stop(claimed.row.id, user_id="U1")
 
-    assert await claim(held.questions, held.row.id) is None
+    assert await claim(claimed.questions, claimed.row.id) is None
     with pytest.raises(RequestCancelled):
-        await held.store.put("pulse", {"text": "x"}, seconds=1.0, cost_usd=None)
+        await claimed.store.put("pulse", {"text": "x"}, seconds=1.0, cost_usd=None)

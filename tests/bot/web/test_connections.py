@@ -88,34 +88,34 @@ async def silent(peer: Peer) -> None:
 
 
 async def half_a_head(peer: Peer) -> None:
-    await peer.sends(HEAD)
+    await peer.send(HEAD)
 
 
 async def half_a_body(peer: Peer) -> None:
-    await peer.sends(BODY)
+    await peer.send(BODY)
 
 
 async def half_a_chunked_body(peer: Peer) -> None:
-    await peer.sends(HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"\r\n5\r\nabc")
+    await peer.send(HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"\r\n5\r\nabc")
 
 
 async def an_unread_body(peer: Peer) -> None:
-    await peer.sends(HEAD.replace(b"POST /slack/events", b"POST /nowhere") + b"\r\n{")
+    await peer.send(HEAD.replace(b"POST /slack/events", b"POST /nowhere") + b"\r\n{")
 
 
 async def a_dripping_head(peer: Peer) -> None:
-    await peer.drips(HEAD, seconds=0.3)
+    await peer.send_slowly(HEAD, seconds=0.3)
 
 
 async def a_dripping_body(peer: Peer) -> None:
-    await peer.sends(BODY)
-    await peer.drips(b"{" * 50, seconds=0.3)
+    await peer.send(BODY)
+    await peer.send_slowly(b"{" * 50, seconds=0.3)
 
 
 async def half_a_second_request(peer: Peer) -> None:
-    await peer.sends(HEALTHZ)
+    await peer.send(HEALTHZ)
     assert b"200 OK" in await peer.reads_answer()
-    await peer.sends(HEAD)
+    await peer.send(HEAD)
 
 
 INCOMPLETE: dict[Callable[[Peer], Awaitable[None]], bytes] = {
@@ -138,7 +138,7 @@ async def test_a_request_has_five_seconds_to_arrive(served: Served) -> None:
             sending = asyncio.ensure_future(send(peer))
             if send is half_a_second_request:
                 await sending
-            said = await peer.reads()
+            said = await peer.read()
             took = time.monotonic() - started
             sending.cancel()
         right = 4.5 < took < 6.5 and said[9:12] == answer and said.count(b"HTTP/1.1") == bool(answer)
@@ -150,14 +150,14 @@ async def test_a_request_has_five_seconds_to_arrive(served: Served) -> None:
 async def test_a_used_connection_may_be_idle(served: Served) -> None:
     async with peers(served.port) as [peer]:
         for pause in (6.0, 0.0):
-            await peer.sends(HEALTHZ)
+            await peer.send(HEALTHZ)
             assert b"200 OK" in await peer.reads_answer()
             await asyncio.sleep(pause)
 
 
 async def test_a_long_answer_is_not_a_slow_request(served: Served) -> None:
     async with peers(served.port) as [peer]:
-        await peer.sends(WORK)
+        await peer.send(WORK)
         await asyncio.sleep(6)
         served.finish.set()
 
@@ -166,39 +166,39 @@ async def test_a_long_answer_is_not_a_slow_request(served: Served) -> None:
 
 async def test_requests_that_arrive_together_are_answered_in_order(served: Served) -> None:
     async with peers(served.port) as [peer]:
-        await peer.sends(HEALTHZ + HEALTHZ + HEALTHZ + HEAD)
+        await peer.send(HEALTHZ + HEALTHZ + HEALTHZ + HEAD)
         for _ in range(3):
             assert b"200 OK" in await peer.reads_answer()
 
 
 async def test_half_a_request_after_one_in_progress_has_five_seconds_after_it() -> None:
     async with serving() as served, peers(served.port) as [peer]:
-        await peer.sends(WORK)
+        await peer.send(WORK)
         await asyncio.sleep(0.1)
-        await peer.sends(HEAD)
+        await peer.send(HEAD)
         await asyncio.sleep(0.1)
         served.finish.set()
         assert (await peer.reads_answer()).endswith(b"done")
 
-        assert 4.5 < await peer.closed_after() < 6.5
+        assert 4.5 < await peer.seconds_until_closed() < 6.5
 
 
 async def test_the_connection_that_waits_longest_is_closed_for_a_new_one() -> None:
     async with serving(most=3) as served, peers(served.port, 3) as [busy, idle, halfway]:
-        await busy.sends(WORK)
-        await idle.sends(HEALTHZ)
+        await busy.send(WORK)
+        await idle.send(HEALTHZ)
         assert b"200 OK" in await idle.reads_answer()
-        await halfway.sends(HEAD)
+        await halfway.send(HEAD)
 
         async with peers(served.port) as [first]:
-            await first.sends(HEALTHZ)
+            await first.send(HEALTHZ)
             assert b"200 OK" in await first.reads_answer()
-            assert await halfway.reads() == b""
+            assert await halfway.read() == b""
             assert idle.is_open
             async with peers(served.port) as [second]:
-                await second.sends(HEALTHZ)
+                await second.send(HEALTHZ)
                 assert b"200 OK" in await second.reads_answer()
-                assert await idle.reads() == b""
+                assert await idle.read() == b""
 
         served.finish.set()
         assert (await busy.reads_answer()).endswith(b"done")
@@ -207,7 +207,7 @@ async def test_the_connection_that_waits_longest_is_closed_for_a_new_one() -> No
 async def test_requests_in_progress_are_never_closed_for_others_and_leave_room_for_a_health_check() -> None:
     async with serving(most=4) as served, peers(served.port, 4) as busy:
         for peer in busy:
-            await peer.sends(WORK)
+            await peer.send(WORK)
 
         assert await served.slowest_healthz(seconds=0.5) < MAX_SECONDS
 
@@ -262,14 +262,14 @@ async def test_a_signed_body_with_a_content_encoding_is_refused(served: Served) 
 
 async def test_a_malformed_chunked_body_is_400(served: Served) -> None:
     async with peers(served.port) as [broken]:
-        await broken.sends(HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"\r\nno number\r\n")
+        await broken.send(HEAD.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked") + b"\r\nno number\r\n")
 
-        assert (await broken.reads())[9:12] == b"400"
+        assert (await broken.read())[9:12] == b"400"
 
 
 async def test_an_interrupted_body_leaves_no_traceback(served: Served, caplog: pytest.LogCaptureFixture) -> None:
     async with peers(served.port) as [gone]:
-        await gone.sends(BODY)
+        await gone.send(BODY)
         await asyncio.sleep(0.1)
     await asyncio.sleep(0.1)
 

@@ -61,31 +61,33 @@ async def test_stopped_while_it_is_handed_a_connection__the_worker_ends(database
 BEAT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 
 
-def look(heartbeats: Heartbeats, times: Iterable[float], beat: Callable[[float], datetime]) -> list[bool]:
+def found_dead(heartbeats: Heartbeats, times: Iterable[float], beat: Callable[[float], datetime]) -> list[bool]:
     """Look at one worker's heartbeat at these moments, and return at which of them it was found dead."""
     return [bool(heartbeats.dead({1: beat(now)}, now=now)) for now in times]
 
 
 def test_a_worker_is_dead_after_nine_seconds_in_which_its_heartbeat_was_watched() -> None:
-    assert look(Heartbeats(), [0, 3, 6, 9, 12], lambda _: BEAT) == [False, False, False, True, True]
+    assert found_dead(Heartbeats(), [0, 3, 6, 9, 12], lambda _: BEAT) == [False, False, False, True, True]
 
 
 def test_a_worker_whose_heartbeat_goes_on_is_alive_however_old_it_looks() -> None:
-    slow = look(Heartbeats(), range(0, 60, 3), lambda now: BEAT - timedelta(hours=1) + timedelta(seconds=now // 6 * 6))
+    slow = found_dead(
+        Heartbeats(), range(0, 60, 3), lambda now: BEAT - timedelta(hours=1) + timedelta(seconds=now // 6 * 6)
+    )
 
     assert not any(slow)
 
 
 def test_after_the_database_was_away_every_worker_is_watched_anew() -> None:
     heartbeats = Heartbeats()
-    look(heartbeats, [0, 3, 6], lambda _: BEAT)
+    found_dead(heartbeats, [0, 3, 6], lambda _: BEAT)
 
-    assert look(heartbeats, [40, 43, 46], lambda _: BEAT) == [False, False, False]
-    assert look(heartbeats, [49], lambda _: BEAT) == [True]
+    assert found_dead(heartbeats, [40, 43, 46], lambda _: BEAT) == [False, False, False]
+    assert found_dead(heartbeats, [49], lambda _: BEAT) == [True]
 
 
 def test_looking_seldom_proves_nothing() -> None:
-    assert not any(look(Heartbeats(), range(0, 200, 8), lambda _: BEAT))
+    assert not any(found_dead(Heartbeats(), range(0, 200, 8), lambda _: BEAT))
 
 
 @dataclass(kw_only=True)
@@ -150,7 +152,7 @@ def question(user: str = "U1") -> NewQuestion:
     )
 
 
-async def own(queue: Queue) -> None:
+async def give_jobs_to_dead_worker(queue: Queue) -> None:
     """Let a worker that will not be heard of again take every job."""
     await queue.execute("INSERT INTO procrastinate_workers DEFAULT VALUES")
     await queue.execute(
@@ -162,7 +164,7 @@ async def test_two_sweeps_give_a_dead_worker_s_job_one_successor(queue: Queue) -
     one, two = await queue.process(), await queue.process()
     for user in ("U1", "U2", "U3"):
         await one[1].insert(question(user))
-    await own(queue)
+    await give_jobs_to_dead_worker(queue)
 
     await queue.sweep(one, two)
 
@@ -185,12 +187,12 @@ async def test_a_worker_that_wakes_up_cannot_finish_the_job_of_the_one_that_took
     jobs, questions = await queue.process()
     await questions.insert(question())
     working = asyncio.create_task(jobs.work(drain_seconds=5))
-    await until(lambda: bool(queue.asked))
+    await wait_until(lambda: bool(queue.asked))
     # Its heartbeat stays as it was: suspended, it would send none.
     await queue.execute("UPDATE procrastinate_workers SET last_heartbeat = 'epoch'")
     await queue.execute("CREATE RULE silence AS ON UPDATE TO procrastinate_workers DO INSTEAD NOTHING")
     await queue.sweep((jobs, questions), seconds=12)
-    await until(lambda: len(queue.asked) == 2)
+    await wait_until(lambda: len(queue.asked) == 2)
     queue.hold.set()
     working.cancel()
     await asyncio.wait({working})
@@ -226,7 +228,7 @@ async def test_the_database_goes_away_and_a_question_in_work_is_neither_cancelle
     queue.now = 0.0
     await questions.insert(question())
     working = asyncio.create_task(jobs.work(drain_seconds=5))
-    await until(lambda: bool(queue.asked))
+    await wait_until(lambda: bool(queue.asked))
     name = conninfo_to_dict(queue.database)["dbname"]
     async with await AsyncConnection.connect(postgres, autocommit=True) as admin:
         await admin.execute(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false".encode())
@@ -238,7 +240,7 @@ async def test_the_database_goes_away_and_a_question_in_work_is_neither_cancelle
     patience = DatabaseRetry(seconds=20)
     await patience(lambda: questions.insert(question("U2")))
     accepted = monotonic() - back
-    await until(lambda: len(queue.asked) == 2)
+    await wait_until(lambda: len(queue.asked) == 2)
     queue.hold.set()
     await until_async(queue.jobs, [])
     working.cancel()
@@ -248,7 +250,7 @@ async def test_the_database_goes_away_and_a_question_in_work_is_neither_cancelle
     assert accepted < 2
 
 
-async def until(holds: Callable[[], bool], *, seconds: float = 20) -> None:
+async def wait_until(holds: Callable[[], bool], *, seconds: float = 20) -> None:
     async with asyncio.timeout(seconds):
         while not holds():  # noqa: ASYNC110 - the database says nothing of itself
             await asyncio.sleep(0.02)
@@ -264,7 +266,7 @@ async def test_a_worker_that_drains_shows_that_it_is_alive(queue: Queue) -> None
     jobs, questions = await queue.process()
     await questions.insert(question())
     working = asyncio.create_task(jobs.work(drain_seconds=15))
-    await until(lambda: bool(queue.asked))
+    await wait_until(lambda: bool(queue.asked))
     working.cancel()
     async with queue.pool.connection() as connection:
         await connection.execute("UPDATE procrastinate_workers SET last_heartbeat = 'epoch'")
@@ -279,7 +281,7 @@ async def test_a_worker_whose_row_is_gone_registers_again_and_keeps_its_jobs(que
     jobs, questions = await queue.process()
     await questions.insert(question())
     working = asyncio.create_task(jobs.work(drain_seconds=5))
-    await until(lambda: bool(queue.asked))
+    await wait_until(lambda: bool(queue.asked))
     # As the version before does at its start, after the database was unavailable.
     await queue.execute("DELETE FROM procrastinate_workers")
     orphaned = await queue.jobs()
@@ -296,7 +298,7 @@ async def test_a_worker_whose_row_is_gone_registers_again_and_keeps_its_jobs(que
 async def test_a_disk_that_was_full_makes_no_worker_dead(queue: Queue) -> None:
     process = await queue.process()
     await process[1].insert(question())
-    await own(queue)
+    await give_jobs_to_dead_worker(queue)
     await queue.sweep(process, seconds=3)
     await queue.execute(
         "CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
@@ -337,7 +339,7 @@ async def test_a_database_that_takes_no_writes_for_a_moment_ends_no_worker(queue
         done, _ = await asyncio.wait({working, sweeping}, timeout=4)
         await admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = off".encode())
         await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
-    await until(lambda: bool(queue.asked))
+    await wait_until(lambda: bool(queue.asked))
     working.cancel()
     sweeping.cancel()
     await asyncio.wait({working, sweeping})
@@ -391,7 +393,7 @@ async def manager_of(queue: Queue) -> RetryingJobManager:
     return RetryingJobManager(app.connector, queue.pool)
 
 
-async def taken(manager: RetryingJobManager, worker: int) -> list[Job]:
+async def fetch_jobs(manager: RetryingJobManager, worker: int) -> list[Job]:
     """Fetch jobs until the worker is told that there is none."""
     jobs: list[Job] = []
     while (job := await manager.fetch_job(None, worker)) is not None:
@@ -408,7 +410,7 @@ async def test_every_waiting_job_is_taken_once_in_the_order_of_the_queue(queue: 
     manager = await manager_of(queue)
     worker = await manager.register_worker()
 
-    jobs = await taken(manager, worker)
+    jobs = await fetch_jobs(manager, worker)
 
     assert [job.task_kwargs["question_id"] for job in jobs] == [str(one.id) for one in asked]
     assert sorted(manager.running) == sorted(job.id or 0 for job in jobs)
@@ -423,7 +425,7 @@ async def test_a_job_that_is_added_while_nobody_listens_is_found_at_the_next_pol
     first = await manager.fetch_job(None, worker)
     await questions.insert(question("U2"))
 
-    unheard, polled = await taken(manager, worker), await taken(manager, worker)
+    unheard, polled = await fetch_jobs(manager, worker), await fetch_jobs(manager, worker)
 
     assert first is not None
     assert (unheard, len(polled)) == ([], 1)
@@ -444,7 +446,7 @@ async def test_a_job_that_is_announced_is_taken_without_a_poll(queue: Queue) -> 
     await questions.insert(question("U2"))
     async with asyncio.timeout(20):
         await heard.wait()
-    second = await taken(manager, worker)
+    second = await fetch_jobs(manager, worker)
     listening.cancel()
     await asyncio.wait({listening})
 

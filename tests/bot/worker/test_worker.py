@@ -272,14 +272,14 @@ async def test_a_run_that_cannot_be_recorded_goes_on(database: str) -> None:
     assert (state, len(harness.provider.questions)) == ("answered", 1)
 
 
-async def come_back(harness: WorkerHarness, question: UUID, times: int) -> None:
+async def return_to_queue(harness: WorkerHarness, question: UUID, times: int) -> None:
     for _ in range(times):
         assert await claim(harness.questions, question) is not None
 
 
 async def test_a_question_that_comes_back_again_and_again_is_told_so(harness: WorkerHarness) -> None:
     question = await harness.receive()
-    await come_back(harness, question, MAX_REDELIVERIES + 1)
+    await return_to_queue(harness, question, MAX_REDELIVERIES + 1)
 
     assert await harness.run(question) == "failed"
     assert "interrupted" in harness.delivery.delivered[0][0]
@@ -299,7 +299,7 @@ async def test_what_is_under_way_for_a_question_that_breaks_is_ended_at_the_serv
 
 async def test_the_fifth_return_is_still_answered(harness: WorkerHarness) -> None:
     question = await harness.receive()
-    await come_back(harness, question, MAX_REDELIVERIES)
+    await return_to_queue(harness, question, MAX_REDELIVERIES)
 
     assert await harness.run(question) == "answered"
 
@@ -309,7 +309,7 @@ async def test_messages_that_bring_workers_down_are_given_up(harness: WorkerHarn
     harness.delivery.error = RuntimeError("crash")
     with pytest.raises(RuntimeError):
         await harness.run(question)
-    await come_back(harness, question, MAX_REDELIVERIES_IN_DELIVERY)
+    await return_to_queue(harness, question, MAX_REDELIVERIES_IN_DELIVERY)
 
     assert await harness.run(question) == "expired"
 
@@ -336,7 +336,7 @@ async def test_a_click_is_announced_once_and_its_message_tidied_after_a_public_a
 
 async def test_a_click_that_comes_back_is_not_announced_again(harness: WorkerHarness) -> None:
     question: Any = await harness.receive(surface="click")
-    await come_back(harness, question, 1)
+    await return_to_queue(harness, question, 1)
 
     await harness.run(question)
 

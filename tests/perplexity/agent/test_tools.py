@@ -77,7 +77,7 @@ async def test_the_model_corrects_an_argument_that_is_not_allowed() -> None:
     assert answer.sources[0].url == EXAMPLE
 
 
-async def over(provider: FakeProvider, *script: Turn) -> tuple[Answer, FakeModelServer, list[Attempt]]:
+async def run_over_provider(provider: FakeProvider, *script: Turn) -> tuple[Answer, FakeModelServer, list[Attempt]]:
     heard: list[Attempt] = []
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     async with FakeModelServer(script, usage=usage, model="gpt-4o") as server:
@@ -90,14 +90,16 @@ async def over(provider: FakeProvider, *script: Turn) -> tuple[Answer, FakeModel
 async def test_a_failed_chain_is_reported_to_the_model(call: Turn) -> None:
     failed = AllProvidersFailed([Attempt(provider="Brave", seconds=1, error_class="TimedOut")])
 
-    answer, server, _ = await over(FakeProvider("One", error=failed), call, Says(text="I do not know."))
+    answer, server, _ = await run_over_provider(FakeProvider("One", error=failed), call, Says(text="I do not know."))
 
     assert server.results(1)[0].endswith(" failed: Brave: TimedOut]")
     assert answer.text == "I do not know."
 
 
 async def test_how_a_run_ended_is_heard() -> None:
-    _, _, heard = await over(FakeProvider("One"), calls("search_pages", query="so"), Says(text="It is [1]."))
+    _, _, heard = await run_over_provider(
+        FakeProvider("One"), calls("search_pages", query="so"), Says(text="It is [1].")
+    )
 
     assert [(a.provider, a.kind, a.error_class) for a in heard] == [(NAME, "answer", None)]
 

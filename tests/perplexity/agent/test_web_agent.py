@@ -72,7 +72,7 @@ def pages_tool(pages: Mapping[str, Sequence[Mapping[str, Any]]]) -> Tool:
 SEARCH = pages_tool({"moon": [MOON], "sun": [SUN, MOON], "void": []})
 
 
-def asked(text: str = "How far is the moon?", **options: Any) -> Question:
+def ask_about(text: str = "How far is the moon?", **options: Any) -> Question:
     return Question(messages=(Message(role="user", content=text),), **options)
 
 
@@ -82,7 +82,7 @@ async def run(
     async with FakeModelServer(script) as server:
         model = build_model(server.base_url, name=MODEL, api_key=KEY)
         async with WebAgent(model, lambda _: tools, limits=limits) as agent:
-            return await agent.answer(question or asked()), server
+            return await agent.answer(question or ask_about()), server
 
 
 async def test_two_searches_deep_every_page_has_one_number_for_the_whole_run() -> None:
@@ -102,7 +102,7 @@ async def test_two_searches_deep_every_page_has_one_number_for_the_whole_run() -
 
 
 async def test_pages_outside_the_domains_are_left_out_whatever_a_tool_returns() -> None:
-    only = asked(filters=Filters(domains=("sun.example",)))
+    only = ask_about(filters=Filters(domains=("sun.example",)))
 
     answer, _ = await run(calls("WebSearch", query="sun"), Says(text="Far [1], near [2]."), question=only)
     stopped, _ = await run(calls("WebSearch", query="sun"), Resets(), question=only)
@@ -250,7 +250,7 @@ async def test_at_the_last_step_the_model_is_told_to_answer_and_offered_no_call(
     async with FakeModelServer(obedient) as server:
         model = build_model(server.base_url, name=MODEL, api_key=KEY)
         async with WebAgent(model, lambda _: [SEARCH], limits=LIMITS) as agent:
-            answer = await agent.answer(asked())
+            answer = await agent.answer(ask_about())
 
     assert [request.get("tool_choice", "auto") for request in server.requests] == ["auto", "auto", "auto", "none"]
     assert (answer.text, answer.notes) == ("Far [1].", ())
@@ -286,7 +286,7 @@ async def test_a_model_that_goes_on_calling_all_the_same_comes_to_the_end_of_its
         await run(greedy)
 
 
-def broken(error: Exception) -> Tool:
+def failing_tool(error: Exception) -> Tool:
     async def handler() -> str:
         raise error
 
@@ -302,7 +302,7 @@ async def test_a_bug_in_a_tool_leaves_what_was_found_and_its_class_in_the_log(
 ) -> None:
     script = calls("WebSearch", query="moon"), calls("find")
 
-    answer, _ = await run(*script, tools=[SEARCH, broken(bug)])
+    answer, _ = await run(*script, tools=[SEARCH, failing_tool(bug)])
 
     assert (answer.kind, answer.text) == (AnswerKind.PASSAGES, "It is 384,400 km away. [1]")
     assert [(attempt.provider, attempt.error_class) for attempt in answer.failed] == [("Agent", "RunFailed")]
@@ -315,14 +315,14 @@ async def test_a_bug_in_a_tool_leaves_what_was_found_and_its_class_in_the_log(
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: type(bug).__name__)
 async def test_a_bug_in_a_tool_without_a_page_is_one_of_our_errors(bug: Exception) -> None:
     with pytest.raises(RunFailed) as caught:
-        await run(calls("find"), tools=[broken(bug)])
+        await run(calls("find"), tools=[failing_tool(bug)])
 
     assert "private" not in str(caught.value)
 
 
 async def test_a_tool_s_error_that_is_ours_is_kept() -> None:
     answer, _ = await run(
-        calls("WebSearch", query="moon"), calls("find"), tools=[SEARCH, broken(ConnectionFailed("no"))]
+        calls("WebSearch", query="moon"), calls("find"), tools=[SEARCH, failing_tool(ConnectionFailed("no"))]
     )
 
     assert [attempt.error_class for attempt in answer.failed] == ["ConnectionFailed"]
@@ -344,7 +344,7 @@ async def test_a_model_that_hangs_after_a_search_leaves_what_was_found() -> None
 
 async def test_a_question_s_own_seconds_hold_when_they_are_fewer() -> None:
     with pytest.raises(TimedOut):
-        await run(Hangs(), question=asked(seconds=0.1))
+        await run(Hangs(), question=ask_about(seconds=0.1))
 
 
 async def test_a_run_that_is_cancelled_cancels_its_tools() -> None:
@@ -420,7 +420,7 @@ def completion(finish_reason: object = "stop", /, **message: object) -> Replies:
     return Replies(body=body)
 
 
-def asking(**call: object) -> Replies:
+def tool_call(**call: object) -> Replies:
     return completion(content=None, tool_calls=[call])
 
 
@@ -436,11 +436,11 @@ def asking(**call: object) -> Replies:
         completion("content_filter", content=None),
         completion(content=None, refusal="I will not."),
         completion(content="x", tool_calls="no"),
-        asking(),
-        asking(id="1", type="custom", custom={"name": "WebSearch", "input": "moon"}),
-        asking(id="1", type="function", function={"name": None, "arguments": None}),
+        tool_call(),
+        tool_call(id="1", type="custom", custom={"name": "WebSearch", "input": "moon"}),
+        tool_call(id="1", type="function", function={"name": None, "arguments": None}),
         *(
-            asking(id="1", type="function", function={"name": "WebSearch", "arguments": arguments})
+            tool_call(id="1", type="function", function={"name": "WebSearch", "arguments": arguments})
             for arguments in ("", "null", "[1, 2]", "7", "[" * 5000, '{"query": ["moon"]}', '{"": 1}')
         ),
     ],
@@ -502,12 +502,12 @@ async def openrouter(
     ):
         model = OpenRouterModel(MODEL, provider=OpenRouterProvider(openai_client=client))
         async with WebAgent(model, lambda _: [tool], limits=LIMITS, on_attempt=heard.append) as agent:
-            return await agent.answer(question or asked()), heard
+            return await agent.answer(question or ask_about()), heard
 
 
 async def test_earlier_turns_cost_nothing_again() -> None:
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.25}
-    turns = [Message(role="user", content="Hello"), Message(role="assistant", content="Hello!"), *asked().messages]
+    turns = [Message(role="user", content="Hello"), Message(role="assistant", content="Hello!"), *ask_about().messages]
 
     answer, _ = await openrouter(Says(text="Far."), usage=usage, question=Question(messages=tuple(turns)))
 
@@ -574,7 +574,7 @@ async def test_a_connection_to_the_model_that_does_not_open_is_given_up_after_th
         model = build_model(url, name=MODEL, api_key=KEY, open_timeout=0.05)
         async with WebAgent(model, lambda _: [SEARCH], limits=LIMITS) as agent:
             with pytest.raises(PerplexityError) as caught:
-                await agent.answer(asked())
+                await agent.answer(ask_about())
 
     assert isinstance(caught.value, (ConnectionFailed, TimedOut))
 
@@ -603,4 +603,4 @@ def test_a_proxy_that_cannot_be_used_is_named_when_the_model_is_made(
 
 def test_an_empty_question_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(InvalidRequest):
-        asyncio.run(run(Says(text="no"), question=asked(" ")))
+        asyncio.run(run(Says(text="no"), question=ask_about(" ")))

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.fakes.command import here, run
+from tests.fakes.command import run, run_in_process
 from tests.fakes.model_server import KEY, MODEL, FakeModelServer, Says, calls
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.terminal import terminal
@@ -42,8 +42,8 @@ async def test_it_searches_and_answers_with_its_sources(
 
 
 async def test_it_writes_every_form(settings: dict[str, str]) -> None:
-    answer = json.loads((await here("agent", "--json", "how warm", settings=settings)).out)
-    raw = (await here("agent", "--raw", "how warm", settings=settings)).out
+    answer = json.loads((await run_in_process("agent", "--json", "how warm", settings=settings)).out)
+    raw = (await run_in_process("agent", "--raw", "how warm", settings=settings)).out
 
     assert (answer["text"], answer["provider"], answer["model"]) == ("They are warm [1].", "Agent", MODEL)
     assert raw.startswith("<result>\nThey are warm [1].\n</result>")
@@ -51,7 +51,7 @@ async def test_it_writes_every_form(settings: dict[str, str]) -> None:
 
 async def test_a_terminal_is_shown_its_steps_and_then_the_answer(settings: dict[str, str]) -> None:
     async with terminal("agent", "how warm", settings=settings, streams=["stdout", "stderr"]) as screen:
-        code, _ = await screen.ended()
+        code, _ = await screen.wait()
 
     assert code == 0
     for step in ("Thinking … step 1", "Searching for heat pumps … step 2", "Thinking … step 3"):
@@ -75,7 +75,7 @@ async def test_a_terminal_is_shown_its_steps_and_then_the_answer(settings: dict[
 async def test_a_variable_that_lacks_or_cannot_be_right_is_named(
     changed: dict[str, str], code: int, told: str, settings: dict[str, str]
 ) -> None:
-    ended = await here("agent", "why", settings=settings | changed)
+    ended = await run_in_process("agent", "why", settings=settings | changed)
 
     assert (ended.code, ended.out, ended.err.count("\n")) == (code, "", 1)
     assert told in ended.err

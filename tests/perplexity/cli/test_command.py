@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.command import COMMAND, ROOT, environment, here, run, started
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied
+from tests.fakes.command import COMMAND, ROOT, environment, run, run_in_process, start
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, json_reply
 
 ANSWER = """\
 Example answer with a claim.[1] Another claim — ü.[2]
@@ -63,7 +63,7 @@ Example answer with a claim.[1] Another claim — ü.[2]
 """
 
 
-def timeless(text: str) -> str:
+def without_seconds(text: str) -> str:
     return re.sub(r"\d+\.\d s", "0.0 s", text)
 
 
@@ -134,7 +134,7 @@ async def test_a_pipe_is_given_plain_text_and_the_service_what_was_typed(
     ended = await run(*case.arguments.split(), piped=case.piped, settings=settings)
 
     assert (ended.code, ended.err) == (0, "")
-    assert timeless(ended.out) == case.writes
+    assert without_seconds(ended.out) == case.writes
     assert case.sends.items() <= fake.requests[0].json.items()
 
 
@@ -155,8 +155,8 @@ async def test_what_is_left_out_of_a_raw_answer_is_said_beside_it(
 
 
 async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings: dict[str, str]) -> None:
-    answer = json.loads((await here("ask", "--json", "why", settings=settings)).out)
-    results = json.loads((await here("search", "--json", "why", settings=settings)).out)
+    answer = json.loads((await run_in_process("ask", "--json", "why", settings=settings)).out)
+    results = json.loads((await run_in_process("search", "--json", "why", settings=settings)).out)
 
     assert answer["text"] == "Example answer with a claim.[1] Another claim — ü.[2]"
     assert [source["url"] for source in answer["sources"]] == ["https://a.example/1", "https://b.example/2"]
@@ -216,7 +216,7 @@ async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings
 async def test_what_cannot_be_used_is_said_on_one_line(
     arguments: list[str], message: str, fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
-    ended = await here(*arguments, settings=settings)
+    ended = await run_in_process(*arguments, settings=settings)
 
     assert (ended.code, ended.out) == (2, "")
     assert message in ended.err
@@ -261,14 +261,14 @@ async def test_a_failure_names_everyone_who_was_asked_and_what_to_do(
     ids=lambda value: str(value)[-30:],
 )
 async def test_without_the_requested_service_its_key_is_named(arguments: list[str], message: str) -> None:
-    ended = await here(*arguments, "why")
+    ended = await run_in_process(*arguments, "why")
 
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == f"python -m perplexity {arguments[0]}: No service is configured: {message}\n"
 
 
 async def test_a_service_that_only_answers_is_not_asked_to_search() -> None:
-    ended = await here("search", "--providers", "openrouter", "why", settings={"OPENROUTER_API_KEY": "sk-x"})
+    ended = await run_in_process("search", "--providers", "openrouter", "why", settings={"OPENROUTER_API_KEY": "sk-x"})
 
     assert (ended.code, ended.out) == (1, "")
     assert "openrouter cannot do this; choose others with --providers." in ended.err
@@ -295,7 +295,7 @@ async def test_a_service_that_only_answers_is_not_asked_to_search() -> None:
 async def test_a_variable_that_cannot_be_right_is_named_and_no_secret_shown(
     command: str, settings: dict[str, str], message: str
 ) -> None:
-    ended = await here(command, "why", settings=settings)
+    ended = await run_in_process(command, "why", settings=settings)
 
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(f"python -m perplexity {command}: {message}")
@@ -307,7 +307,7 @@ async def test_what_the_service_says_of_its_own_fields_is_not_taken_for_an_optio
 ) -> None:
     fake.fail("/v1/agent", status=400, body={"error": {"type": "invalid_request", "message": "bad", "param": "input"}})
 
-    ended = await here("ask", "why", settings=settings)
+    ended = await run_in_process("ask", "why", settings=settings)
 
     assert (ended.code, ended.err) == (2, "python -m perplexity ask: bad\n")
 
@@ -317,9 +317,11 @@ async def test_what_tries_to_command_the_terminal_is_shown_and_does_nothing(
 ) -> None:
     attack = "\x1b]0;owned\x07\x1b[2Jred\x9b31m\u202eevil\r gone \x7f"
     found = {"results": [{"title": attack, "url": "https://a.example/" + attack, "snippet": attack, "date": attack}]}
-    fake.script("/search", *[replied(found)] * 3)
+    fake.script("/search", *[json_reply(found)] * 3)
 
-    written = [(await here("search", *form, "why", settings=settings)).out for form in ([], ["--raw"], ["--json"])]
+    written = [
+        (await run_in_process("search", *form, "why", settings=settings)).out for form in ([], ["--raw"], ["--json"])
+    ]
 
     for text in written:
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
@@ -328,7 +330,7 @@ async def test_what_tries_to_command_the_terminal_is_shown_and_does_nothing(
 
 
 async def test_a_reader_that_goes_early_is_no_failure_to_talk_about(settings: dict[str, str]) -> None:
-    async with started("tools", "--format", "openai", settings=settings) as process:
+    async with start("tools", "--format", "openai", settings=settings) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         transport = getattr(process.stdout, "_transport")  # noqa: B009 - asyncio gives no other way to close our end
@@ -341,7 +343,7 @@ async def test_a_reader_that_goes_early_is_no_failure_to_talk_about(settings: di
 
 async def test_a_full_disk_is_said_on_one_line(settings: dict[str, str]) -> None:
     descriptor = os.open("/dev/full", os.O_WRONLY)
-    async with started("search", "why", stdout=descriptor, settings=settings) as process:
+    async with start("search", "why", stdout=descriptor, settings=settings) as process:
         os.close(descriptor)
         _, err = await asyncio.wait_for(process.communicate(), 20)
 
@@ -355,7 +357,7 @@ async def test_a_signal_cancels_and_says_so(
     arguments: list[str], number: signal.Signals, code: int, fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
     fake.script("/v1/agent/resp_1" if arguments[0] == "ask" else "/search", Fault(hang=True))
-    async with started(*arguments, settings=settings) as process, asyncio.timeout(30):
+    async with start(*arguments, settings=settings) as process, asyncio.timeout(30):
         await fake.wait_for(2 if arguments[0] == "ask" else 1)
         process.send_signal(number)
         out, err = await process.communicate()
@@ -369,7 +371,7 @@ async def test_a_signal_that_is_to_be_ignored_is_ignored(fake: FakePerplexity, s
     fake.script("/search", Fault(hang=True))
     heard = [signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT)]
     try:
-        async with started("search", "why", settings=settings) as process, asyncio.timeout(30):
+        async with start("search", "why", settings=settings) as process, asyncio.timeout(30):
             await fake.wait_for(1)
             process.send_signal(signal.SIGHUP)
             process.send_signal(signal.SIGINT)
@@ -438,6 +440,6 @@ async def test_streams_that_are_closed_or_full_end_without_a_traceback(
 async def test_bytes_that_are_no_text_are_shown_to_be_missing(
     words: list[str], fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
-    await here("search", *words, settings=settings)
+    await run_in_process("search", *words, settings=settings)
 
     assert fake.requests[0].json["query"] == "a b\ufffdc"

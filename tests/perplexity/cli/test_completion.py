@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from perplexity import __version__
-from tests.fakes.command import here, run
+from tests.fakes.command import run, run_in_process
 
 # One line as someone types it, and what the shell offers.
 CASES = [
@@ -33,7 +33,7 @@ CASES = [
 
 
 async def script(shell: str, folder: Path) -> Path:
-    ended = await here("completion", shell)
+    ended = await run_in_process("completion", shell)
     assert (ended.code, ended.err) == (0, "")
     path = folder / f"pplx.{shell}"
     path.write_text(ended.out)
@@ -105,7 +105,7 @@ async def test_zsh_can_read_the_script(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
 async def test_every_command_and_option_is_there(shell_name: str) -> None:
-    written = (await here("completion", shell_name)).out
+    written = (await run_in_process("completion", shell_name)).out
 
     for word in ("search", "ask", "news", "deepdive", "agent", "tools", "mcp", "completion", "recency", "schema"):
         assert word in written
@@ -113,7 +113,7 @@ async def test_every_command_and_option_is_there(shell_name: str) -> None:
 
 
 async def test_an_unknown_shell_is_refused_and_the_nearest_named() -> None:
-    ended = await here("completion", "bsh")
+    ended = await run_in_process("completion", "bsh")
 
     assert ended.code == 2
     assert "did you mean bash?" in ended.err
@@ -149,7 +149,7 @@ async def test_the_version_is_printed() -> None:
     ],
 )
 async def test_what_was_probably_meant_is_named(arguments: list[str], told: str) -> None:
-    ended = await here(*arguments)
+    ended = await run_in_process(*arguments)
 
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert told in ended.err
@@ -160,7 +160,7 @@ async def test_what_was_probably_meant_is_named(arguments: list[str], told: str)
     [["weather"], ["ask", "--zzzzzz", "why"], ["x" * 100_000], ["ask", "--" + "x" * 9999]],
 )
 async def test_nothing_is_guessed_for_what_is_like_nothing(arguments: list[str]) -> None:
-    ended = await here(*arguments)
+    ended = await run_in_process(*arguments)
 
     assert ended.code == 2
     assert "did you mean" not in ended.err

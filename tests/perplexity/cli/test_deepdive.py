@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.fakes import grok, openrouter
-from tests.fakes.command import run, started
+from tests.fakes.command import run, start
 from tests.fakes.grok import FakeGrok
 from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity, Fault
@@ -47,7 +47,7 @@ async def test_the_report_is_written(settings: dict[str, str]) -> None:
 
 async def test_a_terminal_is_shown_how_far_it_has_come(settings: dict[str, str]) -> None:
     async with terminal("deepdive", "heat", "pumps", settings=settings, streams=["stderr"]) as screen:
-        code, written = await screen.ended()
+        code, written = await screen.wait()
 
     assert code == 0
     assert written.count("## ") == 3
@@ -95,7 +95,7 @@ async def test_without_either_key_the_report_names_both(settings: dict[str, str]
 
 async def test_ctrl_c_cancels_the_run_at_the_service(fake: FakePerplexity, settings: dict[str, str]) -> None:
     fake.script("/v1/agent/resp_1", Fault(hang=True))
-    async with started("deepdive", "heat pumps", settings=settings) as process, asyncio.timeout(30):
+    async with start("deepdive", "heat pumps", settings=settings) as process, asyncio.timeout(30):
         await fake.wait_for(2)
         process.send_signal(signal.SIGINT)
         _, said = await process.communicate()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.command import run
-from tests.fakes.news_answers import written
+from tests.fakes.news_answers import text_reply
 from tests.fakes.perplexity import FakePerplexity
 
 TEXT = """\
@@ -51,7 +51,7 @@ As of NOW UTC.
 
 @pytest.fixture(autouse=True)
 def _written(fake: FakePerplexity) -> None:
-    fake.script("/v1/agent", written(TEXT))
+    fake.script("/v1/agent", text_reply(TEXT))
 
 
 async def news(*arguments: str, settings: dict[str, str]) -> tuple[int, str, str]:

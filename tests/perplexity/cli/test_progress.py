@@ -11,7 +11,7 @@ import pytest
 from perplexity.cli.progress import ProgressLine
 from perplexity.types import RunStarted, SearchQueries, Source, Sources, TextDelta
 from tests.fakes.command import run
-from tests.fakes.perplexity import FakePerplexity, fixture, sse, streamed
+from tests.fakes.perplexity import FakePerplexity, fixture, sse, stream_reply
 from tests.fakes.terminal import terminal
 
 RECORDED = fixture("agent.stream.completed.sse")
@@ -72,7 +72,7 @@ async def test_what_is_not_shown_writes_nothing() -> None:
 @pytest.mark.parametrize("arguments", [["--model", "high"], ["--effort", " High"], ["-r"]])
 async def test_a_terminal_s_stderr_is_shown_what_is_done(arguments: list[str], settings: dict[str, str]) -> None:
     async with terminal("ask", *arguments, "--json", "why", settings=settings, streams=["stderr"]) as screen:
-        code, written = await screen.ended()
+        code, written = await screen.wait()
 
     assert (code, written[0]) == (0, "{")
     assert "Searching the web … step 1 · 0 s" in screen.shown
@@ -90,10 +90,10 @@ async def test_a_pipe_is_shown_nothing(arguments: list[str], settings: dict[str,
 async def test_in_one_terminal_the_answer_takes_the_place_of_the_steps(
     fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
-    fake.script("/v1/agent", streamed(*(RECORDED[n : n + 400] for n in range(0, len(RECORDED), 400)), pause=0.02))
+    fake.script("/v1/agent", stream_reply(*(RECORDED[n : n + 400] for n in range(0, len(RECORDED), 400)), pause=0.02))
 
     async with terminal("ask", "why", settings=settings, streams=["stdout", "stderr"]) as screen:
-        code, _ = await screen.ended()
+        code, _ = await screen.wait()
 
     steps, cleared, answer = screen.shown.rpartition("\r\x1b[K")
     assert (code, cleared) == (0, "\r\x1b[K")
@@ -106,6 +106,6 @@ async def test_in_one_terminal_the_answer_takes_the_place_of_the_steps(
 async def test_a_terminal_that_cannot_clear_a_line_is_shown_no_steps(settings: dict[str, str]) -> None:
     dumb = settings | {"TERM": "dumb"}
     async with terminal("ask", "--json", "why", settings=dumb, streams=["stderr"]) as screen:
-        code, _ = await screen.ended()
+        code, _ = await screen.wait()
 
     assert (code, screen.shown) == (0, "")

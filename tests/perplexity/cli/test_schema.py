@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.command import here
-from tests.fakes.perplexity import FakePerplexity, fixture, sse, streamed
+from tests.fakes.command import run_in_process
+from tests.fakes.perplexity import FakePerplexity, fixture, sse, stream_reply
 
 SCHEMA = {"type": "object", "properties": {"year": {"type": "integer"}}, "required": ["year"]}
 
 
-def written(folder: Path, schema: str) -> str:
+def write_schema(folder: Path, schema: str) -> str:
     """Return the path of a file that holds the schema."""
     path = folder / "schema.json"
     path.write_text(schema)
     return str(path)
 
 
-def said(text: str, **changed: object) -> bytes:
+def last_event(text: str, **changed: object) -> bytes:
     """Return the last event of an answer with this text."""
     answer = json.loads(fixture("agent.200.json")) | changed
     answer["output"][-1]["content"][0]["text"] = text
@@ -28,9 +28,11 @@ def said(text: str, **changed: object) -> bytes:
 
 
 async def test_the_json_alone_stands_on_stdout(tmp_path: Path, fake: FakePerplexity, settings: dict[str, str]) -> None:
-    fake.script("/v1/agent", streamed(said('{"year": 2026}')))
+    fake.script("/v1/agent", stream_reply(last_event('{"year": 2026}')))
 
-    ended = await here("ask", "--schema", written(tmp_path, json.dumps(SCHEMA)), "which year?", settings=settings)
+    ended = await run_in_process(
+        "ask", "--schema", write_schema(tmp_path, json.dumps(SCHEMA)), "which year?", settings=settings
+    )
 
     assert (ended.code, ended.out) == (0, '{"year": 2026}\n')
     assert "Perplexity · " in ended.err
@@ -40,13 +42,13 @@ async def test_the_json_alone_stands_on_stdout(tmp_path: Path, fake: FakePerplex
 @pytest.mark.parametrize(
     ("event", "told"),
     [
-        (said("The year is 2026."), "the answer is not JSON;"),
-        (said('{"year": NaN}'), "the answer is not JSON;"),
-        (said("[" * 100_000), "the answer is not JSON;"),
-        (said('{"year": "soon"}'), 'does not fit the schema: year must be a whole number, not "soon";'),
-        (said("{}"), "does not fit the schema: year is missing;"),
+        (last_event("The year is 2026."), "the answer is not JSON;"),
+        (last_event('{"year": NaN}'), "the answer is not JSON;"),
+        (last_event("[" * 100_000), "the answer is not JSON;"),
+        (last_event('{"year": "soon"}'), 'does not fit the schema: year must be a whole number, not "soon";'),
+        (last_event("{}"), "does not fit the schema: year is missing;"),
         (
-            said('{"year": 2026}', status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
+            last_event('{"year": 2026}', status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
             "the JSON was cut off (max_output_tokens);",
         ),
     ],
@@ -55,11 +57,11 @@ async def test_the_json_alone_stands_on_stdout(tmp_path: Path, fake: FakePerplex
 async def test_an_answer_that_does_not_fit_is_a_failure(
     tmp_path: Path, event: bytes, told: str, fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
-    fake.script("/v1/agent", *[streamed(event)] * 2)
-    schema = written(tmp_path, json.dumps(SCHEMA))
+    fake.script("/v1/agent", *[stream_reply(event)] * 2)
+    schema = write_schema(tmp_path, json.dumps(SCHEMA))
 
     for form in ([], ["--json"]):
-        ended = await here("ask", *form, "--schema", schema, "why", settings=settings)
+        ended = await run_in_process("ask", *form, "--schema", schema, "why", settings=settings)
 
         assert (ended.code, ended.out) == (1, "")
         assert told in ended.err
@@ -87,7 +89,7 @@ async def test_an_answer_that_does_not_fit_is_a_failure(
 async def test_a_schema_that_is_none_is_refused(
     tmp_path: Path, schema: str, told: str, fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
-    ended = await here("ask", "--schema", written(tmp_path, schema), "why", settings=settings)
+    ended = await run_in_process("ask", "--schema", write_schema(tmp_path, schema), "why", settings=settings)
 
     assert (ended.code, ended.out) == (2, "")
     assert told in ended.err
@@ -97,10 +99,10 @@ async def test_a_schema_that_is_none_is_refused(
 
 async def test_a_schema_may_refer_to_itself(tmp_path: Path, fake: FakePerplexity, settings: dict[str, str]) -> None:
     tree = {"$ref": "#/$defs/tree", "$defs": {"tree": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}}
-    fake.script("/v1/agent", streamed(said("[[], [[]]]")), streamed(said("[[1]]")))
-    arguments = ["ask", "--schema", written(tmp_path, json.dumps(tree)), "why"]
+    fake.script("/v1/agent", stream_reply(last_event("[[], [[]]]")), stream_reply(last_event("[[1]]")))
+    arguments = ["ask", "--schema", write_schema(tmp_path, json.dumps(tree)), "why"]
 
-    fits, does_not = [await here(*arguments, settings=settings) for _ in range(2)]
+    fits, does_not = [await run_in_process(*arguments, settings=settings) for _ in range(2)]
 
     assert (fits.code, fits.out) == (0, "[[], [[]]]\n")
     assert (does_not.code, "[0][0] must be a list, not 1" in does_not.err) == (1, True)

@@ -6,7 +6,7 @@ import json
 
 from tests.fakes import brave, openrouter
 from tests.fakes.brave import FakeBrave
-from tests.fakes.command import here
+from tests.fakes.command import run_in_process
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
 from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity
@@ -18,8 +18,8 @@ HITS = [Hit(title=f"Page {n}", url=f"https://example.com/{n}", body=f"Why {n} is
 async def test_without_any_key_duckduckgo_serves_and_the_key_to_set_is_named(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo(HITS) as duckduckgo:
         point_ddgs_at(duckduckgo.url)
-        answer = await here("ask", "why", settings={})
-        pages = await here("search", "why", settings={})
+        answer = await run_in_process("ask", "why", settings={})
+        pages = await run_in_process("search", "why", settings={})
 
     because = "PERPLEXITY_API_KEY is not set; these are pages from DuckDuckGo"
     assert (answer.code, pages.code, answer.err, pages.err) == (0, 0, "", "")
@@ -38,7 +38,7 @@ async def test_the_numbers_of_a_page_cite_nothing(point_ddgs_at: PointDdgsAt) ->
     hits = [Hit(title="Page 1", url="https://example.com/1", body="Why 1 is so.[2]"), HITS[1]]
     async with FakeDuckDuckGo(hits) as duckduckgo:
         point_ddgs_at(duckduckgo.url)
-        answer = await here("ask", "why", settings={})
+        answer = await run_in_process("ask", "why", settings={})
 
     assert "Why 1 is so.‹2› [1]\n\nSources:" in answer.out
 
@@ -55,8 +55,8 @@ async def test_a_first_choice_that_fails_is_named_with_its_reason(
             "BRAVE_API_KEY": brave.KEY,
             "BRAVE_BASE_URL": searched.base_url,
         }
-        answer = await here("ask", "why", settings=settings | keys)
-        pages = await here("search", "why", settings=settings | keys)
+        answer = await run_in_process("ask", "why", settings=settings | keys)
+        pages = await run_in_process("search", "why", settings=settings | keys)
 
     assert (answer.code, pages.code) == (0, 0)
     assert answer.out.startswith("Perplexity is out of credit; this answer is from OpenRouter.\n\n")
@@ -68,7 +68,7 @@ async def test_json_tells_who_failed(fake: FakePerplexity, settings: dict[str, s
     fake.fail("/v1/agent", status=401, body=NO_CREDIT)
     async with FakeBrave() as searched:
         keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}
-        answer = json.loads((await here("ask", "--json", "why", settings=settings | keys)).out)
+        answer = json.loads((await run_in_process("ask", "--json", "why", settings=settings | keys)).out)
 
     assert (answer["provider"], answer["kind"]) == ("Brave", "passages")
     assert [(failed["provider"], failed["error_class"]) for failed in answer["failed"]] == [
@@ -79,7 +79,7 @@ async def test_json_tells_who_failed(fake: FakePerplexity, settings: dict[str, s
 async def test_the_order_can_be_chosen(fake: FakePerplexity, settings: dict[str, str]) -> None:
     async with FakeBrave() as searched:
         keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}
-        pages = await here("search", "--providers", "brave,perplexity", "why", settings=settings | keys)
+        pages = await run_in_process("search", "--providers", "brave,perplexity", "why", settings=settings | keys)
 
     assert pages.out.startswith("1. ")
     assert pages.out.splitlines()[-1].startswith("Brave · ")
@@ -90,7 +90,7 @@ async def test_only_models_are_asked_for_json(fake: FakePerplexity, settings: di
     fake.fail("/v1/agent", status=401, body=NO_CREDIT)
     async with FakeBrave() as searched:
         keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}
-        ended = await here("ask", "--schema", "tests/data/cli/schema.json", "why", settings=settings | keys)
+        ended = await run_in_process("ask", "--schema", "tests/data/cli/schema.json", "why", settings=settings | keys)
 
     assert (ended.code, ended.out) == (1, "")
     assert "Perplexity is out of credit." in ended.err

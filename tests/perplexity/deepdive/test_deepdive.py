@@ -41,9 +41,9 @@ from perplexity.x_posts.types import PostSummary, Sentiment
 from tests.fakes import grok
 from tests.fakes.faults import PERPLEXITY
 from tests.fakes.grok import FakeGrok
-from tests.fakes.perplexity import KEY, FakePerplexity, fixture, unsearched
+from tests.fakes.perplexity import KEY, FakePerplexity, fixture, without_results
 from tests.fakes.provider import SOURCE, FakeProvider
-from tests.fakes.service import Fault, replied, sse, streamed
+from tests.fakes.service import Fault, json_reply, sse, stream_reply
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 AGENT = "/v1/agent"
@@ -93,14 +93,14 @@ class DiveHarness:
             topic, store=self.store, now=lambda: NOW, on_stage=self.updates.append, **(self.given | more)
         )
 
-    def asked(self) -> tuple[int, int, int]:
+    def paid_requests(self) -> tuple[int, int, int]:
         """Count the requests that cost money, stage by stage."""
         servers = (self.facts, self.grok, self.writer)
         paid = [[one for one in server.requests if one.path in {AGENT, grok.PATH}] for server in servers]
         return len(paid[0]), len(paid[1]), len(paid[2])
 
 
-async def briefly(seconds: float) -> None:
+async def short_sleep(seconds: float) -> None:
     """Ask for a run's state again at once."""
     await asyncio.sleep(0.01)
 
@@ -114,7 +114,9 @@ async def harness() -> AsyncIterator[DiveHarness]:
     once = RetryPolicy(attempts=1)
     async with FakePerplexity() as facts, FakeGrok() as fake, FakePerplexity() as writer, AsyncExitStack() as stack:
         clients = [
-            await stack.enter_async_context(PerplexityClient(KEY, base_url=server.base_url, retry=once, sleep=briefly))
+            await stack.enter_async_context(
+                PerplexityClient(KEY, base_url=server.base_url, retry=once, sleep=short_sleep)
+            )
             for server in (facts, writer)
         ]
         posts = await stack.enter_async_context(Grok(grok.KEY, base_url=fake.api_url, retry=once))
@@ -145,7 +147,7 @@ async def test_the_report_has_three_sections_and_one_list_of_sources(harness: Di
         (5, "https://x.com/i/status/2222"),
     ]
     assert report.sentiment == Sentiment(positive=2, negative=1)
-    assert (report.persona, report.made_at, harness.asked()) == ("Nikki", NOW, (1, 1, 1))
+    assert (report.persona, report.made_at, harness.paid_requests()) == ("Nikki", NOW, (1, 1, 1))
 
 
 async def test_each_stage_has_its_seconds_and_dollars(harness: DiveHarness) -> None:
@@ -163,7 +165,7 @@ async def test_facts_and_posts_run_concurrently_and_the_analysis_after_both(harn
     harness.grok.hold()
     diving = asyncio.create_task(harness.dive())
     await asyncio.gather(harness.facts.wait_for(1), harness.grok.wait_for(1))
-    asked_first = harness.asked()
+    asked_first = harness.paid_requests()
     harness.facts.release()
     harness.grok.release()
     await diving
@@ -230,7 +232,7 @@ async def test_an_analysis_with_sources_of_its_own_is_rejected(harness: DiveHarn
 
 
 async def test_if_a_provider_searches_anyway_the_next_one_writes(harness: DiveHarness) -> None:
-    harness.writer.script(AGENT, *[streamed(fixture("agent.stream.completed.sse"))] * 2)
+    harness.writer.script(AGENT, *[stream_reply(fixture("agent.stream.completed.sse"))] * 2)
     alone = await harness.dive()
     harness.store.results.clear()
     second = Writer("It is so.[3]")
@@ -240,13 +242,13 @@ async def test_if_a_provider_searches_anyway_the_next_one_writes(harness: DiveHa
     assert by_stage(with_another)[Stage.ANALYSIS].text == "It is so.[3]"
 
 
-WRITTEN = json.loads(unsearched(fixture("agent.200.json")))
+WRITTEN = json.loads(without_results(fixture("agent.200.json")))
 BRIEFLY = {Stage.SITUATION: 2.5, Stage.PULSE: 0.6, Stage.ANALYSIS: 0.6}
 HANG = Fault(hang=True)
-EMPTY = replied({"id": "r", "status": "completed", "output": [], "usage": {}})
+EMPTY = json_reply({"id": "r", "status": "completed", "output": [], "usage": {}})
 GARBAGE = Fault(chunks=(b'{"half',))
 RESET = Fault(reset=True)
-STREAM_CUT = streamed(sse({"type": "response.created", "response": {"id": "r1"}}))
+STREAM_CUT = stream_reply(sse({"type": "response.created", "response": {"id": "r1"}}))
 
 
 @pytest.mark.parametrize(
@@ -264,11 +266,11 @@ STREAM_CUT = streamed(sse({"type": "response.created", "response": {"id": "r1"}}
         (None, HANG, None, {"pulse"}),
         (None, Fault(), None, {"pulse"}),
         (None, GARBAGE, None, {"pulse"}),
-        (None, grok.refused(500), None, {"pulse"}),
-        (None, grok.refused(401), None, {"pulse"}),
-        (None, grok.refused(422), None, {"pulse"}),
-        (None, grok.refused(400), None, {"pulse"}),
-        (None, replied(grok.told("")), None, {"pulse"}),
+        (None, grok.error_reply(500), None, {"pulse"}),
+        (None, grok.error_reply(401), None, {"pulse"}),
+        (None, grok.error_reply(422), None, {"pulse"}),
+        (None, grok.error_reply(400), None, {"pulse"}),
+        (None, json_reply(grok.reply_body("")), None, {"pulse"}),
         (None, None, RESET, {"analysis"}),
         (None, None, HANG, {"analysis"}),
         (None, None, EMPTY, {"analysis"}),
@@ -380,7 +382,7 @@ async def test_the_reasons_of_failed_stages_survive_a_restart(harness: DiveHarne
     assert len(failing["facts"].questions) == 1
 
 
-def cut_short(body: dict[str, Any]) -> dict[str, Any]:
+def incomplete(body: dict[str, Any]) -> dict[str, Any]:
     return body | {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
 
 
@@ -388,9 +390,9 @@ CUT = "This part is incomplete: the model stopped early (max_output_tokens)."
 
 
 async def test_a_part_that_was_cut_says_so(harness: DiveHarness) -> None:
-    harness.facts.script(f"{AGENT}/resp_1", replied(cut_short(json.loads(fixture("agent.200.json")))))
-    harness.grok.script(grok.PATH, replied(cut_short(grok.told(grok.sentiment()))))
-    harness.writer.script(AGENT, streamed(sse({"type": "response.incomplete", "response": cut_short(WRITTEN)})))
+    harness.facts.script(f"{AGENT}/resp_1", json_reply(incomplete(json.loads(fixture("agent.200.json")))))
+    harness.grok.script(grok.PATH, json_reply(incomplete(grok.reply_body(grok.sentiment()))))
+    harness.writer.script(AGENT, stream_reply(sse({"type": "response.incomplete", "response": incomplete(WRITTEN)})))
     report = await harness.dive()
 
     assert [result.notes for result in report.stages] == [(CUT,)] * 3
@@ -399,7 +401,7 @@ async def test_a_part_that_was_cut_says_so(harness: DiveHarness) -> None:
 
 
 async def test_facts_without_sources_say_so(harness: DiveHarness) -> None:
-    harness.facts.script(f"{AGENT}/resp_1", replied(WRITTEN))
+    harness.facts.script(f"{AGENT}/resp_1", json_reply(WRITTEN))
     report = await harness.dive()
 
     assert by_stage(report)[Stage.SITUATION].notes == (UNSOURCED,)
@@ -423,11 +425,11 @@ async def test_without_a_service_for_posts_the_section_says_so(harness: DiveHarn
     report = await harness.dive(posts=None)
 
     assert by_stage(report)[Stage.PULSE].failure == NO_KEY
-    assert (report.sentiment, harness.asked()) == (None, (1, 0, 1))
+    assert (report.sentiment, harness.paid_requests()) == (None, (1, 0, 1))
 
 
 async def test_a_pulse_without_posts_says_so_and_counts_none(harness: DiveHarness) -> None:
-    harness.grok.script(grok.PATH, replied(grok.told(grok.sentiment(), fetched=0)))
+    harness.grok.script(grok.PATH, json_reply(grok.reply_body(grok.sentiment(), fetched=0)))
     report = await harness.dive()
 
     found = by_stage(report)[Stage.PULSE]
@@ -452,7 +454,7 @@ async def test_a_topic_that_cannot_be_asked_costs_nothing(harness: DiveHarness, 
     with pytest.raises(InvalidRequest):
         await harness.dive(topic)
 
-    assert harness.asked() == (0, 0, 0)
+    assert harness.paid_requests() == (0, 0, 0)
 
 
 @pytest.mark.parametrize("finished", [0, 1, 2, 3])
@@ -463,7 +465,7 @@ async def test_after_a_restart_no_finished_stage_is_repeated(harness: DiveHarnes
     harness.store.runs = {}
     again = await harness.dive()
 
-    assert harness.asked() == tuple(1 if place < finished else 2 for place in range(3))
+    assert harness.paid_requests() == tuple(1 if place < finished else 2 for place in range(3))
     assert [result.text for result in again.stages] == [result.text for result in before.stages]
     assert (again.sources, again.sentiment) == (before.sources, before.sentiment)
 
@@ -479,14 +481,14 @@ async def test_a_saved_run_is_resumed(harness: DiveHarness) -> None:
         await diving
     await harness.dive()
 
-    assert (harness.asked()[0], harness.facts.cancelled) == (1, [])
+    assert (harness.paid_requests()[0], harness.facts.cancelled) == (1, [])
 
 
 async def test_a_background_analysis_is_saved_and_resumed(harness: DiveHarness) -> None:
     harness.writer.script(f"{AGENT}/resp_1", HANG)
     once = RetryPolicy(attempts=1)
     async with PerplexityClient(
-        KEY, base_url=harness.writer.base_url, retry=once, sleep=briefly, reasoning_effort="high"
+        KEY, base_url=harness.writer.base_url, retry=once, sleep=short_sleep, reasoning_effort="high"
     ) as client:
         diving = asyncio.create_task(harness.dive(synthesis=chain_over(client)))
         await harness.writer.wait_for(2)
@@ -497,7 +499,7 @@ async def test_a_background_analysis_is_saved_and_resumed(harness: DiveHarness) 
         report = await harness.dive(synthesis=chain_over(client))
 
     assert saved == {Stage.SITUATION: "resp_1", Stage.ANALYSIS: "resp_1"}
-    assert (by_stage(report)[Stage.ANALYSIS].failure, harness.asked()) == (None, (1, 1, 1))
+    assert (by_stage(report)[Stage.ANALYSIS].failure, harness.paid_requests()) == (None, (1, 1, 1))
     assert harness.writer.cancelled == []
 
 

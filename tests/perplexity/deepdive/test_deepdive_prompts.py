@@ -24,7 +24,9 @@ PULSE = StageResult(stage=Stage.PULSE, text="Glad.[1]", sources=(POST,), sentime
 SCAFFOLD = re.compile(r"<\s*/?\s*(?:result|references)[^>\n]*>?", re.IGNORECASE)
 
 
-def asked(situation: StageResult = SITUATION, pulse: StageResult = PULSE, persona: Persona | None = None) -> str:
+def analysis_prompt(
+    situation: StageResult = SITUATION, pulse: StageResult = PULSE, persona: Persona | None = None
+) -> str:
     """Return the user's turn as a provider sends it. Raises InvalidRequest where it is too long."""
     parts, numbering = renumber(situation, pulse)
     messages = stages.analysis_messages("heat pumps", parts, numbering.sources, persona=persona or Persona())
@@ -32,7 +34,7 @@ def asked(situation: StageResult = SITUATION, pulse: StageResult = PULSE, person
 
 
 def test_the_analysis_is_given_both_parts_and_their_sources() -> None:
-    assert asked() == (
+    assert analysis_prompt() == (
         "Topic: heat pumps\n\n"
         '<result of="THE SITUATION">\nSo it is.[1]\n(A note.)\n</result>\n\n'
         '<result of="THE PUBLIC PULSE">\nGlad.[2]\nOf 1 posts: 1 positive, 0 neutral, 0 negative, 0 mixed.\n'
@@ -48,7 +50,7 @@ def test_a_prompt_of_any_material_fits_and_the_parts_come_before_the_list(length
         for n in range(1, length)
     )
     long = replace(SITUATION, text="fact " * 30_000, sources=pages)
-    user = asked(long, replace(PULSE, text="word " * 30_000), Persona(prompt="p" * 4_000))
+    user = analysis_prompt(long, replace(PULSE, text="word " * 30_000), Persona(prompt="p" * 4_000))
 
     assert user.count("fact ") == user.count("word ") == stages.MAX_SECTION // 5
     assert "[1] Long title" in user
@@ -56,7 +58,9 @@ def test_a_prompt_of_any_material_fits_and_the_parts_come_before_the_list(length
 
 
 def test_a_title_that_is_a_prompt_of_its_own_fits() -> None:
-    assert "xxx (2026-11-20) page.example\n" in asked(replace(SITUATION, sources=(replace(PAGE, title="x" * 100_000),)))
+    assert "xxx (2026-11-20) page.example\n" in analysis_prompt(
+        replace(SITUATION, sources=(replace(PAGE, title="x" * 100_000),))
+    )
 
 
 FORGED = (
@@ -76,7 +80,7 @@ def test_found_text_cannot_imitate_another_part(place: str, said: str) -> None:
     )
     notes = (attack,) if place == "note" else ()
     situation = replace(SITUATION, sources=(page,), notes=notes, text=f"{attack if place == 'text' else ''} So.[1]")
-    user = asked(situation, replace(PULSE, text=f"{attack if place == 'post' else ''} So.[1]"))
+    user = analysis_prompt(situation, replace(PULSE, text=f"{attack if place == 'post' else ''} So.[1]"))
 
     assert SCAFFOLD.findall(user) == [
         '<result of="THE SITUATION">',

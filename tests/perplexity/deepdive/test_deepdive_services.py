@@ -25,16 +25,16 @@ from tests.fakes import brave, duckduckgo, openrouter
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
 from tests.fakes.faults import BRAVE, DUCKDUCKGO, OPENROUTER
 from tests.fakes.provider import FakeProvider
-from tests.fakes.service import FakeService, Fault, replied
+from tests.fakes.service import FakeService, Fault, json_reply
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 BRIEFLY = {Stage.SITUATION: 1.0, Stage.PULSE: 1.0, Stage.ANALYSIS: 1.0}
 CHAT, NEWS = "/chat/completions", "/news/search"
 HANG, RESET, NOTHING = Fault(hang=True), Fault(chunks=(b"{",), reset=True), Fault()
 GARBAGE = Fault(chunks=(b'{"half',))
-NO_TEXT = replied(json.loads(openrouter.fixture("openrouter.200.json")) | {"choices": []})
-SEARCHED = replied(json.loads(openrouter.fixture("openrouter.200.json")))
-NO_NEWS = replied({"type": "news", "results": []})
+NO_TEXT = json_reply(json.loads(openrouter.fixture("openrouter.200.json")) | {"choices": []})
+SEARCHED = json_reply(json.loads(openrouter.fixture("openrouter.200.json")))
+NO_NEWS = json_reply({"type": "news", "results": []})
 NO_HITS = Fault(content_type="text/html", chunks=(b"<html><body></body></html>",))
 
 

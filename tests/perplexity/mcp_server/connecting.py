@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from mcp import Client, StdioServerParameters
 
-from tests.fakes.command import COMMAND, ROOT, environment, started
+from tests.fakes.command import COMMAND, ROOT, environment, start
 from tests.fakes.ports import free_port
 
 WAYS = [(transport, mode) for transport in ("stdio", "http") for mode in ("auto", "legacy")]
@@ -31,7 +31,7 @@ async def connected(transport: str, mode: str, **settings: str) -> AsyncIterator
 async def listening(**settings: str) -> AsyncIterator[str]:
     """Give the address of a server on loopback."""
     port = free_port()
-    async with started("mcp", "--transport", "http", "--port", str(port), settings=settings) as process:
+    async with start("mcp", "--transport", "http", "--port", str(port), settings=settings) as process:
         assert process.stderr is not None
         line = (await process.stderr.readline()).decode()
         assert line.startswith(f"Listening on http://127.0.0.1:{port}/mcp"), line

@@ -17,7 +17,7 @@ from perplexity.cli.options import timeouts
 from perplexity.errors import InvalidRequest
 from perplexity.mcp_server.settings import HTTPSettings, http_settings_from_env, settings_from_env
 from perplexity.transport import USER_AGENT, named_proxy
-from tests.fakes.command import run, started
+from tests.fakes.command import run, start
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault
 from tests.fakes.ports import free_port
 from tests.fakes.proxy import FakeProxy
@@ -202,7 +202,7 @@ async def test_the_log_says_what_was_called_and_no_text(level: str, lines: int) 
         settings = {
             "PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": fake.base_url, "PERPLEXITY_LOG_LEVEL": level,
         }  # fmt: skip
-        async with started("mcp", "--transport", "http", "--port", str(port), settings=settings) as process:
+        async with start("mcp", "--transport", "http", "--port", str(port), settings=settings) as process:
             assert process.stderr is not None
             await process.stderr.readline()
             async with _session(port) as session:
@@ -281,7 +281,7 @@ async def test_every_origin_may_be_let_in_and_null_only_by_name(allowed: str, or
 @asynccontextmanager
 async def _listening(settings: dict[str, str]) -> AsyncIterator[tuple[aiohttp.ClientSession, list[str]]]:
     """Give a session with a server that has these settings, and the first line that it wrote."""
-    async with started("mcp", "--transport", "http", settings=settings) as process:
+    async with start("mcp", "--transport", "http", settings=settings) as process:
         assert process.stderr is not None
         line = (await process.stderr.readline()).decode()
         async with _session(int(settings["PORT"])) as session:

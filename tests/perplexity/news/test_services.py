@@ -22,7 +22,7 @@ from perplexity.retry import RetryPolicy
 from perplexity.types import Message, Question
 from tests.fakes import brave, openrouter, perplexity
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
-from tests.fakes.news_answers import written
+from tests.fakes.news_answers import text_reply
 
 NOW = datetime(2026, 11, 21, 14, 5, tzinfo=UTC)
 LINE = "Chip plant opens | 2026-11-20 | It opened in Dresden. [1]"
@@ -65,7 +65,7 @@ async def news(services: Services) -> NewsSummary:
 
 
 async def test_perplexity_is_asked_in_lines_for_the_past_day(services: Services) -> None:
-    services.perplexity.script("/v1/agent", written(LINE, day="2026-11-20"))
+    services.perplexity.script("/v1/agent", text_reply(LINE, day="2026-11-20"))
 
     summary = await news(services)
 

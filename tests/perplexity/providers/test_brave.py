@@ -26,7 +26,7 @@ from perplexity.providers.brave import Brave, build
 from perplexity.retry import RetryPolicy
 from perplexity.types import AnswerKind, Done, Message, Passage, Query, Question, Source, Sources, TextDelta
 from tests.fakes.brave import KEY, FakeBrave, error, fixture
-from tests.fakes.service import Fault, replied
+from tests.fakes.service import Fault, json_reply
 from tests.fakes.time import Time
 
 NOVEMBER = 1_795_255_200.0  # 2026-11-21
@@ -216,7 +216,7 @@ async def test_a_limit_that_does_not_fit_is_not_waited_for(fake: FakeBrave, brav
 
 
 async def test_a_server_in_trouble_is_asked_again(fake: FakeBrave, brave: Brave) -> None:
-    fake.script(CONTEXT, *[replied({}, status=503)] * 3)
+    fake.script(CONTEXT, *[json_reply({}, status=503)] * 3)
 
     with pytest.raises(ServerError):
         await brave.answer(question())
@@ -226,7 +226,7 @@ async def test_a_server_in_trouble_is_asked_again(fake: FakeBrave, brave: Brave)
 
 @pytest.mark.parametrize("body", [{"grounding": {"generic": []}}, {"grounding": {}, "sources": {}}])
 async def test_an_answer_without_passages_is_nothing_found(fake: FakeBrave, brave: Brave, body: object) -> None:
-    fake.script(CONTEXT, replied(body))
+    fake.script(CONTEXT, json_reply(body))
 
     with pytest.raises(NothingFound) as caught:
         await brave.answer(question())
@@ -246,7 +246,7 @@ async def test_an_unreadable_reply_is_asked_for_again(fake: FakeBrave, brave: Br
 
 
 async def test_another_shape_is_malformed(fake: FakeBrave, brave: Brave) -> None:
-    fake.script(WEB, replied(json.loads(fixture("brave.news.200.json"))))
+    fake.script(WEB, json_reply(json.loads(fixture("brave.news.200.json"))))
 
     with pytest.raises(MalformedResponse) as caught:
         await brave.search(Query(text="x"))

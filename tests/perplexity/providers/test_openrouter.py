@@ -29,7 +29,7 @@ from perplexity.providers.openrouter import OpenRouter, build, retired_models
 from perplexity.retry import RetryPolicy
 from perplexity.types import Answer, Done, Event, Message, Query, Question, Source, Sources, TextDelta
 from tests.fakes.openrouter import COMMENT, END, KEY, MODELS, FakeOpenRouter, chunk, error, fixture, stream_of
-from tests.fakes.service import Fault, replied, sse, streamed
+from tests.fakes.service import Fault, json_reply, sse, stream_reply
 from tests.fakes.time import Time
 
 NOVEMBER = 1_795_255_200.0  # 2026-11-21
@@ -135,7 +135,7 @@ async def test_what_is_to_be_written_without_a_search_goes_to_a_model_that_does_
 
 async def test_an_answer_that_searched_all_the_same_is_none(fake: FakeOpenRouter, provider: OpenRouter) -> None:
     searched = json.loads(fixture("openrouter.200.json"))
-    fake.script(CHAT, replied(searched), streamed(stream_of(WRITER)))
+    fake.script(CHAT, json_reply(searched), stream_reply(stream_of(WRITER)))
 
     for ask in (provider.answer, lambda asked: streamed_answer(provider, asked)):
         with pytest.raises(RunFailed) as caught:
@@ -222,7 +222,7 @@ ERRORS: list[tuple[int, type[PerplexityError]]] = [
 async def test_an_error_is_known_by_its_code(
     fake: FakeOpenRouter, provider: OpenRouter, code: int, kind: type[PerplexityError], inside: bool
 ) -> None:
-    fake.script(CHAT, *[replied(error(code, "No."), status=200 if inside else code)] * 3)
+    fake.script(CHAT, *[json_reply(error(code, "No."), status=200 if inside else code)] * 3)
 
     with pytest.raises(PerplexityError) as caught:
         await provider.answer(question())
@@ -234,7 +234,7 @@ async def test_an_error_is_known_by_its_code(
 async def test_an_error_inside_a_stream_is_known_by_its_code(
     fake: FakeOpenRouter, provider: OpenRouter, code: int, kind: type[PerplexityError]
 ) -> None:
-    broken = streamed(COMMENT + sse(chunk("It"), {**chunk(finish="error"), **error(code, "No.")}) + END)
+    broken = stream_reply(COMMENT + sse(chunk("It"), {**chunk(finish="error"), **error(code, "No.")}) + END)
     fake.script(CHAT, broken)
 
     with pytest.raises(PerplexityError) as caught:
@@ -244,21 +244,23 @@ async def test_an_error_inside_a_stream_is_known_by_its_code(
 
 
 async def test_a_stream_that_ends_for_an_error_without_words_failed(fake: FakeOpenRouter, provider: OpenRouter) -> None:
-    fake.script(CHAT, streamed(sse(chunk("It"), chunk(finish="error")) + END))
+    fake.script(CHAT, stream_reply(sse(chunk("It"), chunk(finish="error")) + END))
 
     with pytest.raises(RunFailed):
         await events_of(provider, question())
 
 
 async def test_a_stream_that_is_cut_is_truncated(fake: FakeOpenRouter, provider: OpenRouter) -> None:
-    fake.script(CHAT, streamed(COMMENT + sse(chunk("It"))))
+    fake.script(CHAT, stream_reply(COMMENT + sse(chunk("It"))))
 
     with pytest.raises(StreamTruncated):
         await events_of(provider, question())
 
 
 async def test_comments_before_the_answer_are_no_part_of_it(fake: FakeOpenRouter, provider: OpenRouter) -> None:
-    fake.script(CHAT, streamed(COMMENT, COMMENT[:7], COMMENT[7:], sse(chunk("So.", finish="stop")), END, pause=0.001))
+    fake.script(
+        CHAT, stream_reply(COMMENT, COMMENT[:7], COMMENT[7:], sse(chunk("So.", finish="stop")), END, pause=0.001)
+    )
 
     assert (await streamed_answer(provider, question())).text == "So."
 
@@ -343,14 +345,14 @@ async def test_without_the_model_that_takes_a_schema_another_provider_is_asked(
 async def test_a_400_of_the_service_behind_is_no_fault_of_the_asker_s(
     fake: FakeOpenRouter, provider: OpenRouter
 ) -> None:
-    fake.script("/chat/completions", replied(error(400, "Provider returned error")))
+    fake.script("/chat/completions", json_reply(error(400, "Provider returned error")))
 
     with pytest.raises(ServerError):
         await provider.answer(question())
 
 
 async def test_deep_research_that_breaks_off_is_not_bought_again(fake: FakeOpenRouter, provider: OpenRouter) -> None:
-    cut = streamed(sse(chunk("It is", model="perplexity/sonar-deep-research")), reset=True)
+    cut = stream_reply(sse(chunk("It is", model="perplexity/sonar-deep-research")), reset=True)
     fake.script("/chat/completions", cut, cut)
 
     with pytest.raises(PerplexityError):
@@ -412,7 +414,7 @@ async def test_it_keeps_to_the_seconds_it_is_given(fake: FakeOpenRouter) -> None
 
 
 async def test_a_stream_that_is_left_early_is_closed(fake: FakeOpenRouter, provider: OpenRouter) -> None:
-    fake.script(CHAT, streamed(sse(chunk("It")), hang=True))
+    fake.script(CHAT, stream_reply(sse(chunk("It")), hang=True))
     async with aclosing(provider.stream(question())) as events:
         assert await anext(events) == TextDelta(text="It")
 

@@ -19,7 +19,7 @@ from perplexity.tools import (
 )
 from perplexity.tools.perplexity_search import OUTPUT
 from perplexity.types import Answer, Message, Question
-from tests.fakes.perplexity import KEY, FakePerplexity, fixture, replied
+from tests.fakes.perplexity import KEY, FakePerplexity, fixture, json_reply
 from tests.fakes.provider import FakeProvider, answer_by
 
 CUT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
@@ -30,25 +30,25 @@ def body_of(name: str) -> dict[str, Any]:
     return body
 
 
-def asked(model: str | None, max_tokens: int | None = None) -> Question:
+def question_to(model: str | None, max_tokens: int | None = None) -> Question:
     return Question(messages=(Message(role="user", content="x"),), model=model, max_tokens=max_tokens)
 
 
 @pytest.mark.parametrize(
     ("given", "question", "told"),
     [
-        ({}, asked(None), ()),
-        ({"model": "openai/x"}, asked("sonar"), ()),
-        ({"model": "perplexity/sonar-pro"}, asked("sonar-pro"), ()),
-        ({"model": "openai/x"}, asked("sonar-pro"), ("sonar-pro was asked for; openai/x answered.",)),
-        ({"incomplete": "length"}, asked(None), ("The answer is incomplete: it was cut off at max_tokens.",)),
+        ({}, question_to(None), ()),
+        ({"model": "openai/x"}, question_to("sonar"), ()),
+        ({"model": "perplexity/sonar-pro"}, question_to("sonar-pro"), ()),
+        ({"model": "openai/x"}, question_to("sonar-pro"), ("sonar-pro was asked for; openai/x answered.",)),
+        ({"incomplete": "length"}, question_to(None), ("The answer is incomplete: it was cut off at max_tokens.",)),
         (
             {"incomplete": "max_output_tokens"},
-            asked(None, 1000),
+            question_to(None, 1000),
             ("The answer is incomplete: it was cut off at max_tokens of 1,000.",),
         ),
         ({"incomplete": "x"}, None, ("The answer is incomplete: the model stopped early (x).",)),
-        ({"notes": ("b answered.",), "model": "b"}, asked("a"), ("b answered.",)),
+        ({"notes": ("b answered.",), "model": "b"}, question_to("a"), ("b answered.",)),
     ],
 )
 def test_what_is_said_of_an_answer(given: Mapping[str, Any], question: Question | None, told: tuple[str, ...]) -> None:
@@ -56,7 +56,7 @@ def test_what_is_said_of_an_answer(given: Mapping[str, Any], question: Question 
 
 
 async def test_perplexity_search_says_so(fake: FakePerplexity, session: ClientSession) -> None:
-    fake.script("/v1/agent", replied({**body_of("agent.200.json"), **CUT}))
+    fake.script("/v1/agent", json_reply({**body_of("agent.200.json"), **CUT}))
     tool = create_perplexity_search_tool(session, api_key=KEY, base_url=fake.base_url)
 
     result = json.loads(await tool(query="x", model="sonar-pro", max_tokens=200))
@@ -69,7 +69,7 @@ async def test_perplexity_search_says_so(fake: FakePerplexity, session: ClientSe
 
 
 async def test_a_withdrawn_model_is_named(fake: FakePerplexity, session: ClientSession) -> None:
-    fake.script("/chat/completions", replied({**body_of("sonar.200.json"), "model": "sonar-reasoning-pro"}))
+    fake.script("/chat/completions", json_reply({**body_of("sonar.200.json"), "model": "sonar-reasoning-pro"}))
     tool = create_perplexity_search_tool(session, api_key=KEY, base_url=fake.base_url, api="sonar")
 
     result = json.loads(await tool(query="x", model="sonar-reasoning"))
@@ -78,7 +78,7 @@ async def test_a_withdrawn_model_is_named(fake: FakePerplexity, session: ClientS
 
 
 async def test_agentic_web_search_says_so(fake: FakePerplexity, session: ClientSession) -> None:
-    fake.script("/v1/agent", replied({**body_of("agent.200.json"), **CUT}))
+    fake.script("/v1/agent", json_reply({**body_of("agent.200.json"), **CUT}))
     tool = create_agentic_web_search_tool(session, api_key=KEY, base_url=fake.base_url)
 
     told = await tool(prompt="x", reasoning=False)

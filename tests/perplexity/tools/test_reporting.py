@@ -24,7 +24,7 @@ from perplexity.tools import (
     create_web_search_tool,
     create_websearch_tool,
 )
-from tests.fakes.perplexity import KEY, FakePerplexity, replied
+from tests.fakes.perplexity import KEY, FakePerplexity, json_reply
 from tests.fakes.provider import FakeProvider
 
 OVER_SESSION: list[tuple[Callable[..., Tool], dict[str, Any], str, str]] = [
@@ -39,7 +39,7 @@ OVER_PROVIDER: list[tuple[Callable[..., Tool], dict[str, Any], str]] = [
 ]
 
 
-def told(attempts: list[Attempt]) -> list[tuple[str, str, str | None]]:
+def summarize_attempts(attempts: list[Attempt]) -> list[tuple[str, str, str | None]]:
     return [(attempt.provider, attempt.kind, attempt.error_class) for attempt in attempts]
 
 
@@ -55,7 +55,7 @@ async def test_a_hook_hears_of_success_and_failure(
     fake.fail(path, status=401, body={"error": {"message": "No.", "type": "insufficient_quota"}})
     await tool(**arguments)
 
-    assert told(heard) == [("Perplexity", kind, None), ("Perplexity", kind, "BillingError")]
+    assert summarize_attempts(heard) == [("Perplexity", kind, None), ("Perplexity", kind, "BillingError")]
     assert heard[0].cost_usd
     assert heard[1].summary == BillingError.summary
 
@@ -73,7 +73,7 @@ async def test_a_hook_hears_of_a_provider_and_of_each_in_a_chain(
     await create(Fallback([broken]), on_attempt=heard.append)(**arguments)
 
     failed, fine = ("One", kind, "ConnectionFailed"), ("Two", kind, None)
-    assert told(heard) == [fine, failed, failed, fine, failed]
+    assert summarize_attempts(heard) == [fine, failed, failed, fine, failed]
 
 
 async def test_a_hook_hears_of_the_parts_of_a_deep_dive() -> None:
@@ -82,7 +82,7 @@ async def test_a_hook_hears_of_the_parts_of_a_deep_dive() -> None:
 
     await create_news_deepdive_tool(diver, on_attempt=heard.append)(topic="x")
 
-    assert {provider for provider, _, _ in told(heard)} == {"Facts", "Writer"}
+    assert {provider for provider, _, _ in summarize_attempts(heard)} == {"Facts", "Writer"}
 
 
 @pytest.mark.usefixtures("services")
@@ -90,7 +90,7 @@ async def test_a_hook_hears_of_the_parts_of_a_deep_dive() -> None:
 async def test_without_a_hook_each_attempt_is_one_line_of_the_log(
     tool: Tool, services: FakePerplexity, caplog: pytest.LogCaptureFixture
 ) -> None:
-    services.script("/v1/agent", replied({"error": {"message": "No.", "type": "insufficient_quota"}}, status=401))
+    services.script("/v1/agent", json_reply({"error": {"message": "No.", "type": "insufficient_quota"}}, status=401))
     arguments = dict.fromkeys(tool.parameters["required"], "secret") | {"reasoning": False, "category": "world"}
     given = {name: value for name, value in arguments.items() if name in tool.parameters["properties"]}
 

@@ -19,7 +19,7 @@ from aiohttp import ClientSession
 from perplexity.tools import Failure, Tool, create_perplexity_search_tool
 from perplexity.tools.perplexity_search import SCHEMA_MODELS, TOOL
 from perplexity.types import API
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, json_reply
 
 SPECS = Path(__file__).parents[2] / "data" / "specs"
 SPEC = (SPECS / "perplexity-provider-and-tool.md").read_text("utf-8")
@@ -177,7 +177,7 @@ async def test_a_schema_reaches_the_service_bare_or_wrapped(
 async def test_content_by_a_schema_is_left_as_it_came(fake: FakePerplexity, session: ClientSession) -> None:
     body = json.loads(fixture("sonar.200.json"))
     body["choices"][0]["message"]["content"] = '{"years": [7], "best": [1]}'
-    fake.script(PATHS["sonar"], replied(body))
+    fake.script(PATHS["sonar"], json_reply(body))
 
     found = await result(made(fake, session, api="sonar"), model="sonar-pro", response_format=SCHEMA)
 
@@ -204,7 +204,7 @@ async def test_content_that_is_not_json_of_the_schema_is_a_failure(
 ) -> None:
     body = json.loads(fixture("sonar.200.json"))
     body["choices"][0]["message"]["content"] = content
-    fake.script(PATHS["sonar"], replied(body))
+    fake.script(PATHS["sonar"], json_reply(body))
 
     text = await made(fake, session, api="sonar")(query="q", model="sonar-pro", response_format=schema)
 
@@ -230,7 +230,7 @@ async def test_json_that_broke_off_is_a_failure_that_says_what_may_help(
 ) -> None:
     body = json.loads(fixture("agent.200.json"))
     body |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
-    fake.script(PATHS["agent"], replied(body), replied(body))
+    fake.script(PATHS["agent"], json_reply(body), json_reply(body))
     tool = made(fake, session)
 
     found = await result(tool, model="sonar-pro", response_format=SCHEMA)
@@ -286,19 +286,19 @@ async def test_what_no_text_can_hold_is_made_to_fit(fake: FakePerplexity, sessio
     assert json.loads(told.encode())["success"] is False
 
 
-def refused(status: int, kind: str) -> Fault:
-    return replied({"error": {"message": "Said so.", "type": kind, "code": status}}, status=status)
+def error_reply(status: int, kind: str) -> Fault:
+    return json_reply({"error": {"message": "Said so.", "type": kind, "code": status}}, status=status)
 
 
 @each_api
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
-        (refused(401, "invalid_api_key"), "Authentication failed: Said so."),
-        (refused(401, "insufficient_quota"), "Search failed: Said so."),
-        (refused(429, "rate_limit_exceeded"), "Rate limit exceeded: Said so."),
-        (refused(400, "invalid_request"), "Search failed: Said so."),
-        (refused(500, "server_error"), "Search failed: Said so."),
+        (error_reply(401, "invalid_api_key"), "Authentication failed: Said so."),
+        (error_reply(401, "insufficient_quota"), "Search failed: Said so."),
+        (error_reply(429, "rate_limit_exceeded"), "Rate limit exceeded: Said so."),
+        (error_reply(400, "invalid_request"), "Search failed: Said so."),
+        (error_reply(500, "server_error"), "Search failed: Said so."),
         (Fault(reset=True), "Search failed: the connection failed (ServerDisconnectedError)"),
         (Fault(chunks=(b"<html>",)), "Search failed: the response is not JSON"),
     ],
@@ -322,7 +322,7 @@ def test_the_kinds_of_failure_are_the_documents(prefix: str) -> None:
     assert f'{{ success: false, error: "{prefix}: #{{e.message}}" }}' in SPEC
 
 
-@pytest.mark.parametrize("fault", [refused(429, "rate_limit_exceeded"), refused(503, "server_error")])
+@pytest.mark.parametrize("fault", [error_reply(429, "rate_limit_exceeded"), error_reply(503, "server_error")])
 async def test_what_may_pass_is_tried_again(fake: FakePerplexity, session: ClientSession, fault: Fault) -> None:
     fake.script(PATHS["agent"], fault, fault)
 
@@ -331,7 +331,7 @@ async def test_what_may_pass_is_tried_again(fake: FakePerplexity, session: Clien
 
 
 async def test_what_will_not_pass_is_not_tried_again(fake: FakePerplexity, session: ClientSession) -> None:
-    fake.script(PATHS["agent"], refused(401, "invalid_api_key"))
+    fake.script(PATHS["agent"], error_reply(401, "invalid_api_key"))
 
     await result(made(fake, session))
 
@@ -383,7 +383,7 @@ async def test_markers_count_the_citations_whatever_numbers_the_service_gave(
     pages = [{"id": n, "title": f"Page {n}", "url": f"https://{n}.example/", "snippet": "s"} for n in (4, 2, 9)]
     message = {"type": "message", "content": [{"type": "output_text", "text": "One.[9] Two.[4][9] None.[5]"}]}
     output = [{"type": "search_results", "results": pages}, message]
-    fake.script(PATHS["agent"], replied({"id": "resp_1", "status": "completed", "output": output}))
+    fake.script(PATHS["agent"], json_reply({"id": "resp_1", "status": "completed", "output": output}))
 
     found = await result(made(fake, session))
 
@@ -395,7 +395,7 @@ async def test_markers_count_the_citations_whatever_numbers_the_service_gave(
 async def test_a_marker_of_no_citation_is_left_out(fake: FakePerplexity, session: ClientSession) -> None:
     body = json.loads(fixture("sonar.200.json"))
     body["choices"][0]["message"]["content"] = "One.[1] None.[99]"
-    fake.script(PATHS["sonar"], replied(body))
+    fake.script(PATHS["sonar"], json_reply(body))
 
     assert (await result(made(fake, session, api="sonar")))["content"] == "One.[1] None."
 
@@ -426,7 +426,7 @@ async def test_neither_key_nor_query_is_logged(
     fake: FakePerplexity, session: ClientSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
-    fake.script(PATHS["agent"], refused(401, "invalid_api_key"))
+    fake.script(PATHS["agent"], error_reply(401, "invalid_api_key"))
 
     await result(made(fake, session), query="a private matter")
 

@@ -16,7 +16,7 @@ from aiohttp import ClientSession
 from perplexity.errors import MissingKey
 from perplexity.tools import Tool, create_agentic_web_search_tool, create_web_search_tool
 from perplexity.types import API
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, replied
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, json_reply
 
 SPEC = (Path(__file__).parents[2] / "data" / "specs" / "web-search-tools.md").read_text("utf-8")
 WEB, AGENTIC = SPEC[: SPEC.index("## Tool 2")], SPEC[SPEC.index("## Tool 2") :]
@@ -66,14 +66,14 @@ def agentic(fake: FakePerplexity, session: ClientSession) -> Tool:
 
 
 def answered(content: str, **more: Any) -> Fault:
-    return replied({**ANSWERED, "choices": [{"message": {"content": content}}], **more})
+    return json_reply({**ANSWERED, "choices": [{"message": {"content": content}}], **more})
 
 
 def as_run(content: str, results: Any) -> Fault:
     """The same answer as the Agent API gives it."""
     message = {"type": "message", "content": [{"type": "output_text", "text": content}]}
     output = [{"type": "search_results", "results": results}, message]
-    return replied({"id": "resp_1", "status": "completed", "output": output})
+    return json_reply({"id": "resp_1", "status": "completed", "output": output})
 
 
 def test_every_testing_consideration_has_its_tests() -> None:
@@ -84,7 +84,7 @@ def test_every_testing_consideration_has_its_tests() -> None:
 
 
 async def test_http_responses_of_both_apis__the_search_example_is_replayed(fake: FakePerplexity, web: Tool) -> None:
-    fake.script("/search", replied(SEARCHED))
+    fake.script("/search", json_reply(SEARCHED))
 
     text = await web.handler("search query string")
 
@@ -96,7 +96,7 @@ async def test_http_responses_of_both_apis__the_search_example_is_replayed(fake:
 
 
 async def test_http_responses_of_both_apis__the_answer_example_is_replayed(fake: FakePerplexity, agentic: Tool) -> None:
-    fake.script("/chat/completions", replied(ANSWERED))
+    fake.script("/chat/completions", json_reply(ANSWERED))
 
     text = await agentic.handler(PROMPT, False)
 
@@ -111,7 +111,7 @@ async def test_http_responses_of_both_apis__the_answer_example_is_replayed(fake:
 async def test_both_reasoning_modes__ask_their_own_model(
     fake: FakePerplexity, agentic: Tool, reasoning: bool, body: Any
 ) -> None:
-    fake.script("/chat/completions", replied(ANSWERED))
+    fake.script("/chat/completions", json_reply(ANSWERED))
 
     await agentic.handler(PROMPT, reasoning)
 
@@ -167,7 +167,7 @@ async def test_error_handling__an_api_failure_is_told_alike_by_both_wires_and_mo
 
 
 async def test_error_handling__a_response_without_results_is_an_error(fake: FakePerplexity, web: Tool) -> None:
-    fake.script("/search", replied({"id": "1"}))
+    fake.script("/search", json_reply({"id": "1"}))
 
     assert await web.handler("x") == "[WebSearch API sent an unreadable answer: the response has no results]"
 
@@ -176,7 +176,7 @@ async def test_response_parsing_and_formatting__results_are_json_with_all_their_
     fake: FakePerplexity, web: Tool
 ) -> None:
     results = [{"title": "Ä", "url": "https://a.com", "snippet": "s", "date": None, "new": {"field": [1]}}]
-    fake.script("/search", replied({"results": results, "id": "1"}))
+    fake.script("/search", json_reply({"results": results, "id": "1"}))
 
     assert await web.handler("x") == json.dumps(results, ensure_ascii=False)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from perplexity.errors import InvalidRequest
 from perplexity.tools import TOOLS, Failure, Tool, create_agentic_web_search_tool, create_web_search_tool
 from perplexity.types import API
-from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, replied, streamed
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, json_reply, stream_reply
 
 CHAT, AGENT, SEARCH = "/chat/completions", "/v1/agent", "/search"
 NO_MONEY = {"message": "No money.", "type": "insufficient_quota"}
@@ -42,11 +42,11 @@ class Jump:
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
-        (replied({}), "sent an unreadable answer: the response has no results"),
-        (replied({"results": None}), "sent an unreadable answer: the response has no results"),
-        (replied({"results": {"title": "x"}}), "sent an unreadable answer: the response has no results"),
-        (replied([]), "sent an unreadable answer: the response is not a JSON object"),
-        (replied("results"), "sent an unreadable answer: the response is not a JSON object"),
+        (json_reply({}), "sent an unreadable answer: the response has no results"),
+        (json_reply({"results": None}), "sent an unreadable answer: the response has no results"),
+        (json_reply({"results": {"title": "x"}}), "sent an unreadable answer: the response has no results"),
+        (json_reply([]), "sent an unreadable answer: the response is not a JSON object"),
+        (json_reply("results"), "sent an unreadable answer: the response is not a JSON object"),
         (Fault(chunks=(b"",)), "sent an unreadable answer: the response is not JSON"),
         (Fault(chunks=(b'{"results": [',)), "sent an unreadable answer: the response is not JSON"),
         (HTML, "sent an unreadable answer: the response is not JSON"),
@@ -66,13 +66,13 @@ async def test_web_search__a_fault_is_a_text_in_brackets(
 @pytest.mark.parametrize(
     "case",
     [
-        (replied({}), "sent an unreadable answer: "),
-        (replied([]), "sent an unreadable answer: "),
+        (json_reply({}), "sent an unreadable answer: "),
+        (json_reply([]), "sent an unreadable answer: "),
         (HTML, "sent an unreadable answer: "),
         (Fault(chunks=(b"",)), "sent an unreadable answer: "),
         (Fault(reset=True), "could not be reached: "),
-        (replied({"status": "failed", "error": {"message": "Try less."}}), "could not finish the answer: Try less."),
-        (replied({"status": "failed", "error": NO_MONEY}), "is out of credit: No money."),
+        (json_reply({"status": "failed", "error": {"message": "Try less."}}), "could not finish the answer: Try less."),
+        (json_reply({"status": "failed", "error": NO_MONEY}), "is out of credit: No money."),
     ],
 )
 async def test_agentic_web_search__a_fault_is_a_text_in_brackets(
@@ -90,7 +90,7 @@ async def test_agentic_web_search__a_fault_is_a_text_in_brackets(
 async def test_agentic_web_search__a_cut_stream_is_a_text_in_brackets(
     fake: FakePerplexity, session: ClientSession
 ) -> None:
-    fake.script(AGENT, streamed(fixture("agent.stream.completed.sse")[:900]))
+    fake.script(AGENT, stream_reply(fixture("agent.stream.completed.sse")[:900]))
 
     text = await agentic(fake, session).handler("x", True)
 
@@ -113,7 +113,7 @@ async def test_a_refused_connection_is_a_text_in_brackets(session: ClientSession
 async def test_web_search__has_ten_seconds(
     fake: FakePerplexity, session: ClientSession, left: float, in_time: bool
 ) -> None:
-    fake.script(SEARCH, Fault(hang=True) if not in_time else replied({"results": []}))
+    fake.script(SEARCH, Fault(hang=True) if not in_time else json_reply({"results": []}))
 
     text = await web(fake, session, clock=Jump(10 - left, readings=2)).handler("x")
 
@@ -315,7 +315,7 @@ json_values = st.recursive(
 async def test_web_search__gives_any_results_as_they_are(
     fake: FakePerplexity, session: ClientSession, results: list[Any]
 ) -> None:
-    fake.script(SEARCH, replied({"results": results}))
+    fake.script(SEARCH, json_reply({"results": results}))
 
     text = await web(fake, session).handler("x")
 
@@ -337,7 +337,7 @@ PAGES = [{"url": f"https://a.example/{number}"} for number in range(9)]
 async def test_web_search_gives_five_pages_at_most(
     fake: FakePerplexity, session: ClientSession, results: list[Any], kept: list[Any]
 ) -> None:
-    fake.script(SEARCH, replied({"results": results}))
+    fake.script(SEARCH, json_reply({"results": results}))
 
     assert json.loads(await web(fake, session)(query="x")) == kept
 
@@ -357,7 +357,7 @@ async def test_neither_key_nor_question_is_logged_or_told(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     fake.fail(SEARCH, status=401, body={"error": {"message": f"bad {KEY}", "type": "invalid_api_key"}})
-    fake.script(CHAT, replied({"error": {"message": f"bad {KEY}"}}), replied({}))
+    fake.script(CHAT, json_reply({"error": {"message": f"bad {KEY}"}}), json_reply({}))
     tool = agentic(fake, session, api="sonar")
 
     told = [

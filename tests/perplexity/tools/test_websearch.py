@@ -15,13 +15,13 @@ from perplexity.tools.environment import config_from_env
 from perplexity.tools.fallback_search import SECONDS, TOOL, build_chain
 from perplexity.types import Answer, Question
 from tests.fakes.duckduckgo import FakeDuckDuckGo, PointDdgsAt
-from tests.fakes.perplexity import KEY, FakePerplexity, replied
+from tests.fakes.perplexity import KEY, FakePerplexity, json_reply
 from tests.fakes.ports import free_port
 from tests.fakes.provider import FakeProvider
 from tests.perplexity.tools.conftest import HITS
 
 SPEC = (Path(__file__).parents[2] / "data" / "specs" / "search-fallback-and-news.md").read_text("utf-8")
-NO_MONEY = replied({"error": {"message": "No.", "type": "insufficient_quota"}}, status=401)
+NO_MONEY = json_reply({"error": {"message": "No.", "type": "insufficient_quota"}}, status=401)
 
 
 def test_the_tool_is_the_documents() -> None:

@@ -176,18 +176,18 @@ def message(*texts: str) -> dict[str, Any]:
     return {"type": "message", "content": [{"type": "output_text", "text": text} for text in texts]}
 
 
-def found(*names: str, first: int = 1) -> dict[str, Any]:
+def search_results(*names: str, first: int = 1) -> dict[str, Any]:
     results = [{"id": n, "url": f"https://{name}.example"} for n, name in enumerate(names, start=first)]
     return {"type": "search_results", "queries": list(names), "results": results}
 
 
 def test_every_search_is_merged_and_what_is_unknown_is_skipped() -> None:
     output = [
-        found("a", "b"),
+        search_results("a", "b"),
         {"type": "fetch_url_results", "contents": [{"url": "https://f.example", "title": "F"}]},
         {"type": "hologram", "text": "?"},
         "not an item",
-        found("b", "c", first=2),
+        search_results("b", "c", first=2),
         {"type": "message", "content": [{"type": "refusal", "text": "no"}, {"type": "output_text", "text": "one"}, 7]},
         message("two", " three"),
         message(""),

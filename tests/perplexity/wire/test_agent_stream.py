@@ -17,7 +17,7 @@ RECORDED = [json.loads(line[6:]) for line in fixture("agent.stream.completed.sse
 FULL = "Example answer with a claim.[1] Another claim — ü.[2]"
 
 
-def read(events: list[dict[str, Any]]) -> list[Event]:
+def read_events(events: list[dict[str, Any]]) -> list[Event]:
     reader = AgentStream()
     return [told for event in events for told in reader.feed(event)]
 
@@ -26,13 +26,13 @@ def text(told: list[Event]) -> str:
     return "".join(event.text for event in told if isinstance(event, TextDelta))
 
 
-def done(told: list[Event]) -> Done:
+def last_done(told: list[Event]) -> Done:
     assert isinstance(told[-1], Done)
     return told[-1]
 
 
 def test_a_recorded_stream_gives_queries_then_sources_then_text() -> None:
-    told = read(RECORDED)
+    told = read_events(RECORDED)
 
     kinds = [type(event) for event in told]
     assert [RunStarted, SearchQueries, Sources, TextDelta, TextDelta, TextDelta, Done] == kinds
@@ -43,30 +43,30 @@ def test_a_recorded_stream_gives_queries_then_sources_then_text() -> None:
 def test_a_stream_and_a_response_give_the_same_answer() -> None:
     expected = Agent().read(json.loads(fixture("agent.200.json")))
 
-    assert expected == done(read(RECORDED)).answer
+    assert expected == last_done(read_events(RECORDED)).answer
 
 
-def without(*kinds: str) -> list[dict[str, Any]]:
+def recorded_without(*kinds: str) -> list[dict[str, Any]]:
     return [event for event in RECORDED if not event["type"].endswith(kinds)]
 
 
-def stripped(*fields: str) -> list[dict[str, Any]]:
+def recorded_without_fields(*fields: str) -> list[dict[str, Any]]:
     return [{k: v for k, v in event.items() if k not in fields} for event in RECORDED]
 
 
 @pytest.mark.parametrize(
     "events",
     [
-        without(".delta"),
-        without("text.done", "item.done"),
-        without(".delta", "text.done"),
-        without(".delta", "text.done", "item.done"),
-        without("text.done"),
-        without(".created", ".in_progress"),
-        stripped("item_id"),
-        stripped("output_index"),
-        stripped("content_index", "sequence_number"),
-        stripped("item_id", "output_index"),
+        recorded_without(".delta"),
+        recorded_without("text.done", "item.done"),
+        recorded_without(".delta", "text.done"),
+        recorded_without(".delta", "text.done", "item.done"),
+        recorded_without("text.done"),
+        recorded_without(".created", ".in_progress"),
+        recorded_without_fields("item_id"),
+        recorded_without_fields("output_index"),
+        recorded_without_fields("content_index", "sequence_number"),
+        recorded_without_fields("item_id", "output_index"),
         [{k: v for k, v in e.items() if k != "item_id" or e["type"].endswith("delta")} for e in RECORDED],
         [e for e in RECORDED if e.get("delta") != " — ü.[2]"],
         [*RECORDED[:3], {"type": "response.hologram"}, {"odd": 1}, *RECORDED[3:]],
@@ -75,30 +75,32 @@ def stripped(*fields: str) -> list[dict[str, Any]]:
     ],
 )
 def test_the_text_is_taken_once_whatever_is_missing(events: list[dict[str, Any]]) -> None:
-    told = read(events)
+    told = read_events(events)
 
-    assert FULL == text(told) == done(told).answer.text
+    assert FULL == text(told) == last_done(told).answer.text
 
 
 def delta(piece: str, item: str = "m1") -> dict[str, Any]:
     return {"type": "response.output_text.delta", "delta": piece, "item_id": item}
 
 
-def completed(*texts: str, **more: Any) -> dict[str, Any]:
+def completed_event(*texts: str, **more: Any) -> dict[str, Any]:
     output = [{"type": "message", "content": [{"type": "output_text", "text": one}]} for one in texts]
     return {"type": "response.completed", "response": {"id": "r1", "status": "completed", "output": output, **more}}
 
 
 def test_two_messages_stay_apart() -> None:
-    told = read([delta("one"), delta("two", "m2"), delta(" more", "m2"), completed("one", "two more")])
+    told = read_events([delta("one"), delta("two", "m2"), delta(" more", "m2"), completed_event("one", "two more")])
 
-    assert "one\n\ntwo more" == text(told) == done(told).answer.text
+    assert "one\n\ntwo more" == text(told) == last_done(told).answer.text
 
 
 def test_a_done_text_that_contradicts_the_deltas_is_not_told_behind_them() -> None:
-    told = read([delta("abc"), {"type": "response.output_text.done", "text": "xyz", "item_id": "m1"}, completed("xyz")])
+    told = read_events(
+        [delta("abc"), {"type": "response.output_text.done", "text": "xyz", "item_id": "m1"}, completed_event("xyz")]
+    )
 
-    assert (text(told), done(told).answer.text) == ("abc", "xyz")
+    assert (text(told), last_done(told).answer.text) == ("abc", "xyz")
 
 
 def test_sources_are_told_when_there_are_more_and_merged_at_the_end() -> None:
@@ -108,28 +110,28 @@ def test_sources_are_told_when_there_are_more_and_merged_at_the_end() -> None:
             "results": [{"id": ord(n) - 96, "url": f"https://{n}"} for n in names],
         }
 
-    told = read([results("a"), results("a"), results("b", "a"), delta("x"), completed("x")])
+    told = read_events([results("a"), results("a"), results("b", "a"), delta("x"), completed_event("x")])
 
     sources = [[s.url for s in event.sources] for event in told if isinstance(event, Sources)]
     assert sources == [["https://a"], ["https://a", "https://b"]]
-    assert [s.url for s in done(told).answer.sources] == ["https://a", "https://b"]
+    assert [s.url for s in last_done(told).answer.sources] == ["https://a", "https://b"]
 
 
 def test_pages_that_were_fetched_are_sources_too() -> None:
     fetched = {"type": "response.reasoning.fetch_url_results", "contents": [{"url": "https://f.example", "title": "F"}]}
 
-    told = read([fetched, delta("x"), completed("x")])
+    told = read_events([fetched, delta("x"), completed_event("x")])
 
-    assert [source.title for source in done(told).answer.sources] == ["F"]
+    assert [source.title for source in last_done(told).answer.sources] == ["F"]
 
 
 def test_queries_are_told_once() -> None:
     asked = {"type": "response.reasoning.search_queries", "queries": ["a", "b"]}
 
-    told = read([asked, asked, {**asked, "queries": ["b", "c"]}, completed("x")])
+    told = read_events([asked, asked, {**asked, "queries": ["b", "c"]}, completed_event("x")])
 
     assert [event.queries for event in told if isinstance(event, SearchQueries)] == [("a", "b"), ("c",)]
-    assert done(told).answer.queries == ("a", "b", "c")
+    assert last_done(told).answer.queries == ("a", "b", "c")
 
 
 @pytest.mark.parametrize(
@@ -162,9 +164,9 @@ def test_a_failure_in_the_stream_is_raised(
 
 
 def test_what_the_service_says_last_is_right() -> None:
-    told = read([delta("It is so."), completed("It is not so.")])
+    told = read_events([delta("It is so."), completed_event("It is not so.")])
 
-    assert (text(told), done(told).answer.text) == ("It is so.", "It is not so.")
+    assert (text(told), last_done(told).answer.text) == ("It is so.", "It is not so.")
 
 
 @pytest.mark.parametrize("first", [{"output_index": 1}, {"item_id": "m"}, {"output_index": 1, "item_id": "m"}])
@@ -177,20 +179,20 @@ def test_a_message_is_told_once_by_whichever_key_its_events_name_it(
             "item": {"type": "message", "id": then.get("item_id"),
                      "content": [{"type": "output_text", "text": "It is so."}]}}  # fmt: skip
 
-    told = read([{"type": "response.output_text.delta", "delta": "It ", **first}, both, last])
+    told = read_events([{"type": "response.output_text.delta", "delta": "It ", **first}, both, last])
 
     assert text(told) == "It is so."
 
 
 def test_a_page_fetched_before_it_was_found_keeps_the_number_its_markers_mean() -> None:
     fetched = {"type": "response.reasoning.fetch_url_results", "contents": [{"url": "https://a.example/2"}]}
-    end = completed("So [1][2].")
+    end = completed_event("So [1][2].")
     end["response"]["output"].insert(0, {"type": "search_results", "results": [
         {"id": 1, "url": "https://a.example/1", "title": "One"},
         {"id": 2, "url": "https://a.example/2", "title": "Two", "date": "2026-11-01"},
     ]})  # fmt: skip
 
-    sources = done(read([fetched, end])).answer.sources
+    sources = last_done(read_events([fetched, end])).answer.sources
 
     assert [(s.number, s.title, s.date) for s in sources] == [(1, "One", None), (2, "Two", "2026-11-01")]
 
@@ -198,14 +200,14 @@ def test_a_page_fetched_before_it_was_found_keeps_the_number_its_markers_mean() 
 def test_an_incomplete_stream_keeps_its_text_and_says_so() -> None:
     end = {"type": "response.incomplete", "response": {"incomplete_details": {"reason": "max_output_tokens"}}}
 
-    answer = done(read([delta("half"), end])).answer
+    answer = last_done(read_events([delta("half"), end])).answer
 
     assert (answer.text, answer.incomplete) == ("half", "max_output_tokens")
 
 
 def test_a_completed_stream_without_text_is_refused() -> None:
     with pytest.raises(MalformedResponse):
-        read([completed()])
+        read_events([completed_event()])
 
 
 wild = st.recursive(
@@ -223,7 +225,7 @@ fields = ("delta", "text", "item", "response", "results", "queries", "item_id", 
 @settings(max_examples=200, deadline=None)
 def test_any_events_are_read_or_refused_and_the_deltas_are_the_text(events: list[dict[str, Any]]) -> None:
     try:
-        told = read(events)
+        told = read_events(events)
     except PerplexityError:
         return
     ends = [event for event in told if isinstance(event, Done)]

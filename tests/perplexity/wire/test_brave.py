@@ -18,11 +18,11 @@ TODAY = date(2026, 11, 21)
 PATHS = (brave.WEB, brave.NEWS, brave.CONTEXT)
 
 
-def built(filters: Filters | None = None, *, path: str = brave.WEB, **query: Any) -> dict[str, str]:
+def build_query(filters: Filters | None = None, *, path: str = brave.WEB, **query: Any) -> dict[str, str]:
     return brave.build(Query(text="rust", filters=filters or Filters(), **query), path=path, today=TODAY)
 
 
-def read(body: object, *, path: str = brave.WEB, most: int = 20) -> SearchResults:
+def parse(body: object, *, path: str = brave.WEB, most: int = 20) -> SearchResults:
     assert isinstance(body, dict)
     return brave.parse_results(body, path=path, most=most)
 
@@ -39,7 +39,7 @@ def read(body: object, *, path: str = brave.WEB, most: int = 20) -> SearchResult
     ],
 )
 def test_a_bare_query_asks_for_plain_text_and_no_more(path: str, parameters: dict[str, str]) -> None:
-    assert built(path=path) == parameters
+    assert build_query(path=path) == parameters
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_a_bare_query_asks_for_plain_text_and_no_more(path: str, parameters: dic
 )
 @pytest.mark.parametrize("path", PATHS)
 def test_filters_are_written_in_braves_words(path: str, filters: Filters, parameters: dict[str, str]) -> None:
-    assert built(filters, path=path) == built(path=path) | parameters
-    assert set(built(filters, path=path)) <= PARAMETERS[path]
+    assert build_query(filters, path=path) == build_query(path=path) | parameters
+    assert set(build_query(filters, path=path)) <= PARAMETERS[path]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_its_codes_are_known_ones() -> None:
 
 @pytest.mark.parametrize(("tokens", "sent"), [(1, "512"), (4096, "4096"), (1_000_000, "8192")])
 def test_tokens_of_a_page_are_kept_within_what_it_takes(tokens: int, sent: str) -> None:
-    assert built(path=brave.CONTEXT, max_tokens_per_page=tokens)["maximum_number_of_tokens_per_url"] == sent
+    assert build_query(path=brave.CONTEXT, max_tokens_per_page=tokens)["maximum_number_of_tokens_per_url"] == sent
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def recorded(name: str) -> Any:
     ],
 )
 def test_recorded_pages_are_read(path: str, name: str, source: Source) -> None:
-    found = read(recorded(name), path=path)
+    found = parse(recorded(name), path=path)
 
     assert found == SearchResults(results=(source,), provider="Brave", cost_usd=0.005)
 
@@ -208,13 +208,13 @@ def pages(*results: object) -> dict[str, Any]:
 
 
 def test_nothing_found_is_no_pages() -> None:
-    assert read({"type": "search", "query": {}}).results == ()
-    assert read({"type": "news", "results": []}, path=brave.NEWS).results == ()
-    assert read({"grounding": {"generic": []}}, path=brave.CONTEXT).results == ()
+    assert parse({"type": "search", "query": {}}).results == ()
+    assert parse({"type": "news", "results": []}, path=brave.NEWS).results == ()
+    assert parse({"grounding": {"generic": []}}, path=brave.CONTEXT).results == ()
 
 
 def test_no_more_pages_than_were_asked_for_each_once() -> None:
-    found = read(pages(*({"url": f"https://a.example/{n // 2}"} for n in range(20))), most=3)
+    found = parse(pages(*({"url": f"https://a.example/{n // 2}"} for n in range(20))), most=3)
 
     assert [(s.number, s.url) for s in found.results] == [(n + 1, f"https://a.example/{n}") for n in range(3)]
 
@@ -224,7 +224,7 @@ def test_no_more_pages_than_were_asked_for_each_once() -> None:
     [None, "x", {}, {"url": None}, {"url": "javascript:alert(1)"}, {"title": "t"}, {"url": ["https://a.example"]}],
 )
 def test_what_is_no_page_is_left_out(page: object) -> None:
-    assert read(pages(page, {"url": "https://a.example/1", "title": 3, "description": {}})).results == (
+    assert parse(pages(page, {"url": "https://a.example/1", "title": 3, "description": {}})).results == (
         Source(number=1, title="https://a.example/1", url="https://a.example/1"),
     )
 
@@ -239,7 +239,7 @@ def test_what_is_no_page_is_left_out(page: object) -> None:
     ],
 )
 def test_markup_is_taken_out_and_what_was_escaped_stays(said: str, shown: str) -> None:
-    found = read(pages({"url": "https://a.example", "title": said, "description": said}))
+    found = parse(pages({"url": "https://a.example", "title": said, "description": said}))
 
     assert (found.results[0].title, found.results[0].snippet) == (shown, shown)
 
@@ -259,7 +259,7 @@ def test_markup_is_taken_out_and_what_was_escaped_stays(said: str, shown: str) -
 def test_a_snippet_of_data_is_no_passage(snippet: str, kept: bool) -> None:
     body = {"grounding": {"generic": [{"url": "https://a.example", "title": "A", "snippets": [snippet, "B."]}]}}
 
-    assert (snippet in read(body, path=brave.CONTEXT).results[0].snippet) is kept
+    assert (snippet in parse(body, path=brave.CONTEXT).results[0].snippet) is kept
 
 
 @pytest.mark.parametrize("age", [None, [], ["yesterday"], "2026-11-19", {}])
@@ -269,7 +269,7 @@ def test_a_passage_without_a_day_has_none(age: object) -> None:
         "sources": {"https://a.example": {"age": age}},
     }
 
-    assert read(body, path=brave.CONTEXT).results[0].date is None
+    assert parse(body, path=brave.CONTEXT).results[0].date is None
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -278,4 +278,4 @@ def test_a_passage_without_a_day_has_none(age: object) -> None:
 )
 def test_another_shape_is_malformed(path: str, body: dict[str, Any]) -> None:
     with pytest.raises(MalformedResponse):
-        read(body, path=path)
+        parse(body, path=path)

@@ -41,7 +41,9 @@ def body(model: str | None = None, *, stream: bool = False, reasoning: bool = Fa
     return WIRE.build(asked, resolve(model, reasoning=reasoning), stream=stream)
 
 
-def asked(model: str | None = None, *, reasoning: bool = False, effort: Any = "medium") -> tuple[str, str]:
+def model_and_context_size(
+    model: str | None = None, *, reasoning: bool = False, effort: Any = "medium"
+) -> tuple[str, str]:
     target = resolve(model, reasoning=reasoning, reasoning_effort=effort)
     built = WIRE.build(question(model=model, reasoning=reasoning), target, stream=False)
     return built["model"], built["web_search_options"]["search_context_size"]
@@ -79,24 +81,24 @@ def test_a_request_is_byte_for_byte_as_it_is_specified(reasoning: bool, expected
     ],
 )
 def test_every_name_has_its_sonar_model(model: str, expected: tuple[str, str]) -> None:
-    assert expected == asked(model)
+    assert expected == model_and_context_size(model)
 
 
 def test_a_withdrawn_model_is_replaced_and_that_is_said() -> None:
     told = ("Perplexity has withdrawn sonar-reasoning: sonar-reasoning-pro answered.",)
     for name in (" Sonar-Reasoning ", "perplexity/sonar-reasoning"):
-        assert asked(name) == ("sonar-reasoning-pro", "medium")
+        assert model_and_context_size(name) == ("sonar-reasoning-pro", "medium")
         assert WIRE.notes(question(model=name)) == told
     assert WIRE.notes(question(model="sonar-pro")) == ()
 
 
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_reasoning_is_the_reasoning_model_whatever_effort_it_stands_for(effort: str) -> None:
-    assert asked(reasoning=True, effort=effort) == ("sonar-reasoning-pro", "medium")
+    assert model_and_context_size(reasoning=True, effort=effort) == ("sonar-reasoning-pro", "medium")
 
 
 def test_a_named_model_wins_over_reasoning() -> None:
-    assert asked("fast", reasoning=True) == ("sonar-pro", "low")
+    assert model_and_context_size("fast", reasoning=True) == ("sonar-pro", "low")
 
 
 def test_another_vendors_model_is_refused() -> None:

@@ -14,7 +14,7 @@ RECORDED = [json.loads(line[6:]) for line in fixture("sonar.stream.sse").decode(
 USAGE = {"prompt_tokens": 7, "cost": 0.25}
 
 
-def read(events: list[Any], *, closed: bool = False) -> list[Event]:
+def read_events(events: list[Any], *, closed: bool = False) -> list[Event]:
     reader = SonarStream(provider="Perplexity")
     told = [told for event in events for told in reader.feed(event)]
     told += reader.finish() if closed else []
@@ -27,7 +27,7 @@ def text(told: list[Event]) -> str:
     return "".join(event.text for event in told if isinstance(event, TextDelta))
 
 
-def done(told: list[Event]) -> Done:
+def last_done(told: list[Event]) -> Done:
     assert isinstance(told[-1], Done)
     return told[-1]
 
@@ -38,21 +38,21 @@ def chunk(piece: str = "", *, kind: str = "chat.completion.chunk", **more: Any) 
 
 
 def test_a_recorded_stream_gives_the_sources_once_and_before_the_text() -> None:
-    told = read(RECORDED)
+    told = read_events(RECORDED)
 
     assert [type(event) for event in told] == [Sources, TextDelta, TextDelta, TextDelta, Done]
-    assert text(told) == "Answer.[1]" == done(told).answer.text
+    assert text(told) == "Answer.[1]" == last_done(told).answer.text
 
 
 def test_a_stream_and_a_response_give_the_same_answer() -> None:
     whole = json.loads(fixture("sonar.200.json"))
     whole["choices"][0]["message"]["content"] = "Answer.[1]"
 
-    assert Sonar().read(whole) == done(read(RECORDED)).answer
+    assert Sonar().read(whole) == last_done(read_events(RECORDED)).answer
 
 
 def test_only_the_end_knows_the_price() -> None:
-    assert done(read(RECORDED)).answer.usage.cost_usd == 0.0051
+    assert last_done(read_events(RECORDED)).answer.usage.cost_usd == 0.0051
     assert "request_cost" not in RECORDED[0]["usage"]["cost"]
 
 
@@ -66,16 +66,16 @@ def test_sources_are_told_again_only_when_they_change() -> None:
         chunk("", search_results=[], finish="stop"),
     ]
 
-    told = read(chunks, closed=True)
+    told = read_events(chunks, closed=True)
 
     assert [len(event.sources) for event in told if isinstance(event, Sources)] == [1, 2]
-    assert len(done(told).answer.sources) == 2
+    assert len(last_done(told).answer.sources) == 2
 
 
 def test_objects_of_other_kinds_are_skipped() -> None:
     other = [chunk("thought", kind=kind) for kind in ("chat.reasoning", "chat.reasoning.done", "ping")]
 
-    assert read(RECORDED) == read([*other, *RECORDED])
+    assert read_events(RECORDED) == read_events([*other, *RECORDED])
 
 
 def test_a_stream_may_end_with_its_reason_alone() -> None:
@@ -87,18 +87,18 @@ def test_a_stream_may_end_with_its_reason_alone() -> None:
         {"object": "chat.completion.chunk", "choices": [], "usage": USAGE},
     ]
 
-    answer = done(read(chunks, closed=True)).answer
+    answer = last_done(read_events(chunks, closed=True)).answer
 
     assert (answer.text, answer.usage.cost_usd, answer.incomplete) == ("Answer.[1]", 0.25, None)
     assert [(source.number, source.title) for source in answer.sources] == [(1, "A")]
 
 
 def test_a_stream_that_is_closed_without_a_reason_has_no_end() -> None:
-    assert [type(event) for event in read([chunk("Half")], closed=True)] == [TextDelta]
+    assert [type(event) for event in read_events([chunk("Half")], closed=True)] == [TextDelta]
 
 
 def test_a_stream_that_has_ended_does_not_end_again() -> None:
-    assert read(RECORDED) == read(RECORDED, closed=True)
+    assert read_events(RECORDED) == read_events(RECORDED, closed=True)
 
 
 def end(full: str) -> dict[str, Any]:
@@ -117,25 +117,25 @@ def end(full: str) -> dict[str, Any]:
     ],
 )
 def test_the_end_completes_or_corrects_the_text(deltas: list[str], full: str, told: str, answer: str) -> None:
-    events = read([*map(chunk, deltas), end(full)])
+    events = read_events([*map(chunk, deltas), end(full)])
 
-    assert (text(events), done(events).answer.text) == (told, answer)
+    assert (text(events), last_done(events).answer.text) == (told, answer)
 
 
 def test_a_message_that_repeats_the_text_so_far_is_not_told_twice() -> None:
     chunks = [chunk("An"), chunk("swer")]
     chunks[1]["choices"][0]["message"] = {"content": "Answer"}
 
-    assert text(read([*chunks, end("Answer")])) == "Answer"
+    assert text(read_events([*chunks, end("Answer")])) == "Answer"
 
 
 def test_a_whole_response_in_place_of_a_stream_is_read() -> None:
     whole = json.loads(fixture("sonar.200.json"))
 
-    told = read([{"type": "response.completed", "response": whole}])
+    told = read_events([{"type": "response.completed", "response": whole}])
 
-    assert done(told).answer == Sonar().read(whole)
-    assert text(told) == done(told).answer.text
+    assert last_done(told).answer == Sonar().read(whole)
+    assert text(told) == last_done(told).answer.text
 
 
 @pytest.mark.parametrize(
@@ -161,4 +161,4 @@ def test_a_failure_in_the_stream_is_raised_and_ends_it(events: list[Any], expect
 
 @pytest.mark.parametrize("odd", [{}, {"choices": 3}, {"object": 3}, {"choices": [{"delta": "x"}]}, {"response": {}}])
 def test_odd_chunks_are_skipped(odd: dict[str, Any]) -> None:
-    assert read(RECORDED) == read([odd, *RECORDED])
+    assert read_events(RECORDED) == read_events([odd, *RECORDED])

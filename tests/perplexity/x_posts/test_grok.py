@@ -27,8 +27,8 @@ from perplexity.x_posts.client import Grok
 from perplexity.x_posts.grok import XaiWire
 from perplexity.x_posts.parsing import MORE_THAN_READ, NO_POSTS, NOT_CONFIRMED, post_url, validate_response
 from perplexity.x_posts.types import PostSummary, Sentiment
-from tests.fakes.grok import KEY, PATH, FakeGrok, fixture, refused, sentiment, told
-from tests.fakes.service import Fault, replied
+from tests.fakes.grok import KEY, PATH, FakeGrok, error_reply, fixture, reply_body, sentiment
+from tests.fakes.service import Fault, json_reply
 
 SINCE, UNTIL = date(2026, 11, 14), date(2026, 11, 21)
 
@@ -104,20 +104,24 @@ def posts(count: int) -> list[dict[str, str]]:
 @pytest.mark.parametrize(
     ("body", "urls", "unreliable"),
     [
-        (told(sentiment(post("https://x.com/a/status/1"), post("https://example.com/2"))), ["1"], None),
-        (told(sentiment(post("https://x.com/a/status/1"), post("https://twitter.com/b/status/1"))), ["1"], None),
-        (told(sentiment(post("https://x.com/a/status/1"), post("https://x.com/a/status/2", "angry"))), ["1"], None),
-        (told(sentiment(post("https://x.com/a/status/1")), fetched=0), [], NO_POSTS),
-        (told(sentiment(post("https://example.com/1"))), [], NO_POSTS),
+        (reply_body(sentiment(post("https://x.com/a/status/1"), post("https://example.com/2"))), ["1"], None),
+        (reply_body(sentiment(post("https://x.com/a/status/1"), post("https://twitter.com/b/status/1"))), ["1"], None),
         (
-            told(
+            reply_body(sentiment(post("https://x.com/a/status/1"), post("https://x.com/a/status/2", "angry"))),
+            ["1"],
+            None,
+        ),
+        (reply_body(sentiment(post("https://x.com/a/status/1")), fetched=0), [], NO_POSTS),
+        (reply_body(sentiment(post("https://example.com/1"))), [], NO_POSTS),
+        (
+            reply_body(
                 sentiment(post("https://x.com/a/status/1"), post("https://x.com/a/status/2")),
                 citations=["https://x.com/i/status/2"],
             ),
             ["2"],
             None,
         ),
-        (told(sentiment(*posts(30)), fetched=40), [*map(str, range(20))], None),
+        (reply_body(sentiment(*posts(30)), fetched=40), [*map(str, range(20))], None),
         (fixture(), ["1"], None),
     ],
     ids=[
@@ -150,15 +154,19 @@ LINKED = "Glad.[[1]](https://x.com/i/status/0)"
 @pytest.mark.parametrize(
     ("body", "counted", "unreliable"),
     [
-        (told(sentiment(*posts(3)), citations=["https://x.com/i/status/0", "https://x.com/i/status/2"]), 2, None),
-        (annotated(told(sentiment(*posts(3)), citations=[], fetched=2), "https://x.com/i/status/1"), 1, None),
-        (told(sentiment(*posts(3), summary=LINKED), citations=[]), 1, None),
-        (annotated(told(sentiment(*posts(3)), citations=["https://x.com/b/status/2"]), posts(1)[0]["url"]), 2, None),
-        (told(sentiment(*posts(3)), fetched=None), 3, None),
-        (told(sentiment(*posts(3)), citations=[]), 0, NOT_CONFIRMED),
-        (told(sentiment(*posts(3)), citations=["https://example.com/"], fetched=None), 0, NOT_CONFIRMED),
-        (told(sentiment(*posts(3)), citations=[], fetched=2), 0, MORE_THAN_READ),
-        (told(sentiment(*posts(3)), fetched=2), 0, MORE_THAN_READ),
+        (reply_body(sentiment(*posts(3)), citations=["https://x.com/i/status/0", "https://x.com/i/status/2"]), 2, None),
+        (annotated(reply_body(sentiment(*posts(3)), citations=[], fetched=2), "https://x.com/i/status/1"), 1, None),
+        (reply_body(sentiment(*posts(3), summary=LINKED), citations=[]), 1, None),
+        (
+            annotated(reply_body(sentiment(*posts(3)), citations=["https://x.com/b/status/2"]), posts(1)[0]["url"]),
+            2,
+            None,
+        ),
+        (reply_body(sentiment(*posts(3)), fetched=None), 3, None),
+        (reply_body(sentiment(*posts(3)), citations=[]), 0, NOT_CONFIRMED),
+        (reply_body(sentiment(*posts(3)), citations=["https://example.com/"], fetched=None), 0, NOT_CONFIRMED),
+        (reply_body(sentiment(*posts(3)), citations=[], fetched=2), 0, MORE_THAN_READ),
+        (reply_body(sentiment(*posts(3)), fetched=2), 0, MORE_THAN_READ),
     ],
     ids=[
         "in the citations",
@@ -185,7 +193,7 @@ def test_sentiment_is_counted_only_for_confirmed_and_read_posts(
     ("ticks", "cost"), [(20_000_000, 0.002), (0, 0.0), (None, None), (-1, None), ("much", None), (10**400, None)]
 )
 def test_the_cost_is_read_if_it_is_a_number(ticks: object, cost: float | None) -> None:
-    body = told(sentiment())
+    body = reply_body(sentiment())
     body["usage"]["cost_in_usd_ticks"] = ticks
 
     assert read(body).cost_usd == cost
@@ -200,7 +208,7 @@ def test_the_cost_is_read_if_it_is_a_number(ticks: object, cost: float | None) -
     ],
 )
 def test_an_answer_that_was_cut_says_why(more: dict[str, Any], incomplete: str | None) -> None:
-    assert read(told(sentiment(), **more)).incomplete == incomplete
+    assert read(reply_body(sentiment(), **more)).incomplete == incomplete
 
 
 @pytest.mark.parametrize(
@@ -225,7 +233,7 @@ def test_an_answer_that_was_cut_says_why(more: dict[str, Any], incomplete: str |
     ],
 )
 def test_a_linked_marker_means_the_post_at_its_address_whatever_its_number(summary: str, shown: str) -> None:
-    assert read(told(sentiment(summary=summary))).text == shown
+    assert read(reply_body(sentiment(summary=summary))).text == shown
 
 
 WHOLE = json.dumps(sentiment())
@@ -242,7 +250,7 @@ WHOLE = json.dumps(sentiment())
     ],
 )
 def test_json_with_something_around_it_is_read(written: str) -> None:
-    summary = read(told(written, citations=[one["url"] for one in sentiment()["posts"]]))
+    summary = read(reply_body(written, citations=[one["url"] for one in sentiment()["posts"]]))
 
     assert (summary.text, summary.sentiment.total) == ("Most people are glad.[1][3] Some fear the cost.[2]", 3)
 
@@ -250,38 +258,38 @@ def test_json_with_something_around_it_is_read(written: str) -> None:
 @pytest.mark.parametrize("written", [f"```json\n{WHOLE[:60]}", f"Here is it: {WHOLE[:60]}", "[]", '[{"posts": []}]'])
 def test_json_that_is_broken_is_no_text_for_a_reader(written: str) -> None:
     with pytest.raises(MalformedResponse):
-        read(told(written))
+        read(reply_body(written))
 
 
 @pytest.mark.parametrize("written", ["[1] says so.", "[Ada](https://x.com/ada) says {so}.", "It is so."])
 def test_prose_is_no_json_whatever_it_begins_with(written: str) -> None:
-    assert read(told(written)).unreliable == NO_POSTS
+    assert read(reply_body(written)).unreliable == NO_POSTS
 
 
 @given(st.text(alphabet="[]()<> 12xhttps:/.comiau\n") | st.text())
 def test_any_summary_is_read(summary: str) -> None:
-    assert len(read(told(sentiment(summary=f"So it is. {summary}"))).posts) <= 3
+    assert len(read(reply_body(sentiment(summary=f"So it is. {summary}"))).posts) <= 3
 
 
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
-        (refused(400), InvalidRequest),
-        (refused(401), AuthenticationError),
-        (refused(403), AuthenticationError),
-        (refused(404), PerplexityError),
-        (refused(410, "Live search is deprecated."), EndpointRetired),
-        (refused(422), InvalidRequest),
-        (refused(429, headers={"Retry-After": "300"}), RateLimitError),
-        (refused(500), ServerError),
+        (error_reply(400), InvalidRequest),
+        (error_reply(401), AuthenticationError),
+        (error_reply(403), AuthenticationError),
+        (error_reply(404), PerplexityError),
+        (error_reply(410, "Live search is deprecated."), EndpointRetired),
+        (error_reply(422), InvalidRequest),
+        (error_reply(429, headers={"Retry-After": "300"}), RateLimitError),
+        (error_reply(500), ServerError),
         (Fault(status=502, content_type="text/html", chunks=(b"<html>",)), ServerError),
         (Fault(), MalformedResponse),
         (Fault(chunks=(b'{"half',)), MalformedResponse),
         (Fault(content_type="text/html", chunks=(b"<html></html>",)), MalformedResponse),
-        (replied({"output": []}), MalformedResponse),
-        (replied(told('{"posts": []}')), MalformedResponse),
-        (replied(told('{"posts": [')), MalformedResponse),
-        (replied(told(sentiment(), status="failed")), RunFailed),
+        (json_reply({"output": []}), MalformedResponse),
+        (json_reply(reply_body('{"posts": []}')), MalformedResponse),
+        (json_reply(reply_body('{"posts": [')), MalformedResponse),
+        (json_reply(reply_body(sentiment(), status="failed")), RunFailed),
         (Fault(chunks=(b"{",), reset=True), ConnectionFailed),
         (Fault(hang=True), TimedOut),
     ],
@@ -300,7 +308,7 @@ async def test_each_failure_is_reported_and_charged_once(
 
 @pytest.mark.parametrize("written", ["", '{"posts": []}', '{"posts": ['])
 async def test_an_answer_of_no_use_says_what_it_cost(fake: FakeGrok, written: str) -> None:
-    fake.script(PATH, replied(told(written)))
+    fake.script(PATH, json_reply(reply_body(written)))
 
     with pytest.raises(MalformedResponse) as raised:
         await summarize(fake)
@@ -308,6 +316,6 @@ async def test_an_answer_of_no_use_says_what_it_cost(fake: FakeGrok, written: st
 
 
 async def test_a_short_limit_is_waited_for(fake: FakeGrok) -> None:
-    fake.script(PATH, refused(429, headers={"Retry-After": "0.01"}))
+    fake.script(PATH, error_reply(429, headers={"Retry-After": "0.01"}))
 
     assert (await summarize(fake)).sentiment.total == 3

@@ -29,7 +29,7 @@ from perplexity.x_posts.parsing import NO_POSTS, NOT_CONFIRMED, validate_respons
 from perplexity.x_posts.types import PostSummary, Sentiment
 from tests.fakes.grok import sentiment
 from tests.fakes.openrouter import KEY, FakeOpenRouter, error, pulse_of
-from tests.fakes.service import Fault, replied
+from tests.fakes.service import Fault, json_reply
 
 SINCE, UNTIL = date(2026, 11, 14), date(2026, 11, 21)
 PATH = "/chat/completions"
@@ -147,13 +147,13 @@ def test_annotations_and_costs_of_a_kind_that_is_not_known_are_skipped() -> None
 
 
 def status(code: int, message: str = "No.", **options: Any) -> Fault:
-    return replied(error(code, message), status=code, **options)
+    return json_reply(error(code, message), status=code, **options)
 
 
 def broken_off(**choice: Any) -> Fault:
     body = pulse_of(sentiment())
     body["choices"][0] |= choice
-    return replied(body)
+    return json_reply(body)
 
 
 @pytest.mark.parametrize(
@@ -169,19 +169,19 @@ def broken_off(**choice: Any) -> Fault:
         (status(429, headers={"Retry-After": "300"}), RateLimitError),
         (status(500), ServerError),
         (status(502), ServerError),
-        (replied(error(400)), InvalidRequest),
-        (replied(error(402)), BillingError),
-        (replied(error(429)), RateLimitError),
-        (replied(error(502)), ServerError),
+        (json_reply(error(400)), InvalidRequest),
+        (json_reply(error(402)), BillingError),
+        (json_reply(error(429)), RateLimitError),
+        (json_reply(error(502)), ServerError),
         (broken_off(error={"code": 502, "message": "No."}), ServerError),
         (broken_off(finish_reason="error"), RunFailed),
         (Fault(), MalformedResponse),
         (Fault(chunks=(b'{"half',)), MalformedResponse),
         (Fault(content_type="text/html", chunks=(b"<html></html>",)), MalformedResponse),
-        (replied({"choices": []}), MalformedResponse),
-        (replied(pulse_of("")), MalformedResponse),
-        (replied(pulse_of('{"posts": [')), MalformedResponse),
-        (replied(pulse_of({"posts": []}, annotated=[])), MalformedResponse),
+        (json_reply({"choices": []}), MalformedResponse),
+        (json_reply(pulse_of("")), MalformedResponse),
+        (json_reply(pulse_of('{"posts": [')), MalformedResponse),
+        (json_reply(pulse_of({"posts": []}, annotated=[])), MalformedResponse),
         (Fault(chunks=(b"{",), reset=True), ConnectionFailed),
         (Fault(hang=True), TimedOut),
     ],
