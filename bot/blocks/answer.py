@@ -63,7 +63,7 @@ UNSOURCED = "This answer has no sources, so nothing in it can be checked here."
 
 
 def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -> tuple[OutgoingMessage, ...]:
-    """Render an answer as one message, or as several numbered ones; the last has the sources and the grey line.
+    """Render an answer as one message, or as several numbered ones; the last has the sources and the footer.
 
     `question` is the question, which a private answer quotes.
     """
@@ -75,9 +75,9 @@ def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -
         orphans = 0
     else:
         body, tail, orphans = _render_text(answer)
-    remarks = [context(note) for note in _remarks(answer)]
+    notes = [context(note) for note in _notes(answer)]
     above = warning_blocks([no_model_notice(answer) if passages else fallback_notice(answer), answer.as_of])
-    blocks = [*above, *body, *tail, *remarks, _footer(answer, orphans, audience, question)]
+    blocks = [*above, *body, *tail, *notes, _footer(answer, orphans, audience, question)]
     summary = pluralize(len(answer.sources), "source")
     return messages.pack(blocks, summary=summary, quote=quote_question(question, audience))
 
@@ -89,7 +89,7 @@ def _render_text(answer: Answer) -> tuple[list[Block | Part], list[Block], int]:
     return body, source_blocks(cited.sources, cited.others), cited.orphans
 
 
-def _remarks(answer: Answer) -> Iterator[str]:
+def _notes(answer: Answer) -> Iterator[str]:
     if answer.incomplete is not None:
         reason = escape(shorten(one_line(answer.incomplete), 200))
         yield f":warning: This answer is incomplete: the model stopped early{f' ({reason})' if reason else ''}."

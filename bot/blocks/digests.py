@@ -76,8 +76,8 @@ def _result_lines(reply: DigestResult, *, command: str, channel: str) -> list[st
     match reply:
         case Created(digest=digest, zone_known=known):
             return [_created(digest), *([] if known else [NO_ZONE])]
-        case Updated(action=verb, digest=digest):
-            return [_updated(verb, digest)]
+        case Updated(action=action, digest=digest):
+            return [_updated(action, digest)]
         case DigestList(digests=digests) if digests:
             return ["*Your digests*", *(_entry(digest, channel) for digest in digests)]
         case DigestList():
@@ -109,8 +109,8 @@ def _created(digest: Digest) -> str:
     )
 
 
-def _updated(verb: DigestAction, digest: Digest) -> str:
-    match verb:
+def _updated(action: DigestAction, digest: Digest) -> str:
+    match action:
         case DigestAction.PAUSE:
             return f"{digest_name(digest)} is paused."
         case DigestAction.RESUME:
@@ -214,8 +214,8 @@ def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
     if not report.stories or report.summary is None:
         return (_nothing_new(report),)
     entries = [story_block(number, story) for number, story in enumerate(report.stories, 1)]
-    remarks = [context(note) for note in note_lines(report.summary.notes)]
-    grey = footer(
+    notes = [context(note) for note in note_lines(report.summary.notes)]
+    last_line = footer(
         report.summary.provider,
         seconds=report.summary.seconds,
         cost_usd=report.summary.cost_usd,
@@ -223,7 +223,15 @@ def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
         audience=Audience.CHANNEL,
     )
     above = warning_blocks([news_stand_in(report.summary)])
-    blocks = [*above, _header(report), *_late(report), *entries, *remarks, grey, digest_buttons(report.digest.id)]
+    blocks = [
+        *above,
+        _header(report),
+        *_late(report),
+        *entries,
+        *notes,
+        last_line,
+        digest_buttons(report.digest.id),
+    ]
     return messages.pack(blocks, summary="")
 
 
@@ -243,7 +251,7 @@ def digest_stopped_message(digest: Digest, *, reason: str, command: str) -> Outg
 
 def digest_buttons(digest_id: UUID) -> Block:
     """Return the row of buttons for the owner."""
-    return _actions(*(_button(verb, digest_id) for verb in _LABELS))
+    return _actions(*(_button(action, digest_id) for action in _LABELS))
 
 
 def _header(report: DigestReport) -> Block:
@@ -255,8 +263,8 @@ def _header(report: DigestReport) -> Block:
 
 def _nothing_new(report: DigestReport) -> OutgoingMessage:
     line = f"*{digest_title(report.digest.title)}* · {' '.join(filter(None, ('Nothing new', _since(report))))}."
-    grey = context(escape(" · ".join(filter(None, (*_schedule_facts(report), format_dollars(report.cost_usd))))))
-    blocks = (section(line), *_late(report), grey, digest_buttons(report.digest.id))
+    last_line = context(escape(" · ".join(filter(None, (*_schedule_facts(report), format_dollars(report.cost_usd))))))
+    blocks = (section(line), *_late(report), last_line, digest_buttons(report.digest.id))
     return OutgoingMessage(text=fallback_text(blocks), blocks=blocks)
 
 
@@ -285,14 +293,14 @@ def _actions(*elements: Block) -> Block:
     return {"type": "actions", "elements": list(elements)}
 
 
-def _button(verb: DigestAction, digest_id: UUID) -> Block:
+def _button(action: DigestAction, digest_id: UUID) -> Block:
     button = {
         "type": "button",
-        "text": {"type": "plain_text", "text": _LABELS[verb]},
-        "action_id": f"{ACTION_PREFIX}{verb}",
+        "text": {"type": "plain_text", "text": _LABELS[action]},
+        "action_id": f"{ACTION_PREFIX}{action}",
         "value": str(digest_id),
     }
-    return button | {"style": "danger", "confirm": _deletion_dialog()} if verb is DigestAction.DELETE else button
+    return button | {"style": "danger", "confirm": _deletion_dialog()} if action is DigestAction.DELETE else button
 
 
 def _deletion_dialog() -> Block:

@@ -344,9 +344,9 @@ def failure_message(
     names = list(dict.fromkeys(attempt.provider for attempt in attempts))
     tries = f"tried {escape(', '.join(names))}" if names else ""
     took = f"in {_format_total(seconds)}" if names and seconds is not None else ""
-    grey = " · ".join(filter(None, (quote, f"Reference {code(reference)}", f"{tries} {took}".strip())))
+    last_line = " · ".join(filter(None, (quote, f"Reference {code(reference)}", f"{tries} {took}".strip())))
     buttons = [primary_button(_LABELS[action], action_id=action, value=question_id)] if action else []
-    blocks = (section(shown), *buttons, context(grey))
+    blocks = (section(shown), *buttons, context(last_line))
     text = " ".join(filter(None, (shown, quote, f"Reference {code(reference)}")))
     return OutgoingMessage(text=text, blocks=blocks, private=private)
 

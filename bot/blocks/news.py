@@ -29,15 +29,15 @@ def news_messages(
     `question` is what was asked for, which private news quote.
     """
     entries = [story_block(number, story) for number, story in enumerate(summary.stories, 1)]
-    remarks = [context(note) for note in note_lines(summary.notes)]
-    grey = footer(
+    notes = [context(note) for note in note_lines(summary.notes)]
+    last_line = footer(
         summary.provider,
         seconds=summary.seconds,
         cost_usd=summary.cost_usd,
         audience=audience,
         question=question,
     )
-    blocks = [*warning_blocks([news_stand_in(summary)]), _header(summary, filters), *entries, *remarks, grey]
+    blocks = [*warning_blocks([news_stand_in(summary)]), _header(summary, filters), *entries, *notes, last_line]
     return messages.pack(blocks, summary="", quote=quote_question(question, audience))
 
 

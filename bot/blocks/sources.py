@@ -82,15 +82,15 @@ def results_messages(results: SearchResults, *, query: Query, audience: Audience
     found = len(results.results)
     entries = [_entry(number, source) for number, source in enumerate(results.results, 1)]
     body = [_header(found, query), *entries] if found else [_no_results(query)]
-    remarks = [context(note) for note in note_lines(results.notes)]
-    grey = footer(
+    notes = [context(note) for note in note_lines(results.notes)]
+    last_line = footer(
         results.provider,
         seconds=results.seconds,
         cost_usd=cost_with_failures(results.cost_usd, results.failed),
         audience=audience,
         question=query.text,
     )
-    blocks = [*warning_blocks([fallback_notice(results)]), *body, *remarks, grey]
+    blocks = [*warning_blocks([fallback_notice(results)]), *body, *notes, last_line]
     return messages.pack(blocks, summary="", quote=quote_question(query.text, audience))
 
 

@@ -31,7 +31,7 @@ LIST = "list"
 class ChangeDigest:
     """Apply an action to the digest with this number."""
 
-    verb: DigestAction
+    action: DigestAction
     number: int
 
 
@@ -59,7 +59,7 @@ def parse(text: str) -> WatchRequest:
     if first.casefold() == LIST:
         return _parse_list(rest)
     if first.casefold() in set(DigestAction):
-        return ChangeDigest(verb=DigestAction(first.casefold()), number=_parse_number(first.casefold(), rest))
+        return ChangeDigest(action=DigestAction(first.casefold()), number=_parse_number(first.casefold(), rest))
     return parse_digest_spec(arguments.text, report_empty_on=arguments.many(ALWAYS.name))
 
 
@@ -70,8 +70,8 @@ async def answer(request: WatchRequest, context: CommandContext) -> WatchResult:
     match request:
         case DigestSpec():
             reply = await digests.create(request, id=context.question_id, owner=owner, channel_id=context.channel_id)
-        case ChangeDigest(verb=verb, number=number):
-            reply = await digests.apply(verb, number, owner=owner, by=str(context.question_id))
+        case ChangeDigest(action=action, number=number):
+            reply = await digests.apply(action, number, owner=owner, by=str(context.question_id))
         case ListDigests():
             reply = await digests.list_digests(owner)
     return WatchResult(reply=reply, command_label=digests.command_label, channel=context.channel_id)
@@ -93,11 +93,11 @@ def _parse_list(rest: list[str]) -> ListDigests:
     return ListDigests()
 
 
-def _parse_number(verb: str, rest: list[str]) -> int:
+def _parse_number(action: str, rest: list[str]) -> int:
     typed = " ".join(rest).removeprefix("#")
     if not (typed.isascii() and typed.isdecimal() and 1 <= len(typed) < 6):
         problem = f"{inline_code(typed)} isn’t a digest number." if typed else "Which digest?"
-        raise UsageError(f"{problem} `{verb}` takes a number, such as `{verb} 2`; `{LIST}` shows them.")
+        raise UsageError(f"{problem} `{action}` takes a number, such as `{action} 2`; `{LIST}` shows them.")
     return int(typed)
 
 

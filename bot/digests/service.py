@@ -85,43 +85,43 @@ class StoredDigestService:
         digests = await self.digests.of_owner(owner, now=self.now())
         return DigestList(digests=[replace(one, next_at=None) for one in digests] if self.limits.disabled else digests)
 
-    async def apply(self, verb: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
+    async def apply(self, action: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
         """Apply an action to the owner's digest with this number; `by` identifies the request."""
         digests = await self.digests.of_owner(owner, now=self.now())
         digest = next((one for one in digests if one.number == number), None)
         if digest is None:
             return DigestNotFound(number=number, numbers=[one.number for one in digests])
-        return await self._apply(verb, digest, by=by)
+        return await self._apply(action, digest, by=by)
 
     async def apply_button(
-        self, verb: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
+        self, action: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
     ) -> DigestResult:
         """Apply the action of a button to its digest. Only the owner may do so, in the owner's workspace."""
         digest = await self.digests.get(id, now=self.now())
         if digest is None:
             return DigestNotFound()
         owners = digest.owner.user_id == user_id and digest.owner.team_id in teams
-        return await self._apply(verb, digest, by=by) if owners else NotOwner()
+        return await self._apply(action, digest, by=by) if owners else NotOwner()
 
-    async def _apply(self, verb: DigestAction, digest: Digest, *, by: str) -> DigestResult:
-        match verb:
+    async def _apply(self, action: DigestAction, digest: Digest, *, by: str) -> DigestResult:
+        match action:
             case DigestAction.RUN | DigestAction.RESUME if self.limits.disabled:
                 return LimitReached(limit=0, channel=False)
             case DigestAction.RUN:
                 return await self._run(digest, by=by)
             case DigestAction.DELETE:
                 await self.digests.delete(digest.id)
-                return Updated(action=verb, digest=digest)
+                return Updated(action=action, digest=digest)
             case DigestAction.RESUME if digest.state is State.ACTIVE:
-                return Updated(action=verb, digest=digest)
+                return Updated(action=action, digest=digest)
             case DigestAction.RESUME:
-                return await self._set_state(verb, digest, State.ACTIVE, next_slot(digest.spec.schedule, self.now()))
+                return await self._set_state(action, digest, State.ACTIVE, next_slot(digest.spec.schedule, self.now()))
             case DigestAction.PAUSE:
-                return await self._set_state(verb, digest, State.PAUSED, None)
+                return await self._set_state(action, digest, State.PAUSED, None)
 
-    async def _set_state(self, verb: DigestAction, digest: Digest, state: State, next_at: datetime | None) -> Updated:
+    async def _set_state(self, action: DigestAction, digest: Digest, state: State, next_at: datetime | None) -> Updated:
         await self.digests.set_state(digest.id, state, next_at=next_at)
-        return Updated(action=verb, digest=replace(digest, state=state, next_at=next_at))
+        return Updated(action=action, digest=replace(digest, state=state, next_at=next_at))
 
     async def _run(self, digest: Digest, *, by: str) -> Updated | AlreadyRunning:
         now = self.now()

@@ -271,9 +271,9 @@ async def apply_digest_button(click: Click, context: ListenerContext) -> Reply:
 async def _apply_digest_button(click: Click, context: ListenerContext) -> DigestResult:
     if click.id is None:
         return DigestNotFound()
-    verb = DigestAction(click.action_id.removeprefix(ACTION_PREFIX))
+    digest_action = DigestAction(click.action_id.removeprefix(ACTION_PREFIX))
     by = str(click.action.get("action_ts", ""))
-    result = await context.digests.apply_button(verb, click.id, user_id=click.user, teams=click.teams, by=by)
+    result = await context.digests.apply_button(digest_action, click.id, user_id=click.user, teams=click.teams, by=by)
     log.info("digest.clicked", extra={"digest": str(click.id), "state": type(result).__name__})
     return result
 

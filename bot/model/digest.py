@@ -189,12 +189,12 @@ class DigestService(Protocol):
         """Return the digests of an owner."""
         ...
 
-    async def apply(self, verb: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
+    async def apply(self, action: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
         """Apply an action to the owner's digest with this number; `by` identifies the request."""
         ...
 
     async def apply_button(
-        self, verb: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
+        self, action: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
     ) -> DigestResult:
         """Apply the action of a button to its digest; only its owner may.
 

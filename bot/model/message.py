@@ -11,7 +11,7 @@ Block = dict[str, Any]
 
 
 class Audience(StrEnum):
-    """Who can see an answer; the value is how the grey line says it."""
+    """Who can see an answer; the value is how the footer says it."""
 
     ASKER = "only visible to you"
     CHANNEL = "visible to everyone here"

@@ -110,12 +110,12 @@ def _with_examples(command: Command[Any, Any], *, pause: Pause, sentence: str) -
     def meant(request: Any) -> Example | None:
         return next((example for asked, example in own if replace(request, public=asked.public) == asked), None)
 
-    async def answer(request: Any, work: CommandContext) -> Any:
+    async def answer(request: Any, context: CommandContext) -> Any:
         example = meant(request) if own else None
         if example is not None:
-            return await command.answer(request, _replay_context(example, work, pause=pause))
+            return await command.answer(request, _replay_context(example, context, pause=pause))
         try:
-            return await command.answer(request, work)
+            return await command.answer(request, context)
         except AllProvidersFailed as error:
             if all(attempt.error_class in _UNREACHABLE for attempt in error.attempts):
                 raise NoKey(error.attempts, sentence=sentence) from error
@@ -138,21 +138,21 @@ def _no_key_sentence(prefix: str) -> str:
     )
 
 
-def _replay_context(example: Example, work: CommandContext, *, pause: Pause) -> CommandContext:
+def _replay_context(example: Example, context: CommandContext, *, pause: Pause) -> CommandContext:
     """Return the context with the recording instead of the services, at the time of the recording."""
     recorded = partial(RecordedProvider, effort=example.effort, pause=pause)
     return replace(
-        work,
+        context,
         provider=recorded(recording=example.recording),
         deepdives=DeepDiveRunner(
             facts=recorded(recording="situation"),
             synthesis=recorded(recording="analysis"),
             posts=RecordedPostSource(recording="pulse", pause=pause),
-            persona=Persona() if work.deepdives is None else work.deepdives.persona,
+            persona=Persona() if context.deepdives is None else context.deepdives.persona,
             now=lambda: example.at,
         ),
         now=example.at.timestamp,
-        progress=_LabelledProgress(work.progress),
+        progress=_LabelledProgress(context.progress),
         # A file would not have the label.
         can_upload=no_uploads,
     )

@@ -145,10 +145,10 @@ def stats_line(report: DeepDive) -> str:
     return " · ".join([*each, total, f"written as {report.persona}", f"{report.made_at:%Y-%m-%d %H:%M} UTC"])
 
 
-def sentiment_line(moods: Sentiment) -> str:
+def sentiment_line(sentiment: Sentiment) -> str:
     """Return how many posts express each sentiment, in words."""
-    counts = " · ".join(f"{count} {mood}" for mood, count in moods.counts().items())
-    return f"Of {pluralize(moods.total, 'post')}: {counts}"
+    counts = " · ".join(f"{count} {mood}" for mood, count in sentiment.counts().items())
+    return f"Of {pluralize(sentiment.total, 'post')}: {counts}"
 
 
 def _neutralized(result: StageResult, report: DeepDive) -> StageResult:

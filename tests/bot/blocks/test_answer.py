@@ -1,4 +1,4 @@
-"""How an answer is laid out: text, sources, remarks, the grey line."""
+"""How an answer is laid out: text, sources, notes, the footer line."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def context_texts(answer: Answer, audience: Audience = Audience.ASKER) -> list[s
 
 
 def test_the_answer_comes_first_then_its_sources_then_one_grey_line() -> None:
-    first, sources, grey = blocks(ANSWER)
+    first, sources, footer = blocks(ANSWER)
 
     assert first == {
         "type": "markdown",
         "text": "Yes [[1]](https://peps.python.org/pep-0779/?a=1&b=2). Also [[2]](https://docs.python.org/3.14/).",
     }
     assert sources["elements"][0]["text"] == f"*Sources*  1 {PEP}\n2 {NEW[2:]}\n2 more sources"
-    assert grey["elements"][0]["text"] == "Perplexity · fast · 3.4 s · $0.0014 · only visible to you"
-    assert grey["elements"][0]["verbatim"] is True
+    assert footer["elements"][0]["text"] == "Perplexity · fast · 3.4 s · $0.0014 · only visible to you"
+    assert footer["elements"][0]["verbatim"] is True
 
 
 def test_without_markers_all_sources_are_listed() -> None:
@@ -68,7 +68,7 @@ def test_without_markers_all_sources_are_listed() -> None:
     ]
 
 
-def test_the_grey_line_tells_of_removed_references_and_the_first_line_of_providers_before() -> None:
+def test_the_footer_tells_of_removed_references_and_the_first_line_of_providers_before() -> None:
     failed = (
         Attempt(provider="Perplexity", seconds=1, error_class="BillingError", summary="is out of credit"),
         Attempt(provider="Brave", seconds=1, error_class="X"),

@@ -48,7 +48,7 @@ def test_a_story_has_a_linked_headline_site_date_other_sites_and_a_sentence() ->
 
     (message,) = news_messages(found, filters=Filters(recency="day"), audience=Audience.ASKER)
 
-    header, story, note, grey = message.blocks
+    header, story, note, footer = message.blocks
     assert header["elements"][0]["text"] == f"*Technology news* · chips · past day · as of {TOKEN}"
     assert story["text"]["text"].split("\n") == [
         "*1.  <https://www.a.example/1|Chip &lt;plant&gt; opens>*",
@@ -56,7 +56,7 @@ def test_a_story_has_a_linked_headline_site_date_other_sites_and_a_sentence() ->
         "It opened &amp; runs.",
     ]
     assert note["elements"][0]["text"] == "A note."
-    assert grey["elements"][0]["text"] == "Perplexity · 2.5 s · $0.01 · only visible to you"
+    assert footer["elements"][0]["text"] == "Perplexity · 2.5 s · $0.01 · only visible to you"
 
 
 def test_a_story_without_a_day_or_a_sentence_says_neither() -> None:

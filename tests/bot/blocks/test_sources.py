@@ -34,7 +34,7 @@ QUERY = Query(text="free <threading>")
 def test_results_are_counted_and_listed_with_a_footer() -> None:
     (message,) = results_messages(FOUND, query=QUERY, audience=Audience.ASKER)
 
-    header, first, second, note, grey = message.blocks
+    header, first, second, note, last = message.blocks
     assert header["elements"][0]["text"] == "*2 results for* free &lt;threading&gt;"
     title, place, snippet = first["text"]["text"].split("\n")
     assert title == "*1.  <https://docs.python.org/3.14/|What’s *New*>*"
@@ -43,7 +43,7 @@ def test_results_are_counted_and_listed_with_a_footer() -> None:
     assert snippet.endswith("word …")
     assert second["text"]["text"] == "*2.  <https://x.example/|Bare>*\nx.example"
     assert note["elements"][0]["text"] == "A note."
-    assert grey["elements"][0]["text"] == "“free &lt;threading&gt;” · Perplexity · 0.4 s · $0.005 · only visible to you"
+    assert last["elements"][0]["text"] == "“free &lt;threading&gt;” · Perplexity · 0.4 s · $0.005 · only visible to you"
     assert message.text.startswith("2 results for free")
 
 

@@ -33,10 +33,10 @@ TYPED = '--always mon, fri technology "open source databases" weekdays 9:00'
         ("technology “open source databases” weekdays 9:00 —always fri,mon", WISH),
         ("list", ListDigests()),
         ("LIST", ListDigests()),
-        ("pause 2", ChangeDigest(verb=DigestAction.PAUSE, number=2)),
-        ("Resume #2", ChangeDigest(verb=DigestAction.RESUME, number=2)),
-        ("delete 12", ChangeDigest(verb=DigestAction.DELETE, number=12)),
-        ("run 1", ChangeDigest(verb=DigestAction.RUN, number=1)),
+        ("pause 2", ChangeDigest(action=DigestAction.PAUSE, number=2)),
+        ("Resume #2", ChangeDigest(action=DigestAction.RESUME, number=2)),
+        ("delete 12", ChangeDigest(action=DigestAction.DELETE, number=12)),
+        ("run 1", ChangeDigest(action=DigestAction.RUN, number=1)),
     ],
 )
 def test_text_is_parsed_as(typed: str, request_: WatchRequest) -> None:

@@ -252,8 +252,8 @@ async def test_where_digests_are_switched_off_none_is_run_or_resumed_and_each_ca
     off = replace(digest_service, limits=limits)
 
     assert [digest.next_at for digest in (await off.list_digests(OWNER)).digests] == [None]
-    for verb in (DigestAction.RUN, DigestAction.RESUME):
-        assert await off.apply(verb, 1, owner=OWNER, by="x") == LimitReached(limit=0, channel=False)
+    for action in (DigestAction.RUN, DigestAction.RESUME):
+        assert await off.apply(action, 1, owner=OWNER, by="x") == LimitReached(limit=0, channel=False)
     assert await runs_of(pool) == []
     assert isinstance(await off.apply(DigestAction.DELETE, 1, owner=OWNER, by="x"), Updated)
 

@@ -20,14 +20,14 @@ class Hanging(FakeDigests):
     """Digests whose database never answers."""
 
     async def apply_button(
-        self, verb: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
+        self, action: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
     ) -> DigestResult:
         """Hang."""
         await asyncio.Event().wait()
         raise AssertionError(id)
 
 
-@pytest.mark.parametrize("action", ["retry", "stop", "as_file", *(f"digest_{verb}" for verb in DigestAction)])
+@pytest.mark.parametrize("action", ["retry", "stop", "as_file", *(f"digest_{action}" for action in DigestAction)])
 async def test_a_click_is_acknowledged_while_everything_hangs(action: str) -> None:
     listeners = RecordingListeners(digests=Hanging(), slack_hangs=True)
     started = time.perf_counter()

@@ -23,7 +23,7 @@ class Failing(FakeDigests):
     hangs = False
 
     async def apply_button(
-        self, verb: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
+        self, action: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
     ) -> DigestResult:
         """Fail."""
         if self.hangs:
@@ -35,20 +35,20 @@ class Hanging(Failing):
     hangs = True
 
 
-async def click(verb: str, digests: FakeDigests, *, value: str = str(DIGEST)) -> str:
+async def click(action: str, digests: FakeDigests, *, value: str = str(DIGEST)) -> str:
     """Click a button and return the reply."""
     listeners = RecordingListeners(digests=digests)
-    await listeners.click(f"digest_{verb}", value=value)
+    await listeners.click(f"digest_{action}", value=value)
     (reply,) = listeners.replies
     return reply
 
 
-@pytest.mark.parametrize("verb", list(DigestAction))
-async def test_a_click_does_what_its_button_says(verb: DigestAction) -> None:
+@pytest.mark.parametrize("action", list(DigestAction))
+async def test_a_click_does_what_its_button_says(action: DigestAction) -> None:
     digests = FakeDigests(outcome=NotOwner())
 
-    assert await click(verb, digests) == "Only the person who set up this digest can change it."
-    assert digests.asked == [(verb, DIGEST, "U1", "1.1")]
+    assert await click(action, digests) == "Only the person who set up this digest can change it."
+    assert digests.asked == [(action, DIGEST, "U1", "1.1")]
 
 
 @pytest.mark.parametrize("value", ["", "x", "<!channel>"])
