@@ -40,7 +40,6 @@ from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
 from bot.worker.background import BackgroundTasks, ReportUploader, RunCanceller
-from bot.worker.queue import STALLED_AFTER_SECONDS, JobQueue
 from bot.worker.worker import CommandRunner, QuestionWorker
 from perplexity.attempts import Attempt
 
@@ -114,6 +113,8 @@ async def compose(
 
     `pause` waits between the events of a recorded example.
     """
+    from bot.worker.queue import JobQueue
+
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(connection_pool(conninfo, size=WORK_CONNECTIONS, seconds=POOL_SECONDS))
         acks = await stack.enter_async_context(connection_pool(conninfo, size=ACK_CONNECTIONS, seconds=ACK_SECONDS))
@@ -278,6 +279,8 @@ def _server(
     questions: QuestionStore,
     attempts: AttemptStore,
 ) -> Server:
+    from bot.worker.queue import STALLED_AFTER_SECONDS
+
     async def workers_alive() -> int:
         return await questions.workers_alive(seconds=STALLED_AFTER_SECONDS)
 

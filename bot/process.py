@@ -16,11 +16,11 @@ from bot.slack.connection import SocketMode
 from bot.storage.attempts import AttemptLog
 from bot.storage.questions import QuestionStore
 from bot.web.server import Server
-from bot.worker.queue import JobQueue
 from perplexity.providers.base import Provider
 
 if TYPE_CHECKING:
     from bot.playground.server import Playground
+    from bot.worker.queue import JobQueue
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
-from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
@@ -17,6 +17,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.errors import SocketRefused
 from bot.slack.messages import error_name
 from perplexity.transport import proxy_for
+
+if TYPE_CHECKING:
+    from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +86,8 @@ class SocketMode:
 
     async def start(self) -> None:
         """Start connecting. Raises `SocketRefused`. While the network is down, the SDK keeps trying."""
+        from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+
         await self._check_token()
         self._handler = AsyncSocketModeHandler(
             self._app, app_token=self._token, web_client=self._client, logger=_silent_logger()

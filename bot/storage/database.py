@@ -12,10 +12,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from procrastinate.exceptions import ConnectorException
-from procrastinate.schema import SchemaManager
 from psycopg import AsyncConnection, OperationalError
 from psycopg.errors import (
     DeadlockDetected,
@@ -29,6 +27,9 @@ from psycopg.errors import (
 from psycopg.rows import tuple_row
 from psycopg.sql import SQL, Identifier, Literal
 
+if TYPE_CHECKING:
+    from procrastinate.schema import SchemaManager
+
 log = logging.getLogger(__name__)
 
 
@@ -40,8 +41,8 @@ DRIVER_UNAVAILABLE = (OperationalError, ReadOnlySqlTransaction, IdleInTransactio
 A pool's timeout is an `OperationalError` too. The other errors are not, although they are as temporary.
 """
 
-DATABASE_UNAVAILABLE = (*DRIVER_UNAVAILABLE, ConnectorException, OSError)
-"""The same, also as the job engine and the network report it."""
+DATABASE_UNAVAILABLE = (*DRIVER_UNAVAILABLE, OSError)
+"""The same, also as the network reports it."""
 
 
 MAX_PAUSE_SECONDS = 1.0
@@ -123,9 +124,15 @@ def own_migrations() -> Iterator[Migration]:
         yield Migration(name=path.name, sql=path.read_text(encoding="utf-8"))
 
 
+def _schema() -> type[SchemaManager]:
+    from procrastinate.schema import SchemaManager
+
+    return SchemaManager
+
+
 def procrastinate_migrations() -> Iterator[Migration]:
     """Yield the migrations that come with the job engine."""
-    for path in sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql")):
+    for path in sorted(Path(_schema().get_migrations_path()).glob("*.sql")):
         yield Migration(name=f"procrastinate/{path.name}", sql=path.read_text(encoding="utf-8"))
 
 
@@ -224,7 +231,7 @@ async def _apply(connection: AsyncConnection, wanted: Sequence[Migration]) -> in
     missing = [migration for migration in wanted if migration.name not in there]
     fresh = not any(name.startswith("procrastinate/") for name in there)
     if fresh:
-        await _run(connection, SchemaManager.get_schema())
+        await _run(connection, _schema().get_schema())
     for migration in missing:
         if not (fresh and migration.name.startswith("procrastinate/")):
             await _run(connection, migration.sql)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-
 from bot.storage.attempts import NOT_COUNTED
 from perplexity.attempts import Attempt
 
@@ -16,6 +14,8 @@ class Metrics:
     """The counters of one process, in a registry of their own."""
 
     def __init__(self) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
         self.registry = CollectorRegistry()
         self._received = Counter(
             "questions_received", "Questions saved", ["command", "surface"], registry=self.registry
@@ -75,4 +75,6 @@ class Metrics:
 
     def page(self) -> bytes:
         """Render the page in Prometheus' text format."""
+        from prometheus_client import generate_latest
+
         return generate_latest(self.registry)

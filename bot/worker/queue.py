@@ -36,6 +36,9 @@ from bot.storage.questions import Pool, QuestionStore
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
+QUEUE_UNAVAILABLE = (*DATABASE_UNAVAILABLE, ConnectorException)
+"""How an unavailable database is reported, also by the job engine."""
+
 HEARTBEAT_SECONDS = 3.0
 HEARTBEAT_AGAIN_SECONDS = 0.5
 """The pause after a heartbeat that failed."""
@@ -298,7 +301,7 @@ class JobQueue:
             try:
                 listens = await self._listens()
                 await self._until_cancelled(self._worker(drain_seconds, listens=listens), drain_seconds)
-            except DATABASE_UNAVAILABLE as error:
+            except QUEUE_UNAVAILABLE as error:
                 log.warning("worker.restarts", extra={"error": type(error).__name__})
             await asyncio.sleep(0.5)
 
@@ -362,7 +365,7 @@ class JobQueue:
                 async with asyncio.timeout(HEARTBEAT_SECONDS):
                     await self._show_alive(worker.worker_id)
                     await self._manager.return_unknown(worker.worker_id)
-            except (*DATABASE_UNAVAILABLE, TimeoutError) as error:
+            except (*QUEUE_UNAVAILABLE, TimeoutError) as error:
                 log.warning("heartbeat.late", extra={"error": type(error).__name__})
                 pause = HEARTBEAT_AGAIN_SECONDS
 
@@ -379,7 +382,7 @@ class JobQueue:
         while True:
             try:
                 await self.recover_stalled_once(questions)
-            except DATABASE_UNAVAILABLE as error:
+            except QUEUE_UNAVAILABLE as error:
                 log.warning("sweep.skipped", extra={"error": type(error).__name__})
             await asyncio.sleep(RECOVERY_SECONDS)
 
