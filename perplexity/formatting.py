@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from functools import lru_cache
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -42,14 +43,18 @@ def format_iso_date(value: str | None) -> str:
     match = _DATE.match(value.strip()) if value else None
     if match is None:
         return ""
-    year, month, day = match.groups()
+    return _format_parts(*match.groups())
+
+
+@lru_cache(maxsize=256)
+def _format_parts(year: str, month: str | None, day: str | None) -> str:
     try:
         parsed = date(int(year), int(month or 1), int(day or 1))
     except ValueError:
         return ""
     if day:
         return format_date(parsed)
-    return f"{MONTHS[parsed.month - 1]} {parsed.year}" if month else str(year)
+    return f"{MONTHS[parsed.month - 1]} {parsed.year}" if month else year
 
 
 def pluralize(number: int, noun: str) -> str:

@@ -28,12 +28,12 @@ _ARABIC = ("تبنى", "الحزمة", "مرة", "واحدة", "وتثبت", "م
 
 
 def text_of(kind: str, length: int, *, number: int = 0) -> str:
-    """Return Markdown of so many characters; another `number` gives another text."""
+    """Return Markdown of about so many characters; another `number` gives another text."""
     random, make = Random(f"{kind} {length} {number}"), KINDS[kind]  # noqa: S311 - no secret depends on it
     pieces: list[str] = []
     while sum(map(len, pieces)) < length:
         pieces.append(make(random))
-    return "\n\n".join(pieces)[:length].rstrip()
+    return "\n\n".join(pieces)
 
 
 def _words(random: Random, least: int = 8, most: int = 20) -> str:
