@@ -68,12 +68,8 @@ class Meaning(NamedTuple):
     moved: bool = False
 
 
-class Reference(NamedTuple):
-    """A place in the text, and what is meant there."""
-
-    start: int
-    end: int
-    meaning: Meaning
+Reference = tuple[int, int, Meaning]
+"""Where a reference begins and ends in the text, and what is meant there."""
 
 
 def known_of(sources: Sequence[Source]) -> Known:
@@ -90,20 +86,21 @@ def references(document: Document, known: Known) -> list[Reference]:
     """
     places, meanings = _places(document), _Meanings(known)
     if not any(mark.address for _, _, mark in places):
-        return [Reference(start, end, meanings[mark]) for start, end, mark in places]
+        return [(start, end, meanings[mark]) for start, end, mark in places]
     found: list[Reference] = []
     ahead: set[Source] = set()
     for place in reversed(places):
         reference = _reference(place, meanings)
         if reference is None:
             continue
-        gap = document.text[place.end : found[-1].start] if found else None
-        sources = reference.meaning.sources
+        _, end, mark = place
+        gap = document.text[end : found[-1][0]] if found else None
+        sources = reference[2].sources
         if gap is None or not _BETWEEN.fullmatch(gap):
             ahead.clear()
-        elif place.mark.address and sources and ahead.issuperset(sources):
+        elif mark.address and sources and ahead.issuperset(sources):
             reference = _unmarked(reference, adjacent=not gap)
-        ahead.update(reference.meaning.sources)
+        ahead.update(reference[2].sources)
         found.append(reference)
     found.reverse()
     return found
@@ -112,7 +109,7 @@ def references(document: Document, known: Known) -> list[Reference]:
 def strangers(document: Document, known: Known) -> Iterator[Reference]:
     """Yield the links and the addresses of no source, in the order of the text; of a link its words stay."""
     for place in _places(document):
-        mark = place.mark
+        mark = place[2]
         if mark.inside:
             yield _moved(place)
         elif mark.numbers is None and _linked(mark, known) is None and mark.elsewhere:
@@ -140,9 +137,10 @@ def foreign(
         return Meaning(written(kept), orphans=lost, stranger=leads_away) if leads_away or lost else None
 
     for place in _places(document):
-        if place.mark.inside:
+        mark = place[2]
+        if mark.inside:
             yield _moved(place)
-        elif meaning := meaning_of(place.mark):
+        elif meaning := meaning_of(mark):
             yield _unlinked(place, meaning)
 
 
@@ -152,7 +150,7 @@ def renamed(document: Document, numbers: Mapping[int, int]) -> Iterator[Referenc
         named = [number for one in ranges(mark.numbers or "".join(mark.inside)) for number in one.numbers]
         if any(numbers.get(number, number) != number for number in named):
             new = written([numbers.get(number, number) for number in named])
-            yield Reference(start, end, Meaning(f"{mark.link}{new}"))
+            yield start, end, Meaning(f"{mark.link}{new}")
 
 
 class _Mark:
@@ -193,24 +191,21 @@ class _Mark:
         return f"[{self.label}]({self.address})" if self.label else ""
 
 
-class _Place(NamedTuple):
-    """Where a mark is in the text."""
-
-    start: int
-    end: int
-    mark: _Mark
+_Place = tuple[int, int, _Mark]
+"""Where a mark begins and ends in the text."""
 
 
 def _moved(place: _Place) -> Reference:
     """Return a reference that leaves the link and, after it, the markers among its words: a link has no links."""
-    mark = place.mark
-    start = place.start - (mark.image and not mark.link)
-    return Reference(start, place.end, Meaning(f"{mark.link}{''.join(mark.inside)}", renamed=True, moved=True))
+    start, end, mark = place
+    meaning = Meaning(f"{mark.link}{''.join(mark.inside)}", renamed=True, moved=True)
+    return start - (mark.image and not mark.link), end, meaning
 
 
 def _unlinked(place: _Place, meaning: Meaning) -> Reference:
     """Return a reference without its link; an image has a sign more."""
-    return Reference(place.start - place.mark.image, place.end, meaning)
+    start, end, mark = place
+    return start - mark.image, end, meaning
 
 
 @lru_cache(maxsize=4)
@@ -236,7 +231,7 @@ def _places(document: Document) -> tuple[_Place, ...]:
             if numbers:
                 place = first + len(shown)
                 mark = marks.get(shown) or marks.setdefault(shown, _Mark(shown, numbers))
-                found.append(_Place(first, place, mark))
+                found.append((first, place, mark))
             elif match := _FOUND.match(text, first, end):
                 place = match.end()
                 image = text.endswith("!", 0, first)
@@ -244,7 +239,7 @@ def _places(document: Document) -> tuple[_Place, ...]:
                 mark = marks.get(key) or marks.setdefault(key, _mark(match, image=image))
                 # The punctuation after a bare address is not part of it.
                 last = place if mark.label or mark.inside or mark.numbers else first + len(mark.shown)
-                found.append(_Place(first, last, mark))
+                found.append((first, last, mark))
     return tuple(found)
 
 
@@ -274,10 +269,10 @@ def _reference(place: _Place, meanings: _Meanings) -> Reference | None:
     source = _linked(mark, meanings.known)
     if mark.numbers is not None:
         # Of a link whose text is a number, the address is only believed when it was retrieved.
-        return Reference(start, end, Meaning("", (source,)) if source else meanings[mark])
+        return start, end, Meaning("", (source,)) if source else meanings[mark]
     if source is None:
         return None
-    return Reference(start, end, Meaning(f"{mark.label or mark.shown} ", (source,)))
+    return start, end, Meaning(f"{mark.label or mark.shown} ", (source,))
 
 
 class _Meanings(dict[_Mark, Meaning]):
@@ -309,9 +304,9 @@ def _unmarked(reference: Reference, *, adjacent: bool) -> Reference:
     """Return a link without its marker, since that follows; what is only a number goes, unless nothing is between."""
     start, end, meaning = reference
     if not meaning.text:
-        return reference if adjacent else Reference(start, end, meaning._replace(sources=()))
+        return reference if adjacent else (start, end, meaning._replace(sources=()))
     text = meaning.text if adjacent else meaning.text.rstrip(" ")
-    return Reference(start, end, meaning._replace(text=text, sources=()))
+    return start, end, meaning._replace(text=text, sources=())
 
 
 _OF_A_MARKER = re.compile(rf"[\[\]\d,;:web【】［］，；、\\{DASHES}]")
@@ -409,7 +404,7 @@ def _cited(text: str, known: Known, sources: Sequence[Source]) -> Cited:
                 pieces.append(marker)
                 origins.append(-1)
                 last = marker
-        edits.append(Edit(start, end, meaning.text + ("[1]" if meaning.sources else "")))
+        edits.append((start, end, meaning.text + ("[1]" if meaning.sources else "")))
         place = end
     if place < len(text):
         pieces.append(text[place:])
@@ -437,12 +432,12 @@ def _without_orphans(document: Document, known: Known) -> tuple[Document, int, l
     # So are the markers that are moved out of a link.
     for _ in range(_MOST_PASSES):
         found = references(document, known)
-        wrong = [reference for reference in found if reference.meaning.orphans or reference.meaning.renamed]
+        wrong = [reference for reference in found if reference[2].orphans or reference[2].renamed]
         if not wrong:
             return document, removed, found
         document = _without(document, wrong)
-        removed += sum(reference.meaning.orphans for reference in wrong)
-        if not any(reference.meaning.orphans or reference.meaning.moved for reference in wrong):
+        removed += sum(meaning.orphans for _, _, meaning in wrong)
+        if not any(meaning.orphans or meaning.moved for _, _, meaning in wrong):
             break
     return document, removed, references(document, known)
 
@@ -458,7 +453,7 @@ def without_strangers(text: str, sources: Sequence[Source]) -> tuple[str, int]:
         if not found:
             break
         document = _without(document, found)
-        removed += sum(reference.meaning.stranger for reference in found)
+        removed += sum(meaning.stranger for _, _, meaning in found)
     return document.text, removed
 
 
@@ -476,8 +471,8 @@ def without_foreign(
         if not found:
             break
         document = _without(document, found)
-        markers += sum(reference.meaning.orphans for reference in found)
-        links += sum(reference.meaning.stranger for reference in found)
+        markers += sum(meaning.orphans for _, _, meaning in found)
+        links += sum(meaning.stranger for _, _, meaning in found)
     return document.text, markers, links
 
 
@@ -510,7 +505,7 @@ def _without(document: Document, found: Iterable[Reference]) -> Document:
         if not (stays := meaning.text + written([source.number for source in meaning.sources])):
             start, end = _with_spaces(text, start, end)
             stays = _joint(text[max(0, start - 1) : start], text[end : end + 1])
-        edits.append(Edit(max(place, start), end, stays))
+        edits.append((max(place, start), end, stays))
         place = end
     return document.replace(edits)
 

@@ -117,14 +117,14 @@ class _Writer:
             if region.kind is RegionKind.PROSE:
                 if thousands:
                     found = _THOUSANDS.finditer(text, max(region.start, place), region.end)
-                    yield from (Edit(match.start(), match.end(), "\u2009") for match in found)
+                    yield from ((match.start(), match.end(), "\u2009") for match in found)
             elif region.kind is RegionKind.MATH and not _HELD.search(text, max(region.start, place), region.end):
                 where = self._place_of(region)
                 if where.inline or not text.startswith(DISPLAYED, region.start):
-                    yield Edit(region.start, region.end, self._in_line(region, where))
+                    yield region.start, region.end, self._in_line(region, where)
                 else:
                     shown, place = self._displayed(region, where)
-                    yield Edit(region.start, place, shown)
+                    yield region.start, place, shown
 
     def _place_of(self, region: Region) -> _Place:
         if self._places is None:

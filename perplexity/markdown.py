@@ -83,12 +83,8 @@ class Region(NamedTuple):
     end: int
 
 
-class Edit(NamedTuple):
-    """A stretch of a text, from `start` up to `end`, and the text to put in its place."""
-
-    start: int
-    end: int
-    text: str
+Edit = tuple[int, int, str]
+"""Where a stretch of a text begins and ends, and the text to put in its place."""
 
 
 DISPLAYED = ("$$", r"\[", r"\begin")
@@ -179,19 +175,21 @@ class Document:
         """Return whether the blocks are surely the same after these edits."""
         text, headings = self.text, self._headings
         words, line_end, row = 0, -1, False
-        if "\r" in text or (headings and any(_touches(headings, edit.start) for edit in edits)):
+        if "\r" in text or (headings and any(_touches(headings, start) for start, _, _ in edits)):
             return False
-        known: set[str] = set()
+        within_a_line: set[tuple[str, str]] = set()
         for start, end, new in edits:
             old = text[start:end]
+            if (old, new) in within_a_line:
+                continue
             if "\n" in old or "|" in old or "`" in old:
                 return False
-            if new not in known:
-                if _OF_LINES.search(new) or ("`" in new and not _IS_CODE.search(new)):
-                    return False
-                known.add(new)
+            if _OF_LINES.search(new) or ("`" in new and not _IS_CODE.search(new)):
+                return False
             stays = bool(new.strip())
             if stays and new[0] not in _BLOCK_SIGNS and text[start : start + 1] not in _BLOCK_SIGNS:
+                if old:
+                    within_a_line.add((old, new))
                 continue
             # Unless words before it have begun the line, it may be a sign of a block, or the line may be empty then.
             if start > line_end:

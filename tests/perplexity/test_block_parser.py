@@ -76,31 +76,33 @@ def test_a_heading_and_code_have_the_text_that_commonmark_gives_them(text: str) 
 def test_a_cited_text_has_the_blocks_that_it_would_have_if_it_were_read_again(text: str) -> None:
     document = cite(text, SOURCES).document(lambda number: f"\ufdd0{number}\ufdef")
 
-    assert document.blocks == parse(document.text).blocks
+    assert document.blocks == read_blocks(document.text)
 
 
 @pytest.mark.parametrize(
     ("text", "edit"),
     [
-        ("# a", Edit(0, 2, "")),
-        ("a\n\nb", Edit(1, 2, "x")),
-        ("x - a", Edit(0, 2, "")),
-        ("a | b\n-|-", Edit(2, 3, "x")),
-        ("| a |\n|---|", Edit(2, 3, "b | c")),
-        ("1x a", Edit(1, 2, ".")),
-        ("a\nb", Edit(2, 3, "===")),
-        ("a\nb c", Edit(2, 3, "- d")),
-        ("a `b` c", Edit(2, 5, "```")),
+        ("# a", (0, 2, "")),
+        ("a\n\nb", (1, 2, "x")),
+        ("x - a", (0, 2, "")),
+        ("a | b\n-|-", (2, 3, "x")),
+        ("| a |\n|---|", (2, 3, "b | c")),
+        ("1x a", (1, 2, ".")),
+        ("a\nb", (2, 3, "===")),
+        ("a\nb c", (2, 3, "- d")),
+        ("a `b` c", (2, 5, "```")),
     ],
 )
 def test_an_edit_that_might_change_the_blocks_has_the_text_read_again(text: str, edit: Edit) -> None:
+    start, end, new = edit
+
     edited = parse(text).replace([edit])
 
-    assert edited.text == text[: edit.start] + edit.text + text[edit.end :]
-    assert edited.blocks == parse(edited.text).blocks
+    assert edited.text == text[:start] + new + text[end:]
+    assert edited.blocks == read_blocks(edited.text)
 
 
 def test_an_edit_inside_a_line_keeps_the_blocks() -> None:
     document = parse("- a [1] b\n- c")
 
-    assert document.replace([Edit(4, 7, "(one)")]).blocks is document.blocks
+    assert document.replace([(4, 7, "(one)")]).blocks is document.blocks

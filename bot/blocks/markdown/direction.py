@@ -73,8 +73,8 @@ def directed(document: Document) -> Document:
             first = cast("re.Match[str]", _STRONG.search(text, start, end)).start()
             inside = bisect_right(code, first, key=lambda region: region.start) - 1
             held = inside >= 0 and first < code[inside].end
-            place = max(edits[-1].start if edits else 0, code[inside].start if held else first)
-            edits.append(Edit(place, place, RIGHT_TO_LEFT))
+            place = max(edits[-1][0] if edits else 0, code[inside].start if held else first)
+            edits.append((place, place, RIGHT_TO_LEFT))
     return document.replace(edits)
 
 
