@@ -283,7 +283,9 @@ class Fallback:
         """Return the first answer that comes. Raises InvalidRequest or AllProvidersFailed."""
         run = self._run_for(question)
         return await _first_reply(
-            run, lambda candidate: candidate.provider.answer(_request_for(candidate, question)), wanted=question.wanted
+            run,
+            lambda candidate: candidate.provider.answer(_request_for(candidate, question)),
+            check_cancelled=question.check_cancelled,
         )
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
@@ -293,7 +295,7 @@ class Fallback:
         """
         run = self._run_for(question)
         for candidate in run.candidates():
-            await _ensure_wanted(run, candidate, question.wanted)
+            await _check_cancelled(run, candidate, question.check_cancelled)
             self._on_candidate(candidate.provider.name, tuple(run.failed))
             begun = False
             events = _with_timeout(
@@ -349,10 +351,10 @@ async def _first_reply(
     run: FallbackRun,
     ask: Callable[[Candidate], Awaitable[Reply]],
     *,
-    wanted: Callable[[], Awaitable[None]] | None = None,
+    check_cancelled: Callable[[], Awaitable[None]] | None = None,
 ) -> Reply:
     for candidate in run.candidates():
-        await _ensure_wanted(run, candidate, wanted)
+        await _check_cancelled(run, candidate, check_cancelled)
         try:
             async with asyncio.timeout(_with_grace(candidate.seconds)):
                 reply: Reply = await ask(candidate)
@@ -365,12 +367,14 @@ async def _first_reply(
     raise AllProvidersFailed(run.failed)
 
 
-async def _ensure_wanted(run: FallbackRun, candidate: Candidate, wanted: Callable[[], Awaitable[None]] | None) -> None:
+async def _check_cancelled(
+    run: FallbackRun, candidate: Candidate, check_cancelled: Callable[[], Awaitable[None]] | None
+) -> None:
     """Do nothing before the first provider, else make sure that the answer is wanted still. Raises RequestCancelled."""
-    if wanted is None or not run.failed:
+    if check_cancelled is None or not run.failed:
         return
     try:
-        await wanted()
+        await check_cancelled()
     except RequestCancelled as error:
         candidate.permit.release()
         raise run.with_total_cost(error) from None

@@ -58,9 +58,9 @@ class Question:
     resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before its
     result is waited for. A run that is given up, because its time is over or `on_run` raised (such as
     `RequestCancelled`), is cancelled at the service; one whose task is cancelled goes on and can be resumed. If the
-    question is not `resumable`, its run is cancelled in that case, too, also a quick answer's. `wanted` is awaited
-    before a chain asks a second provider; it raises RequestCancelled if the answer is no longer wanted, so that no
-    other provider is paid for it. `persist` is as in a `Query`. `on_event` hears the events of an answer that is not
+    question is not `resumable`, its run is cancelled in that case, too, also a quick answer's. `check_cancelled` is
+    awaited before a chain asks a second provider; it raises RequestCancelled if the answer is no longer wanted, so that
+    no other provider is paid for it. `persist` is as in a `Query`. `on_event` hears the events of an answer that is not
     streamed to the caller, as far as its service tells any.
     """
 
@@ -80,7 +80,7 @@ class Question:
     persist: bool = field(default=False, compare=False)
     on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
     on_event: Callable[[Event], None] | None = field(default=None, compare=False, repr=False)
-    wanted: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
+    check_cancelled: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
 
     @property
     def text(self) -> str:

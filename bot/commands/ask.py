@@ -105,7 +105,9 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
         reply = await context.agent.answer(request.question)
     else:
         reply = await context.provider.answer(
-            replace(request.question, run_id=context.run_id, on_run=context.on_run, wanted=context.check_cancelled)
+            replace(
+                request.question, run_id=context.run_id, on_run=context.on_run, check_cancelled=context.check_cancelled
+            )
         )
     return await run_in_thread_if_long(
         len(reply.text), add_newest_source_line, reply, request.question, now=context.now()

@@ -139,42 +139,44 @@ class DigestRunner:
             render_failure=_failure_message,
         )
 
-    async def run(self, run: DigestRun, work: CommandContext) -> DigestReport | None:
+    async def run(self, run: DigestRun, context: CommandContext) -> DigestReport | None:
         """Return a report with what is new, None if the digest is deleted. Raises PerplexityError.
 
         While the app may not post, no provider is asked: the next run after that covers what was missed.
         """
-        now = datetime.fromtimestamp(work.now(), UTC)
+        now = datetime.fromtimestamp(context.now(), UTC)
         digest = await self.database_retry(lambda: self.digests.get(run.digest_id, now=now))
         if digest is None:
             return None
         report = DigestReport(
             digest=digest, trigger=run.trigger_at(now), earliest_slot=run.earliest_slot, slot=run.slot, now=now
         )
-        wanted = digest.state is State.ACTIVE or run.trigger is Trigger.MANUAL
-        if not (wanted and await self._can_reach_owner(digest, by=work.question_id)):
+        should_run = digest.state is State.ACTIVE or run.trigger is Trigger.MANUAL
+        if not (should_run and await self._can_reach_owner(digest, by=context.question_id)):
             return replace(report, suppressed=True, cost_usd=0.0)
-        return await self.selector.select_new(await self._with_summary(report, work), question_id=work.question_id)
+        return await self.selector.select_new(
+            await self._with_summary(report, context), question_id=context.question_id
+        )
 
     async def _can_reach_owner(self, digest: Digest, *, by: UUID) -> bool:
-        presence = await self.membership(digest.owner.user_id, digest.channel_id)
-        if word := STOP_REASONS.get(presence):
-            await self.stopper.on_owner_left(digest, word, by=by)
-        if presence is Membership.APP_REMOVED:
+        membership = await self.membership(digest.owner.user_id, digest.channel_id)
+        if reason := STOP_REASONS.get(membership):
+            await self.stopper.on_owner_left(digest, reason, by=by)
+        if membership is Membership.APP_REMOVED:
             log.warning("digest.not_made", extra={"digest": str(digest.id), "error": "app not let in"})
-        return presence is Membership.MEMBER
+        return membership is Membership.MEMBER
 
-    async def _with_summary(self, report: DigestReport, work: CommandContext) -> DigestReport:
+    async def _with_summary(self, report: DigestReport, context: CommandContext) -> DigestReport:
         """Ask for all news since the previous run. An answer without any news has a cost, too."""
         digest, now = report.digest, report.now
-        last_look = await self.database_retry(
-            lambda: self.digests.posted.last_run_at(digest.id, question_id=work.question_id, now=now)
+        last_run_at = await self.database_retry(
+            lambda: self.digests.posted.last_run_at(digest.id, question_id=context.question_id, now=now)
         )
-        since = search_window_start(last_look, now=now)
+        since = search_window_start(last_run_at, now=now)
         spec = digest.spec
         try:
             summary = await news_summary(
-                work.provider, category=spec.category, topic=spec.topic, since=since, now=now, max_stories=None
+                context.provider, category=spec.category, topic=spec.topic, since=since, now=now, max_stories=None
             )
         except PerplexityError as error:
             if not is_empty_result(error):

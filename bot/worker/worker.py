@@ -225,11 +225,11 @@ class CommandRunner:
             if not await self._record_run(row, run_id):
                 raise RequestCancelled("another worker holds the question")
 
-        async def wanted() -> None:
+        async def check_cancelled() -> None:
             if not await self._still_ours(row):
                 raise RequestCancelled("the question was stopped, or is another worker's")
 
-        work = CommandContext(
+        context = CommandContext(
             provider=self.provider,
             admins=self.admins,
             provider_stats=self.provider_stats,
@@ -238,7 +238,7 @@ class CommandRunner:
             agent=self.agent,
             run_id=row.run_id,
             on_run=on_run,
-            check_cancelled=wanted,
+            check_cancelled=check_cancelled,
             question_id=row.id,
             team_id=row.team_id,
             channel_id=row.channel_id,
@@ -247,7 +247,7 @@ class CommandRunner:
             progress=progress,
             can_upload=self.can_upload,
         )
-        result = await command.answer(request, work)
+        result = await command.answer(request, context)
         length = command.result_length(result)
         reply = await run_in_thread_if_long(length, command.render, result, request, self._audience(row, request))
         return Outcome(messages=reply.messages, state="answered", seconds=self.clock() - started, **vars(reply.stats))

@@ -61,7 +61,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     """Run the agent and write its answer. Raises UsageError, CommandFailed or PerplexityError."""
     model, order, filters = model_from_env(process.environ), parse_providers(parsed), parse_filters(parsed)
-    text = read_input(parsed.question, process.stdin, wanted="question")
+    text = read_input(parsed.question, process.stdin, expected="question")
     messages = validate_messages([Message(role="user", content=text)])
     # A run cannot be resumed after this process.
     question = Question(messages=messages, filters=filters, resumable=False)

@@ -143,7 +143,7 @@ def _question(parsed: argparse.Namespace, process: ProcessIO) -> Question:
     if parsed.reasoning and not target.slow:
         raise UsageError(f"--reasoning and --model contradict each other: {target.name} does not reason")
     filters = parse_filters(parsed)
-    text = read_input(parsed.question, process.stdin, wanted="question")
+    text = read_input(parsed.question, process.stdin, expected="question")
     return Question(
         messages=validate_messages([Message(role="user", content=text)]),
         reasoning=parsed.reasoning,

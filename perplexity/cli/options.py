@@ -175,16 +175,16 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 """How Python represents bytes of an argument that are not UTF-8: https://peps.python.org/pep-0383/."""
 
 
-def read_input(words: Sequence[str], stdin: TextIO, *, wanted: str) -> str:
+def read_input(words: Sequence[str], stdin: TextIO, *, expected: str) -> str:
     """Return the words joined by spaces, or stdin for `-`, or for no words if stdin is not a terminal.
 
-    `wanted` names the text. Raises UsageError if there is none.
+    `expected` names the text. Raises UsageError if there is none.
     """
     text = _SURROGATES.sub("\ufffd", " ".join(words))
     if text == STDIN or (not text and not stdin.isatty()):
         text = _read_all(stdin)
     if not text.strip():
-        raise UsageError(f"no {wanted} given; add it after the options, or pipe it in")
+        raise UsageError(f"no {expected} given; add it after the options, or pipe it in")
     return text
 
 

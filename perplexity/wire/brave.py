@@ -87,8 +87,8 @@ def build(query: Query, *, path: str, today: date) -> dict[str, str]:
 def notes(query: Query) -> tuple[str, ...]:
     """Return sentences for the asker about what is weaker here than it sounds."""
     filters, words = query.filters, " ".join(query.text.split())
-    whole = fit_query(words, filters.domains).startswith(words)
-    cut = "" if whole else "Brave takes short queries only, so it searched for the beginning of the question."
+    complete = fit_query(words, filters.domains).startswith(words)
+    cut = "" if complete else "Brave takes short queries only, so it searched for the beginning of the question."
     hour = "Brave knows no hour, so these are from the past day." if filters.recency == "hour" else ""
     unknown = filters.country is not None and country_code(filters.country) != filters.country
     place = f"Brave cannot search in the country {filters.country}, so it searched everywhere." if unknown else ""
