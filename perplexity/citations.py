@@ -412,7 +412,7 @@ def _cited(text: str, known: Known, sources: Sequence[Source]) -> Cited:
     return Cited(
         pieces=tuple(pieces),
         sources=tuple(markers),
-        others=tuple([source for source in sources if source not in markers]),
+        others=tuple([source for source in sources if source not in markers] if markers else sources),
         orphans=orphans,
         original=document if complete and document.keeps_blocks(edits) else None,
         origins=tuple(origins),

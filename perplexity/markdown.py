@@ -129,8 +129,9 @@ class Document:
 
     def stretch(self, start: int, end: int) -> str:
         """Return the text from one line up to, not including, another, without its last line end."""
-        first, last = self.lines[min(start, len(self.lines) - 1)], self.lines[min(end, len(self.lines) - 1)]
-        return self.text[first:last].removesuffix("\n")
+        lines = self.lines
+        last = len(lines) - 1
+        return self.text[lines[min(start, last)] : lines[min(end, last)]].removesuffix("\n")
 
     def replace(self, edits: Sequence[Edit]) -> Document:
         """Return the document with other text at some places, in order, that are neither code nor overlap.

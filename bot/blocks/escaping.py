@@ -20,7 +20,7 @@ _CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
 _SHORT = 100
 """Characters of a text that is usually one line."""
 # Harmless characters of usual texts that do not count as printable.
-_HARMLESS = ("\n", "\t", WORD_JOINER, "\u200d", "\u00a0", "\u202f", "\u3000", "\u200e", "\u200f", "\u00ad", "\u200b")
+_HARMLESS = ("\t", WORD_JOINER, "\u200d", "\u00a0", "\u202f", "\u3000", "\u200e", "\u200f", "\u00ad", "\u200b")
 _UNCLEAN = re.compile("|".join(pattern.pattern for pattern in (_LINE_ENDS, _SPACES, _UNWANTED, _SURROGATES)))
 _TOKEN = re.compile(r"(<|&lt;|&LT;|&#0{0,5}60;|&#[xX]0{0,5}3[cC];)(?=[@!#])")
 _BEGINNINGS = ("<@", "<!", "<#", ";@", ";!", ";#")
@@ -44,9 +44,9 @@ def _is_clean(text: str) -> bool:
     """Return whether a text has no character to remove; those to remove are not printable."""
     if text.isascii():
         return len(text.encode().translate(None, _CONTROLS)) == len(text)
-    if text.isprintable():
+    shown = text.replace("\n", "")
+    if shown.isprintable():
         return True
-    shown = text
     for character in _HARMLESS:
         shown = shown.replace(character, "")
     return shown.isprintable() or _UNCLEAN.search(text) is None

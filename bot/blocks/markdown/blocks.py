@@ -220,6 +220,8 @@ def inert(text: str) -> str:
 def _segments(document: Document, blocks: Sequence[Block]) -> list[Segment]:
     """Return the segment of a block; of a table with more columns than Slack takes, several."""
     first = blocks[0]
+    if first.kind is BlockKind.PARAGRAPH:
+        return [_paragraph(document, first, blocks)]
     match first.kind:
         case BlockKind.HEADING:
             return [_heading(first)]
@@ -231,13 +233,15 @@ def _segments(document: Document, blocks: Sequence[Block]) -> list[Segment]:
             return [
                 table_segment(table.markdown) for table in narrow(document.stretch(first.start, first.end).split("\n"))
             ]
-    source = document.stretch(first.start, first.end)
-    if first.kind is BlockKind.PARAGRAPH:
-        text = source.strip()
-        # Signs of a block are none after a space that is not ASCII.
-        same = source.lstrip(" ").startswith(text[:1]) and text.count("\n") == first.end - first.start - 1
-        return [Segment(Form.TEXT, text, blocks=blocks if same else None, line=first.start)]
-    return [_holding(_FORMS[first.kind], source.rstrip(), blocks)]
+    return [_holding(_FORMS[first.kind], document.stretch(first.start, first.end).rstrip(), blocks)]
+
+
+def _paragraph(document: Document, block: Block, blocks: Sequence[Block]) -> Segment:
+    source = document.stretch(block.start, block.end)
+    text = source.strip()
+    # Signs of a block are none after a space that is not ASCII.
+    same = source.lstrip(" ").startswith(text[:1]) and text.count("\n") == block.end - block.start - 1
+    return Segment(Form.TEXT, text, "", 0, 0, blocks if same else None, block.start)
 
 
 def _heading(block: Block) -> Segment:
