@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.urls import hostname, safe_url
+from perplexity.urls import hostname, is_https_or_loopback, is_loopback, safe_url
 
 
 @pytest.mark.parametrize(
@@ -114,3 +114,28 @@ PARTS = [
 @given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join))
 def test_safe_url__does_not_depend_on_how_the_scheme_is_written(rest: str) -> None:
     assert safe_url(f"https://a{rest}") == safe_url(f"HTTPS://a{rest}")
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        *(("localhost", True), ("LOCALHOST", True), ("localhost.", True), ("app.localhost", True)),
+        *(("127.0.0.1", True), ("127.255.0.1", True), ("::1", True), ("::ffff:127.0.0.1", True)),
+        *(("", False), ("localhost.evil.example", False), ("evil-localhost", False), ("8.8.8.8", False)),
+        *(("::", False), ("10.0.0.1", False), ("::ffff:10.0.0.1", False)),
+    ],
+)
+def test_loopback_names_mean_this_machine(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        *(("https://a.example", True), ("http://localhost:8000/v1", True), ("http://[::1]:8000", True)),
+        *(("http://a.example", False), ("https://user@a.example", False), ("https://a.example?q=1", False)),
+        *(("https://a.example#f", False), ("https://a.example:0", False), ("http://[::1", False), ("ftp://a", False)),
+    ],
+)
+def test_a_key_is_only_sent_by_https_or_to_this_machine(url: str, allowed: bool) -> None:
+    assert is_https_or_loopback(url) is allowed

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
@@ -293,72 +291,6 @@ async def test_searches_that_never_return_do_not_take_every_thread() -> None:
 
     assert await asyncio.to_thread(lambda: "the loop's own pool is free") == "the loop's own pool is free"
     release.set()
-
-
-async def test_a_place_is_free_again_when_its_call_returns() -> None:
-    threads = DaemonThreads(limit=1)
-
-    assert [await threads.run(word.upper) for word in ("a", "b", "c")] == ["A", "B", "C"]
-
-
-async def test_a_call_that_returns_after_its_caller_has_left_disturbs_nobody() -> None:
-    problems: list[dict[str, Any]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, problem: problems.append(problem))
-    release, threads = threading.Event(), DaemonThreads(limit=1)
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(threads.run(release.wait), 0.05)
-    release.set()
-
-    assert (await threads.run("next".upper), problems) == ("NEXT", [])
-
-
-async def test_what_a_call_raises_is_raised_where_it_is_waited_for() -> None:
-    def broken() -> None:
-        raise SystemExit("no")
-
-    with pytest.raises(SystemExit):
-        await DaemonThreads(limit=1).run(broken)
-
-
-HANGING = """
-import asyncio, threading, time
-from perplexity.threads import DaemonThreads
-
-async def main():
-    try:
-        await asyncio.wait_for(DaemonThreads(limit=1).run(threading.Event().wait), 0.1)
-    except TimeoutError:
-        print("left", flush=True)
-
-asyncio.run(main())
-"""
-
-
-def test_the_interpreter_ends_while_a_call_hangs() -> None:
-    ended = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=10, check=True)
-
-    assert (ended.stdout, ended.stderr) == ("left\n", "")
-
-
-LATE = """
-import asyncio, time
-from perplexity.threads import DaemonThreads
-
-async def main():
-    try:
-        await asyncio.wait_for(DaemonThreads(limit=1).run(lambda: time.sleep(0.3)), 0.1)
-    except TimeoutError:
-        pass
-
-asyncio.run(main())
-time.sleep(0.5)
-"""
-
-
-def test_a_call_that_returns_after_its_loop_has_closed_is_silent() -> None:
-    ended = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, timeout=10, check=True)
-
-    assert ended.stderr == ""
 
 
 def one_page(query: str, *, region: str, timelimit: str | None, page: int) -> Page:
