@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from bot.blocks import messages
 from bot.blocks.elements import MAX_TEXT, context, footer, note_lines, quote_question, section, warning_blocks
 from bot.blocks.escaping import clean, escape, one_line, shorten
-from bot.blocks.markdown.placeholders import hold
+from bot.blocks.markdown.blocks import hold
 from bot.blocks.markdown.render import Part, pages
 from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage

@@ -9,7 +9,7 @@ from datetime import datetime
 from bot.blocks import messages
 from bot.blocks.elements import bar_chart, context, footer, header, quote_question, secondary_button, section
 from bot.blocks.escaping import clean, escape, one_line, shorten
-from bot.blocks.markdown.placeholders import hold
+from bot.blocks.markdown.blocks import hold
 from bot.blocks.markdown.render import Part, pages
 from bot.blocks.news import format_moment, format_time_of_day
 from bot.blocks.sources import link_url, source_blocks

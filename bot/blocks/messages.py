@@ -10,8 +10,7 @@ from typing import Literal
 
 from bot.blocks.elements import context, markdown, primary_button, section
 from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, one_line, shorten
-from bot.blocks.markdown.direction import has_direction, runs_right_to_left
-from bot.blocks.markdown.render import CODE, HOST_DOT, Part, defuse
+from bot.blocks.markdown.render import CODE, HOST_DOT, Part, defuse, has_direction, runs_right_to_left
 from bot.blocks.markdown.split import MESSAGE, MESSAGE_BLOCKS, counted
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import Attempt

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from bot.blocks import messages
 from bot.blocks.elements import context, footer, join_lines, link, note_lines, quote_question, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.markdown.direction import LEFT_TO_RIGHT, runs_right_to_left
-from bot.blocks.markdown.render import defuse
+from bot.blocks.markdown.render import LEFT_TO_RIGHT, defuse, runs_right_to_left
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters, in_words

@@ -16,6 +16,8 @@ from itertools import accumulate, pairwise, repeat
 
 from bot.blocks.markdown.blocks import (
     FLOWING,
+    MARK,
+    Addresses,
     Form,
     Row,
     Segment,
@@ -23,13 +25,15 @@ from bot.blocks.markdown.blocks import (
     blocks_of,
     flat,
     flattened,
+    has_marks,
     inert,
+    link,
     list_items,
+    number_of,
     segments,
     table_segment,
     tidy,
 )
-from bot.blocks.markdown.placeholders import MARK, Addresses, has_marks, link, number_of
 from perplexity.markdown import Document, RegionKind, parse, regions
 
 PART = 9_000

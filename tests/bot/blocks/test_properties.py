@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bot.blocks import escaping
 from bot.blocks.answer import answer_messages
 from bot.blocks.escaping import clean
-from bot.blocks.markdown.placeholders import hold
+from bot.blocks.markdown.blocks import hold
 from bot.blocks.markdown.render import pages
 from bot.blocks.messages import without_blocks
 from bot.blocks.sources import results_messages

@@ -8,7 +8,7 @@ import pytest
 
 from bot.blocks.answer import answer_messages
 from bot.blocks.escaping import sanitize_message
-from bot.blocks.markdown.direction import directed
+from bot.blocks.markdown.render import directed
 from bot.model.message import Audience
 from perplexity.markdown import parse
 from perplexity.types import Answer, Source

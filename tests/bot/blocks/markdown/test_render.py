@@ -7,7 +7,7 @@ import html
 import pytest
 
 from bot.blocks.answer import EMPTY, UNSOURCED, answer_messages
-from bot.blocks.markdown.placeholders import hold
+from bot.blocks.markdown.blocks import hold
 from bot.blocks.markdown.render import pages
 from bot.blocks.messages import without_blocks
 from bot.model.message import Audience

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.markdown.placeholders import hold
+from bot.blocks.markdown.blocks import hold
 from bot.blocks.markdown.render import pages
 from bot.model.message import Audience
 from bot.playground.limits import check_message, rendered_blocks, rendered_length
