@@ -79,6 +79,7 @@ _ITEM = re.compile(r"-[ ][^-\s]|\+[ ]\S|\*[ ](?:[^*\s]|\*{1,3}[^\W\d_])")
 _NUMBERED_ITEM = re.compile(r"\d{1,9}[.)][ ]")
 _FENCE_SIGN = re.compile(r"`{3,}|~{3,}")
 _LINE_END = re.compile(r"\r\n?")
+_ANY_LINE_END = re.compile(r"\r\n?|\n")
 
 
 class _Opened(Token):
@@ -99,30 +100,30 @@ class _Opened(Token):
 class _State(StateBlock):
     """The parser's state, which keeps the tokens that begin a block."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, starts: list[int]) -> None:
         # Tabs are counted by the parser; other lines are found at once.
         super().__init__(text if "\t" in text else "", _PARSER, {}, [])
         if not self.src and text:
-            self._find_lines(text)
+            self._find_lines(text, starts)
         self.opened: list[_Opened] = []
         self.begun = self.bMarks.copy()
         self._other = _Opened(BlockKind.PARAGRAPH, 0)
 
-    def _find_lines(self, text: str) -> None:
-        lines = text.split("\n")
-        if not lines[-1].strip(" "):
-            lines.pop()
-        ends = [*accumulate([len(line) + 1 for line in lines])]
+    def _find_lines(self, text: str, starts: list[int]) -> None:
+        count = len(starts) - 1
+        ends = [start - 1 for start in starts[1:]]
+        ends[-1] = len(text)
+        if not text[starts[-2] :].strip(" "):
+            count -= 1
         self.src = text
-        self.bMarks = [0, *ends]
-        self.eMarks = [*[end - 1 for end in ends], len(text)]
-        self.bMarks[-1] = len(text)
-        self.tShift = [0] * (len(lines) + 1)
+        self.bMarks = [*starts[:count], len(text)]
+        self.eMarks = [*ends[:count], len(text)]
+        self.tShift = [0] * (count + 1)
         if text.startswith(" ") or "\n " in text:
-            self.tShift[:-1] = [len(line) - len(line.lstrip(" ")) if line[:1] == " " else 0 for line in lines]
+            self.tShift[:-1] = [len(line) - len(line.lstrip(" ")) for line in text.split("\n")[:count]]
         self.sCount = self.tShift.copy()
         self.bsCount = [0] * len(self.tShift)
-        self.lineMax = len(lines)
+        self.lineMax = count
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
         """Return the token that a rule fills in."""
@@ -157,10 +158,23 @@ class _State(StateBlock):
         return self.bMarks[line] + self.tShift[line]
 
 
-def read_blocks(text: str) -> tuple[Block, ...]:
-    """Return the blocks of a text, each before those inside it. A table's rows and cells are no blocks."""
-    text = _LINE_END.sub("\n", text) if "\r" in text else text
-    state = _State(text.replace("\0", "\ufffd"))
+def line_starts(text: str) -> list[int]:
+    """Return the places at which the lines of a text begin, and its end."""
+    if "\r" in text:
+        return [0, *(match.end() for match in _ANY_LINE_END.finditer(text)), len(text)]
+    starts = [0, *accumulate([len(line) + 1 for line in text.split("\n")])]
+    starts[-1] -= 1
+    return starts
+
+
+def read_blocks(text: str, starts: list[int] | None = None) -> tuple[Block, ...]:
+    """Return the blocks of a text, each before those inside it. A table's rows and cells are no blocks.
+
+    `starts` are the text's `line_starts`, if they are known.
+    """
+    if "\r" in text:
+        text, starts = _LINE_END.sub("\n", text), None
+    state = _State(text.replace("\0", "\ufffd"), starts or line_starts(text))
     _PARSER.block.tokenize(state, 0, state.lineMax)
     return tuple(
         Block(o.kind, o.level, o.map[0], o.map[1], o.column, o.content, o.markup, o.info) for o in state.opened

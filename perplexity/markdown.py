@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
-from perplexity.block_parser import Block, BlockKind, read_blocks
+from perplexity.block_parser import Block, BlockKind, line_starts, read_blocks
 from perplexity.markers import NUMBERS
 
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -101,11 +101,7 @@ class Document:
     @cached_property
     def lines(self) -> list[int]:
         """The places at which the lines begin, and the text's end."""
-        if "\r" in self.text:
-            return [0, *(match.end() for match in _LINE_END.finditer(self.text)), len(self.text)]
-        starts = [0, *accumulate([len(line) + 1 for line in self.text.split("\n")])]
-        starts[-1] -= 1
-        return starts
+        return line_starts(self.text)
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
@@ -248,7 +244,10 @@ def parse(text: str) -> Document:
     """Return a Markdown text as a document."""
     known = _known(text)
     if not known:
-        known.append(Document(text, read_blocks(text)))
+        starts = line_starts(text)
+        document = Document(text, read_blocks(text, starts))
+        document.__dict__["lines"] = starts
+        known.append(document)
     return known[0]
 
 
