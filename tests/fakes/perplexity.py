@@ -103,7 +103,7 @@ class FakePerplexity(FakeService):
         key: str | None = KEY,
         port: int = 0,
         delay: float | Callable[[], float] = 0.0,
-        polls: int = 1,
+        polls: int = 0,
         retired: bool = False,
     ) -> None:
         super().__init__(port=port, delay=delay)

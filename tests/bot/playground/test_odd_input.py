@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 import tracemalloc
 from contextlib import AsyncExitStack
 from typing import Any
@@ -17,8 +18,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.bodies import MAX_BYTES
 from bot.playground.server import MAX_STREAMS
-from bot.playground.timeline import DIRECT, GENERAL, MAX_MEMORY, USER_ID
-from bot.playground.web_api import METHODS
+from bot.playground.timeline import DIRECT, GENERAL, USER_ID, Timeline, Workspace
+from bot.playground.web_api import METHODS, WebApi
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site
 
@@ -220,20 +221,21 @@ async def test_tabs_that_are_closed_leave_no_trace(
     assert traces(caplog) == []
 
 
-async def test_what_is_kept_is_bounded(browser: BrowserClient, token: str, site: Site) -> None:
-    nested: dict[str, Any] = {"event_payload": [[] for _ in range(20_000)]}
+async def test_what_is_kept_is_bounded() -> None:
+    limit = 1024 * 1024
+    timeline = Timeline(clock=time.time, max_memory=limit)
+    api = WebApi(timeline=timeline, workspace=Workspace(), bot_token=BOT_TOKEN, origin="http://127.0.0.1:3000")
     tracemalloc.start()
     try:
         for number in range(60):
-            await sent(
-                browser, "api/chat.postMessage", json={"channel": GENERAL.id, "text": "x" * 40_000, "metadata": nested}
-            )
-            await browser.say(f"{number}" * 10_000)
+            nested = {"event_type": "nested", "event_payload": [[number] for _ in range(1500)]}
+            message = {"channel": GENERAL.id, "text": "x" * 10_000, "metadata": nested}
+            assert (await api.call("chat.postMessage", message, token=BOT_TOKEN))["ok"]
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
 
-    assert kept < 3 * MAX_MEMORY
+    assert kept < 3 * limit
 
 
 async def test_only_so_many_pages_are_kept_up_to_date(browser: BrowserClient) -> None:

@@ -9,7 +9,7 @@ from tests.fakes.perplexity import KEY, FakePerplexity
 
 @pytest.fixture
 async def fake() -> AsyncIterator[FakePerplexity]:
-    async with FakePerplexity(polls=0) as server:
+    async with FakePerplexity() as server:
         yield server
 
 

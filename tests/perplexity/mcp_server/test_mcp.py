@@ -38,7 +38,7 @@ over_every_way = pytest.mark.parametrize(("transport", "mode"), WAYS)
 
 @pytest.fixture
 async def fake() -> AsyncIterator[FakePerplexity]:
-    async with FakePerplexity(polls=0) as server:
+    async with FakePerplexity() as server:
         yield server
 
 

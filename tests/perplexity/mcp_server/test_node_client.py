@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(not _is_installed(), reason="@modelcontextprotoc
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 async def test_it_lists_and_calls_each_tool(transport: str) -> None:
-    async with FakePerplexity(polls=0) as fake:
+    async with FakePerplexity() as fake:
         settings = {"PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": fake.base_url}
         if transport == "stdio":
             told = await _asked([*COMMAND, "mcp"], settings)

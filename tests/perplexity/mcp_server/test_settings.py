@@ -124,7 +124,7 @@ def test_a_timeout_is_in_milliseconds_and_a_level_in_any_case() -> None:
 
 @pytest.mark.parametrize(("tool", "path"), [("perplexity_ask", "/v1/agent"), ("perplexity_search", "/search")])
 async def test_a_call_takes_no_longer_than_the_timeout(tool: str, path: str) -> None:
-    async with FakePerplexity(polls=0) as fake:
+    async with FakePerplexity() as fake:
         fake.script(path, *[Fault(hang=True)] * 9)
         settings = {
             "PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": fake.base_url, "PERPLEXITY_TIMEOUT_MS": "400"
@@ -185,7 +185,7 @@ def test_whose_proxy_an_address_has(
 
 
 async def test_the_service_hears_who_asks() -> None:
-    async with FakePerplexity(polls=0) as fake:
+    async with FakePerplexity() as fake:
         settings = {"PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": fake.base_url}
         async with connected("stdio", "auto", **settings) as client:
             await client.call_tool("perplexity_search", {"query": "q"})
@@ -197,7 +197,7 @@ async def test_the_service_hears_who_asks() -> None:
 
 @pytest.mark.parametrize(("level", "lines"), [("INFO", 2), ("WARN", 1), ("", 0)])
 async def test_the_log_says_what_was_called_and_no_text(level: str, lines: int) -> None:
-    async with FakePerplexity(polls=0) as fake:
+    async with FakePerplexity() as fake:
         port = free_port()
         settings = {
             "PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": fake.base_url, "PERPLEXITY_LOG_LEVEL": level,
