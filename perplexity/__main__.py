@@ -10,15 +10,15 @@ from types import FrameType
 
 def run() -> int:
     """Run the command line of this process and return the exit code."""
-    heard = signal.getsignal(signal.SIGINT)
-    if heard is signal.default_int_handler:
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
     # Loading takes a moment, in which Ctrl-C has nothing to cancel and would show a traceback.
     from perplexity.cli.base import ProcessIO
     from perplexity.cli.main import main
 
     process = ProcessIO.current()
-    signal.signal(signal.SIGINT, heard)
+    signal.signal(signal.SIGINT, handler)
     return main(sys.argv[1:], process)
 
 

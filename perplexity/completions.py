@@ -122,7 +122,7 @@ class Completions:
         )
 
     async def _answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
-        # Only a stream tells the run's id before its end, by which a run is cancelled that no one comes back for.
+        # Only a stream sends the run's id before its end; by the id, an abandoned run is cancelled.
         at_once = question.resumable and not self.wire.should_stream(target, seconds=deadline.remaining())
         if at_once and not self._runs_in_background(question, target):
             body = self.wire.build(question, target, stream=False)
@@ -189,7 +189,7 @@ class Completions:
             self._cancel(reader.run_id)
 
     def _cancel(self, run_id: str) -> None:
-        """Stop a run that no one wants any more. Not awaited here: the caller is often being cancelled."""
+        """Stop an abandoned run. Not awaited here: the caller is often being cancelled."""
         task = asyncio.create_task(self._cancel_quietly(run_id))
         self.cancelling.add(task)
         task.add_done_callback(self.cancelling.discard)
@@ -270,7 +270,7 @@ def _read(reader: StreamReader, chunk: Iterator[dict[str, JSON]]) -> tuple[list[
 
 
 async def _heard(batches: AsyncIterator[Sequence[Event]], question: Question) -> Answer:
-    """Return the answer at the end of the events; the question's `on_event` hears the others."""
+    """Return the answer at the end of the events; the question's `on_event` is called with the others."""
     async for batch in batches:
         for event in batch:
             if isinstance(event, Done):

@@ -1,7 +1,7 @@
 """Everything that can go wrong, as one small tree.
 
 PerplexityError
-├── InvalidRequest         the caller's fault; never sent, or refused by the service: no other provider is tried
+├── InvalidRequest         the caller's fault; never sent, or refused by the service; no other provider is tried
 │   └── MissingKey         no API key was handed in or is set
 ├── ConnectionFailed       no connection, or it broke before the answer was complete
 ├── TimedOut               the deadline passed
@@ -10,16 +10,16 @@ PerplexityError
 ├── RunFailed              an HTTP 200 whose body says failed, cancelled or incomplete without text
 ├── MissingExtra           a package that an extra of this distribution installs is missing; an ImportError too
 ├── RequestCancelled       the caller no longer wants the answer: no other provider is asked
-├── NothingFound           a best-effort service gave no results: there are none, or it refuses to search
+├── NothingFound           a service without a key gave no results: there are none, or it refuses to search
 ├── APIError               the service answered with an error status
 │   ├── AuthenticationError
 │   ├── BillingError       out of credit; Perplexity sends it as a 401
 │   ├── EndpointRetired
 │   ├── RateLimitError
 │   └── ServerError
-└── AllProvidersFailed     the chain's last word; holds every attempt
+└── AllProvidersFailed     no provider of the chain answered; has every attempt
 
-An error never holds the API key, a request header or the text of a question.
+An error never contains the API key, a request header or the text of a question.
 """
 
 from __future__ import annotations
@@ -153,9 +153,9 @@ class MissingExtra(PerplexityError, ImportError):
 
 
 class RequestCancelled(PerplexityError):
-    """The caller took the question back while it was being answered, by raising this from `Question.on_run`."""
+    """The caller cancelled the question while it was being answered, by raising this from `Question.on_run`."""
 
-    summary = "was told that the answer is not wanted any more"
+    summary = "was cancelled"
 
 
 class NothingFound(PerplexityError):

@@ -55,10 +55,10 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class FallbackRun:
-    """One request. `failed` grows by those that did not answer; `on_attempt` hears of every attempt.
+    """One request. `failed` grows by the attempts that failed; `on_attempt` is called after every attempt.
 
-    `resumes` says that it is for a run that is paid for already: who can take it up is asked first, and no one rests,
-    since another provider would be paid anew. `short_deadline` says that the caller gave less time than is usual.
+    `resumes` says that it is for a run that is paid for already: providers that can resume it come first, and none is
+    skipped, since another one would be paid again. `short_deadline` says that the caller gave less time than usual.
     """
 
     kind: RequestKind
@@ -226,7 +226,7 @@ def _summary(error: PerplexityError) -> str:
 Request = TypeVar("Request", Query, Question)
 
 OnCandidate = Callable[[str, Sequence[Attempt]], None]
-"""Takes the name of a provider that is about to be asked, and the attempts that failed before."""
+"""Called with the name of a provider before its request, and the attempts that failed before."""
 
 MAX_GRACE_SECONDS = 0.5
 
@@ -234,12 +234,11 @@ MAX_GRACE_SECONDS = 0.5
 class Fallback:
     """The providers in order. The first that answers is taken; the failures before it are in `failed`.
 
-    A request that is refused by the first provider asked is the caller's fault: InvalidRequest is raised and no one
-    else is asked. If a stand-in's service refuses it, or all fail, it is AllProvidersFailed; what a stand-in cannot
-    do by its own rules, the next one is asked for. A provider that failed
-    `breaker.failures` times in a row is left alone for `breaker.seconds`. `on_attempt` hears of every attempt, the
-    successful one too; without it each is a line of the log. `on_candidate` hears who is asked for a stream before its
-    first event.
+    A request that the first provider refuses is the caller's fault: InvalidRequest is raised, and no other provider is
+    asked. If the service of a later provider refuses it, or all fail, AllProvidersFailed is raised; if a later provider
+    cannot do it by its own rules, the next one is asked. A provider that failed `breaker.failures` times in a row is
+    skipped for `breaker.seconds`. `on_attempt` is called after every attempt, the successful one too; without it each
+    is a line of the log. `on_candidate` is called before each request for a stream.
     """
 
     def __init__(
@@ -289,7 +288,7 @@ class Fallback:
         )
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the events of the first provider that brings text; after its first text no one else is asked.
+        """Yield the events of the first provider that brings text; after its first text no other is asked.
 
         Raises InvalidRequest, AllProvidersFailed or, after the first text, the provider's own PerplexityError.
         """
@@ -370,7 +369,7 @@ async def _first_reply(
 async def _check_cancelled(
     run: FallbackRun, candidate: Candidate, check_cancelled: Callable[[], Awaitable[None]] | None
 ) -> None:
-    """Do nothing before the first provider, else make sure that the answer is wanted still. Raises RequestCancelled."""
+    """Do nothing before the first provider; later, call `check_cancelled`. Raises RequestCancelled."""
     if check_cancelled is None or not run.failed:
         return
     try:

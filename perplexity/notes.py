@@ -139,7 +139,7 @@ def _cut(answer: Answer, question: Question | None) -> str:
 
 
 def _other_model(answer: Answer, question: Question | None) -> str:
-    """Return a sentence if a model was swapped; of a swap that the notes tell, and of the default, nothing is said."""
+    """Return a sentence if a model was swapped; none if the notes say so already, or for the default model."""
     named, model = question.model if question else None, answer.model
     if not named or not model or named == DEFAULT_MODEL or _plain(named) == _plain(model):
         return ""

@@ -145,7 +145,7 @@ def is_retryable_unpaid(error: PerplexityError) -> bool:
 def is_transient(error: PerplexityError) -> bool:
     """Return whether a request may be repeated until its time is over: after a 5xx or a limit that was not charged.
 
-    A lost connection is not among these: without a network the asker should hear of it at once.
+    A lost connection is not among these: without a network the asker is informed at once.
     """
     limited = isinstance(error, RateLimitError)
     return not error.cost_usd and (limited or (isinstance(error, ServerError) and (error.status or 0) >= 500))

@@ -31,7 +31,7 @@ class Message:
 class Query:
     """A raw web search: at most `max_results` (1–20) pages of at most `max_tokens_per_page` tokens each.
 
-    `news` wants news and nothing else, and `fast` the cheaper and quicker search, if a provider knows the difference.
+    `news` asks for news only, and `fast` for the cheaper and quicker search, if a provider has one.
     `seconds` is the time that may be spent on it, retries included; None takes the provider's own limit. `persist`
     repeats it after a 5xx or a limit until that time is over, as a chain has its last provider do.
     """
@@ -60,8 +60,8 @@ class Question:
     `RequestCancelled`), is cancelled at the service; one whose task is cancelled goes on and can be resumed. If the
     question is not `resumable`, its run is cancelled in that case, too, also a quick answer's. `check_cancelled` is
     awaited before a chain asks a second provider; it raises RequestCancelled if the answer is no longer wanted, so that
-    no other provider is paid for it. `persist` is as in a `Query`. `on_event` hears the events of an answer that is not
-    streamed to the caller, as far as its service tells any.
+    no other provider is paid for it. `persist` is as in a `Query`. `on_event` is called with the events of an answer
+    that is not streamed to the caller, if its service sends any.
     """
 
     messages: tuple[Message, ...]
@@ -175,7 +175,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class RunStarted:
-    """The service took the question; `id` is what `cancel` wants."""
+    """The service accepted the question; `id` is the argument of `cancel`."""
 
     id: str
 

@@ -51,7 +51,7 @@ UNCHECKED_SURFACES = frozenset({"digest"})
 
 @dataclass(kw_only=True)
 class Admission:
-    """Decides whom the app answers. With `external` it answers everyone; `clock` and `sleep` are for pauses.
+    """Decides who is answered. With `external` everyone is; `clock` and `sleep` are for pauses.
 
     Others get a private message, and no provider is used for them.
     """

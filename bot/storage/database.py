@@ -99,7 +99,7 @@ class DatabaseNewer(Exception):
 
 
 class MigrationRefused(Exception):
-    """The database's user may not migrate; the message says what to run, and as whom."""
+    """The database's user may not migrate; the message says what to run, and as which user."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -167,7 +167,7 @@ def _on_screen(question: Question, parsed: argparse.Namespace, process: ProcessI
     missing, progress = missing_key_variable(process, order), ProgressLine.for_process(process)
     turn: tuple[str, Sequence[Attempt]] = ("", ())
 
-    def on_turn(name: str, failed: Sequence[Attempt]) -> None:
+    def on_candidate(name: str, failed: Sequence[Attempt]) -> None:
         nonlocal turn
         turn = (name, failed)
 
@@ -178,7 +178,7 @@ def _on_screen(question: Question, parsed: argparse.Namespace, process: ProcessI
         return header(Answer(text="", sources=(), provider=name, failed=tuple(failed)), unset=missing)
 
     async def stream() -> Answer:
-        async with open_chain(process, order, on_turn=on_turn) as provider, progress.running(FIRST_STEP):
+        async with open_chain(process, order, on_candidate=on_candidate) as provider, progress.running(FIRST_STEP):
             # Which sources are cited is known at the end, but the line about their age comes first.
             held = max_age_days(question.text, question.filters.recency) is not None
             events = _with_as_of(provider.stream(question), question)

@@ -202,19 +202,19 @@ async def open_chain(
     *,
     seconds: float | None = None,
     proxy: ProxyFor = proxy_for,
-    on_turn: OnCandidate | None = None,
+    on_candidate: OnCandidate | None = None,
 ) -> AsyncIterator[Fallback]:
     """Open the chain in this order or the default one, and close its connections at the end.
 
     `seconds` is the time limit of every request, None for the defaults; `proxy` returns the proxy for an address;
-    `on_turn` is as for `Fallback`.
+    `on_candidate` is as for `Fallback`.
     Raises UsageError or InvalidRequest for an invalid variable, and CommandFailed if no service is configured.
     """
     provider_timeouts, chain_timeouts = timeouts(seconds)
     config = replace(checked_config(process, order), timeouts=provider_timeouts, proxy=proxy)
     async with open_providers(config, order=order) as providers:
         try:
-            yield Fallback(providers, timeouts=chain_timeouts, on_candidate=on_turn)
+            yield Fallback(providers, timeouts=chain_timeouts, on_candidate=on_candidate)
         except AllProvidersFailed as error:
             if error.attempts:
                 raise

@@ -309,7 +309,7 @@ def search_ddgs(query: str, *, region: str, timelimit: str | None, page: int, ti
 
 
 def _as_perplexity_error(error: BaseException) -> PerplexityError:
-    """Return the error as one of ours; of any other only the class is told, since its words may quote the query."""
+    """Return the error as one of ours; of any other it contains only the class, since its text may quote the query."""
     if isinstance(error, PerplexityError):
         return error
     if isinstance(error, TimeoutError):

@@ -139,7 +139,7 @@ _SEARCHED = frozenset({"search_results", "fetch_url_results"})
 
 @dataclass
 class AgentStream:
-    """Reads one stream. The text comes as deltas and again in the done events: what was told is not told twice."""
+    """Reads one stream. The text comes as deltas and again in the done events: what was sent is not sent again."""
 
     run_id: str | None = None
     ended: bool = False
@@ -252,7 +252,7 @@ class AgentStream:
         return [TextDelta(text=piece)]
 
     def _ends_with(self, full: str) -> bool:
-        """Return whether what was told ends with this text; no more of it is looked at than the text is long."""
+        """Return whether the text sent so far ends with this one; only as many characters of it are read."""
         end: list[str] = []
         missing = len(full)
         for piece in reversed(self._pieces):
@@ -263,7 +263,7 @@ class AgentStream:
         return "".join(reversed(end)).endswith(full)
 
     def _part(self, event: Mapping[str, JSON]) -> tuple[str, int]:
-        """Return what tells one part of one message from another; some events name the message by one key only."""
+        """Return what distinguishes a part of a message from others; some events name the message by one key only."""
         named = event.get("output_index"), event.get("item_id"), event.get("content_index")
         if named != self._last_named:
             output, item, index = named
@@ -298,7 +298,7 @@ class AgentStream:
 
 
 def _response(event: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """Return the response of a terminal event. A failure may have none and tell its `error` itself.
+    """Return the response of a terminal event. A failure may have none, but an `error` of its own.
 
     https://github.com/perplexityai/perplexity-py (the type of `response.failed`)
     """

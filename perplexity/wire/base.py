@@ -84,7 +84,7 @@ class Wire(Protocol):
         ...
 
     def build(self, question: Question, target: Target, *, stream: bool) -> dict[str, JSON]:
-        """Return the request's body for a checked question. Raises InvalidRequest for one whom it cannot ask."""
+        """Return the request's body for a checked question. Raises InvalidRequest for one that it cannot write."""
         ...
 
     def emits_thinking(self, question: Question, target: Target) -> bool:

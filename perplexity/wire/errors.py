@@ -104,7 +104,7 @@ def error_from_status(
 
 
 def error_from_object(error: Mapping[str, JSON], *, provider: str, default: str) -> PerplexityError:
-    """Return the exception for an `error` object inside a response that is well by its status.
+    """Return the exception for an `error` object inside a response with a successful status.
 
     Its type decides, in any case of letters; otherwise its code, if that is a status with its own class. If neither
     decides, return RunFailed. `default` is the message if the object has none.

@@ -76,7 +76,7 @@ def first_choice(body: Mapping[str, JSON]) -> Mapping[str, JSON]:
 def parse_sources(body: Mapping[str, JSON], annotations: Sequence[Mapping[str, JSON]]) -> tuple[Source, ...]:
     """Return the sources: the `search_results`, else the bare `citations`, else the annotations.
 
-    The markers in the text are places in these lists, from 1. What annotations tell of a cited address is added.
+    The markers in the text are places in these lists, from 1. What annotations contain about a cited address is added.
     """
     if found := _numbered(body.get("search_results")):
         return merge(found)
@@ -160,7 +160,7 @@ class SonarStream:
 
     @property
     def cost_usd(self) -> float | None:
-        """What the last chunk that told of it says."""
+        """The cost according to the last chunk that has one."""
         return cost_of(self._seen.get("usage"))
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:
@@ -177,15 +177,15 @@ class SonarStream:
             usage = self._seen.get("usage")
             raise error_from_run(chunk["error"], provider=self.provider, error_map=self.error_map, usage=usage)
         kind = as_text(chunk.get("object"))
-        # Newer kinds, such as `chat.reasoning`, tell what the answer does not need.
+        # Newer kinds, such as `chat.reasoning`, contain nothing that the answer needs.
         if kind and not kind.startswith("chat.completion"):
             return []
         choice = first_choice(chunk)
-        told = self._events(chunk, choice)
-        return [*told, *self._end(_content(choice, "message"))] if whole or kind in _WHOLE else told
+        events = self._events(chunk, choice)
+        return [*events, *self._end(_content(choice, "message"))] if whole or kind in _WHOLE else events
 
     def finish(self) -> list[Event]:
-        """Return the end of a stream that told why the model stopped, but has no object for it."""
+        """Return the end of a stream that has a reason why the model stopped, but no last object."""
         return self._end("") if self._finish and not self.ended else []
 
     def _events(self, chunk: Mapping[str, JSON], choice: Mapping[str, JSON]) -> list[Event]:
