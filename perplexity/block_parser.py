@@ -1,8 +1,7 @@
 """The blocks of a Markdown text, read line by line.
 
-What is a block is CommonMark's own decision (https://spec.commonmark.org/0.31.2/) plus GitHub's tables, taken from
-`markdown-it-py` without its inline parser. Link definitions and HTML blocks are paragraphs here, so that nothing in a
-text is invisible. The rules below give what the parser's own would give, without the work that has no use here.
+What is a block is CommonMark's own decision (https://spec.commonmark.org/0.31.2/) plus GitHub's tables. Link
+definitions and HTML blocks are paragraphs here, so that nothing in a text is invisible.
 """
 
 from __future__ import annotations
@@ -10,13 +9,10 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from itertools import accumulate
-from typing import Literal, NamedTuple, cast
+from typing import NamedTuple
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
-from markdown_it.rules_block import fence as _is_fence
-from markdown_it.rules_block import table as _is_table
-from markdown_it.token import Token
+_LINE_END = re.compile(r"\r\n?")
+_ANY_LINE_END = re.compile(r"\r\n?|\n")
 
 
 class BlockKind(StrEnum):
@@ -72,90 +68,7 @@ _KINDS = {
     "table_open": BlockKind.TABLE,
     "hr": BlockKind.RULE,
 }
-# What begins a line that can only be a paragraph's, unless the line below makes a table or a heading of it.
-_ORDINARY = re.compile(r"[^#>\-+*_`~=|:\d\s]|[*_]{1,3}[^\W\d_]|\d{1,9}(?:[^\d.)\n]|[.)][^\s])")
-# What begins a line that can only be the next item of a list.
-_ITEM = re.compile(r"-[ ][^-\s]|\+[ ]\S|\*[ ](?:[^*\s]|\*{1,3}[^\W\d_])")
-_NUMBERED_ITEM = re.compile(r"\d{1,9}[.)][ ]")
-_FENCE_SIGN = re.compile(r"`{3,}|~{3,}")
-_LINE_END = re.compile(r"\r\n?")
-_ANY_LINE_END = re.compile(r"\r\n?|\n")
-
-
-class _Opened(Token):
-    """A token that begins a block; of the parser's own, only what is needed is kept."""
-
-    __slots__ = ("column", "kind")
-
-    map: list[int]
-
-    def __init__(self, kind: BlockKind, level: int) -> None:
-        self.kind = kind
-        self.level = level
-        self.map = [0, 0]
-        self.column = 0
-        self.content = self.markup = self.info = ""
-
-
-class _State(StateBlock):
-    """The parser's state, which keeps the tokens that begin a block."""
-
-    def __init__(self, text: str, starts: list[int]) -> None:
-        # Tabs are counted by the parser; other lines are found at once.
-        super().__init__(text if "\t" in text else "", _PARSER, {}, [])
-        if not self.src and text:
-            self._find_lines(text, starts)
-        self.opened: list[_Opened] = []
-        self.begun = self.bMarks.copy()
-        self._other = _Opened(BlockKind.PARAGRAPH, 0)
-
-    def _find_lines(self, text: str, starts: list[int]) -> None:
-        count = len(starts) - 1
-        ends = [start - 1 for start in starts[1:]]
-        ends[-1] = len(text)
-        if not text[starts[-2] :].strip(" "):
-            count -= 1
-        self.src = text
-        self.bMarks = [*starts[:count], len(text)]
-        self.eMarks = [*ends[:count], len(text)]
-        self.tShift = [0] * (count + 1)
-        if text.startswith(" ") or "\n " in text:
-            self.tShift[:-1] = [len(line) - len(line.lstrip(" ")) for line in text.split("\n")[:count]]
-        self.sCount = self.tShift.copy()
-        self.bsCount = [0] * len(self.tShift)
-        self.lineMax = count
-
-    def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
-        """Return the token that a rule fills in."""
-        if nesting < 0:
-            self.level -= 1
-            if ttype == "heading_close":
-                self.opened[-1].content = self._other.content
-                self.place(self.opened[-1])
-            return self._other
-        if ttype == "inline":
-            return self._other
-        opened = _Opened(_KINDS[ttype], self.level)
-        self.level += nesting
-        self.opened.append(opened)
-        return opened
-
-    def add(self, kind: BlockKind, start: int, end: int) -> _Opened:
-        """Add a block that holds no other, and go on below it."""
-        opened = _Opened(kind, self.level)
-        opened.map = [start, end]
-        self.opened.append(opened)
-        self.line = end
-        return opened
-
-    def place(self, opened: _Opened) -> None:
-        """Note where the text of a block begins."""
-        line = opened.map[0]
-        opened.column = self.bMarks[line] + self.tShift[line] - self.begun[line]
-
-    def first(self, line: int) -> int:
-        """Return the place of a line's first sign."""
-        return self.bMarks[line] + self.tShift[line]
+"""The tokens that begin a block."""
 
 
 def line_starts(text: str) -> list[int]:
@@ -172,127 +85,12 @@ def read_blocks(text: str, starts: list[int] | None = None) -> tuple[Block, ...]
 
     `starts` are the text's `line_starts`, if they are known.
     """
+    # Here and not above, since the library that has the rules takes a while to import.
+    from perplexity.block_rules import tokenize
+
     if "\r" in text:
         text, starts = _LINE_END.sub("\n", text), None
-    state = _State(text.replace("\0", "\ufffd"), starts or line_starts(text))
-    _PARSER.block.tokenize(state, 0, state.lineMax)
     return tuple(
-        Block(o.kind, o.level, o.map[0], o.map[1], o.column, o.content, o.markup, o.info) for o in state.opened
+        Block(_KINDS[t.type], t.level, t.map[0], t.map[1], t.column, t.content, t.markup, t.info)
+        for t in tokenize(text.replace("\0", "\ufffd"), starts or line_starts(text))
     )
-
-
-def _ordinary(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Take a paragraph whose lines begin as nothing else can; other rules need not be asked about it."""
-    src, first, last, stop = state.src, state.bMarks, state.eMarks, state.lineMax
-    shift, indent, own = state.tShift, state.sCount, state.blkIndent
-    if indent[start] - own > 3 or not _ORDINARY.match(src, first[start] + shift[start]):
-        return False
-    line = start + 1
-    while line < stop:
-        place = first[line] + shift[line]
-        if place >= last[line]:
-            break
-        if 0 <= indent[line] <= own + 3 and not _ORDINARY.match(src, place):
-            if _is_next_item(state, line, place):
-                break
-            return False
-        line += 1
-    _add_paragraph(state, start, line)
-    return True
-
-
-def _is_next_item(state: StateBlock, line: int, place: int) -> bool:
-    """Return whether a line surely ends the paragraph above it, for it begins an item of a list."""
-    if state.sCount[line] >= state.listIndent + 4 and state.listIndent >= 0 and state.sCount[line] < state.blkIndent:
-        return False
-    if _ITEM.match(state.src, place):
-        return True
-    return state.sCount[line] < state.blkIndent and _NUMBERED_ITEM.match(state.src, place) is not None
-
-
-def _paragraph(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Take a paragraph without its text."""
-    line, rules = start + 1, state.md.block.ruler.getRules("paragraph")
-    kind, state.parentType = state.parentType, "paragraph"
-    while line < state.lineMax and not state.isEmpty(line):
-        # A line that is indented so far, or is a quotation's without its sign, goes on with the paragraph.
-        goes_on = state.sCount[line] - state.blkIndent > 3 or state.sCount[line] < 0
-        if not goes_on and any(rule(state, line, state.lineMax, True) for rule in rules):
-            break
-        line += 1
-    state.parentType = kind
-    _add_paragraph(state, start, line)
-    return True
-
-
-def _add_paragraph(state: StateBlock, start: int, end: int) -> None:
-    own = cast("_State", state)
-    own.place(own.add(BlockKind.PARAGRAPH, start, end))
-
-
-def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Take code between fences as one stretch if it is in no other block and not indented."""
-    if silent or state.level or state.sCount[start] or state.src[state.bMarks[start]] not in "`~":
-        return _is_fence(state, start, end, silent)
-    src, place = state.src, state.bMarks[start]
-    sign = _FENCE_SIGN.match(src, place)
-    info = src[sign.end() : state.eMarks[start]] if sign else ""
-    if sign is None or (sign[0][0] == "`" and "`" in info):
-        return False
-    closing = _closing_fence(src, sign[0], state.eMarks[start] + 1)
-    lines = end - start if closing is None else src.count("\n", place, closing)
-    code = src[state.eMarks[start] + 1 : state.eMarks[end - 1] + 1 if closing is None else closing]
-    opened = cast("_State", state).add(BlockKind.FENCE, start, start + lines + (closing is not None))
-    opened.content, opened.markup, opened.info = code, sign[0], info
-    return True
-
-
-def _closing_fence(src: str, sign: str, place: int) -> int | None:
-    """Return where the line begins that ends code: up to three spaces, no fewer signs, and nothing after them."""
-    while (found := src.find(sign, place)) >= 0:
-        line, end = src.rfind("\n", 0, found) + 1, src.find("\n", found)
-        end = len(src) if end < 0 else end
-        is_alone = not src[found:end].lstrip(sign[0]).strip(" \t")
-        if is_alone and found - line <= 3 and not src[line:found].strip(" "):
-            return line
-        place = end
-    return None
-
-
-def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Take a table without its cells: a short text can have millions, most of them empty.
-
-    What is a table is the parser's decision; it ends as in the parser's own rule.
-    """
-    signs = state.bMarks[start + 1] + state.tShift[start + 1] if start + 2 <= end else len(state.src)
-    if not state.src.startswith(("|", "-", ":"), signs) or not _is_table(state, start, end, True):
-        return False
-    if not silent:
-        line = start + 2
-        while line < end and not _ends_table(state, line, end):
-            line += 1
-        cast("_State", state).add(BlockKind.TABLE, start, line)
-    return True
-
-
-def _ends_table(state: StateBlock, line: int, end: int) -> bool:
-    if state.sCount[line] < state.blkIndent or state.isEmpty(line) or state.is_code_block(line):
-        return True
-    kind, state.parentType = state.parentType, "table"
-    try:
-        return any(rule(state, line, end, True) for rule in state.md.block.ruler.getRules("blockquote"))
-    finally:
-        state.parentType = kind
-
-
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["inline", "reference", "html_block"])
-    ruler = parser.block.ruler
-    ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
-    ruler.at("fence", _fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})
-    ruler.at("paragraph", _paragraph)
-    ruler.before("table", "ordinary", _ordinary)
-    return parser
-
-
-_PARSER = _parser()
