@@ -157,16 +157,18 @@ class Document:
         if text == self.text:
             return self
         document = Document(text, self.blocks)
-        # Without these signs, no formula is opened and no backtick is escaped: nothing else becomes code.
-        if (
-            "\\" not in self.text
-            and "$" not in self.text
-            and "$" not in text
-            and text.count("`") == self.text.count("`")
-        ):
+        if self._keeps_code(text, places):
             code = [region for region in self.regions if region.kind is not RegionKind.PROSE]
             document.__dict__["regions"] = tuple(_filled([*_moved(code, places)], len(text)))
         return document
+
+    def _keeps_code(self, text: str, places: Sequence[tuple[int, int]]) -> bool:
+        """Return whether another text surely has the same code, and no LaTeX, in what stays."""
+        # Without these signs, no formula is opened and no backtick is escaped.
+        if "\\" in self.text or "$" in self.text or "$" in text or text.count("`") != self.text.count("`"):
+            return False
+        # Backticks that were apart may be one sign now.
+        return "`" not in text or not any(text.startswith("``", place - 1) for _, place in places if place)
 
     def keeps_blocks(self, edits: Sequence[Edit]) -> bool:
         """Return whether the blocks are surely the same after these edits."""

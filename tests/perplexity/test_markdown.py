@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from perplexity.citations import cite, without_orphans
 from perplexity.markdown import Document, RegionKind, parse, regions
@@ -86,6 +86,8 @@ def test_the_regions_of_any_text_joined_are_the_text(text: str) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(wild)
+@example("`a`[9]`` b `` c ` d")
+@example("`a`[1] `b`[9] [1] `c`")
 def test_regions__of_a_document_whose_markers_changed(text: str) -> None:
     sources = (
         Source(number=1, title="A", url="https://a.example/1"),
