@@ -22,13 +22,25 @@ _ADDRESS = (
 )
 _WORDS = r"[^\[\]【】［］\n]*+"
 _MARKER = rf"{OPEN}(?:{NUMBERS}){CLOSE}"
-_MARKERS_INSIDE = re.compile(rf"[ \t]{{0,8}}({_MARKER})")
-_FOUND = re.compile(
-    rf"(?:\[\[(?P<double>{NUMBERS})\]\](?:{_ADDRESS.format(name='double_address')})?"
-    rf"|{OPEN}(?P<numbers>{NUMBERS}){CLOSE}(?:{_ADDRESS.format(name='address')})?"
-    rf"|\[(?P<label>{_WORDS}(?:(?:{_MARKER}|\[{_WORDS}\]){_WORDS})*+)(?<!\[)\]{_ADDRESS.format(name='label_address')}"
-    r"|<?(?P<bare>(?:(?i:https?)://|(?<![\w.])(?i:www)\.)[^\s<>\[\]【】［］()|`\"]+)>?)"
-)
+
+
+@cache
+def _markers_inside() -> re.Pattern[str]:
+    """Return what matches the markers among the words of a link. It takes long to compile, as does the next one."""
+    return re.compile(rf"[ \t]{{0,8}}({_MARKER})")
+
+
+@cache
+def _mark_pattern() -> re.Pattern[str]:
+    """Return what matches a marker, a link or an address."""
+    return re.compile(
+        rf"(?:\[\[(?P<double>{NUMBERS})\]\](?:{_ADDRESS.format(name='double_address')})?"
+        rf"|{OPEN}(?P<numbers>{NUMBERS}){CLOSE}(?:{_ADDRESS.format(name='address')})?"
+        rf"|\[(?P<label>{_WORDS}(?:(?:{_MARKER}|\[{_WORDS}\]){_WORDS})*+)(?<!\[)\]{_ADDRESS.format(name='label_address')}"
+        r"|<?(?P<bare>(?:(?i:https?)://|(?<![\w.])(?i:www)\.)[^\s<>\[\]【】［］()|`\"]+)>?)"
+    )
+
+
 # A number in brackets, or where one of the others may begin. Each way begins with a sign of its own, so that the search
 # leaps from one to the next.
 _BEGUN = re.compile(
@@ -232,7 +244,7 @@ def _places(document: Document) -> tuple[_Place, ...]:
                 place = first + len(shown)
                 mark = marks.get(shown) or marks.setdefault(shown, _Mark(shown, numbers))
                 found.append((first, place, mark))
-            elif match := _FOUND.match(text, first, end):
+            elif match := _mark_pattern().match(text, first, end):
                 place = match.end()
                 image = text.endswith("!", 0, first)
                 key = f"!{match[0]}" if image else match[0]
@@ -250,8 +262,8 @@ def _mark(match: re.Match[str], *, image: bool) -> _Mark:
     if numbers is not None:
         return _Mark(match[0], numbers, address or "")
     if label:
-        inside = tuple(_MARKERS_INSIDE.findall(label))
-        label = _MARKERS_INSIDE.sub("", label).strip() if inside else label
+        inside = tuple(_markers_inside().findall(label))
+        label = _markers_inside().sub("", label).strip() if inside else label
         return _Mark(match[0], None, label_address, label, inside, image=image)
     address = bare.rstrip(_SENTENCE_END)
     return _Mark(match[0] if match[0][0] == "<" else address, None, address)

@@ -55,7 +55,6 @@ _SPACED_MATH = re.compile(
 )
 _COMMAND = re.compile(r"\\[A-Za-z]{2}")
 _OF_A_FORMULA = re.compile(r"[\\^_={}]")
-_MARKER_NUMBERS = re.compile(NUMBERS)
 _TWO_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}+[ \t,;:]++[^\W\d_]{2}")
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2}")
 _LONGER_WORD = re.compile(r"[^\W\d_]{3}")
@@ -389,7 +388,7 @@ def looks_like_maths(content: str, opener: str) -> bool:
     if _COMMAND.search(content) or (opener == r"\[" and content.startswith("\n") and content.strip()):
         return True
     content = content.strip()
-    if "$" in content or (opener == r"\[" and _MARKER_NUMBERS.fullmatch(content)):
+    if "$" in content or (opener == r"\[" and re.fullmatch(NUMBERS, content)):
         return False
     signs = _OF_A_FORMULA.search(content) is not None
     if not any(character.isalnum() for character in content) or _TWO_WORDS.search(content):

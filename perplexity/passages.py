@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import islice
 from math import log
 
@@ -23,10 +24,15 @@ from perplexity.types import (
     Usage,
 )
 
-# A letter of a script that writes no spaces is a word of its own.
-_WORD = re.compile(
-    r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+"
-)
+
+@cache
+def _word() -> re.Pattern[str]:
+    """Return what matches a word; a letter of a script that writes no spaces is one of its own. Slow to compile."""
+    return re.compile(
+        r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+"
+    )
+
+
 _ENDINGS = ("ing", "ies", "ed", "es", "s")
 _COMMONEST = (
     "a about an and are as at be been but by can could did do does for from had has have how i if in is it its me my "
@@ -38,7 +44,7 @@ _STOP = frozenset(_COMMONEST.split())
 
 def words(text: str) -> list[str]:
     """Return the words of a text, lower case and without the commonest English endings, in order."""
-    return [_stem(word) for word in _WORD.findall(text.casefold())]
+    return [_stem(word) for word in _word().findall(text.casefold())]
 
 
 def bm25_scores(question: str, texts: Sequence[str]) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from urllib.parse import quote
 
 from perplexity.markers import CLOSE, NUMBERS, OPEN
@@ -10,11 +11,16 @@ from perplexity.types import Answer, AnswerKind
 
 _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references)\b)", re.IGNORECASE)
 _FENCE = re.compile("`{3,}|~{3,}")
-_MARKER = re.compile(rf"{OPEN}({NUMBERS}){CLOSE}")
 _NOT_IN_AN_ADDRESS = re.compile(r"[\s<>\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LINE_ENDS = re.compile(r"\r\n?")
 # C0 but tab and line feed, DEL, C1, and the marks that reorder what follows.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+@cache
+def _marker() -> re.Pattern[str]:
+    """Return what matches a marker. Slow to compile."""
+    return re.compile(rf"{OPEN}({NUMBERS}){CLOSE}")
 
 
 def strip_controls(text: str) -> str:
@@ -32,7 +38,7 @@ def one_line(text: str) -> str:
     what follows them, our marker too, would be code.
     """
     line = " ".join(_FENCE.sub(" ", strip_controls(" ".join(text.split()))).split())
-    return _MARKER.sub(r"‹\1›", strip_tags(line))
+    return _marker().sub(r"‹\1›", strip_tags(line))
 
 
 def strip_tags(text: str) -> str:

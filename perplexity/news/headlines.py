@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from perplexity.urls import canonical_url, hostname, is_section_page
 
@@ -242,8 +242,15 @@ _NUMBER = r"\d+(?:[.,:-]\d+)*(?:\s?(?:billions?|bn|millions?|mio|mrd|b|m|k)\b|\s
 # Scripts without spaces; their runs of characters are compared as bigrams.
 _UNSPACED = "\u0e00-\u0eff\u3005\u30a0-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HIRAGANA = "\u3040-\u309f"
-# Only in a number do letters differ by case; a pattern that ignores it for thousands of signs is slow to compile.
-_TOKEN = re.compile(rf"((?i:{_NUMBER}))|([{_UNSPACED}]+)|([^\W_{_UNSPACED}{_HIRAGANA}]+)")
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """Return what matches a number, a run of a script without spaces, or a word. Slow to compile."""
+    # Only in a number do letters differ by case; to ignore it for thousands of signs would take longer still.
+    return re.compile(rf"((?i:{_NUMBER}))|([{_UNSPACED}]+)|([^\W_{_UNSPACED}{_HIRAGANA}]+)")
+
+
 _TRAILING_PARENTHESIS = re.compile(r"\s*[（(][^()（）]{1,20}[）)]\s*$")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _ELISION = re.compile(r"\b(?:[cdjlmnst]|qu)['’](?=\w)", re.IGNORECASE)
@@ -287,7 +294,7 @@ class Keywords:
 def keywords_of(text: str) -> Keywords:
     """Return the keywords of a text, without stopwords."""
     stems, numbers, names, plain = set[str](), set[str](), set[str](), set[str]()
-    for number, run, word in _TOKEN.findall(_normalize(text)):
+    for number, run, word in _token().findall(_normalize(text)):
         if number:
             numbers.add(_normalize_number(number))
         elif run:
