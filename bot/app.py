@@ -179,7 +179,7 @@ async def compose(
             background=background,
             admits=admission.admits,
         )
-        digests = DigestComponents.of(
+        digests = DigestComponents.from_settings(
             settings,
             DigestStore(pool),
             client=client,

@@ -279,7 +279,7 @@ class PerplexityClient:
         started = self._clock()
         with _ANSWERING:
             question, target = self._checked(question)
-            deadline = self._deadline(question.seconds, self._limits.of(target.effort))
+            deadline = self._deadline(question.seconds, self._limits.for_effort(target.effort))
             while True:
                 endpoint = self._endpoints.current(question)
                 try:
@@ -296,7 +296,7 @@ class PerplexityClient:
         started = self._clock()
         with _ANSWERING:
             question, target = self._checked(question)
-            deadline = self._deadline(question.seconds, self._limits.of(target.effort))
+            deadline = self._deadline(question.seconds, self._limits.for_effort(target.effort))
             yielded = False
             while True:
                 endpoint = self._endpoints.current(question)

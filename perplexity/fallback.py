@@ -338,7 +338,7 @@ class Fallback:
 
     def _budget(self, question: Question) -> float:
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
-        return self._timeouts.of(target.effort)
+        return self._timeouts.for_effort(target.effort)
 
 
 def _request_for(candidate: Candidate, request: Request) -> Request:

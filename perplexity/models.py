@@ -67,7 +67,7 @@ class Timeouts:
     reasoning: float = 60.0
     deep: float = 600.0
 
-    def of(self, effort: Effort) -> float:
+    def for_effort(self, effort: Effort) -> float:
         """Return the seconds for an answer of this effort."""
         return {"fast": self.answer, "low": self.answer, "medium": self.reasoning}.get(effort, self.deep)
 

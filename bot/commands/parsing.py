@@ -67,7 +67,7 @@ def tokenize(text: str) -> list[Token]:
     """
     if not _QUOTE.search(text):
         return [Token(text=word[0], start=word.start(), end=word.end()) for word in _WORD.finditer(text)]
-    phrases = _QuoteIndex.of(text)
+    phrases = _QuoteIndex.from_text(text)
     words: list[Token] = []
     place = 0
     while (start := _skip(_SPACES, text, place)) < len(text):
@@ -92,7 +92,7 @@ class _QuoteIndex:
     single: int
 
     @classmethod
-    def of(cls, text: str) -> _QuoteIndex:
+    def from_text(cls, text: str) -> _QuoteIndex:
         """Build the index in one pass."""
         ticks: dict[int, int] = {}
         longest = 0

@@ -192,7 +192,7 @@ class DigestComponents:
     scheduler: DigestScheduler
 
     @classmethod
-    def of(
+    def from_settings(
         cls,
         settings: Settings,
         digests: DigestStore,

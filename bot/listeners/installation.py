@@ -200,7 +200,7 @@ class Installation:
         except FAILURES as error:
             log.warning("workspace.unknown", extra={"error": type(error).__name__})
             return
-        identity = Identity.of(answer) if isinstance(answer, dict) else None
+        identity = Identity.from_auth_test(answer) if isinstance(answer, dict) else None
         if identity is None:
             return
         self.row = await self.workspaces.save(identity, token_hash=self.token_hash)

@@ -39,7 +39,7 @@ class Identity:
         return frozenset(filter(None, (self.team_id, self.enterprise_id)))
 
     @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> Identity | None:
+    def from_auth_test(cls, answer: Mapping[str, Any]) -> Identity | None:
         """Read what auth.test answered; None if it names no workspace."""
         team, enterprise = _text(answer, "team_id"), _text(answer, "enterprise_id") or None
         if not (team or enterprise):
@@ -119,7 +119,7 @@ class Profile:
     zone: str | None = None
 
     @classmethod
-    def of(cls, user: Mapping[str, Any]) -> Profile:
+    def from_user(cls, user: Mapping[str, Any]) -> Profile:
         """Read the `user` of users.info."""
         return cls(
             team_id=_text(user, "team_id"),

@@ -59,7 +59,7 @@ class Profiles:
         user = (await self._client.users_info(user=user_id)).get("user")
         if not isinstance(user, Mapping) or not user:
             raise SlackClientError("users.info returned no user")
-        profile = Profile.of(user)
+        profile = Profile.from_user(user)
         self._known[user_id] = (profile, self._clock())
         self._known.move_to_end(user_id)
         if len(self._known) > self._most:

@@ -156,7 +156,7 @@ class OpenRouter:
 
     def _prepare(self, question: Question) -> tuple[Question, Target, Deadline]:
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
-        limit = self._timeouts.of(target.effort)
+        limit = self._timeouts.for_effort(target.effort)
         seconds = limit if question.seconds is None else min(question.seconds, limit)
         checked = replace(
             question,

@@ -47,7 +47,8 @@ def test_the_time_limits_are_the_code_s() -> None:
 
     shown = [tuple(re.findall(r"(\d+) s\b", " ".join(row))) for row in rows(PAGE, section="How long it takes at most")]
     real = [(one.search, chain.search)] + [
-        (one.of(effort), chain.of(effort)) for effort in ("fast", resolve("openai/gpt-6-luna").effort, "xhigh")
+        (one.for_effort(effort), chain.for_effort(effort))
+        for effort in ("fast", resolve("openai/gpt-6-luna").effort, "xhigh")
     ]
     assert shown == [(f"{first:g}", f"{second:g}") for first, second in real]
     assert f"minus {chain.reserve_per_provider:g} seconds" in PAGE.read_text(encoding="utf-8").replace("\n", " ")

@@ -101,7 +101,7 @@ def test_the_others_take_a_schema(model: str | None) -> None:
 
 
 def test_the_time_depends_on_the_effort() -> None:
-    assert [Timeouts().of(effort) for effort in EFFORTS] == [30, 30, 60, 600, 600]
+    assert [Timeouts().for_effort(effort) for effort in EFFORTS] == [30, 30, 60, 600, 600]
 
 
 def test_what_is_slow_and_what_runs_in_the_background() -> None:

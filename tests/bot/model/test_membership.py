@@ -54,7 +54,7 @@ def test_a_request_is_the_app_s_own_or_foreign(body: dict[str, Any], ours: Ident
 @pytest.mark.parametrize("flag", OUTSIDE_FLAGS)
 @pytest.mark.parametrize("value", [True, "true", 1])
 def test_whoever_slack_calls_a_guest_a_stranger_or_a_bot_is_no_member(flag: str, value: object) -> None:
-    profile = Profile.of({"team_id": "T1", flag: value})
+    profile = Profile.from_user({"team_id": "T1", flag: value})
 
     assert affiliation_of(profile, user_team="T1", ours=WORKSPACE) is Affiliation.EXTERNAL
 
@@ -79,7 +79,7 @@ def test_a_member_is_of_the_workspace_or_its_organization(
 ) -> None:
     expected = Affiliation.INTERNAL if member else Affiliation.EXTERNAL
 
-    assert affiliation_of(Profile.of(user), user_team=user_team, ours=ours) is expected
+    assert affiliation_of(Profile.from_user(user), user_team=user_team, ours=ours) is expected
 
 
 def test_a_click_without_a_workspace_is_the_organization_s() -> None:
@@ -104,4 +104,4 @@ def test_whatever_a_body_holds_is_read(body: dict[str, Any]) -> None:
     assert all(click_team_ids(body))
     assert isinstance(user_team_of(body), str)
     assert closed_state(body) in {None, "uninstalled", "revoked"}
-    assert isinstance(Profile.of(body), Profile)
+    assert isinstance(Profile.from_user(body), Profile)

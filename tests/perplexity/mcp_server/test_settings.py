@@ -143,7 +143,9 @@ async def test_a_call_takes_no_longer_than_the_timeout(tool: str, path: str) -> 
 @pytest.mark.parametrize("seconds", [0.4, 600.0, 86_400.0])
 def test_a_timeout_is_for_whatever_is_asked(seconds: float) -> None:
     for limits in timeouts(seconds):
-        assert {limits.search, limits.of("fast"), limits.of("medium"), limits.of("high")} == {seconds}
+        assert {limits.search, limits.for_effort("fast"), limits.for_effort("medium"), limits.for_effort("high")} == {
+            seconds
+        }
 
 
 @pytest.mark.parametrize(
