@@ -165,7 +165,7 @@ async def harness(database: str) -> AsyncIterator[WorkerHarness]:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-async def test_the_row_the_footer_and_the_metrics_say_what_was_charged(
+async def test_the_row_the_footer_and_the_metrics_have_the_same_cost(
     case: Case, harness: WorkerHarness, database: str
 ) -> None:
     metrics, heard = Metrics(), list[Attempt]()

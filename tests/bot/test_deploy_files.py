@@ -125,7 +125,7 @@ def test_app_json_asks_for_settings_that_exist_and_only_for_what_is_needed() -> 
     assert all(each["description"] and "value" not in each for each in env.values())
 
 
-def test_the_image_runs_as_nobody_in_particular_and_stops_when_it_is_asked() -> None:
+def test_the_image_runs_as_an_unprivileged_user_and_stops_on_a_signal() -> None:
     user, group = instruction("USER").split(":")
 
     assert min(int(user), int(group)) >= 10_000
@@ -149,7 +149,7 @@ def test_what_is_not_needed_stays_out_of_the_image(name: str) -> None:
     assert [rule for rule in rules if rule.startswith("!") and fnmatch(name, rule[1:])] == []
 
 
-def test_what_the_image_copies_is_there_and_let_in() -> None:
+def test_files_that_the_image_copies_exist_and_are_not_ignored() -> None:
     rules = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
 
     assert [name for name in copied() if not (ROOT / name).exists() or f"!{name}" not in rules] == []

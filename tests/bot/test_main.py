@@ -142,7 +142,7 @@ def test_an_address_that_cannot_be_listened_on_is_named_with_its_setting(
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "a..b", "x" * 70])
-def test_a_host_that_is_no_name_is_named(
+def test_an_invalid_host_name_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], database: str, host: str
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", database)

@@ -86,7 +86,7 @@ def test_try_again_brings_the_answer_in_the_place_of_the_failure(page: Page, sit
     ) == ("retry", "q1")
 
 
-def test_a_public_answer_stands_under_the_line_that_asked_for_it(page: Page) -> None:
+def test_a_public_answer_is_below_the_line_that_asked_for_it(page: Page) -> None:
     page.send("/search --public <b>bees</b>")
     answer = page.message_with("What’s New In Python 3.14")
     line = page.message_with("/search --public <b>bees</b>")
@@ -146,7 +146,7 @@ def test_shift_enter_starts_a_line_and_arrow_up_brings_back_the_last_one(page: P
         ("/ask silent", "/ask failed with the error “dispatch_failed”"),
     ],
 )
-def test_what_the_app_does_not_take_is_told_privately(page: Page, line: str, answer: str) -> None:
+def test_a_message_that_the_app_refuses_is_reported_privately(page: Page, line: str, answer: str) -> None:
     page.send(line)
     message = page.message_with(answer)
 
@@ -165,7 +165,7 @@ def test_a_direct_message_shows_a_dot_until_it_is_opened(page: Page, site: Site,
     assert page.browser.find_elements(By.CSS_SELECTOR, ".unread") == []
 
 
-def test_a_restart_is_told_and_what_was_shown_stays_and_works(browser: WebDriver) -> None:
+def test_a_restart_is_announced_and_the_shown_messages_stay_usable(browser: WebDriver) -> None:
     page = Page(browser=browser)
     with served() as site:
         page.open(site.origin)
@@ -180,7 +180,7 @@ def test_a_restart_is_told_and_what_was_shown_stays_and_works(browser: WebDriver
         assert page.wait_until_gone("Sorry, no search service answered")
 
 
-def test_a_line_that_cannot_be_sent_is_told_and_kept(browser: WebDriver) -> None:
+def test_a_line_that_cannot_be_sent_is_reported_and_kept(browser: WebDriver) -> None:
     page = Page(browser=browser)
     with served() as site:
         page.open(site.origin)
@@ -190,7 +190,7 @@ def test_a_line_that_cannot_be_sent_is_told_and_kept(browser: WebDriver) -> None
     assert page.wait(page.composer_text) == "/ask anything"
 
 
-def test_the_page_asks_nobody_but_its_own_server_and_logs_no_error(page: Page, site: Site) -> None:
+def test_the_page_calls_only_its_own_server_and_logs_no_error(page: Page, site: Site) -> None:
     page.log("browser")
     page.log("performance")
     page.open(site.origin)

@@ -30,7 +30,7 @@ def killed(at: float, process: str = "worker1") -> Blow:
     return Blow(process=process, began=at, ended=at)
 
 
-def test_all_is_well() -> None:
+def test_a_working_setup_has_no_problems() -> None:
     figures = judge([asked()], [copy(shows=Shows.WAITING), copy()], [call(11, 12)])
 
     assert (figures.n, figures.taken, figures.copies) == (1, 1, 1)

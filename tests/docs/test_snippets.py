@@ -46,7 +46,7 @@ async def test_a_snippet_runs_and_prints_what_the_page_says(snippet: Block, caps
     assert [output.text for block, output in OUTPUTS if block is snippet] in ([], [printed])
 
 
-def test_an_output_stands_right_behind_the_python_that_prints_it() -> None:
+def test_an_output_follows_the_python_that_prints_it() -> None:
     assert [output for block, output in OUTPUTS if block not in SNIPPETS or block.page != output.page] == []
 
 

@@ -59,7 +59,7 @@ async def test_the_agent_searches_by_the_chain_and_its_sources_are_shown(
     assert len(model.requests) == 3
 
 
-async def test_who_stood_in_for_what_its_tools_asked_is_said_first(harness: AppHarness, model: FakeModelServer) -> None:
+async def test_a_fallback_of_the_agent_s_tools_is_reported_first(harness: AppHarness, model: FakeModelServer) -> None:
     harness.perplexity.script("/v1/agent", NO_CREDIT)
     await harness.ask("/ask --agent why is the sky blue")
 

@@ -354,7 +354,7 @@ async def click_for_file(harness: AppHarness, value: str) -> str:
     return harness.slack.posts[-1].shown_text
 
 
-async def test_a_file_that_slack_does_not_take_is_told_and_the_next_report_has_no_button(harness: AppHarness) -> None:
+async def test_a_refused_upload_is_reported_and_the_next_report_has_no_button(harness: AppHarness) -> None:
     await harness.ask("/deepdive heat pumps")
     await harness.wait_until_settled(1)
     (question,) = file_buttons(harness.slack.posts[-1])

@@ -137,7 +137,7 @@ async def test_what_a_run_costs_is_recorded_and_listed(
     assert "posted here · 1 run in 30 days · $0.25" in reply_text(harness, "t4")
 
 
-async def test_a_cost_that_nobody_knows_is_not_listed_as_none(harness: AppHarness, database: str) -> None:
+async def test_an_unknown_cost_is_not_listed_as_zero(harness: AppHarness, database: str) -> None:
     await create_watch(harness)
     await run(harness, BUDGET, settled=3, trigger="t2")
     assert await rows(database, "UPDATE questions SET cost_usd = NULL WHERE surface = 'digest' RETURNING 1") == [(1,)]
@@ -205,7 +205,7 @@ async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(harne
     assert [PLANT in post.shown_text for post in channel_posts(harness)] == [False, True]
 
 
-async def test_a_failure_is_told_to_the_owner_alone__and_the_next_run_tells_what_it_would_have(
+async def test_a_failure_is_shown_to_the_owner_only__and_the_next_run_posts_the_stories(
     harness: AppHarness,
 ) -> None:
     await create_watch(harness)

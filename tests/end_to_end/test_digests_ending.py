@@ -32,7 +32,7 @@ def direct_messages(harness: AppHarness) -> list[str]:
         ("missing_scope", "calls the reason “missing_scope”"),
     ],
 )
-async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
+async def test_a_digest_of_a_closed_channel_stops_and_its_owner_is_notified(
     harness: AppHarness, database: str, error: str, reason: str
 ) -> None:
     await create_watch(harness)
@@ -47,7 +47,7 @@ async def test_a_digest_whose_channel_is_closed_stops_and_its_owner_is_told(
     assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
 
 
-async def test_who_watches_in_a_direct_message_between_others_is_not_told_to_invite_the_app(
+async def test_a_digest_in_a_direct_message_between_others_asks_for_no_invitation(
     harness: AppHarness, database: str
 ) -> None:
     await create_watch(harness)
@@ -60,7 +60,7 @@ async def test_who_watches_in_a_direct_message_between_others_is_not_told_to_inv
     assert "/invite" not in notice
 
 
-async def test_the_owner_is_told_also_by_a_slack_that_is_busy_for_a_moment(harness: AppHarness) -> None:
+async def test_the_owner_is_notified_although_slack_is_busy_for_a_moment(harness: AppHarness) -> None:
     await create_watch(harness)
     busy = Fault(status=429, headers={"Retry-After": "0"})
     harness.slack.fail("chat.postMessage", refusal("is_archived"), busy, busy, busy)
@@ -97,7 +97,7 @@ async def test_one_that_is_wanted_after_it_stopped_says_again_why_it_is_not_post
     assert len(notices) == 2
 
 
-async def test_a_digest_whose_owner_left_is_deleted_and_asks_nobody_and_the_channel_is_told(
+async def test_a_digest_whose_owner_left_is_deleted_without_a_call_and_the_channel_is_notified(
     harness: AppHarness, database: str
 ) -> None:
     await create_watch(harness)
@@ -113,7 +113,7 @@ async def test_a_digest_whose_owner_left_is_deleted_and_asks_nobody_and_the_chan
     assert directly(harness) == []
 
 
-async def test_a_digest_whose_owner_left_the_channel_stops_and_asks_nobody_and_its_owner_is_told(
+async def test_a_digest_whose_owner_left_the_channel_stops_without_a_call_and_its_owner_is_notified(
     harness: AppHarness, database: str
 ) -> None:
     await create_watch(harness)
@@ -128,7 +128,7 @@ async def test_a_digest_whose_owner_left_the_channel_stops_and_asks_nobody_and_i
     assert channel_posts(harness) == []
 
 
-async def test_whoever_comes_back_to_the_channel_lets_the_digest_go_on(harness: AppHarness, database: str) -> None:
+async def test_a_digest_continues_when_its_owner_rejoins_the_channel(harness: AppHarness, database: str) -> None:
     await create_watch(harness)
     harness.slack.workspace.members_of["C1"].remove("U1")
     await run(harness, BUDGET, settled=4, trigger="t2")
@@ -166,7 +166,7 @@ async def test_a_digest_goes_on_without_its_owner_where_the_app_may_not_see_memb
     assert directly(harness) == []
 
 
-async def test_a_digest_asks_nobody_while_the_app_is_not_let_in(harness: AppHarness, database: str) -> None:
+async def test_a_digest_calls_no_provider_while_the_app_is_not_installed(harness: AppHarness, database: str) -> None:
     await create_watch(harness)
     harness.slack.fail("users.info", refusal("account_inactive"))
     await harness.ask("/pplx watch run 1", trigger="t2")

@@ -91,7 +91,7 @@ async def test_ask__says_that_no_source_is_left(harness: AppHarness) -> None:
     assert "2 sources outside a.example left out, with 2 references to them; no source is left." in text
 
 
-async def test_news__tells_no_story_from_elsewhere(harness: AppHarness) -> None:
+async def test_news__contain_no_story_of_another_domain(harness: AppHarness) -> None:
     lines = "1. Kept | 2026-11-20 | It is so. [1]\n2. Foreign | 2026-11-20 | It is so too. [2]"
     harness.perplexity.script("/v1/agent", json_reply(agent_reply(lines, "a.example", "b.example")))
 
@@ -103,7 +103,7 @@ async def test_news__tells_no_story_from_elsewhere(harness: AppHarness) -> None:
     assert "1 source outside a.example left out, with 1 reference to it." in text
 
 
-async def test_news__whose_pages_are_all_from_elsewhere_says_why_there_is_none(harness: AppHarness) -> None:
+async def test_news__without_a_page_of_the_domains_say_why(harness: AppHarness) -> None:
     harness.perplexity.script(
         "/v1/agent", json_reply(agent_reply("1. Foreign | 2026-11-20 | It is so. [1]", "b.example"))
     )

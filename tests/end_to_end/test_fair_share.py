@@ -25,7 +25,7 @@ def other(harness: AppHarness, user: str) -> Person:
     return Person(session=harness.session, app_url=harness.url, response_url=harness.slack.response_url, user=user)
 
 
-async def test_the_sixth_open_question_is_told_what_is_open__and_nothing_is_asked_for_it(harness: AppHarness) -> None:
+async def test_the_sixth_open_question_lists_the_open_ones__and_calls_no_provider(harness: AppHarness) -> None:
     harness.perplexity.hold()
     for number in range(5):
         await harness.ask(f"/ask question {number}", trigger=f"t{number}")
@@ -44,7 +44,7 @@ async def test_the_sixth_open_question_is_told_what_is_open__and_nothing_is_aske
     assert len(harness.perplexity.requests) == 6
 
 
-async def test_a_sixth_mention_is_told_so_privately(harness: AppHarness) -> None:
+async def test_a_sixth_mention_gets_a_private_notice(harness: AppHarness) -> None:
     harness.perplexity.hold()
     for number in range(5):
         await harness.ask(f"/ask question {number}", trigger=f"t{number}")
@@ -58,7 +58,7 @@ async def test_a_sixth_mention_is_told_so_privately(harness: AppHarness) -> None
     assert "You have 5 unanswered questions" in told["text"]
 
 
-async def test_a_sixth_direct_message_is_told_so_in_its_thread(harness: AppHarness) -> None:
+async def test_a_sixth_direct_message_gets_a_notice_in_its_thread(harness: AppHarness) -> None:
     harness.perplexity.hold()
     for number in range(5):
         await harness.ask(f"/ask question {number}", trigger=f"t{number}")
@@ -125,7 +125,7 @@ async def unlimited(
         await asyncio.wait({serving}, timeout=60)
 
 
-async def test_behind_ten_thousand_questions_of_one_person_another_s_starts_within_two_seconds(
+async def test_after_ten_thousand_questions_of_one_person_another_s_starts_within_two_seconds(
     perplexity: FakePerplexity, unlimited: Person
 ) -> None:
     await perplexity.wait_for(20)

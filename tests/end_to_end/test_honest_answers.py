@@ -106,7 +106,7 @@ async def test_news__of_the_past_week_without_a_story_offers_nothing_that_costs_
     assert buttons(nothing) == []
 
 
-async def test_who_stands_in_says_so_first(harness: AppHarness) -> None:
+async def test_an_answer_of_a_fallback_says_so_first(harness: AppHarness) -> None:
     harness.perplexity.script("/v1/agent", NO_CREDIT)
     await harness.ask("/ask why")
     (post,) = await harness.slack.wait_for(1)

@@ -83,7 +83,7 @@ OUTSIDERS = [
 
 
 @pytest.mark.parametrize("profile", OUTSIDERS, ids=str)
-async def test_whoever_is_no_full_member_is_told_so_and_nobody_is_asked(
+async def test_a_guest_gets_a_notice_and_no_provider_is_called(
     harness: AppHarness, database: str, profile: dict[str, Any]
 ) -> None:
     harness.slack.workspace.profiles["U1"] = profile
@@ -107,7 +107,7 @@ async def test_whoever_is_no_full_member_is_told_so_and_nobody_is_asked(
     assert await rows(database, "SELECT count(*) FROM questions") == [(3,)]
 
 
-async def test_what_an_outsider_is_told_in_a_thread_that_slack_refuses_is_told_nowhere_else(
+async def test_a_notice_for_an_outsider_that_slack_refuses_is_posted_nowhere_else(
     harness: AppHarness,
 ) -> None:
     harness.slack.workspace.profiles["U1"] = {"is_restricted": True}

@@ -199,7 +199,7 @@ def is_answer(post: Post) -> bool:
     return post.method == "response_url" and "Searching" not in post.shown_text
 
 
-async def test_what_a_process_received_that_had_not_heard_asks_nobody(
+async def test_a_question_received_before_the_process_knew_calls_no_provider(
     settings: Settings, database: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
 ) -> None:
     async with serving(settings, database, work=False) as web:

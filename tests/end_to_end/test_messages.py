@@ -55,7 +55,7 @@ async def test_a_mention_inside_a_thread_is_answered_in_that_thread(harness: App
     assert ANSWER in (await answer(harness, thread=ROOT)).shown_text
 
 
-async def test_options_work_behind_a_mention_as_behind_ask(harness: AppHarness) -> None:
+async def test_options_work_after_a_mention_as_after_ask(harness: AppHarness) -> None:
     await harness.mention("—reasoning --recency week --domain a.example compare a and b")
     await answer(harness)
 
@@ -177,7 +177,7 @@ async def test_what_asks_nothing_gets_a_helpful_line_and_costs_nothing(
         ("--mode academic why", "works for searches only"),
     ],
 )
-async def test_what_cannot_be_asked_is_told_to_the_asker_only(harness: AppHarness, typed: str, said: str) -> None:
+async def test_an_invalid_question_is_reported_to_the_asker_only(harness: AppHarness, typed: str, said: str) -> None:
     await harness.mention(typed)
     (post,) = await harness.slack.wait_for(1)
 
@@ -251,7 +251,7 @@ async def test_the_searching_line_of_a_direct_message_is_found_again(harness: Ap
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_where_the_app_cannot_look__the_searching_line_is_said_once(harness: AppHarness, fault: Fault) -> None:
+async def test_without_the_scope_to_read_the_pending_message_is_posted_once(harness: AppHarness, fault: Fault) -> None:
     harness.slack.fail("chat.postMessage", fault)
 
     await harness.mention("why")

@@ -35,7 +35,7 @@ async def test_news__shows_the_stories_and_when_they_were_asked_for(harness: App
     assert grey["elements"][0]["text"].endswith("only visible to you")
 
 
-async def test_news__of_a_category_that_there_is_not_costs_nothing(harness: AppHarness) -> None:
+async def test_news__of_an_unknown_category_cost_nothing(harness: AppHarness) -> None:
     ack = await harness.ask("/news technologie")
 
     assert "Did you mean technology?" in json.dumps(ack)

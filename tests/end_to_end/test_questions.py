@@ -236,7 +236,7 @@ async def test_a_direct_message_whose_reply_got_lost_is_not_sent_twice(harness: 
     assert len(harness.slack.posts) == 2
 
 
-async def test_a_click_while_the_database_hangs_is_told_so_in_time(harness: AppHarness, database: str) -> None:
+async def test_a_click_while_the_database_hangs_gets_a_timely_notice(harness: AppHarness, database: str) -> None:
     harness.perplexity.script(
         "/v1/agent", json_reply({"error": {"type": "invalid_api_key", "message": "no"}}, status=401)
     )
@@ -297,7 +297,7 @@ async def test_looks_at_the_health_take_no_connection_from_questions(harness: Ap
     assert set(await asyncio.gather(*looking)) <= {200, 503}
 
 
-async def test_the_playground_is_not_there_beside_a_real_slack(harness: AppHarness) -> None:
+async def test_the_playground_is_not_served_with_a_real_slack(harness: AppHarness) -> None:
     async with harness.session.get(f"{harness.url}/playground") as response:
         assert response.status == 404
 

@@ -37,7 +37,7 @@ async def test_a_question_is_answered_by_sonar_without_what_it_thought(harness: 
     ]
 
 
-async def test_a_question_to_a_retired_sonar_is_answered_all_the_same(harness: AppHarness) -> None:
+async def test_a_question_to_a_retired_sonar_model_is_still_answered(harness: AppHarness) -> None:
     harness.perplexity.fail("/chat/completions", status=403, body=RETIRED)
 
     await harness.mention("why")

@@ -51,7 +51,7 @@ async def test_an_admin_sees_a_chart_and_the_same_as_a_table(harness: AppHarness
     assert (shown["response_type"], harness.slack.refusals) == ("ephemeral", [])
 
 
-async def test_nobody_else_sees_it(harness: AppHarness) -> None:
+async def test_only_the_asker_sees_it(harness: AppHarness) -> None:
     shown = await status(harness, trigger="t1")
 
     assert "Only admins of this workspace" in shown["text"]
@@ -66,7 +66,7 @@ async def test_slack_away__only_those_whom_the_settings_name_are_admins(harness:
     assert "Only admins" in (await status(harness, trigger="t1"))["text"]
 
 
-async def test_a_dead_key_does_not_hide_behind_a_fallback(harness: AppHarness) -> None:
+async def test_a_rejected_key_is_shown_although_a_fallback_answers(harness: AppHarness) -> None:
     harness.slack.workspace.admins.add("U1")
     harness.perplexity.fail("/v1/agent", status=401, body=BAD_KEY)
     await harness.ask("/ask --recency day why", trigger="q1")
@@ -90,7 +90,7 @@ async def test_a_dead_key_does_not_hide_behind_a_fallback(harness: AppHarness) -
                 ready = (response.status, (await response.json())["providers"])
 
 
-async def test_status_with_words_behind_it_is_explained(harness: AppHarness) -> None:
+async def test_status_with_more_words_is_explained(harness: AppHarness) -> None:
     ack = await harness.ask("/pplx status please")
 
     assert "without any text after it" in ack["text"]

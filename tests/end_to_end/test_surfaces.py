@@ -58,7 +58,7 @@ async def test_a_public_answer_removes_the_placeholder_which_shows_no_options_an
 
 
 @pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=429), Fault(status=404, body="used_url")])
-async def test_a_removal_that_fails_is_not_tried_again_and_the_answer_stands(harness: AppHarness, fault: Fault) -> None:
+async def test_a_failed_deletion_is_not_retried_and_the_answer_stays(harness: AppHarness, fault: Fault) -> None:
     harness.slack.fail("response_url", Fault(status=200, body="ok", take_message=True), fault)
     await harness.ask("/ask --public why")
     await harness.wait_until_settled(1)

@@ -80,7 +80,7 @@ def test_the_library_alone_needs_three_packages(wheel: Path) -> None:
     assert {each.name for each in needs if each.marker is None} == {"aiohttp", "jsonschema", "markdown-it-py"}
 
 
-def test_pip_is_told_the_version_and_the_commands(wheel: Path) -> None:
+def test_the_metadata_has_the_version_and_the_commands(wheel: Path) -> None:
     told = metadata(wheel)
     with ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]

@@ -56,7 +56,7 @@ def test_a_request_that_says_nothing_neither_counts_nor_interrupts_a_row(breaker
 
 
 @pytest.mark.parametrize(("passed", "let"), [(0.0, False), (29.9, False), (30.0, True)])
-def test_it_rests_for_its_seconds(breaker: Breaker, time: Time, passed: float, let: bool) -> None:
+def test_an_open_circuit_stays_open_for_its_seconds(breaker: Breaker, time: Time, passed: float, let: bool) -> None:
     fail(breaker, 3)
     time.now += passed
 
@@ -127,7 +127,7 @@ def test_a_request_from_before_it_opened_does_not_free_the_place_of_the_probe(br
     assert not admits(breaker)
 
 
-def test_a_probe_that_hangs_while_the_provider_got_well_keeps_nobody_away(breaker: Breaker, time: Time) -> None:
+def test_a_hanging_probe_of_a_recovered_provider_blocks_no_call(breaker: Breaker, time: Time) -> None:
     probe_of(breaker, time)
     breaker.force().succeeded()
     fail(breaker, 3)

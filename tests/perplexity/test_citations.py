@@ -104,7 +104,7 @@ def test_markers_are_numbered_by_first_use(text: str, shown: str, used: list[int
         "http://evil.example/",
     ],
 )
-def test_what_is_no_marker_stays_as_it_is(text: str) -> None:
+def test_brackets_that_are_not_markers_stay_unchanged(text: str) -> None:
     assert (text,) == cite(text, SOURCES).pieces
 
 

@@ -442,7 +442,7 @@ async def test_answer__with_the_library_replaced() -> None:
                 await client.answer("x")
 
 
-async def test_nobody_listens__the_connection_failed() -> None:
+async def test_a_refused_connection_is_a_connection_failure() -> None:
     async with PerplexityClient(KEY, base_url="http://127.0.0.1:9", retry=RetryPolicy(base=0.0)) as client:
         with pytest.raises(ConnectionFailed, match="ClientConnectorError"):
             await client.search("x")

@@ -107,9 +107,7 @@ async def test_a_run_is_resumed_whatever_the_effort_is_now(fake: FakePerplexity,
     assert answer.id == "resp_1"
 
 
-async def test_a_service_that_is_away_for_a_while_does_not_lose_the_run(
-    fake: FakePerplexity, client: PerplexityClient
-) -> None:
+async def test_a_service_outage_does_not_lose_the_run(fake: FakePerplexity, client: PerplexityClient) -> None:
     fake.script(RUN, *[Fault(status=502)] * 4, Fault(reset=True), Fault(status=429, headers={"Retry-After": "7"}))
 
     answer = await client.answer("why", model="high")
@@ -173,7 +171,7 @@ async def test_a_run_that_has_ended_badly_is_not_cancelled(fake: FakePerplexity)
     assert fake.cancelled == []
 
 
-async def test_a_run_whose_state_nobody_understands_is_cancelled(fake: FakePerplexity) -> None:
+async def test_a_run_with_an_unknown_state_is_cancelled(fake: FakePerplexity) -> None:
     fake.script(RUN, json_reply({"id": "resp_1", "status": "requires_action"}))
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:
         with pytest.raises(MalformedResponse):
@@ -270,7 +268,7 @@ async def test_a_stream_of_a_deep_answer_has_the_same_events(fake: FakePerplexit
     assert runs.told == [("resp_1", 1)]
 
 
-async def test_a_deep_answer_without_sources_tells_none(fake: FakePerplexity, client: PerplexityClient) -> None:
+async def test_a_deep_answer_without_sources_has_none(fake: FakePerplexity, client: PerplexityClient) -> None:
     output = [{"type": "message", "content": [{"type": "output_text", "text": "done"}]}]
     fake.runs["resp_3"] = [{"id": "resp_3", "status": "completed", "output": output}]
 
@@ -295,7 +293,7 @@ async def test_a_shutdown_leaves_the_run_alone_so_that_it_can_be_resumed(fake: F
     assert fake.cancelled == []
 
 
-async def test_a_run_that_nobody_will_come_back_for_is_cancelled_with_its_task(fake: FakePerplexity) -> None:
+async def test_an_abandoned_run_is_cancelled_with_its_task(fake: FakePerplexity) -> None:
     begun = asyncio.Event()
 
     async def on_run(run_id: str) -> None:
@@ -312,7 +310,7 @@ async def test_a_run_that_nobody_will_come_back_for_is_cancelled_with_its_task(f
     assert fake.cancelled == ["resp_1"]
 
 
-async def test_a_quick_answer_that_nobody_will_come_back_for_is_cancelled_too(fake: FakePerplexity) -> None:
+async def test_an_abandoned_quick_answer_is_cancelled_too(fake: FakePerplexity) -> None:
     begun = sse({"type": "response.created", "response": {"id": "resp_1"}})
     question = Question(messages=(Message(role="user", content="why"),), resumable=False)
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:

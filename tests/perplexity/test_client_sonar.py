@@ -101,7 +101,9 @@ async def test_a_search_stays_a_search(fake: FakePerplexity) -> None:
 
 
 @pytest.mark.parametrize(("limits", "streams"), [(Timeouts(), None), (LONG, True)])
-async def test_only_what_may_pass_the_minute_is_streamed(fake: FakePerplexity, limits: Timeouts, streams: Any) -> None:
+async def test_only_requests_that_may_take_over_a_minute_are_streamed(
+    fake: FakePerplexity, limits: Timeouts, streams: Any
+) -> None:
     async with sonar(fake, limits=limits) as client:
         answer = await client.answer("why", reasoning=True)
 
@@ -153,7 +155,7 @@ async def test_an_error_in_a_stream_before_its_text_is_tried_again(fake: FakePer
     assert answer_in(told).text == "Answer.[1]"
 
 
-async def test_an_error_in_a_stream_behind_its_text_is_raised(fake: FakePerplexity) -> None:
+async def test_an_error_in_a_stream_after_text_is_raised(fake: FakePerplexity) -> None:
     fake.script(CHAT, stream_reply(sse(chunk("Half"), {"error": {"message": "no", "code": 502}})))
 
     async with sonar(fake) as client:
@@ -213,7 +215,9 @@ async def test_tools_are_left_out_with_one_warning(fake: FakePerplexity, caplog:
     assert warnings(caplog) == ["answer.tools_left_out"]
 
 
-async def test_tools_reach_the_agent_beside_its_search(fake: FakePerplexity, caplog: pytest.LogCaptureFixture) -> None:
+async def test_tools_reach_the_agent_in_addition_to_its_search(
+    fake: FakePerplexity, caplog: pytest.LogCaptureFixture
+) -> None:
     async with sonar(fake, api="agent") as client:
         await client.answer("why", tools=({"type": "fetch_url"},))
 
@@ -222,7 +226,7 @@ async def test_tools_reach_the_agent_beside_its_search(fake: FakePerplexity, cap
 
 
 @pytest.mark.parametrize("tool", [{"type": "function", "name": "f"}, {}, {"type": 3}])
-async def test_a_tool_that_nobody_would_run_is_refused(fake: FakePerplexity, tool: dict[str, Any]) -> None:
+async def test_a_tool_without_a_handler_is_refused(fake: FakePerplexity, tool: dict[str, Any]) -> None:
     async with sonar(fake, api="agent") as client:
         with pytest.raises(InvalidRequest, match="tools"):
             await client.answer("why", tools=(tool,))
@@ -264,7 +268,7 @@ async def test_a_stream_that_tells_it_as_an_event_leaves_it_too(fake: FakePerple
     assert paths(fake) == [CHAT, AGENT]
 
 
-async def test_a_stream_that_tells_it_behind_its_text_is_not_begun_again(fake: FakePerplexity) -> None:
+async def test_a_stream_that_fails_after_text_is_not_restarted(fake: FakePerplexity) -> None:
     fake.script(CHAT, stream_reply(sse(chunk("Half"), RETIRED)))
 
     async with sonar(fake) as client:

@@ -187,7 +187,7 @@ async def test_a_finished_stream_is_not_cancelled(fake: FakePerplexity) -> None:
     assert fake.cancelled == []
 
 
-async def test_a_service_that_does_not_cancel_keeps_nobody(fake: FakePerplexity) -> None:
+async def test_a_service_that_does_not_cancel_delays_no_caller(fake: FakePerplexity) -> None:
     fake.script("/v1/agent", stream_reply(SOME, hang=True))
     fake.fail(CANCEL, status=404, body={})
     async with PerplexityClient(KEY, base_url=fake.base_url) as client, aclosing(client.stream("why")) as events:
@@ -196,7 +196,9 @@ async def test_a_service_that_does_not_cancel_keeps_nobody(fake: FakePerplexity)
     assert fake.requests[-1].path == CANCEL
 
 
-async def test_a_stream_whose_time_is_up_is_told_so(fake: FakePerplexity, client: PerplexityClient) -> None:
+async def test_a_stream_past_its_deadline_is_reported_as_a_timeout(
+    fake: FakePerplexity, client: PerplexityClient
+) -> None:
     fake.script("/v1/agent", stream_reply(SOME, hang=True))
 
     with pytest.raises(TimedOut):

@@ -51,7 +51,7 @@ def test_a_sum_is_that_of_the_known_ones_in_any_order(costs: list[float | None])
     ("own", "failed", "expected"),
     [(0.01, [0.4], 0.41), (None, [0.4], 0.4), (0.01, [], 0.01), (0.1, [0.2, None], 0.3), (None, [None], None)],
 )
-def test_a_reply_costs_what_everybody_charged(
+def test_a_reply_costs_what_all_providers_charged(
     own: float | None, failed: list[float | None], expected: float | None
 ) -> None:
     attempts = [Attempt(provider="P", seconds=0.0, cost_usd=cost) for cost in failed]
@@ -60,7 +60,7 @@ def test_a_reply_costs_what_everybody_charged(
     assert cost_with_failures(expected, without_costs(attempts)) == expected
 
 
-def test_what_was_only_thought_is_paid_for() -> None:
+def test_reasoning_without_an_answer_has_its_cost() -> None:
     with pytest.raises(MalformedResponse) as caught:
         strip_thinking(replace(answer_by("P", "<think>Hm.</think>"), usage=Usage(cost_usd=0.03)), expected=True)
 
@@ -74,7 +74,7 @@ def test_pages_without_text_are_paid_for() -> None:
     assert caught.value.cost_usd == 0.405
 
 
-async def test_news_cost_what_everybody_charged_once_in_every_form() -> None:
+async def test_news_cost_the_sum_of_all_charges_in_every_format() -> None:
     summary = await news_summary(Fallback([FakeProvider("One", error=PAID), Priced("Two")]), category="tech", now=NOW)
 
     assert (summary.cost_usd, json.loads(as_json(summary))["cost_usd"]) == (0.41, 0.41)
@@ -88,7 +88,7 @@ async def test_news_cost_what_everybody_charged_once_in_every_form() -> None:
     assert footer(results).endswith("$0.41")
 
 
-async def test_news_that_nobody_tells_cost_what_everybody_charged() -> None:
+async def test_failed_news_cost_the_sum_of_all_charges() -> None:
     empty = replace(answer_by("Two", "None."), sources=(), usage=Usage(cost_usd=0.01), failed=FAILED)
 
     class Empty(FakeProvider):
@@ -110,7 +110,7 @@ def test_the_command_line_says_the_sum() -> None:
         assert json.loads(as_json(reply))["cost_usd"] == 0.41
 
 
-async def test_a_failure_behind_others_costs_what_all_of_them_cost() -> None:
+async def test_a_failure_after_others_costs_the_sum_of_all() -> None:
     broken = FakeProvider("Two", steps=[TextDelta(text="It"), RunFailed("x", cost_usd=0.02)])
     chain = Fallback([FakeProvider("One", steps=[RunFailed("x", cost_usd=0.4)]), broken])
 

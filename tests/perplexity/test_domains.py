@@ -183,7 +183,7 @@ def test_json_stays_json_and_counts_by_the_place_in_the_list(value: object, left
 
 
 @pytest.mark.parametrize("text", ["[2] no json", "[" * 100_000 + "]" * 100_000])
-def test_what_is_no_json_is_read_as_a_text(text: str) -> None:
+def test_text_that_is_not_json_is_read_as_text(text: str) -> None:
     assert "[2]" not in filter_answer(answer(text), ONLY_A, as_json=True).text
 
 

@@ -16,7 +16,7 @@ COMMAND = "pip install 'web-answers-for-slack[duckduckgo]'"
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_what_is_installed_is_not_missed(extra: str) -> None:
+def test_an_installed_extra_is_not_reported_missing(extra: str) -> None:
     require(extra)
 
 
@@ -30,7 +30,7 @@ def test_a_missing_module_is_an_import_error_that_names_the_extra(monkeypatch: p
     assert (raised.value.extra, raised.value.command) == ("duckduckgo", COMMAND)
 
 
-def test_a_folder_of_the_name_is_no_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_folder_of_the_same_name_is_not_a_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "ddgs").mkdir()
     monkeypatch.delitem(sys.modules, "ddgs", raising=False)
     monkeypatch.setattr(sys, "path", [str(tmp_path)])

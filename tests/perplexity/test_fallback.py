@@ -96,7 +96,7 @@ async def test_a_failure_is_passed_to_the_next_and_remembered(error: PerplexityE
     assert (answer.provider, answer.failed) == ("Two", (replace(failed, kind="answer"),))
 
 
-async def test_a_refused_request_is_the_callers_fault_and_nobody_else_is_asked() -> None:
+async def test_an_invalid_request_is_sent_to_no_other_provider() -> None:
     refusal = InvalidRequest.for_field("mode", "sec", "web only")
     second = FakeProvider("Two")
     chain = Fallback([FakeProvider("One", error=refusal), second])
@@ -141,7 +141,7 @@ async def test_a_bare_refusal_of_a_stand_in_has_a_summary_too() -> None:
     assert caught.value.attempts[1].summary == "refused the request"
 
 
-async def test_when_all_fail_every_attempt_is_told() -> None:
+async def test_if_all_fail_every_attempt_is_reported() -> None:
     chain = Fallback([FakeProvider("One", error=ServerError("x")), FakeProvider("Two", error=NothingFound("x"))])
 
     with pytest.raises(AllProvidersFailed) as caught:
@@ -150,12 +150,12 @@ async def test_when_all_fail_every_attempt_is_told() -> None:
     assert str(caught.value) == "One: ServerError; Two: NothingFound"
 
 
-async def test_a_chain_of_nobody_says_so() -> None:
+async def test_an_empty_chain_says_so() -> None:
     with pytest.raises(AllProvidersFailed, match="no provider is configured"):
         await Fallback([]).search(QUERY)
 
 
-async def test_a_question_that_is_taken_back_is_asked_of_nobody_else() -> None:
+async def test_a_cancelled_question_is_sent_to_no_other_provider() -> None:
     second = FakeProvider("Two")
 
     with pytest.raises(RequestCancelled):
@@ -187,7 +187,7 @@ async def test_a_providers_bug_is_a_failed_attempt_and_its_words_are_not_logged(
     assert "secret" not in caplog.text
 
 
-async def test_nobody_gets_more_results_than_were_asked_for() -> None:
+async def test_no_more_results_are_returned_than_requested() -> None:
     class Generous(FakeProvider):
         async def search(self, query: Query) -> SearchResults:
             return replace(await super().search(query), results=tuple(replace(SOURCE, number=n) for n in range(1, 9)))
@@ -223,7 +223,7 @@ async def test_every_attempt_is_reported_the_good_one_too() -> None:
 @pytest.mark.parametrize(
     ("left", "behind", "seconds"), [(20, 0, 20), (20, 1, 12), (20, 2, 4), (9, 1, 2), (5, 2, 2), (1, 2, 1), (1, 0, 1)]
 )
-def test_a_provider_gets_what_is_left_minus_a_reserve_for_each_behind_it(
+def test_a_provider_gets_the_remaining_time_minus_a_reserve_for_each_after_it(
     left: float, behind: int, seconds: float
 ) -> None:
     assert FallbackTimeouts().share(left, behind=behind) == seconds
@@ -239,7 +239,7 @@ async def test_time_that_a_provider_used_is_gone_for_the_next() -> None:
     assert ([a.seconds for a in found.failed], second.queries[0].seconds) == ([15.0], 5.0)
 
 
-async def test_nobody_is_asked_after_the_deadline() -> None:
+async def test_no_provider_is_called_after_the_deadline() -> None:
     times = iter([0.0, 0.0, 21.0, 21.0])
     second = FakeProvider("Two")
     chain = Fallback([FakeProvider("One", error=ServerError("x")), second], clock=lambda: next(times))
@@ -328,7 +328,7 @@ async def test_a_stream_that_hangs_is_left_in_time_and_closed() -> None:
     assert (first.streams_closed, len(events)) == (1, 3)
 
 
-async def test_a_stream_that_nobody_reads_on_is_closed() -> None:
+async def test_an_abandoned_stream_is_closed() -> None:
     first = FakeProvider("One", steps=[TextDelta(text="It"), None])
     async with aclosing(Fallback([first]).stream(question())) as events:
         await anext(events)

@@ -67,7 +67,7 @@ class Chain:
         return told
 
 
-async def test_a_provider_that_failed_again_and_again_rests_and_that_is_told() -> None:
+async def test_repeated_failures_open_the_circuit_and_that_is_reported() -> None:
     first = ScriptedProvider("One", error=DOWN)
     chain = Chain(first, ScriptedProvider("Two"))
     await chain.searches(2)
@@ -81,7 +81,7 @@ async def test_a_provider_that_failed_again_and_again_rests_and_that_is_told() -
     assert chain.take_attempts() == [("One", "Resting"), ("Two", None)]
 
 
-async def test_what_rests_for_searches_rests_for_answers_and_streams() -> None:
+async def test_an_open_circuit_counts_for_searches_answers_and_streams() -> None:
     chain = Chain(ScriptedProvider("One", error=DOWN), ScriptedProvider("Two"))
     await chain.searches(2)
     chain.take_attempts()
@@ -92,7 +92,7 @@ async def test_what_rests_for_searches_rests_for_answers_and_streams() -> None:
     assert chain.take_attempts() == [("One", "Resting"), ("Two", None)] * 2
 
 
-async def test_a_provider_that_is_well_again_is_the_first_choice_again() -> None:
+async def test_a_recovered_provider_is_the_first_choice_again() -> None:
     first = ScriptedProvider("One", error=DOWN)
     chain = Chain(first, ScriptedProvider("Two"))
     await chain.searches(2)
@@ -105,7 +105,7 @@ async def test_a_provider_that_is_well_again_is_the_first_choice_again() -> None
     assert chain.take_attempts() == [("One", None)] * 2
 
 
-async def test_when_all_rest_all_are_asked_all_the_same_and_told_once_each() -> None:
+async def test_with_every_circuit_open_all_are_called_anyway_and_reported_once_each() -> None:
     chain = Chain(ScriptedProvider("One", error=DOWN), ScriptedProvider("Two", error=DOWN))
     for _ in range(2):
         with pytest.raises(AllProvidersFailed):
@@ -134,7 +134,7 @@ async def test_one_that_answers_although_all_rest_closes_its_breaker() -> None:
     assert chain.take_attempts() == [("One", "Resting"), ("Two", None)]
 
 
-async def test_those_that_rest_behind_the_last_one_asked_are_told_too() -> None:
+async def test_providers_with_an_open_circuit_after_the_last_call_are_reported_too() -> None:
     second = ScriptedProvider("Two", error=DOWN)
     first = ScriptedProvider("One")
     chain = Chain(first, second)
@@ -189,7 +189,7 @@ async def test_a_cancelled_probe_gives_its_place_to_the_next() -> None:
 
 
 @pytest.mark.parametrize("kind", ["search", "stream"])
-async def test_a_probe_that_hangs_is_cut_off_and_rests_again(kind: str) -> None:
+async def test_a_hanging_probe_is_cancelled_and_opens_the_circuit_again(kind: str) -> None:
     hasty = FallbackTimeouts(search=0.05, answer=0.05, reserve_per_provider=0.01, minimum=0.01)
     first = ScriptedProvider("One", error=DOWN)
     chain = Chain(first, ScriptedProvider("Two"), deadlines=hasty)
@@ -223,7 +223,7 @@ async def test_a_stream_that_is_left_early_frees_the_place_of_the_probe() -> Non
     assert chain.take_attempts() == [("One", None)]
 
 
-async def test_a_stream_that_nobody_reads_on_does_not_keep_the_place_of_the_probe_for_ever() -> None:
+async def test_an_abandoned_stream_does_not_block_the_next_probe() -> None:
     first = ScriptedProvider("One", error=DOWN)
     chain = Chain(first, ScriptedProvider("Two"))
     await chain.searches(2)
@@ -255,7 +255,7 @@ async def test_what_is_the_callers_doing_opens_no_breaker(error: Exception) -> N
     assert chain.take_attempts() == [("One", None)]
 
 
-async def test_a_refusal_behind_one_that_rests_names_both() -> None:
+async def test_a_refusal_after_an_open_circuit_names_both() -> None:
     second = ScriptedProvider("Two")
     chain = Chain(ScriptedProvider("One", error=DOWN), second)
     await chain.searches(2)
@@ -303,7 +303,7 @@ class Priced(FakeProvider):
         return Answer(text="So.", sources=(), provider=self.name, usage=Usage(cost_usd=0.02))
 
 
-async def test_an_attempt_tells_what_was_asked_for_how_long_it_took_and_what_it_cost() -> None:
+async def test_an_attempt_has_its_kind_its_seconds_and_its_cost() -> None:
     chain = Chain(Priced("One"))
 
     await chain.fallback.search(QUERY)
@@ -315,7 +315,7 @@ async def test_an_attempt_tells_what_was_asked_for_how_long_it_took_and_what_it_
     ]
 
 
-async def test_a_stream_is_told_once_although_its_reader_stops_at_the_end() -> None:
+async def test_a_stream_is_reported_once_although_its_reader_stops_at_the_end() -> None:
     chain = Chain(ScriptedProvider("One"))
     events: list[Event] = []
     async with aclosing(chain.fallback.stream(QUESTION)) as stream:
@@ -327,7 +327,7 @@ async def test_a_stream_is_told_once_although_its_reader_stops_at_the_end() -> N
     assert (len(events), chain.take_attempts()) == (2, [("One", None)])
 
 
-async def test_an_empty_web_rests_nobody() -> None:
+async def test_an_empty_result_opens_no_circuit() -> None:
     first = ScriptedProvider("One", error=NothingFound("nothing"))
     chain = Chain(first, ScriptedProvider("Two"))
 
@@ -336,7 +336,7 @@ async def test_an_empty_web_rests_nobody() -> None:
     assert len(first.queries) == 5
 
 
-async def test_a_caller_in_a_hurry_rests_nobody() -> None:
+async def test_a_short_deadline_opens_no_circuit() -> None:
     first = ScriptedProvider("One", error=TimedOut("too late"))
     chain = Chain(first, ScriptedProvider("Two"))
     for _ in range(5):
@@ -345,7 +345,7 @@ async def test_a_caller_in_a_hurry_rests_nobody() -> None:
     assert len(first.queries) == 5
 
 
-async def test_a_time_out_for_want_of_time_rests_nobody__one_of_a_whole_turn_does() -> None:
+async def test_only_a_timeout_of_a_whole_turn_opens_the_circuit() -> None:
     first = ScriptedProvider("One", error=TimedOut("too late"))
     starved = Chain(first, ScriptedProvider("Two"), deadlines=FallbackTimeouts(search=9.0))
     await starved.searches(5)

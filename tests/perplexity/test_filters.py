@@ -124,7 +124,7 @@ def test_a_day_is_read() -> None:
 @pytest.mark.parametrize(
     "typed", ["2026-02-30", "28.02.2026", "2026-2-8", "20260228", "yesterday", "", "٢٠٢٦-02-28", "0000-01-01"]
 )
-def test_what_is_no_day_is_refused(typed: str) -> None:
+def test_an_invalid_day_is_refused(typed: str) -> None:
     with pytest.raises(InvalidRequest, match="YYYY-MM-DD") as caught:
         parse_day("before", typed)
 

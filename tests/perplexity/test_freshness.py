@@ -102,7 +102,9 @@ def test_a_question_asks_for_what_is_new(question: str, days: int | None) -> Non
 
 
 @pytest.mark.parametrize(("question", "days"), ASKED)
-def test_an_old_source_is_told_exactly_where_something_new_was_asked_for(question: str, days: int | None) -> None:
+def test_the_age_of_an_old_source_is_shown_only_for_questions_about_something_new(
+    question: str, days: int | None
+) -> None:
     told = newest_source_line(question, [page("2015-05-03")], today=TODAY)
     fresh = newest_source_line(question, [page("2015-05-03"), page("2026-11-21", 2)], today=TODAY)
 

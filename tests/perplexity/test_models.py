@@ -27,7 +27,7 @@ from perplexity.models import EFFORTS, Effort, Target, Timeouts, check_schema, r
         *((effort, False, effort) for effort in EFFORTS),
     ],
 )
-def test_every_name_stands_for_an_effort(model: str | None, reasoning: bool, effort: Effort) -> None:
+def test_every_model_name_means_an_effort(model: str | None, reasoning: bool, effort: Effort) -> None:
     target = resolve(model, reasoning=reasoning)
 
     assert (effort, None) == (target.effort, target.model)

@@ -58,7 +58,7 @@ def test_there_are_five_passages_at_most() -> None:
     assert len(best_passages([source(n, "Blue sky.") for n in range(1, 9)], "sky")) == MAX_PASSAGES
 
 
-def test_without_a_common_word_the_services_own_order_stands() -> None:
+def test_without_a_common_word_the_order_of_the_service_stays() -> None:
     long = f"{FILLER} {FILLER}"
 
     found = best_passages([source(1, long), source(2, "Zwei."), source(3, "Drei.")], "warum")
@@ -99,7 +99,7 @@ TEXT = st.text(alphabet=st.sampled_from('ab .!?。\n\u3000é"”)'), max_size=15
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(TEXT, max_size=4), st.text(max_size=40))
-def test_every_passage_stands_in_its_source_word_for_word(snippets: list[str], question: str) -> None:
+def test_every_passage_is_a_verbatim_part_of_its_source(snippets: list[str], question: str) -> None:
     results = [source(n, snippet, title="A title") for n, snippet in enumerate(snippets, start=1)]
 
     for passage in best_passages(results, question):
@@ -133,7 +133,7 @@ def test_without_a_text_there_is_no_answer(results: tuple[Source, ...]) -> None:
         passages_answer(SearchResults(results=results, provider="Two"), "sky")
 
 
-def test_an_answer_is_told_as_sources_text_and_end() -> None:
+def test_an_answer_is_streamed_as_sources_text_and_done() -> None:
     answer = passages_answer(SearchResults(results=(source(1, "Blue sky."),), provider="Two"), "sky")
 
     assert list(as_events(answer)) == [

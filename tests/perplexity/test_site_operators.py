@@ -21,7 +21,7 @@ HOSTS = st.from_regex(r"[a-z]{1,9}(\.[a-z]{1,9}){1,2}", fullmatch=True)
         ("", ("a.com",), "site:a.com"),
     ],
 )
-def test_domains_become_operators_behind_the_words(text: str, domains: tuple[str, ...], written: str) -> None:
+def test_domains_become_operators_after_the_words(text: str, domains: tuple[str, ...], written: str) -> None:
     assert add_site_operators(text, domains) == written
 
 

@@ -58,7 +58,7 @@ def test_of_another_model_only_a_block_in_front_is(text: str, reasoning: str | N
     assert (reasoning, rest) == split(text, expected=False)
 
 
-def test_a_block_with_nothing_behind_it_is_no_answer() -> None:
+def test_reasoning_without_text_after_it_is_not_an_answer() -> None:
     with pytest.raises(MalformedResponse):
         strip_thinking(answer("<think>plan</think>\n"), expected=True)
 

@@ -83,7 +83,7 @@ def test_the_footer_tells_of_removed_references_and_the_first_line_of_providers_
     )
 
 
-def test_the_age_of_the_newest_source_stands_above_the_text() -> None:
+def test_the_age_of_the_newest_source_is_above_the_text() -> None:
     first, second, *_ = blocks(replace(ANSWER, as_of="Newest source: 3 May 2026."))
 
     assert (first["type"], first["elements"][0]["text"]) == ("context", ":warning: Newest source: 3 May 2026.")
@@ -106,7 +106,7 @@ def test_notes_are_shown_one_by_one() -> None:
     ]
 
 
-def test_the_text_beside_the_blocks_stands_on_its_own() -> None:
+def test_the_fallback_text_is_complete_without_the_blocks() -> None:
     (message,) = answer_messages(ANSWER, audience=Audience.ASKER)
 
     assert message.text.startswith("Yes [1]. Also [2].\nSources")
@@ -114,7 +114,7 @@ def test_the_text_beside_the_blocks_stands_on_its_own() -> None:
 
 
 @pytest.mark.parametrize("letter", ["a ", "語", "&", "<", "evil.com "])
-def test_the_text_beside_the_blocks_fits_slacks_bytes(letter: str) -> None:
+def test_the_fallback_text_fits_slacks_limit_in_bytes(letter: str) -> None:
     messages = answer_messages(replace(ANSWER, text=letter * 9_000), audience=Audience.ASKER)
 
     assert max(len(message.text.encode()) for message in messages) < 4_000

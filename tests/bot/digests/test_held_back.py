@@ -35,7 +35,7 @@ async def test_a_run_that_a_pause_holds_back_has_not_looked(harness: DigestHarne
     assert harness.searched_since == looked
 
 
-async def test_a_digest_that_is_gone_or_paused_says_nothing_and_asks_nobody__unless_it_is_wanted(
+async def test_a_deleted_or_paused_digest_posts_nothing_and_calls_no_provider__unless_run_manually(
     harness: DigestHarness,
 ) -> None:
     await harness.digests.set_state(harness.digest.id, State.PAUSED, next_at=None)
@@ -67,7 +67,7 @@ async def test_a_digest_that_is_paused_while_it_is_made_says_it_when_it_goes_on(
 
 
 @pytest.mark.parametrize("why", Trigger)
-async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_and_has_that_said_once(
+async def test_a_digest_of_a_closed_account_is_deleted_without_a_call_and_with_one_notice(
     harness: DigestHarness, why: Trigger
 ) -> None:
     harness.presence = Membership.DEACTIVATED
@@ -91,7 +91,7 @@ async def test_a_digest_whose_owner_s_account_is_closed_makes_room_asks_nobody_a
 
 
 @pytest.mark.parametrize("why", Trigger)
-async def test_a_digest_whose_owner_left_the_channel_stops_asks_nobody_and_has_that_said_once(
+async def test_a_digest_whose_owner_left_the_channel_stops_without_a_call_and_with_one_notice(
     harness: DigestHarness, why: Trigger
 ) -> None:
     harness.presence = Membership.NOT_IN_CHANNEL
@@ -122,7 +122,7 @@ async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they
     assert harness.searched_since == harness.clock.now.replace(second=0) - timedelta(days=3)
 
 
-async def test_an_app_that_is_let_in_no_more_pays_nobody_and_goes_on_where_it_ended(harness: DigestHarness) -> None:
+async def test_an_uninstalled_app_calls_no_provider_and_continues_when_reinstalled(harness: DigestHarness) -> None:
     await harness.new_headlines(BUDGET)
     harness.presence = Membership.APP_REMOVED
     harness.clock.now += timedelta(days=3)

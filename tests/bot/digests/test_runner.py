@@ -32,7 +32,7 @@ async def test_a_run_that_was_interrupted_finds_the_same_news_new_again(harness:
 
 
 @pytest.mark.parametrize("state", ["failed", "expired"])
-async def test_what_reached_nobody_is_still_new(harness: DigestHarness, state: str) -> None:
+async def test_stories_that_were_not_posted_are_still_new(harness: DigestHarness, state: str) -> None:
     assert await harness.new_headlines(BUDGET) == [BUDGET]
     await harness.close_open_questions(state)
 
@@ -86,7 +86,7 @@ async def test_what_is_new_is_chosen_among_all_that_is_found_and_then_eight_are_
     assert await harness.new_headlines(*found) == list(found[MAX_STORIES:])
 
 
-async def test_what_it_costs_to_find_nothing_is_told(harness: DigestHarness) -> None:
+async def test_the_cost_of_finding_nothing_is_reported(harness: DigestHarness) -> None:
     found_nothing = await harness.report(await harness.begin())
     found = await harness.report(await harness.begin(), BUDGET)
 

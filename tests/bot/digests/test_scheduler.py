@@ -169,7 +169,7 @@ async def test_where_digests_are_switched_off_none_runs_until_they_are_on_again(
     assert await DigestScheduler(digests=digests, now=clock).run_once() == 1
 
 
-async def test_a_ticker_outlives_a_database_that_is_away(pool: Pool) -> None:
+async def test_the_scheduler_survives_a_database_outage(pool: Pool) -> None:
     clock, slept = WallClock(SATURDAY + timedelta(seconds=7)), asyncio.Event()
 
     async def sleep(seconds: float) -> None:

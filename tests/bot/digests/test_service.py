@@ -85,7 +85,7 @@ async def test_a_digest_goes_by_its_owner_s_clock(
 
 
 @pytest.mark.parametrize(("user", "known"), [("U1", True), ("U2", False), ("U3", False)])
-async def test_a_zone_that_nobody_knows_is_said(digest_service: StoredDigestService, user: str, known: bool) -> None:
+async def test_an_unknown_time_zone_is_reported(digest_service: StoredDigestService, user: str, known: bool) -> None:
     reply = await digest_service.create(
         make_spec(zone=""), id=uuid4(), owner=Owner(team_id="T1", user_id=user), channel_id="C1"
     )
@@ -112,7 +112,7 @@ async def test_a_number_that_is_free_is_given_again_and_numbers_are_each_owner_s
     assert (await added(digest_service, owner=OTHER_OWNER)).number == 1
 
 
-async def test_nobody_has_more_than_the_limit__whoever_asks_at_once(digest_service: StoredDigestService) -> None:
+async def test_concurrent_requests_do_not_exceed_the_limit_of_a_person(digest_service: StoredDigestService) -> None:
     asked = (digest_service.create(make_spec(), id=uuid4(), owner=OWNER, channel_id=f"C{n}") for n in range(8))
     replies = await asyncio.gather(*asked)
 
@@ -132,7 +132,7 @@ async def test_no_channel_has_more_than_the_limit(digest_service: StoredDigestSe
 
 
 @pytest.mark.parametrize(("per_channel", "share"), [(10, 5), (9, 5), (3, 2), (2, 1), (1, 1)])
-async def test_one_person_has_at_most_half_of_a_channel_s_places__whoever_asks_at_once(
+async def test_concurrent_requests_leave_a_person_at_most_half_of_a_channel_s_digests(
     digest_service: StoredDigestService, per_channel: int, share: int
 ) -> None:
     digest_service = replace(digest_service, limits=DigestLimits(per_user=100, per_channel=per_channel))

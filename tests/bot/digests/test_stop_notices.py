@@ -49,7 +49,7 @@ async def test_a_run_of_many_parts_has_one_notice(harness: DigestHarness) -> Non
 
 
 @pytest.mark.parametrize("late", [False, True])
-async def test_a_database_that_is_away_for_a_moment_loses_no_notice(harness: DigestHarness, late: bool) -> None:
+async def test_a_short_database_outage_loses_no_notice(harness: DigestHarness, late: bool) -> None:
     run, pool = await begin_run(harness), harness.pool
     harness.pool = cast("Pool", FlakyPool(pool, at=1, late=late))
     await stopper(harness).on_channel_closed(run, "is_archived")
@@ -58,7 +58,7 @@ async def test_a_database_that_is_away_for_a_moment_loses_no_notice(harness: Dig
     assert len(await read_notices(pool)) == 1
 
 
-async def test_a_digest_stops_only_where_that_can_be_said(harness: DigestHarness) -> None:
+async def test_a_digest_stops_only_if_a_notice_can_be_posted(harness: DigestHarness) -> None:
     run = await begin_run(harness)
 
     async with harness.pool.connection() as connection:
@@ -72,20 +72,20 @@ async def test_a_digest_stops_only_where_that_can_be_said(harness: DigestHarness
 
 
 @pytest.mark.parametrize("error", sorted(AUTH_ERRORS))
-async def test_an_app_that_is_let_in_no_more_stops_nothing(harness: DigestHarness, error: str) -> None:
+async def test_an_uninstalled_app_stops_no_other_process(harness: DigestHarness, error: str) -> None:
     await stopper(harness).on_channel_closed(await begin_run(harness), error)
 
     assert (await digest_state(harness), await read_notices(harness.pool)) == (State.ACTIVE, [])
 
 
-async def test_what_is_no_run_stops_nothing(harness: DigestHarness) -> None:
+async def test_an_unknown_run_stops_nothing(harness: DigestHarness) -> None:
     notice = replace(row(surface=SURFACE), command="digest_notice", text=f"{harness.digest.id} is_archived")
     await stopper(harness).on_channel_closed(notice, "is_archived")
 
     assert (await digest_state(harness), await read_notices(harness.pool)) == (State.ACTIVE, [])
 
 
-def test_nobody_is_asked_to_invite_the_app_to_a_direct_message() -> None:
+def test_a_direct_message_asks_for_no_invitation_of_the_app() -> None:
     notice = StopNotice(digest_id=uuid4(), reason_code="channel_not_found")
 
     assert "/invite" in notice.reason("C1")

@@ -39,7 +39,7 @@ async def rows(pool: Pool, query: str) -> int:
 
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
-async def test_a_database_that_is_away_for_a_moment_loses_nothing_that_was_paid_for(
+async def test_a_short_database_outage_loses_nothing_that_was_paid_for(
     harness: DigestHarness, at: int, late: bool
 ) -> None:
     question_id, pool = await harness.begin(), harness.pool

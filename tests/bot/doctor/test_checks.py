@@ -95,7 +95,9 @@ async def test_a_connection_that_does_not_open_is_given_up_after_the_set_time(
         ({"agent_model": "mine", "agent_base_url": "http://127.0.0.1:9/v1"}, Severity.OK, "mine is set up"),
     ],
 )
-async def test_what_the_agent_lacks_is_told(given: dict[str, str], mark: Severity | None, told: str) -> None:
+async def test_the_missing_parts_of_the_agent_are_reported(
+    given: dict[str, str], mark: Severity | None, told: str
+) -> None:
     found = await providers.check_agent(Context(settings=Settings.model_validate(given), now=time.time))
 
     assert [finding.severity for finding in found] == ([] if mark is None else [mark])
@@ -113,7 +115,7 @@ async def test_an_agent_whose_extra_is_missing_is_a_fault(monkeypatch: pytest.Mo
     assert finding.fix == "Install it (pip install 'web-answers-for-slack[agent]'), or unset AGENT_MODEL."
 
 
-def test_what_hangs_in_a_thread_is_left_behind() -> None:
+def test_a_hanging_thread_is_abandoned() -> None:
     async def look_up() -> str:
         asyncio.get_running_loop().run_in_executor(None, time.sleep, 30)
         return "done"
@@ -135,7 +137,7 @@ def test_what_hangs_in_a_thread_is_left_behind() -> None:
         ("/" + "x" * 32, Severity.ERROR, "longer than the 32 characters"),
     ],
 )
-def test_names_that_slack_refuses_are_told(name: str, mark: Severity, told: str) -> None:
+def test_names_that_slack_refuses_are_reported(name: str, mark: Severity, told: str) -> None:
     (finding,) = name_findings([name])
 
     assert finding.severity is mark
@@ -191,6 +193,8 @@ def test_a_terminal_is_shown_signs_and_a_long_line_is_folded() -> None:
         ([failure("A", "a", fix="f")] * 2 + [warning("A", "a", fix="f")] * 2, 1, "2 errors and 2 warnings."),
     ],
 )
-def test_the_summary_counts_and_the_exit_code_tells(findings: Sequence[Finding], code: int, summary: str) -> None:
+def test_the_summary_counts_problems_and_sets_the_exit_code(
+    findings: Sequence[Finding], code: int, summary: str
+) -> None:
     assert exit_code(findings) == code
     assert render(findings, symbols=False).splitlines()[-1].startswith(summary)

@@ -26,14 +26,14 @@ READ_ONLY = """
 GOLDEN = Path(__file__).parents[2] / "data" / "doctor"
 
 
-async def test_a_whole_configuration_is_well(doctor: Doctor) -> None:
+async def test_a_complete_configuration_has_no_problems(doctor: Doctor) -> None:
     code, printed = await doctor()
 
     assert (code, printed) == (0, (GOLDEN / "whole.txt").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("breaking", BREAKINGS, ids=lambda breaking: breaking.__name__)
-async def test_each_fault_is_told_with_its_fix(doctor: Doctor, breaking: Breaking) -> None:
+async def test_each_fault_is_reported_with_its_fix(doctor: Doctor, breaking: Breaking) -> None:
     breaking(doctor.setup)
     code, printed = await doctor()
 
@@ -76,7 +76,7 @@ async def test_a_port_that_another_program_has_is_a_fault(doctor: Doctor) -> Non
     assert "Another program is listening on 127.0.0.1:PORT." in printed
 
 
-async def test_a_port_that_the_app_has_is_well(doctor: Doctor) -> None:
+async def test_a_port_that_the_app_itself_uses_is_ok(doctor: Doctor) -> None:
     async def one() -> int:
         return 1
 
@@ -99,7 +99,7 @@ async def test_a_host_that_is_not_this_machine_is_a_fault(doctor: Doctor) -> Non
     assert "192.0.2.1 is not an address of this machine." in (await doctor())[1]
 
 
-async def test_an_app_token_that_opens_connections_is_well_and_no_connection_is_made(doctor: Doctor) -> None:
+async def test_a_working_app_token_is_ok_and_no_connection_is_made(doctor: Doctor) -> None:
     doctor.setup.env["SLACK_APP_TOKEN"] = APP_TOKEN
     async with FakeSlackSocket() as socket:
         doctor.setup.slack.socket_url = socket.url
@@ -113,9 +113,7 @@ async def test_an_app_token_that_opens_connections_is_well_and_no_connection_is_
     ("state", "told"),
     [("revoked", "SLACK_BOT_TOKEN was revoked."), ("uninstalled", "The app was uninstalled.")],
 )
-async def test_that_the_app_was_told_to_go_is_a_fault_until_it_has_another_token(
-    doctor: Doctor, state: str, told: str
-) -> None:
+async def test_an_uninstalled_app_is_a_fault_until_it_has_another_token(doctor: Doctor, state: str, told: str) -> None:
     hashes = {"mine": token_hash(BOT_TOKEN), "state": state}
     async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
         await connection.execute(

@@ -41,7 +41,7 @@ async def fix_for(model: str, *, xai: bool) -> str:
         ("perplexity/sonar-pro", False, ("Nothing is to be done",), ("deep dive",)),
     ],
 )
-async def test_what_goes_with_a_model_is_told(
+async def test_options_of_a_model_are_noted(
     model: str, xai: bool, told: tuple[str, ...], not_told: tuple[str, ...]
 ) -> None:
     fix = await fix_for(model, xai=xai)

@@ -53,7 +53,7 @@ def test_a_request_is_the_app_s_own_or_foreign(body: dict[str, Any], ours: Ident
 
 @pytest.mark.parametrize("flag", OUTSIDE_FLAGS)
 @pytest.mark.parametrize("value", [True, "true", 1])
-def test_whoever_slack_calls_a_guest_a_stranger_or_a_bot_is_no_member(flag: str, value: object) -> None:
+def test_guests_strangers_and_bots_are_not_members(flag: str, value: object) -> None:
     profile = Profile.from_user({"team_id": "T1", flag: value})
 
     assert affiliation_of(profile, user_team="T1", ours=WORKSPACE) is Affiliation.EXTERNAL

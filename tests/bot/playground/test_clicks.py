@@ -95,7 +95,7 @@ async def test_an_answer_to_a_click_takes_the_place_of_the_clicked_message(
     assert [(m["ts"], m["text"]) for m in await browser.shown()] == [(failure["ts"], "The answer")]
 
 
-async def test_a_button_beside_a_text_can_be_pressed(
+async def test_a_button_next_to_a_text_can_be_pressed(
     site: Site, browser: BrowserClient, failure: dict[str, Any]
 ) -> None:
     await browser.post("click", _press(failure, block_id="beside"))
@@ -112,14 +112,14 @@ async def test_a_message_that_only_the_page_remembers_can_be_clicked(site: Site,
 
 
 @pytest.mark.parametrize("gone", [{"block_id": "none"}, {"action_id": "none"}, {"ts": "1.1"}])
-async def test_a_button_that_is_gone_is_told(
+async def test_a_click_on_a_removed_button_is_reported(
     site: Site, browser: BrowserClient, failure: dict[str, Any], gone: dict[str, str]
 ) -> None:
     assert await browser.post("click", _press(failure, **gone)) == 409
     assert site.app.requests == []
 
 
-async def test_a_click_that_the_app_refuses_is_told_privately(
+async def test_a_click_that_the_app_refuses_is_reported_privately(
     site: Site, browser: BrowserClient, failure: dict[str, Any]
 ) -> None:
     async def reply(_: dict[str, Any]) -> web.Response:

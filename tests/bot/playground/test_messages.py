@@ -95,7 +95,7 @@ async def test_a_slash_command_in_a_thread_is_refused_as_slack_refuses_it(site: 
     assert "not supported in threads" in text
 
 
-async def test_an_event_that_the_app_does_not_take_is_told(site: Site, browser: BrowserClient) -> None:
+async def test_an_event_that_the_app_refuses_is_reported(site: Site, browser: BrowserClient) -> None:
     async def reply(_: dict[str, Any]) -> web.Response:
         return web.Response(status=503)
 

@@ -221,7 +221,7 @@ async def test_tabs_that_are_closed_leave_no_trace(
     assert traces(caplog) == []
 
 
-async def test_what_is_kept_is_bounded() -> None:
+async def test_memory_is_bounded() -> None:
     limit = 1024 * 1024
     timeline = Timeline(clock=time.time, max_memory=limit)
     api = WebApi(timeline=timeline, workspace=Workspace(), bot_token=BOT_TOKEN, origin="http://127.0.0.1:3000")

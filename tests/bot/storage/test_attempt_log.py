@@ -61,7 +61,7 @@ def log(table: Table, *, turns: int = 0) -> AttemptLog:
     return AttemptLog(attempts=cast("AttemptStore", table), now=lambda: NOW, sleep=sleep)
 
 
-async def test_what_was_noted_is_written_once() -> None:
+async def test_attempts_are_written_once() -> None:
     table = Table()
     kept = log(table)
     kept.record(attempt(1))
@@ -71,7 +71,7 @@ async def test_what_was_noted_is_written_once() -> None:
     assert table.written == [TimedAttempt(at=NOW, attempt=attempt(1))]
 
 
-async def test_a_database_that_is_away_gets_it_later_in_order() -> None:
+async def test_attempts_are_written_in_order_after_a_database_outage() -> None:
     table = Table(away=1)
     kept = log(table)
     kept.record(attempt(1))
@@ -133,7 +133,7 @@ async def test_a_database_that_stays_away_does_not_keep_the_process_from_stoppin
     assert 0.2 < await cancelled_until_it_ends(running, every=0.05) < 2
 
 
-async def test_what_is_noted_while_a_full_log_is_written_is_kept() -> None:
+async def test_attempts_noted_while_a_full_log_is_written_are_kept() -> None:
     table = Table()
     kept = log(table)
     for number in range(MAX_PENDING):
@@ -147,7 +147,7 @@ async def test_what_is_noted_while_a_full_log_is_written_is_kept() -> None:
     assert (len(table.written), table.written[-1].attempt.provider) == (MAX_PENDING + 1, "P-1")
 
 
-async def test_a_fault_that_no_patience_mends_costs_figures_and_not_the_app() -> None:
+async def test_a_permanent_database_error_drops_attempts_and_not_the_app() -> None:
     table = Table(broken=True)
     kept = log(table)
     kept.record(attempt(1))

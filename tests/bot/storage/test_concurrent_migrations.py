@@ -91,7 +91,7 @@ async def role(postgres: str) -> AsyncIterator[str]:
         await connection.execute(f"DROP ROLE {quoted}".encode())
 
 
-async def test_a_user_who_may_not_create_tables_is_told_the_grant_and_it_helps(role: str, postgres: str) -> None:
+async def test_the_grant_for_a_user_who_may_not_create_tables_is_named_and_works(role: str, postgres: str) -> None:
     with pytest.raises(MigrationRefused) as refused:
         await migrate(role)
     (grant,) = [line.strip() for line in str(refused.value).splitlines() if "GRANT" in line]
@@ -102,7 +102,7 @@ async def test_a_user_who_may_not_create_tables_is_told_the_grant_and_it_helps(r
     assert await migrate(role) == len(all_migrations())
 
 
-async def test_a_user_who_does_not_own_the_tables_is_told(role: str, postgres: str) -> None:
+async def test_a_database_user_who_does_not_own_the_tables_is_reported(role: str, postgres: str) -> None:
     owner = make_conninfo(role, user=str(conninfo_to_dict(postgres)["user"]))
     await migrate(owner)
     async with await AsyncConnection.connect(owner) as connection:

@@ -138,7 +138,7 @@ def test_a_start_that_was_cut_off_leaves_nothing_in_the_way(data_dir: Path) -> N
     assert not (data_dir / "postgres-new-old").exists()
 
 
-def test_a_folder_that_is_no_database_is_left_as_it_is(data_dir: Path) -> None:
+def test_a_folder_without_a_database_is_not_changed(data_dir: Path) -> None:
     (data_dir / "postgres").mkdir()
     (data_dir / "postgres" / "thesis.txt").write_text("mine")
 

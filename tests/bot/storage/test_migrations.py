@@ -28,7 +28,7 @@ async def test_two_processes_migrate_at_once__each_file_once(postgres: str) -> N
     assert sorted(applied) == [0, len([*procrastinate_migrations(), *own_migrations()])]
 
 
-async def test_a_file_of_ours_that_is_new_is_applied(database: str) -> None:
+async def test_a_new_migration_of_the_app_is_applied(database: str) -> None:
     async with await psycopg.AsyncConnection.connect(database) as connection:
         await connection.execute("DELETE FROM schema_migrations WHERE name = '0001_questions.sql'")
         await connection.execute("DROP TABLE questions CASCADE")

@@ -128,7 +128,7 @@ async def test_without_its_job_a_question_is_not_written(questions: QuestionStor
     assert await questions.get(question.id) is None
 
 
-async def test_the_first_claim_is_no_return_and_the_next_is_one(questions: QuestionStore) -> None:
+async def test_only_claims_after_the_first_count_as_redeliveries(questions: QuestionStore) -> None:
     question = new()
     await questions.insert(question)
 
@@ -141,7 +141,7 @@ async def test_the_first_claim_is_no_return_and_the_next_is_one(questions: Quest
     ]
 
 
-async def test_a_zombie_changes_nothing(questions: QuestionStore) -> None:
+async def test_a_superseded_worker_changes_nothing(questions: QuestionStore) -> None:
     question = new()
     await questions.insert(question)
     zombie = await claim(questions, question.id)
@@ -344,7 +344,9 @@ async def test_a_closed_question_makes_room(questions: QuestionStore) -> None:
     assert await questions.insert(question_of("U1", "more")) is Received.NEW
 
 
-async def test_a_thread_gets_so_many_answers_a_minute_whoever_asks(questions: QuestionStore, database: str) -> None:
+async def test_the_limit_of_answers_a_minute_counts_all_people_in_a_thread(
+    questions: QuestionStore, database: str
+) -> None:
     def in_thread(n: int) -> NewQuestion:
         return question_of(f"U{n}", f"{n}", surface="mention", thread_ts="1.1")
 

@@ -52,7 +52,7 @@ async def claimed(database: str) -> AsyncIterator[ClaimedQuestion]:
         yield ClaimedQuestion(questions, StageStore(pool), row)
 
 
-async def test_what_is_kept_is_there(claimed: ClaimedQuestion) -> None:
+async def test_a_saved_result_can_be_read(claimed: ClaimedQuestion) -> None:
     assert (await claimed.store.get("pulse"), await claimed.store.get_run("pulse")) == (None, None)
     await claimed.store.put_run("pulse", RUN)
     assert await claimed.store.get("pulse") is None

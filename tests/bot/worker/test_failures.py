@@ -52,5 +52,5 @@ def test_each_failure_is_one_sentence(error: PerplexityError, sentence: str) -> 
     assert user_message(error) == sentence
 
 
-def test_what_the_service_said_is_not_repeated() -> None:
+def test_error_messages_of_the_service_are_not_shown() -> None:
     assert "secret words" not in user_message(InvalidRequest("secret words", provider="P", status=400))

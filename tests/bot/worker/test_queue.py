@@ -417,7 +417,7 @@ async def test_every_waiting_job_is_taken_once_in_the_order_of_the_queue(queue: 
     assert await queue.jobs() == [("doing", worker)] * count
 
 
-async def test_a_job_that_is_added_while_nobody_listens_is_found_at_the_next_poll(queue: Queue) -> None:
+async def test_a_job_that_is_added_without_a_listener_is_found_at_the_next_poll(queue: Queue) -> None:
     _, questions = await queue.process()
     await questions.insert(question("U1"))
     manager = await manager_of(queue)

@@ -154,7 +154,7 @@ async def test_a_settled_question_is_not_worked_on_again(harness: WorkerHarness)
     assert len(harness.provider.questions) == 1
 
 
-async def test_after_a_crash_in_delivery_nobody_is_asked_again(harness: WorkerHarness) -> None:
+async def test_after_a_crash_in_delivery_no_provider_is_called_again(harness: WorkerHarness) -> None:
     question = await harness.receive()
     harness.delivery.error = RuntimeError("crash")
     with pytest.raises(RuntimeError):
@@ -189,7 +189,7 @@ async def test_a_run_that_costs_money_already_is_resumed(harness: WorkerHarness)
     assert [asked.run_id for asked in harness.provider.questions] == ["resp_7"]
 
 
-async def test_a_run_begun_by_a_zombie_is_taken_back(harness: WorkerHarness) -> None:
+async def test_a_run_started_by_a_superseded_worker_is_cancelled(harness: WorkerHarness) -> None:
     question = await harness.receive("--model high why")
 
     class OvertakenProvider(FakeProvider):
@@ -218,7 +218,7 @@ async def test_a_failure_after_a_run_began_ends_the_run(harness: WorkerHarness) 
     assert harness.ended == [question]
 
 
-async def test_a_failure_of_a_zombie_leaves_the_run_to_whoever_holds_the_question(harness: WorkerHarness) -> None:
+async def test_a_failure_of_a_superseded_worker_leaves_the_run_to_the_current_one(harness: WorkerHarness) -> None:
     question = await harness.receive("--model high why")
 
     class OvertakenProvider(FakeProvider):
@@ -277,7 +277,7 @@ async def return_to_queue(harness: WorkerHarness, question: UUID, times: int) ->
         assert await claim(harness.questions, question) is not None
 
 
-async def test_a_question_that_comes_back_again_and_again_is_told_so(harness: WorkerHarness) -> None:
+async def test_a_question_that_is_requeued_too_often_fails_with_a_notice(harness: WorkerHarness) -> None:
     question = await harness.receive()
     await return_to_queue(harness, question, MAX_REDELIVERIES + 1)
 
@@ -286,7 +286,7 @@ async def test_a_question_that_comes_back_again_and_again_is_told_so(harness: Wo
     assert (harness.provider.questions, harness.ended) == ([], [question])
 
 
-async def test_what_is_under_way_for_a_question_that_breaks_is_ended_at_the_services(harness: WorkerHarness) -> None:
+async def test_runs_of_a_failed_question_are_cancelled_at_the_services(harness: WorkerHarness) -> None:
     class Broken(FakeProvider):
         async def answer(self, asked: Question) -> Answer:
             raise RuntimeError("a mistake of ours")
@@ -320,7 +320,7 @@ async def test_no_way_left__expired(harness: WorkerHarness) -> None:
     assert await harness.run(await harness.receive()) == "expired"
 
 
-async def test_superseded__nothing_more_is_said(harness: WorkerHarness) -> None:
+async def test_superseded__nothing_more_is_posted(harness: WorkerHarness) -> None:
     harness.delivery.error = ClaimLost()
 
     assert await harness.run(await harness.receive()) == "delivering"

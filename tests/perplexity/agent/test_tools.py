@@ -96,7 +96,7 @@ async def test_a_failed_chain_is_reported_to_the_model(call: Turn) -> None:
     assert answer.text == "I do not know."
 
 
-async def test_how_a_run_ended_is_heard() -> None:
+async def test_the_end_of_a_run_is_reported() -> None:
     _, _, heard = await run_over_provider(
         FakeProvider("One"), calls("search_pages", query="so"), Says(text="It is [1].")
     )
@@ -104,7 +104,7 @@ async def test_how_a_run_ended_is_heard() -> None:
     assert [(a.provider, a.kind, a.error_class) for a in heard] == [(NAME, "answer", None)]
 
 
-async def test_a_failure_of_the_model_is_heard() -> None:
+async def test_a_failure_of_the_model_is_reported() -> None:
     heard: list[Attempt] = []
     model = build_model("http://127.0.0.1:9/v1", name=MODEL, api_key=MODEL_KEY)
     async with WebAgent(model, lambda _: (), limits=LIMITS, on_attempt=heard.append) as agent:

@@ -116,7 +116,7 @@ async def test_pages_outside_the_domains_are_left_out_whatever_a_tool_returns() 
     assert stopped.notes[0] == "1 result outside sun.example left out."
 
 
-async def test_the_model_is_told_the_day_the_tools_and_the_conversation() -> None:
+async def test_the_prompt_has_the_day_the_tools_and_the_conversation() -> None:
     turns = (
         Message(role="system", content="Be kind."),
         Message(role="user", content="Hello"),
@@ -279,7 +279,7 @@ async def test_calls_beyond_those_that_are_allowed_are_not_made_and_the_model_is
     assert (answer.text, answer.kind, answer.usage.searches) == ("Far [1].", AnswerKind.MODEL, LIMITS.calls)
 
 
-async def test_a_model_that_goes_on_calling_all_the_same_comes_to_the_end_of_its_steps() -> None:
+async def test_a_model_that_keeps_calling_tools_reaches_the_step_limit() -> None:
     greedy = Calls(wanted=(("WebSearch", {"query": "void"}),) * 9)
 
     with pytest.raises(RunFailed, match="used all its steps"):
@@ -389,7 +389,7 @@ def error(status: int, message: str = "no", **headers: str) -> Replies:
         (Resets(), ConnectionFailed),
     ],
 )
-async def test_a_failure_of_the_endpoint_is_one_of_ours(turn: Turn, kind: type[PerplexityError]) -> None:
+async def test_a_failure_of_the_endpoint_is_a_perplexity_error(turn: Turn, kind: type[PerplexityError]) -> None:
     with pytest.raises(PerplexityError) as caught:
         await run(turn)
 
@@ -445,7 +445,7 @@ def tool_call(**call: object) -> Replies:
         ),
     ],
 )
-async def test_garbage_raises_an_error_of_ours(turn: Turn) -> None:
+async def test_garbage_raises_a_perplexity_error(turn: Turn) -> None:
     with pytest.raises((RunFailed, MalformedResponse)):
         await run(turn)
 

@@ -145,7 +145,7 @@ async def test_a_pipe_is_given_plain_text_and_the_service_what_was_typed(
         ("search", "1 result outside a.example left out.\n"),
     ],
 )
-async def test_what_is_left_out_of_a_raw_answer_is_said_beside_it(
+async def test_a_note_counts_what_is_left_out_of_a_raw_answer(
     command: str, note: str, settings: dict[str, str]
 ) -> None:
     ended = await run(command, "--raw", "--domain", "a.example", "why", settings=settings)
@@ -213,7 +213,7 @@ async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings
         ([], "COMMAND"),
     ],
 )
-async def test_what_cannot_be_used_is_said_on_one_line(
+async def test_an_unusable_setting_is_reported_on_one_line(
     arguments: list[str], message: str, fake: FakePerplexity, settings: dict[str, str]
 ) -> None:
     ended = await run_in_process(*arguments, settings=settings)
@@ -329,7 +329,7 @@ async def test_what_tries_to_command_the_terminal_is_shown_and_does_nothing(
     assert json.loads(written[2])["results"][0]["title"]
 
 
-async def test_a_reader_that_goes_early_is_no_failure_to_talk_about(settings: dict[str, str]) -> None:
+async def test_a_reader_that_closes_early_is_not_an_error(settings: dict[str, str]) -> None:
     async with start("tools", "--format", "openai", settings=settings) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -341,7 +341,7 @@ async def test_a_reader_that_goes_early_is_no_failure_to_talk_about(settings: di
     assert (code, err) == (141, b"")
 
 
-async def test_a_full_disk_is_said_on_one_line(settings: dict[str, str]) -> None:
+async def test_a_full_disk_is_reported_on_one_line(settings: dict[str, str]) -> None:
     descriptor = os.open("/dev/full", os.O_WRONLY)
     async with start("search", "why", stdout=descriptor, settings=settings) as process:
         os.close(descriptor)

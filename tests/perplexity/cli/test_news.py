@@ -102,7 +102,7 @@ async def test_json_is_everything(settings: dict[str, str]) -> None:
     ]
 
 
-async def test_a_category_that_there_is_not_is_said_on_one_line(fake: FakePerplexity, settings: dict[str, str]) -> None:
+async def test_an_unknown_category_is_reported_on_one_line(fake: FakePerplexity, settings: dict[str, str]) -> None:
     ended = await run("news", "sprots", settings=settings)
 
     said = "category: 'sprots' is not allowed; did you mean sports? it takes world, business, technology, science, "

@@ -27,7 +27,7 @@ def last_event(text: str, **changed: object) -> bytes:
     return sse({"type": f"response.{answer['status']}", "response": answer})
 
 
-async def test_the_json_alone_stands_on_stdout(tmp_path: Path, fake: FakePerplexity, settings: dict[str, str]) -> None:
+async def test_only_the_json_is_on_stdout(tmp_path: Path, fake: FakePerplexity, settings: dict[str, str]) -> None:
     fake.script("/v1/agent", stream_reply(last_event('{"year": 2026}')))
 
     ended = await run_in_process(

@@ -64,7 +64,7 @@ async def test_a_first_choice_that_fails_is_named_with_its_reason(
     assert pages.out.startswith("Perplexity is out of credit; these are pages from Brave.\n\n1. ")
 
 
-async def test_json_tells_who_failed(fake: FakePerplexity, settings: dict[str, str]) -> None:
+async def test_json_lists_the_failed_providers(fake: FakePerplexity, settings: dict[str, str]) -> None:
     fake.fail("/v1/agent", status=401, body=NO_CREDIT)
     async with FakeBrave() as searched:
         keys = {"BRAVE_API_KEY": brave.KEY, "BRAVE_BASE_URL": searched.base_url}

@@ -277,7 +277,7 @@ async def test_a_missing_key_is_a_result_and_no_crash(transport: str) -> None:
         ),
     ],
 )
-async def test_a_wrong_argument_is_said_so_that_a_model_can_put_it_right(
+async def test_a_wrong_argument_is_explained_so_that_a_model_can_correct_it(
     tool: str, arguments: dict[str, Any], told: str, fake: FakePerplexity
 ) -> None:
     async with beside(fake) as client:
@@ -440,7 +440,7 @@ async def test_a_key_that_cannot_be_right_ends_it_at_once() -> None:
     assert b"two words" not in err
 
 
-async def test_a_port_that_is_taken_is_said_in_one_line(fake: FakePerplexity) -> None:
+async def test_a_port_that_is_taken_is_reported_in_one_line(fake: FakePerplexity) -> None:
     port = fake.base_url.rpartition(":")[2]
 
     ended = await run("mcp", "--transport", "http", "--port", port)

@@ -236,7 +236,7 @@ async def _call(session: aiohttp.ClientSession, tool: str, arguments: object) ->
         assert response.status == 200, await response.text()
 
 
-async def test_further_hosts_and_origins_are_let_in_and_no_others() -> None:
+async def test_only_the_configured_hosts_and_origins_are_allowed() -> None:
     port = free_port()
     settings = {
         "PORT": str(port), "BIND_ADDRESS": "0.0.0.0", "ALLOWED_HOSTS": "MCP.example,b.example:1",  # noqa: S104
@@ -272,7 +272,7 @@ async def test_further_hosts_and_origins_are_let_in_and_no_others() -> None:
     ("allowed", "origin", "status"),
     [("*", "https://any.example", 200), ("*", "null", 403), ("*,null", "null", 200), ("null", "null", 200)],
 )
-async def test_every_origin_may_be_let_in_and_null_only_by_name(allowed: str, origin: str, status: int) -> None:
+async def test_every_origin_may_be_allowed_and_null_only_by_name(allowed: str, origin: str, status: int) -> None:
     port = free_port()
     async with _listening({"PORT": str(port), "ALLOWED_ORIGINS": allowed}) as (session, _):
         got, _ = await _initialized(session, {"Origin": origin})

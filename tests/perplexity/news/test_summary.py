@@ -160,12 +160,12 @@ async def test_without_a_limit_all_stories_are_returned_and_no_note_says_how_few
         ("", "The model stopped early: stories may be missing."),
     ],
 )
-async def test_that_the_model_stopped_early_is_said(incomplete: str, note: str) -> None:
+async def test_an_early_stop_of_the_model_is_noted(incomplete: str, note: str) -> None:
     assert (await news(Newsroom(lines(6), incomplete=incomplete))).notes == (note,)
 
 
 @pytest.mark.parametrize(("count", "note"), [(1, "Only 1 story was found."), (4, "Only 4 stories were found.")])
-async def test_fewer_than_five_are_not_filled_up_and_that_is_said(count: int, note: str) -> None:
+async def test_fewer_than_five_stories_are_not_padded_and_a_note_says_so(count: int, note: str) -> None:
     summary = await news(Newsroom(lines(count)))
 
     assert (len(summary.stories), summary.notes) == (count, (note,))
@@ -314,7 +314,7 @@ async def test_news_since_a_moment_are_the_more_stories_the_longer_ago_it_is(hou
     assert f"technology news since {since:%Y-%m-%d %H:%M} and list 5 to {most} stories" in question.messages[0].content
 
 
-async def test_a_category_that_there_is_not_is_refused_before_anybody_is_asked() -> None:
+async def test_an_unknown_category_is_refused_before_any_call() -> None:
     provider = Newsroom(lines(5))
 
     with pytest.raises(InvalidRequest):

@@ -87,7 +87,7 @@ async def test_an_answer_from_news_is_passages_from_news(fake: FakeBrave, brave:
     assert (fake.requests[0].path, answer.text) == (NEWS, "d [1]")
 
 
-async def test_a_stream_tells_the_passages_once_they_are_there(brave: Brave) -> None:
+async def test_a_stream_yields_the_passages_once_they_are_there(brave: Brave) -> None:
     source = Source(number=1, title="A", url="https://a.example/1", snippet="c1", date="2026-11-19")
 
     *events, done = [event async for event in brave.stream(question())]
@@ -127,7 +127,7 @@ async def test_brave_takes_whatever_filters_are_sent(brave: Brave, filters: Filt
     assert (await brave.answer(question(asked, filters=filters))).passages
 
 
-async def test_what_is_weaker_than_it_sounds_is_said(brave: Brave) -> None:
+async def test_a_filter_that_is_only_a_preference_is_noted(brave: Brave) -> None:
     notes = ("Brave knows no hour, so these are from the past day.",)
     filters = Filters(recency="hour")
 

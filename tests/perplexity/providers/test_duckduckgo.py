@@ -98,7 +98,7 @@ async def test_a_second_page_that_fails_leaves_the_first(point_ddgs_at: PointDdg
 
 
 @pytest.mark.parametrize("html", ["", "<div class='anomaly-modal'>Are you human?</div>"])
-async def test_an_empty_page_is_no_proof_of_anything(point_ddgs_at: PointDdgsAt, html: str) -> None:
+async def test_an_empty_page_proves_nothing(point_ddgs_at: PointDdgsAt, html: str) -> None:
     async with FakeDuckDuckGo(html=html, status=202) as fake:
         point_ddgs_at(fake.url)
 
@@ -106,7 +106,7 @@ async def test_an_empty_page_is_no_proof_of_anything(point_ddgs_at: PointDdgsAt,
             await DuckDuckGo().search(Query(text="python"))
 
 
-async def test_a_service_that_cannot_be_reached_is_told_so(point_ddgs_at: PointDdgsAt) -> None:
+async def test_an_unreachable_service_is_reported(point_ddgs_at: PointDdgsAt) -> None:
     fake = FakeDuckDuckGo()
     async with fake:
         pass
@@ -127,7 +127,7 @@ async def test_a_service_that_hangs_is_left_after_the_query_s_seconds(point_ddgs
     assert time.monotonic() - started < 2
 
 
-async def test_a_service_that_does_not_answer_the_library_in_time_is_told_so(point_ddgs_at: PointDdgsAt) -> None:
+async def test_a_timeout_of_the_library_is_reported(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo(hangs=True) as fake:
         point_ddgs_at(fake.url)
 
@@ -169,7 +169,7 @@ async def test_a_question_is_answered_with_passages(point_ddgs_at: PointDdgsAt) 
         (Filters(languages=("la",)), "DuckDuckGo has no region for language la; it searched everywhere."),
     ],
 )
-async def test_a_filter_that_is_not_applied_is_said(filters: Filters, note: str) -> None:
+async def test_a_filter_that_is_not_applied_is_noted(filters: Filters, note: str) -> None:
     found = await DuckDuckGo(search_page=one_page, now=NOW.timestamp).search(Query(text="python", filters=filters))
 
     assert found.notes == (note,)
@@ -212,7 +212,7 @@ async def test_a_mode_that_it_cannot_search_is_refused_before_anything_is_sent(
     assert (caught.value.field, caught.value.value) == ("mode", mode)
 
 
-async def test_a_query_that_nobody_takes_is_refused_before_anything_is_sent() -> None:
+async def test_a_query_that_no_provider_accepts_is_refused_before_anything_is_sent() -> None:
     with pytest.raises(InvalidRequest):
         await DuckDuckGo(search_page=never).search(Query(text=" "))
 

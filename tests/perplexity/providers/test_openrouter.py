@@ -80,7 +80,7 @@ async def test_an_answer_has_its_sources_its_model_and_its_price(fake: FakeOpenR
     assert fake.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
-async def test_a_stream_tells_sources_and_text_and_ends_with_the_same_answer(provider: OpenRouter) -> None:
+async def test_a_stream_yields_sources_and_text_and_ends_with_the_same_answer(provider: OpenRouter) -> None:
     events = await events_of(provider, question())
 
     assert events[:-1] == [TextDelta(text="Answe"), Sources(sources=(SOURCE,)), TextDelta(text="r.[1]")]
@@ -133,7 +133,7 @@ async def test_what_is_to_be_written_without_a_search_goes_to_a_model_that_does_
     assert answer.usage.cost_usd == 0.00502
 
 
-async def test_an_answer_that_searched_all_the_same_is_none(fake: FakeOpenRouter, provider: OpenRouter) -> None:
+async def test_an_answer_with_an_unwanted_search_is_rejected(fake: FakeOpenRouter, provider: OpenRouter) -> None:
     searched = json.loads(fixture("openrouter.200.json"))
     fake.script(CHAT, json_reply(searched), stream_reply(stream_of(WRITER)))
 
@@ -162,7 +162,7 @@ async def test_without_the_model_that_does_not_search_another_provider_is_asked(
         ("sonar-reasoning", ("Perplexity has withdrawn sonar-reasoning: sonar-reasoning-pro answered.",)),
     ],
 )
-async def test_another_model_than_the_one_that_was_named_is_told(
+async def test_an_answer_of_another_model_than_requested_is_noted(
     provider: OpenRouter, model: str, notes: tuple[str, ...]
 ) -> None:
     assert (await provider.answer(question(model))).notes == notes
@@ -342,7 +342,7 @@ async def test_without_the_model_that_takes_a_schema_another_provider_is_asked(
         await provider.answer(question(schema={"type": "object"}))
 
 
-async def test_a_400_of_the_service_behind_is_no_fault_of_the_asker_s(
+async def test_a_400_of_an_upstream_service_does_not_blame_the_asker(
     fake: FakeOpenRouter, provider: OpenRouter
 ) -> None:
     fake.script("/chat/completions", json_reply(error(400, "Provider returned error")))

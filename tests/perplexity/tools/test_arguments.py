@@ -51,7 +51,7 @@ def test_what_is_wrong_names_the_argument_the_value_and_what_is_allowed(schema: 
     assert found.startswith(told) if told else found == ""
 
 
-def test_all_that_is_wrong_is_told_at_once_and_each_once() -> None:
+def test_every_problem_is_reported_at_once_and_only_once() -> None:
     schema = {**described(a={"type": "string"}, b={"type": "string"}, c={"type": "string"}), "required": ["a", "b"]}
 
     assert validation_errors(schema, {"c": 1, "d": 2, "e": 3}) == (
@@ -103,7 +103,7 @@ names = st.sampled_from([*PARAMETERS["properties"], "prompt", "reasoning"]) | st
 
 @given(arguments=st.dictionaries(names, json_values, max_size=5), tool=st.sampled_from(TOOLS))
 @settings(max_examples=200, deadline=None)
-async def test_any_arguments_are_either_right_or_told_to_be_wrong(arguments: dict[str, Any], tool: Tool) -> None:
+async def test_any_arguments_are_either_valid_or_reported_as_wrong(arguments: dict[str, Any], tool: Tool) -> None:
     calls = []
 
     async def handler(**given: Any) -> str:

@@ -88,7 +88,7 @@ async def test_wrong_arguments_are_a_failure_and_nothing_is_asked(
 
 
 @each_protocol
-async def test_a_tool_that_there_is_not_is_a_failure(protocol: Protocol) -> None:
+async def test_an_unknown_tool_is_a_failure(protocol: Protocol) -> None:
     reply = await protocol.reply(protocol.call("search_everything", {}), TOOLS)
 
     assert protocol.text(reply) == (

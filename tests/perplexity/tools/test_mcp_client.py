@@ -29,7 +29,7 @@ def connected() -> Client:
     return Client(Server("tools", on_list_tools=listed, on_call_tool=called))
 
 
-async def test_a_client_is_told_of_every_tool() -> None:
+async def test_a_client_can_list_every_tool() -> None:
     async with connected() as client:
         told = (await client.list_tools()).tools
 
@@ -55,7 +55,7 @@ async def test_a_client_gets_what_the_tool_found(tool: Tool) -> None:
 
 
 @each_tool
-async def test_a_client_is_told_of_wrong_arguments(tool: Tool) -> None:
+async def test_wrong_arguments_are_reported_to_the_client(tool: Tool) -> None:
     async with connected() as client:
         await client.list_tools()
         result = await client.call_tool(tool.name, {"depth": 3})

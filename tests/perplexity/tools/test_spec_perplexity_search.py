@@ -303,7 +303,7 @@ def error_reply(status: int, kind: str) -> Fault:
         (Fault(chunks=(b"<html>",)), "Search failed: the response is not JSON"),
     ],
 )
-async def test_a_failure_is_told_by_its_kind(
+async def test_a_failure_is_described_by_its_kind(
     fake: FakePerplexity, session: ClientSession, api: API, fault: Fault, error: str
 ) -> None:
     fake.script(PATHS[api], *[fault] * 3)
@@ -323,7 +323,7 @@ def test_the_kinds_of_failure_are_the_documents(prefix: str) -> None:
 
 
 @pytest.mark.parametrize("fault", [error_reply(429, "rate_limit_exceeded"), error_reply(503, "server_error")])
-async def test_what_may_pass_is_tried_again(fake: FakePerplexity, session: ClientSession, fault: Fault) -> None:
+async def test_transient_errors_are_retried(fake: FakePerplexity, session: ClientSession, fault: Fault) -> None:
     fake.script(PATHS["agent"], fault, fault)
 
     assert (await result(made(fake, session)))["success"]
@@ -358,7 +358,7 @@ async def test_what_will_not_pass_is_not_tried_again(fake: FakePerplexity, sessi
         ({"query": " "}, "query: '' is not allowed; it must hold some text"),
     ],
 )
-async def test_a_wrong_argument_is_told_by_its_name_its_value_and_what_is_allowed(
+async def test_a_wrong_argument_is_reported_with_its_name_its_value_and_the_allowed_values(
     fake: FakePerplexity, session: ClientSession, arguments: dict[str, Any], told: str
 ) -> None:
     found = await result(made(fake, session), **arguments)
@@ -368,7 +368,7 @@ async def test_a_wrong_argument_is_told_by_its_name_its_value_and_what_is_allowe
     assert fake.requests == []
 
 
-async def test_a_missing_query_is_told_and_is_null(fake: FakePerplexity, session: ClientSession) -> None:
+async def test_a_missing_query_is_null_and_reported(fake: FakePerplexity, session: ClientSession) -> None:
     assert json.loads(await made(fake, session).run({})) == {
         "success": False,
         "error": "Search failed: query is missing",
@@ -401,7 +401,7 @@ async def test_a_marker_of_no_citation_is_left_out(fake: FakePerplexity, session
 
 
 @pytest.mark.parametrize("keyless", [False, True])
-async def test_a_research_that_nobody_waits_for_is_cancelled_at_the_service(
+async def test_abandoned_research_is_cancelled_at_the_service(
     services: FakePerplexity, session: ClientSession, keyless: bool
 ) -> None:
     services.script("/v1/agent/resp_1", Fault(hang=True))

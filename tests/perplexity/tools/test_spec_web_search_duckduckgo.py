@@ -28,7 +28,7 @@ def literal(beginning: str, ending: str) -> Any:
     return ast.literal_eval(f"({SPEC[start : SPEC.index(ending, start)].strip().rstrip(',')})")
 
 
-def test_what_a_model_is_told_is_in_the_words_of_the_document() -> None:
+def test_descriptions_for_the_model_are_those_of_the_document() -> None:
     function = literal("(Tool Definitions):** Add the schema to `tool_definitions`:\n      ```python\n", "```")[
         "function"
     ]
@@ -48,7 +48,7 @@ def test_as_many_results_are_shown_as_the_document_says() -> None:
     assert re.findall(r"MAX_SEARCH_RESULTS = (\d+)", SPEC) == [str(MAX_RESULTS)]
 
 
-async def test_three_results_are_told_with_title_snippet_and_address(point_ddgs_at: PointDdgsAt) -> None:
+async def test_three_results_are_returned_with_title_snippet_and_address(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo(HITS) as fake:
         point_ddgs_at(fake.url)
 
@@ -86,7 +86,7 @@ def tool_of(find: Any, **more: Any) -> Tool:
 
 
 @pytest.mark.parametrize("error", RAISED, ids=repr)
-async def test_whatever_the_library_raises_is_told_and_logged(
+async def test_every_error_of_the_library_is_reported_and_logged(
     error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
     def find(query: str, **_: Any) -> Page:
@@ -102,7 +102,7 @@ async def test_whatever_the_library_raises_is_told_and_logged(
 
 
 @pytest.mark.parametrize("junk", JUNK, ids=repr)
-async def test_a_page_that_is_none_is_told_and_logged(junk: Any, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_malformed_page_is_reported_and_logged(junk: Any, caplog: pytest.LogCaptureFixture) -> None:
     told = await tool_of(lambda query, **_: junk)(query="x")
 
     assert isinstance(told, Failure)
@@ -117,7 +117,9 @@ async def test_entries_that_are_none_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), TypeError("x")], ids=repr)
-async def test_a_provider_that_breaks_is_told_and_logged(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unexpected_error_of_a_provider_is_reported_and_logged(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
     told = await create_duckduckgo_tool(FakeProvider("Mine", error=error))(query="x")
 
     assert told == f"Web search failed: Mine failed ({type(error).__name__})"
@@ -148,7 +150,7 @@ def test_another_number_of_results_is_refused(most: Any) -> None:
 
 
 @pytest.mark.parametrize(("tools", "told"), [(["web_search"], True), (["search_pages", "ask_web"], False)])
-def test_the_project_s_own_agent_is_told_the_line(tools: list[str], told: bool) -> None:
+def test_the_project_s_own_agent_gets_the_line(tools: list[str], told: bool) -> None:
     prompt = build_instructions(today=date(2026, 1, 1), steps=6, tools=tools)
 
     assert (SYSTEM_PROMPT_LINE in prompt.splitlines()) == told
@@ -178,7 +180,7 @@ async def test_a_failure_is_a_clear_line(error: Exception, line: str) -> None:
     assert isinstance(told, Failure)
 
 
-async def test_nothing_found_is_told_whoever_searches() -> None:
+async def test_every_provider_reports_an_empty_result() -> None:
     provider = FakeProvider("DuckDuckGo", error=NothingFound("no results"))
 
     assert (await create_duckduckgo_tool(provider)(query="python")).startswith("No results found for 'python'.")

@@ -203,7 +203,7 @@ async def test_response_parsing_and_formatting__an_answer_is_framed_as_specified
         ("<think>a</think>b</think>c", "b</think>c"),
     ],
 )
-async def test_reasoning_content_stripping__what_is_behind_the_marker_is_the_answer(
+async def test_reasoning_content_stripping__text_after_the_marker_is_the_answer(
     fake: FakePerplexity, agentic: Tool, content: str, expected: str
 ) -> None:
     fake.script("/chat/completions", answered(content))

@@ -206,7 +206,7 @@ async def test_a_tool_of_the_list_reads_the_environment_when_it_is_called(
 
 @pytest.mark.parametrize("url", ["http://example.com", "http://[", "ftp://localhost"])
 @pytest.mark.parametrize("name", ["WebSearch", "AgenticWebSearch", "perplexity_search", "websearch"])
-async def test_a_tool_of_the_list_tells_of_an_address_that_cannot_be_right(
+async def test_a_tool_of_the_list_reports_an_invalid_address(
     monkeypatch: pytest.MonkeyPatch, name: str, url: str
 ) -> None:
     (tool,) = [tool for tool in TOOLS if tool.name == name]
@@ -221,7 +221,7 @@ async def test_a_tool_of_the_list_tells_of_an_address_that_cannot_be_right(
 
 @pytest.mark.parametrize("proxy", ["foo://private", "socks5://private:1"])
 @pytest.mark.parametrize("name", ["WebSearch", "AgenticWebSearch", "perplexity_search"])
-async def test_a_tool_of_the_list_tells_of_a_proxy_that_cannot_be_used(
+async def test_a_tool_of_the_list_reports_an_unusable_proxy(
     monkeypatch: pytest.MonkeyPatch, name: str, proxy: str
 ) -> None:
     (tool,) = [tool for tool in TOOLS if tool.name == name]
@@ -352,7 +352,7 @@ async def test_numbers_that_json_does_not_have_leave_as_null(fake: FakePerplexit
     assert json.loads(text, parse_constant=pytest.fail) == [page]
 
 
-async def test_neither_key_nor_question_is_logged_or_told(
+async def test_neither_key_nor_question_is_logged_or_shown(
     fake: FakePerplexity, session: ClientSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -62,7 +62,7 @@ async def test_a_question_has_a_minute_of_which_others_get_their_share() -> None
     assert asked == pytest.approx([60.0 - 8.0, 60.0], abs=1.0)
 
 
-async def test_what_the_service_notes_is_told() -> None:
+async def test_notes_of_the_service_are_shown() -> None:
     class Noting(FakeProvider):
         async def answer(self, question: Question) -> Answer:
             return replace(await super().answer(question), notes=("It left something out.",))
@@ -72,7 +72,7 @@ async def test_what_the_service_notes_is_told() -> None:
     assert told.endswith("\n\nAnswered by Perplexity. It left something out.")
 
 
-async def test_when_everybody_failed_each_is_named() -> None:
+async def test_if_all_providers_fail_each_is_named() -> None:
     both = [FakeProvider("Perplexity", error=BillingError("no")), FakeProvider("Brave", error=ConnectionFailed("no"))]
 
     told = await create_websearch_tool(Fallback(both))(query="why")
@@ -89,7 +89,7 @@ async def test_a_refused_question_is_explained() -> None:
     assert told == "[websearch API refused the request: it is not allowed]"
 
 
-async def test_an_empty_query_is_explained_and_nobody_is_asked() -> None:
+async def test_an_empty_query_is_explained_without_a_call() -> None:
     provider = FakeProvider("Perplexity")
 
     told = await create_websearch_tool(provider)(query=" ")
@@ -98,7 +98,7 @@ async def test_an_empty_query_is_explained_and_nobody_is_asked() -> None:
     assert provider.questions == []
 
 
-async def test_without_providers_that_is_said() -> None:
+async def test_without_providers_the_error_says_so() -> None:
     assert await create_websearch_tool(Fallback([]))(query="x") == "[websearch failed: no service is configured]"
 
 
@@ -110,7 +110,7 @@ async def test_the_keys_of_the_environment_say_who_is_asked(services: FakePerple
     assert [request.path for request in services.requests] == ["/v1/agent"]
 
 
-async def test_without_a_key_duckduckgo_gives_passages_and_that_is_said(point_ddgs_at: PointDdgsAt) -> None:
+async def test_without_a_key_duckduckgo_returns_passages_with_a_note(point_ddgs_at: PointDdgsAt) -> None:
     async with FakeDuckDuckGo(HITS) as fake:
         point_ddgs_at(fake.url)
 

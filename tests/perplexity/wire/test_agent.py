@@ -151,7 +151,7 @@ def test_a_mode_is_refused_with_the_reason(mode: Any) -> None:
     assert caught.value.field == "mode"
 
 
-def test_a_language_filter_is_weaker_than_it_sounds_and_that_is_said() -> None:
+def test_a_language_filter_is_only_a_preference_and_a_note_says_so() -> None:
     (note,) = WIRE.notes(question(filters=Filters(languages=("de", "en"))))
 
     assert "in the language de if possible" in note

@@ -95,7 +95,7 @@ def test_two_messages_stay_apart() -> None:
     assert "one\n\ntwo more" == text(told) == last_done(told).answer.text
 
 
-def test_a_done_text_that_contradicts_the_deltas_is_not_told_behind_them() -> None:
+def test_a_done_text_that_contradicts_the_deltas_is_not_sent_after_them() -> None:
     told = read_events(
         [delta("abc"), {"type": "response.output_text.done", "text": "xyz", "item_id": "m1"}, completed_event("xyz")]
     )
@@ -103,7 +103,7 @@ def test_a_done_text_that_contradicts_the_deltas_is_not_told_behind_them() -> No
     assert (text(told), last_done(told).answer.text) == ("abc", "xyz")
 
 
-def test_sources_are_told_when_there_are_more_and_merged_at_the_end() -> None:
+def test_sources_are_yielded_when_there_are_more_and_merged_at_the_end() -> None:
     def results(*names: str) -> dict[str, Any]:
         return {
             "type": "response.reasoning.search_results",
@@ -125,7 +125,7 @@ def test_pages_that_were_fetched_are_sources_too() -> None:
     assert [source.title for source in last_done(told).answer.sources] == ["F"]
 
 
-def test_queries_are_told_once() -> None:
+def test_queries_are_yielded_once() -> None:
     asked = {"type": "response.reasoning.search_queries", "queries": ["a", "b"]}
 
     told = read_events([asked, asked, {**asked, "queries": ["b", "c"]}, completed_event("x")])
@@ -171,7 +171,7 @@ def test_what_the_service_says_last_is_right() -> None:
 
 @pytest.mark.parametrize("first", [{"output_index": 1}, {"item_id": "m"}, {"output_index": 1, "item_id": "m"}])
 @pytest.mark.parametrize("then", [{"output_index": 1}, {"item_id": "m"}, {"output_index": 1, "item_id": "m"}])
-def test_a_message_is_told_once_by_whichever_key_its_events_name_it(
+def test_a_message_is_answered_once_whichever_of_its_keys_an_event_has(
     first: dict[str, Any], then: dict[str, Any]
 ) -> None:
     both = {"type": "response.output_text.delta", "delta": "is ", "output_index": 1, "item_id": "m"}

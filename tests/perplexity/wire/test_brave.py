@@ -89,7 +89,7 @@ def test_filters_are_written_in_braves_words(path: str, filters: Filters, parame
         (Filters(languages=("sw",)), ("Brave cannot search in the language sw, so it searched in any.",)),
     ],
 )
-def test_what_is_weaker_than_it_sounds_is_said(filters: Filters, notes: tuple[str, ...]) -> None:
+def test_a_filter_that_is_only_a_preference_is_noted(filters: Filters, notes: tuple[str, ...]) -> None:
     assert brave.notes(Query(text=" rust  book ", filters=filters)) == notes
 
 
@@ -103,7 +103,7 @@ def test_what_is_weaker_than_it_sounds_is_said(filters: Filters, notes: tuple[st
         ("x" * 401, (), True),
     ],
 )
-def test_a_question_that_is_cut_is_said_to_be(text: str, domains: tuple[str, ...], cut: bool) -> None:
+def test_a_shortened_question_is_marked(text: str, domains: tuple[str, ...], cut: bool) -> None:
     note = "Brave takes short queries only, so it searched for the beginning of the question."
 
     assert brave.notes(Query(text=text, filters=Filters(domains=domains))) == ((note,) if cut else ())
@@ -223,7 +223,7 @@ def test_no_more_pages_than_were_asked_for_each_once() -> None:
     "page",
     [None, "x", {}, {"url": None}, {"url": "javascript:alert(1)"}, {"title": "t"}, {"url": ["https://a.example"]}],
 )
-def test_what_is_no_page_is_left_out(page: object) -> None:
+def test_entries_without_a_page_are_left_out(page: object) -> None:
     assert parse(pages(page, {"url": "https://a.example/1", "title": 3, "description": {}})).results == (
         Source(number=1, title="https://a.example/1", url="https://a.example/1"),
     )

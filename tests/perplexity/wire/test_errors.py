@@ -126,7 +126,7 @@ def test_any_answer_becomes_an_error(status: int, content: bytes) -> None:
     "content",
     [body(["x"], {"a": 1}), body({}, 7, code=[]), b'{"error":null}', b"{}", b"[" * 5000, b'{"error":{"type":true}}'],
 )
-def test_wild_shapes_are_errors_too(content: bytes) -> None:
+def test_unexpected_json_shapes_are_errors_too(content: bytes) -> None:
     assert isinstance(error(500, content), ServerError)
     assert isinstance(error(400, content), (InvalidRequest, APIError))
 
@@ -136,5 +136,5 @@ def test_what_the_service_did_not_write_refuses_nothing(content: bytes) -> None:
     assert isinstance(error(422, content), APIError)
 
 
-def test_what_is_no_text_is_no_message() -> None:
+def test_events_without_text_are_not_messages() -> None:
     assert [sanitize_message(None), sanitize_message(7), sanitize_message({"a": "b"})] == ["", "", ""]

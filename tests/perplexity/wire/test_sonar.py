@@ -84,7 +84,7 @@ def test_every_name_has_its_sonar_model(model: str, expected: tuple[str, str]) -
     assert expected == model_and_context_size(model)
 
 
-def test_a_withdrawn_model_is_replaced_and_that_is_said() -> None:
+def test_a_withdrawn_model_is_replaced_with_a_note() -> None:
     told = ("Perplexity has withdrawn sonar-reasoning: sonar-reasoning-pro answered.",)
     for name in (" Sonar-Reasoning ", "perplexity/sonar-reasoning"):
         assert model_and_context_size(name) == ("sonar-reasoning-pro", "medium")
@@ -93,7 +93,7 @@ def test_a_withdrawn_model_is_replaced_and_that_is_said() -> None:
 
 
 @pytest.mark.parametrize("effort", EFFORTS)
-def test_reasoning_is_the_reasoning_model_whatever_effort_it_stands_for(effort: str) -> None:
+def test_reasoning_is_the_reasoning_model_at_every_effort(effort: str) -> None:
     assert model_and_context_size(reasoning=True, effort=effort) == ("sonar-reasoning-pro", "medium")
 
 
@@ -144,7 +144,7 @@ def test_a_schema_is_refused_for_the_others(model: str) -> None:
         body(model, schema=SCHEMA)
 
 
-def test_the_most_tokens_are_said_when_they_are_limited() -> None:
+def test_a_limit_of_tokens_is_noted() -> None:
     assert body(max_tokens=500)["max_tokens"] == 500
     assert "max_tokens" not in body()
 
@@ -153,7 +153,7 @@ def test_a_size_of_the_context_that_is_asked_for_wins() -> None:
     assert body(context="high")["web_search_options"] == {"search_context_size": "high"}
 
 
-def test_a_conversation_and_a_stream_are_said() -> None:
+def test_a_conversation_and_a_stream_are_noted_as_unsupported() -> None:
     messages = (Message(role="system", content="short"), Message(role="user", content="why"))
 
     built = WIRE.build(Question(messages=messages), resolve(None), stream=True)
@@ -170,7 +170,7 @@ def test_a_search_is_switched_off_where_it_can_be_and_no_options_of_one_are_sent
     assert all("web_search_options" not in built for built in [body(offline=True), body("sonar-pro", offline=True)])
 
 
-def test_tools_are_left_out_and_that_is_said() -> None:
+def test_tools_are_left_out_with_a_note() -> None:
     tools = ({"type": "function", "name": "f"},)
 
     assert body(tools=tools) == body()
@@ -278,7 +278,7 @@ def test_a_page_that_is_listed_twice_answers_to_both_numbers() -> None:
         ("none", Usage()),
     ],
 )
-def test_usage_is_read_as_far_as_it_is_told(usage: Any, expected: Usage) -> None:
+def test_usage_is_read_as_far_as_it_is_given(usage: Any, expected: Usage) -> None:
     assert expected == WIRE.read(recorded(usage=usage)).usage
 
 
@@ -329,5 +329,5 @@ def test_an_answer_of_no_use_says_what_it_cost(finish: str) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "streamed"), [(30, False), (60, False), (60.1, True), (600, True)])
-def test_what_may_pass_the_minute_is_streamed(seconds: float, streamed: bool) -> None:
+def test_requests_that_may_take_over_a_minute_are_streamed(seconds: float, streamed: bool) -> None:
     assert streamed is WIRE.should_stream(resolve("medium"), seconds=seconds)

@@ -56,7 +56,7 @@ def test_only_the_end_knows_the_price() -> None:
     assert "request_cost" not in RECORDED[0]["usage"]["cost"]
 
 
-def test_sources_are_told_again_only_when_they_change() -> None:
+def test_sources_are_yielded_again_only_when_they_change() -> None:
     one, two = {"url": "https://a.com"}, {"url": "https://b.com"}
     chunks = [
         chunk("A", search_results=[one]),
@@ -122,7 +122,7 @@ def test_the_end_completes_or_corrects_the_text(deltas: list[str], full: str, to
     assert (text(events), last_done(events).answer.text) == (told, answer)
 
 
-def test_a_message_that_repeats_the_text_so_far_is_not_told_twice() -> None:
+def test_a_message_that_repeats_the_text_so_far_is_not_sent_twice() -> None:
     chunks = [chunk("An"), chunk("swer")]
     chunks[1]["choices"][0]["message"] = {"content": "Answer"}
 

@@ -256,13 +256,13 @@ def test_json_with_something_around_it_is_read(written: str) -> None:
 
 
 @pytest.mark.parametrize("written", [f"```json\n{WHOLE[:60]}", f"Here is it: {WHOLE[:60]}", "[]", '[{"posts": []}]'])
-def test_json_that_is_broken_is_no_text_for_a_reader(written: str) -> None:
+def test_broken_json_is_not_shown_as_text(written: str) -> None:
     with pytest.raises(MalformedResponse):
         read(reply_body(written))
 
 
 @pytest.mark.parametrize("written", ["[1] says so.", "[Ada](https://x.com/ada) says {so}.", "It is so."])
-def test_prose_is_no_json_whatever_it_begins_with(written: str) -> None:
+def test_prose_is_not_json_whatever_it_begins_with(written: str) -> None:
     assert read(reply_body(written)).unreliable == NO_POSTS
 
 

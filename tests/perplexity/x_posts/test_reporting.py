@@ -31,7 +31,7 @@ class FakePosts:
         return PostSummary(text=f"{topic} {since} {until} {seconds}", cost_usd=0.03)
 
 
-async def test_an_answer_is_heard_with_its_seconds_and_its_cost() -> None:
+async def test_an_answer_is_reported_with_its_seconds_and_its_cost() -> None:
     time, attempts = Time(), list[Attempt]()
     source = ReportingPostSource(source=FakePosts(time), on_attempt=attempts.append, clock=time.clock)
     summary = await source.summarize("heat", since=DAY, until=DAY, seconds=9.0)
@@ -41,7 +41,7 @@ async def test_an_answer_is_heard_with_its_seconds_and_its_cost() -> None:
 
 
 @pytest.mark.parametrize("error", [AuthenticationError("x"), RunFailed("x", cost_usd=0.04)])
-async def test_a_failure_is_heard_with_its_class_and_its_cost(error: PerplexityError) -> None:
+async def test_a_failure_is_reported_with_its_class_and_its_cost(error: PerplexityError) -> None:
     time, attempts = Time(), list[Attempt]()
     source = ReportingPostSource(source=FakePosts(time, error), on_attempt=attempts.append, clock=time.clock)
 

@@ -117,7 +117,7 @@ def test_an_address_spelled_with_entities_is_none_even_to_a_renderer_that_decode
         "<\x00!here>",
     ],
 )
-def test_nobody_is_mentioned(text: str) -> None:
+def test_no_text_becomes_a_mention(text: str) -> None:
     assert mentions({"text": "", "blocks": [{"type": "markdown", "text": markdown(text)}]}) == []
 
 
@@ -174,7 +174,7 @@ def test_code_is_copied_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("text", ["日本語**「重要」**です", "한국어**(강조)**는", "a**“b”**c"])
-def test_bold_beside_letters_is_bold_where_words_have_no_spaces(text: str) -> None:
+def test_bold_next_to_letters_is_bold_if_words_have_no_spaces(text: str) -> None:
     assert "**" not in shown(markdown(text))
 
 

@@ -71,7 +71,7 @@ def test_words_stay_whole_where_they_can() -> None:
     assert {"word"} == {word for part in parts for word in part.split()}
 
 
-def test_a_word_longer_than_a_message_is_split_all_the_same() -> None:
+def test_a_word_longer_than_a_message_is_split() -> None:
     parts = split("x" * 30_000)
 
     assert ("".join(parts), len(parts)) == ("x" * 30_000, 4)
@@ -150,7 +150,7 @@ def test_nesting_without_end_is_given_up_and_the_words_are_kept(prefix: str) -> 
 
 @pytest.mark.parametrize("sign", ["# ", "- ", "1. ", "> ", "``` ", "--- ", "| "])
 @pytest.mark.parametrize("room", range(200, 206))
-def test_what_stands_in_the_middle_of_a_paragraph_begins_no_block_after_a_cut(sign: str, room: int) -> None:
+def test_text_inside_a_paragraph_begins_no_block_after_a_split(sign: str, room: int) -> None:
     text = f"a {sign}b " * 200
 
     parts = split(text, room=room)
