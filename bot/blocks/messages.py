@@ -52,18 +52,36 @@ def block_text(block: Block, *, links: bool) -> str:
     return ""
 
 
-def words_of(part: Part) -> Iterator[str]:
-    """Yield what a part of an answer says without links, not escaped, some whole lines at a time."""
-    rest = ""
-    for is_code, stretch in part.stretches:
+def words_of(part: Part) -> Iterator[tuple[str, bool]]:
+    """Yield what a part of an answer says without links, not escaped, some whole lines at a time.
+
+    Each comes with whether it is code alone, whose signs are no Markdown.
+    """
+    rest, last = "", len(part.stretches) - 1
+    for place, (is_code, stretch) in enumerate(part.stretches):
+        begins_line = not rest or rest.endswith("\n")
+        if is_code and begins_line and (place == last or stretch.endswith("\n")):
+            yield rest, False
+            yield from ((lines, True) for lines in _some_lines(_bare(stretch)))
+            rest = ""
+            continue
         if is_code:
             rest += _hide_signs(_bare(stretch))
         else:
             rest += _LINK.sub(r"[\1]", stretch) if "[[" in stretch else stretch
-        while (end := rest.find("\n", MAX_CHARACTERS)) >= 0:
-            yield rest[:end]
-            rest = rest[end + 1 :]
-    yield rest
+        if len(rest) > MAX_CHARACTERS:
+            *complete, rest = _some_lines(rest)
+            yield from ((lines, False) for lines in complete)
+    yield rest, False
+
+
+def _some_lines(text: str) -> Iterator[str]:
+    """Cut a text at the ends of lines into pieces that are not much longer than a fallback text."""
+    place = 0
+    while (end := text.find("\n", place + MAX_CHARACTERS)) >= 0:
+        yield text[place:end]
+        place = end + 1
+    yield text[place:]
 
 
 def _markdown_text(text: str, *, links: bool) -> str:
@@ -140,19 +158,23 @@ def _first_lines(blocks: Sequence[Block | Part]) -> Iterator[str]:
     """Yield lines of words, until there are more than fit."""
     length, directed = 0, False
     for block in blocks:
-        for said in words_of(block) if isinstance(block, Part) else [html.unescape(block_text(block, links=False))]:
-            if shown := _shown_lines(said):
+        for said, is_code in words_of(block) if isinstance(block, Part) else [(_words_of_block(block), False)]:
+            if shown := _shown_lines(said, is_code=is_code):
                 yield shown
                 length, directed = length + len(shown), directed or has_direction(shown)
             if length > MAX_CHARACTERS and directed:
                 return
 
 
-def _shown_lines(said: str) -> str:
+def _words_of_block(block: Block) -> str:
+    return html.unescape(block_text(block, links=False))
+
+
+def _shown_lines(said: str, *, is_code: bool) -> str:
     """Return the lines without signs of Markdown; of a table's lines, only those that have words."""
     said = said.replace(WORD_JOINER, "")
     lines = said.split("\n")
-    has_signs = any(sign in said for sign in _MARKDOWN_CHARACTERS)
+    has_signs = not is_code and any(sign in said for sign in _MARKDOWN_CHARACTERS)
     shown = [line.strip() for line in (strip_markdown(said).split("\n") if has_signs else lines)]
     return "\n".join(
         [
