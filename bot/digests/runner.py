@@ -33,7 +33,7 @@ _PAUSE_SECONDS = 0.01
 """Pause after each step, so that listeners can run."""
 
 
-class Compare(Protocol):
+class FindUnseen(Protocol):
     """Finds what is new."""
 
     def __call__(self, stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
@@ -43,7 +43,7 @@ class Compare(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class StorySelector:
-    """Selects new stories with `compare` and records them as posted.
+    """Selects new stories with `find_unseen` and records them as posted.
 
     Comparing is CPU-bound, so it runs in a thread, for one run at a time, in small steps with pauses: a busy thread
     holds the interpreter lock, while listeners have to acknowledge within three seconds.
@@ -51,7 +51,7 @@ class StorySelector:
 
     posted: PostedStories
     database_retry: DatabaseRetry
-    compare: Compare = unseen
+    find_unseen: FindUnseen = unseen
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def select_new(self, report: DigestReport, *, question_id: UUID) -> DigestReport:
@@ -83,7 +83,7 @@ class StorySelector:
                 break
             part = seen.fingerprints[start : start + _BATCH]
             async with self._lock:
-                stories = tuple(await asyncio.to_thread(self.compare, stories, part, among=among))
+                stories = tuple(await asyncio.to_thread(self.find_unseen, stories, part, among=among))
                 await asyncio.sleep(_PAUSE_SECONDS)
         return stories
 

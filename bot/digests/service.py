@@ -54,21 +54,21 @@ MINUTE = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class StoredDigestService:
-    """Keeps digests in the database. `zone` returns a person's time zone, None if it is unknown.
+    """Keeps digests in the database. `timezone` returns a person's time zone, None if it is unknown.
 
     `call` is how people call the command. `now` is the clock, `new_id` makes the ids of questions.
     """
 
     command_label: str
     digests: DigestStore
-    zone: Callable[[str], Awaitable[str | None]]
+    timezone: Callable[[str], Awaitable[str | None]]
     limits: DigestLimits
     now: Callable[[], datetime] = utc_now
     new_id: Callable[[], UUID] = uuid4
 
     async def create(self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
         """Create a digest that posts to a channel, in the owner's time zone. The same `id` again is the same digest."""
-        named = await self.zone(owner.user_id)
+        named = await self.timezone(owner.user_id)
         zone = zone_of(named or "").key
         spec = replace(spec, schedule=replace(spec.schedule, zone=zone))
         next_at = next_slot(spec.schedule, self.now())
@@ -207,7 +207,7 @@ class DigestComponents:
         limits = DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
         service = StoredDigestService(
             digests=digests,
-            zone=users.timezone,
+            timezone=users.timezone,
             command_label=f"/{settings.command_prefix}{ROOT_COMMAND} {WATCH.name}",
             limits=limits,
         )

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 from bot.commands.base import CommandContext
 from bot.digests.jobs import DigestStopper, run_question
-from bot.digests.runner import Compare, DigestRunner, StorySelector
+from bot.digests.runner import DigestRunner, FindUnseen, StorySelector
 from bot.model.digest import Digest, DigestReport, DigestRun, Trigger
 from bot.slack.users import Membership
 from bot.storage.database import DatabaseRetry
@@ -59,7 +59,7 @@ class DigestHarness:
     clock: WallClock
     news_provider: NewsProvider = field(default_factory=NewsProvider)
     presence: Membership = Membership.MEMBER
-    compare: Compare = unseen
+    compare: FindUnseen = unseen
 
     @property
     def digests(self) -> DigestStore:
@@ -118,6 +118,6 @@ class DigestHarness:
             digests=self.digests,
             membership=presence,
             stopper=DigestStopper(digests=self.digests, database_retry=patience),
-            selector=StorySelector(posted=self.digests.posted, database_retry=patience, compare=self.compare),
+            selector=StorySelector(posted=self.digests.posted, database_retry=patience, find_unseen=self.compare),
             database_retry=patience,
         )

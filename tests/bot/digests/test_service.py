@@ -54,7 +54,7 @@ def clock() -> WallClock:
 def digest_service(pool: Pool, clock: WallClock) -> StoredDigestService:
     limits = DigestLimits(per_user=3, per_channel=6)
     return StoredDigestService(
-        command_label="/pplx watch", digests=DigestStore(pool), zone=zone, limits=limits, now=clock
+        command_label="/pplx watch", digests=DigestStore(pool), timezone=zone, limits=limits, now=clock
     )
 
 
