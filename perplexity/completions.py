@@ -319,7 +319,7 @@ class ThinkStripper:
     def feed(self, piece: str) -> str:
         """Return what of the piece belongs to the answer; the space between block and answer does not."""
         if self._over:
-            return self._behind(piece)
+            return piece if self._begun else self._behind(piece)
         self._held.append(piece)
         if not self._may_think(piece):
             return self.flush()
@@ -348,8 +348,8 @@ class ThinkStripper:
         return True
 
     def _behind(self, piece: str) -> str:
-        piece = piece if self._begun else piece.lstrip()
-        self._begun = self._begun or bool(piece)
+        piece = piece.lstrip()
+        self._begun = bool(piece)
         return piece
 
 

@@ -184,13 +184,15 @@ class Transport:
         """Return the whole response. Raises ConnectionFailed, or MalformedResponse for one that is too large."""
         response = await self._send(method, path, body, accept=_JSON_TYPE)
         async with response:
-            return await self.whole(OpenReply(response.status, response.headers, _Chunks(response)))
+            return self._whole(response.status, response.headers, [chunk async for chunk in _Chunks(response)])
 
     async def whole(self, opened: OpenReply) -> Reply:
         """Return the response with the rest of its bytes. Raises as `request` does."""
-        content = b"".join([chunk async for chunk in opened.chunks])
-        content = content if opened.status < 400 else content.replace(self._key.encode(), b"***")
-        return Reply(opened.status, opened.headers, content)
+        return self._whole(opened.status, opened.headers, [chunk async for chunk in opened.chunks])
+
+    def _whole(self, status: int, headers: Mapping[str, str], chunks: list[bytes]) -> Reply:
+        content = b"".join(chunks)
+        return Reply(status, headers, content if status < 400 else content.replace(self._key.encode(), b"***"))
 
     @asynccontextmanager
     async def open(

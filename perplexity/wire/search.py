@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import date
 
 from perplexity.errors import MalformedResponse
-from perplexity.filters import Filters
+from perplexity.filters import NO_FILTERS, Filters
 from perplexity.types import JSON, Query, SearchResults
 from perplexity.wire.json import as_objects
 from perplexity.wire.sources import merge
@@ -25,19 +25,22 @@ FAST_DOLLARS = 0.001
 def build(query: Query) -> dict[str, JSON]:
     """Return the request's body for a checked query."""
     filters = query.filters
-    wanted = {
-        **common_filters(filters),
-        "search_language_filter": list(filters.languages),
-        "country": filters.country,
-        "search_mode": filters.mode,
-        "search_type": "fast" if query.fast else None,
-    }
-    return {
+    body: dict[str, JSON] = {
         "query": query.text,
         "max_results": query.max_results,
         "max_tokens_per_page": query.max_tokens_per_page,
-        **{name: value for name, value in wanted.items() if value},
     }
+    if filters is not NO_FILTERS:
+        wanted = {
+            **common_filters(filters),
+            "search_language_filter": list(filters.languages),
+            "country": filters.country,
+            "search_mode": filters.mode,
+        }
+        body |= {name: value for name, value in wanted.items() if value}
+    if query.fast:
+        body["search_type"] = "fast"
+    return body
 
 
 def common_filters(filters: Filters) -> dict[str, JSON]:
