@@ -58,7 +58,7 @@ _BETWEEN = re.compile(r"[ \t.,;:!?…'\"’”)*_~。，、；：！？）」』
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class SourceIndex:
     """The retrieved sources by the service's number and by address."""
 
     numbers: Mapping[int, Source]
@@ -68,15 +68,15 @@ class Known:
 class Meaning(NamedTuple):
     """What a reference is replaced by: what stays of it as text, and the sources; both may be empty.
 
-    `orphans` counts its numbers of no source; `stranger` is a link or an address of no source; `moved` are markers that
-    were among the words of a link and are after it now.
+    `dangling` counts its numbers of no source; `unknown_link` is whether it is a link or an address of no source;
+    `moved` are markers that were among the words of a link and are after it now.
     """
 
     text: str = ""
     sources: tuple[Source, ...] = ()
-    orphans: int = 0
+    dangling: int = 0
     renamed: bool = False
-    stranger: bool = False
+    unknown_link: bool = False
     moved: bool = False
 
 
@@ -84,14 +84,14 @@ Reference = tuple[int, int, Meaning]
 """Where a reference begins and ends in the text, and what is meant there."""
 
 
-def known_of(sources: Sequence[Source]) -> Known:
+def index_sources(sources: Sequence[Source]) -> SourceIndex:
     """Return the sources by number, their aliases too, and by address."""
     addresses = {address: source for source in reversed(sources) if (address := safe_url(source.url))}
     aliases = {alias: source for source in reversed(sources) for alias in source.aliases}
-    return Known(numbers=aliases | {source.number: source for source in reversed(sources)}, addresses=addresses)
+    return SourceIndex(numbers=aliases | {source.number: source for source in reversed(sources)}, addresses=addresses)
 
 
-def references(document: Document, known: Known) -> list[Reference]:
+def references(document: Document, known: SourceIndex) -> list[Reference]:
     """Return the markers, and the links and addresses of sources, in the order of the text.
 
     A link whose own marker follows it, as in `[Title](address).[1]`, is its words alone: one marker is enough.
@@ -118,35 +118,35 @@ def references(document: Document, known: Known) -> list[Reference]:
     return found
 
 
-def strangers(document: Document, known: Known) -> Iterator[Reference]:
+def unknown_links(document: Document, known: SourceIndex) -> Iterator[Reference]:
     """Yield the links and the addresses of no source, in the order of the text; of a link its words stay."""
     for place in _places(document):
         mark = place[2]
         if mark.inside:
             yield _moved(place)
         elif mark.numbers is None and _linked(mark, known) is None and mark.elsewhere:
-            yield _unlinked(place, Meaning(mark.label, stranger=True))
+            yield _unlinked(place, Meaning(mark.label, unknown_link=True))
 
 
 def foreign(
-    document: Document, known: Known, dropped: Collection[Source], is_foreign: Callable[[str], bool]
+    document: Document, known: SourceIndex, dropped: Collection[Source], is_foreign: Callable[[str], bool]
 ) -> Iterator[Reference]:
     """Yield the markers of dropped sources, and the links and addresses that are foreign, in the order of the text.
 
-    `orphans` counts the numbers of dropped sources; the other numbers of a marker, and the words of a link, stay.
+    `dangling` counts the numbers of dropped sources; the other numbers of a marker, and the words of a link, stay.
     """
 
     @cache
     def meaning_of(mark: _Mark) -> Meaning | None:
         leads_away = mark.address != "" and mark.elsewhere and is_foreign(mark.target)
         if mark.numbers is None:
-            return Meaning(mark.label, stranger=True) if leads_away else None
+            return Meaning(mark.label, unknown_link=True) if leads_away else None
         if linked := _linked(mark, known):
-            return Meaning(mark.label, orphans=1) if linked in dropped else None
+            return Meaning(mark.label, dangling=1) if linked in dropped else None
         numbers = [number for one in ranges(mark.numbers) for number in one.numbers]
         kept = [number for number in numbers if known.numbers.get(number) not in dropped]
         lost = len(numbers) - len(kept)
-        return Meaning(written(kept), orphans=lost, stranger=leads_away) if leads_away or lost else None
+        return Meaning(written(kept), dangling=lost, unknown_link=leads_away) if leads_away or lost else None
 
     for place in _places(document):
         mark = place[2]
@@ -269,7 +269,7 @@ def _mark(match: re.Match[str], *, image: bool) -> _Mark:
     return _Mark(match[0] if match[0][0] == "<" else address, None, address)
 
 
-def _linked(mark: _Mark, known: Known) -> Source | None:
+def _linked(mark: _Mark, known: SourceIndex) -> Source | None:
     """Return the source that an address leads to."""
     return known.addresses.get(safe_url(mark.address) or "") if mark.address else None
 
@@ -290,7 +290,7 @@ def _reference(place: _Place, meanings: _Meanings) -> Reference | None:
 class _Meanings(dict[_Mark, Meaning]):
     """What markers refer to, each way to write one read once."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: SourceIndex) -> None:
         super().__init__()
         self.known = known
 
@@ -299,7 +299,7 @@ class _Meanings(dict[_Mark, Meaning]):
         return meaning
 
     def _of_numbers(self, numbers: str, shown: str) -> Meaning:
-        known, orphans, renamed = self.known.numbers, 0, not is_plain(shown)
+        known, dangling, renamed = self.known.numbers, 0, not is_plain(shown)
         if numbers.isascii() and numbers.isdecimal() and (source := known.get(int(numbers))):
             return Meaning("", (source,), 0, renamed or source.number != int(numbers))
         found: dict[Source, None] = {}
@@ -307,9 +307,9 @@ class _Meanings(dict[_Mark, Meaning]):
             named = {number: known[number] for number in one.numbers if number in known}
             found |= dict.fromkeys(named.values())
             # Of a range that goes on and on the rest counts as one.
-            orphans += 1 if one.cut else len(one.numbers) - len(named)
+            dangling += 1 if one.cut else len(one.numbers) - len(named)
             renamed = renamed or any(source.number != number for number, source in named.items())
-        return Meaning("", tuple(found), orphans, renamed)
+        return Meaning("", tuple(found), dangling, renamed)
 
 
 def _unmarked(reference: Reference, *, adjacent: bool) -> Reference:
@@ -335,17 +335,17 @@ class Marker:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cited:
+class CitedText:
     """A text whose markers are known.
 
     `pieces` make up the text in order. `sources` are those the text refers to, in the order of their first marker: a
-    source's place is the marker's number; `others` are the rest. `orphans` counts the removed references to no source.
+    source's place is the marker's number; `others` are the rest. `dangling` counts the removed references to no source.
     """
 
     pieces: tuple[str | Marker, ...]
     sources: tuple[Source, ...]
     others: tuple[Source, ...]
-    orphans: int
+    dangling: int
     original: Document | None = None
     """The document of the text before, if its blocks are the same whatever replaces the markers."""
     origins: tuple[int, ...] = ()
@@ -367,7 +367,7 @@ class Cited:
         return self.original.rewritten(text, [(origin, place) for origin, place in places if origin >= 0])
 
 
-def cite(text: str, sources: Sequence[Source]) -> Cited:
+def number_citations(text: str, sources: Sequence[Source]) -> CitedText:
     """Find the markers of a text and number them by first use.
 
     Markers are `[1]`, `[2][3]`, `[1, 3-5]`, `[web:4]`, `【1】`, `［１］` and links whose text is such a number; they
@@ -375,17 +375,17 @@ def cite(text: str, sources: Sequence[Source]) -> Cited:
     its own marker follows. Markers of no source are removed, with the space before them, and counted; a number of four
     digits or more, as in `[2024-2026]`, is no marker.
     """
-    return _cited(text, known_of(sources), sources)
+    return _cited(text, index_sources(sources), sources)
 
 
-def cite_each(texts: Iterable[str], sources: Sequence[Source]) -> list[Cited]:
-    """Return what `cite` does for each of several texts about the same sources, the `others` left out."""
-    known = known_of(sources)
+def number_each(texts: Iterable[str], sources: Sequence[Source]) -> list[CitedText]:
+    """Return what `number_citations` does for each of several texts about the same sources, the `others` left out."""
+    known = index_sources(sources)
     return [_cited(text, known, ()) for text in texts]
 
 
-def _cited(text: str, known: Known, sources: Sequence[Source]) -> Cited:
-    document, orphans, found = _without_orphans(parse(text), known)
+def _cited(text: str, known: SourceIndex, sources: Sequence[Source]) -> CitedText:
+    document, dangling, found = _drop_dangling(parse(text), known)
     text = document.text
     markers: dict[Source, Marker] = {}
     # To find a source by its fields takes longer than to know it again.
@@ -421,55 +421,55 @@ def _cited(text: str, known: Known, sources: Sequence[Source]) -> Cited:
     if place < len(text):
         pieces.append(text[place:])
         origins.append(place)
-    return Cited(
+    return CitedText(
         pieces=tuple(pieces),
         sources=tuple(markers),
         others=tuple([source for source in sources if source not in markers] if markers else sources),
-        orphans=orphans,
+        dangling=dangling,
         original=document if complete and document.keeps_blocks(edits) else None,
         origins=tuple(origins),
     )
 
 
-def without_orphans(text: str, sources: Sequence[Source]) -> tuple[str, int]:
+def drop_dangling(text: str, sources: Sequence[Source]) -> tuple[str, int]:
     """Return the text without its references to no source, and how many were removed; aliases become numbers."""
-    document, removed, _ = _without_orphans(parse(text), known_of(sources))
+    document, removed, _ = _drop_dangling(parse(text), index_sources(sources))
     return document.text, removed
 
 
-def _without_orphans(document: Document, known: Known) -> tuple[Document, int, list[Reference]]:
-    """Return the document without orphans, how many were removed, and the references that are left."""
+def _drop_dangling(document: Document, known: SourceIndex) -> tuple[Document, int, list[Reference]]:
+    """Return the document without dangling references, how many were removed, and the references that are left."""
     removed = 0
     # What is removed may have been all that kept other words from being code or a marker, so it is looked at again.
     # So are the markers that are moved out of a link.
     for _ in range(_MOST_PASSES):
         found = references(document, known)
-        wrong = [reference for reference in found if reference[2].orphans or reference[2].renamed]
+        wrong = [reference for reference in found if reference[2].dangling or reference[2].renamed]
         if not wrong:
             return document, removed, found
         document = _without(document, wrong)
-        removed += sum(meaning.orphans for _, _, meaning in wrong)
-        if not any(meaning.orphans or meaning.moved for _, _, meaning in wrong):
+        removed += sum(meaning.dangling for _, _, meaning in wrong)
+        if not any(meaning.dangling or meaning.moved for _, _, meaning in wrong):
             break
     return document, removed, references(document, known)
 
 
-def without_strangers(text: str, sources: Sequence[Source]) -> tuple[str, int]:
+def drop_unknown_links(text: str, sources: Sequence[Source]) -> tuple[str, int]:
     """Return the text without links and addresses of no source, and how many were removed; a link's words stay.
 
     Addresses inside code and LaTeX, and those without a scheme or `www.`, are text.
     """
-    document, known, removed = parse(text), known_of(sources), 0
+    document, known, removed = parse(text), index_sources(sources), 0
     for _ in range(_MOST_PASSES):
-        found = list(strangers(document, known))
+        found = list(unknown_links(document, known))
         if not found:
             break
         document = _without(document, found)
-        removed += sum(meaning.stranger for _, _, meaning in found)
+        removed += sum(meaning.unknown_link for _, _, meaning in found)
     return document.text, removed
 
 
-def without_foreign(
+def drop_foreign(
     text: str, sources: Sequence[Source], dropped: Collection[Source], is_foreign: Callable[[str], bool]
 ) -> tuple[str, int, int]:
     """Return the text without markers of the dropped sources and without links and addresses that are foreign.
@@ -477,18 +477,18 @@ def without_foreign(
     `sources` are all that there were, the dropped ones too. Also returns how many markers and how many links were
     removed; a link's words stay, as do numbers of no source, and what is in code and LaTeX.
     """
-    document, known, markers, links = parse(text), known_of(sources), 0, 0
+    document, known, markers, links = parse(text), index_sources(sources), 0, 0
     for _ in range(_MOST_PASSES):
         found = list(foreign(document, known, dropped, is_foreign))
         if not found:
             break
         document = _without(document, found)
-        markers += sum(meaning.orphans for _, _, meaning in found)
-        links += sum(meaning.stranger for _, _, meaning in found)
+        markers += sum(meaning.dangling for _, _, meaning in found)
+        links += sum(meaning.unknown_link for _, _, meaning in found)
     return document.text, markers, links
 
 
-def renumbered(text: str, numbers: Mapping[int, int]) -> str:
+def renumber(text: str, numbers: Mapping[int, int]) -> str:
     """Return the text with other numbers in its markers; those that are not among `numbers` stay."""
     document = parse(text)
     return _without(document, renamed(document, numbers)).text
@@ -500,7 +500,7 @@ def format_result(answer: Answer) -> str:
     Markers keep the service's numbers; those of no source are left out, so that no model goes looking for it. What
     pages say is `quoted`.
     """
-    text, _ = without_orphans(answer_text(answer), answer.sources)
+    text, _ = drop_dangling(answer_text(answer), answer.sources)
     listed = [
         f"- [{s.number}] {one_line(s.title)} ({one_line(s.date or 'N/A')}) [{encode_url(s.url)}]"
         for s in answer.sources

@@ -11,7 +11,7 @@ from itertools import compress
 from operator import not_
 from urllib.parse import unquote
 
-from perplexity.citations import renumbered, without_foreign
+from perplexity.citations import drop_foreign, renumber
 from perplexity.filters import MAX_HOST_LENGTH
 from perplexity.formatting import pluralize
 from perplexity.types import JSON, Answer, SearchResults, Source
@@ -125,7 +125,7 @@ def filter_answer(answer: Answer, domains: Sequence[str], *, as_json: bool = Fal
     cleaner = _Cleaner(policy=policy, sources=answer.sources, dropped=frozenset(dropped))
     if as_json:
         numbers = {source.number: number for number, source in enumerate(kept, start=1)} if dropped else {}
-        text = _map_strings(answer.text, lambda text: renumbered(cleaner.clean(text), numbers))
+        text = _map_strings(answer.text, lambda text: renumber(cleaner.clean(text), numbers))
         kept = tuple(replace(source, number=numbers.get(source.number, source.number)) for source in kept)
     else:
         text = cleaner.clean(answer.text)
@@ -211,7 +211,7 @@ class _Cleaner:
 
     def clean(self, text: str) -> str:
         """Return the text without it."""
-        text, markers, links = without_foreign(text, self.sources, self.dropped, self.policy.excludes)
+        text, markers, links = drop_foreign(text, self.sources, self.dropped, self.policy.excludes)
         self.markers += markers
         self.links += links
         return text

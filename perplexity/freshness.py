@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
-from perplexity.citations import cite
+from perplexity.citations import number_citations
 from perplexity.filters import Recency
 from perplexity.formatting import MONTHS, format_date
 from perplexity.types import Answer, AnswerKind, Question, Source
@@ -148,7 +148,7 @@ def cited_sources(answer: Answer) -> tuple[Source, ...]:
     if answer.kind is AnswerKind.PASSAGES and answer.passages:
         numbers = {passage.source for passage in answer.passages}
         return tuple(source for source in answer.sources if source.number in numbers) or answer.sources
-    return cite(answer.text, answer.sources).sources or answer.sources
+    return number_citations(answer.text, answer.sources).sources or answer.sources
 
 
 def _parse_date(text: str | None) -> PublicationDate | None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from bot.blocks import messages
 from bot.blocks.elements import MAX_TEXT, context, footer, note_lines, quote_question, section, warning_blocks
 from bot.blocks.escaping import clean, escape, one_line, shorten
-from bot.blocks.markdown.blocks import hold
-from bot.blocks.markdown.render import Part, pages
+from bot.blocks.markdown.blocks import insert_placeholders
+from bot.blocks.markdown.render import Part, split_markdown
 from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import cost_with_failures
-from perplexity.citations import cite
+from perplexity.citations import number_citations
 from perplexity.formatting import pluralize
 from perplexity.notes import NO_MODEL, fallback_notice
 from perplexity.types import Answer, AnswerKind, Passage, Source
@@ -72,21 +72,21 @@ def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -
     body: Sequence[Block | Part]
     if passages:
         body, tail = passage_blocks(answer)
-        orphans = 0
+        dangling = 0
     else:
-        body, tail, orphans = _render_text(answer)
+        body, tail, dangling = _render_text(answer)
     notes = [context(note) for note in _notes(answer)]
     above = warning_blocks([no_model_notice(answer) if passages else fallback_notice(answer), answer.as_of])
-    blocks = [*above, *body, *tail, *notes, _footer(answer, orphans, audience, question)]
+    blocks = [*above, *body, *tail, *notes, _footer(answer, dangling, audience, question)]
     summary = pluralize(len(answer.sources), "source")
     return messages.pack(blocks, summary=summary, quote=quote_question(question, audience))
 
 
 def _render_text(answer: Answer) -> tuple[list[Block | Part], list[Block], int]:
-    cited = cite(clean(answer.text), answer.sources)
-    parts = pages(hold(cited), [link_url(source) for source in cited.sources])
+    cited = number_citations(clean(answer.text), answer.sources)
+    parts = split_markdown(insert_placeholders(cited), [link_url(source) for source in cited.sources])
     body: list[Block | Part] = [*parts] or [section(EMPTY)]
-    return body, source_blocks(cited.sources, cited.others), cited.orphans
+    return body, source_blocks(cited.sources, cited.others), cited.dangling
 
 
 def _notes(answer: Answer) -> Iterator[str]:
@@ -98,8 +98,8 @@ def _notes(answer: Answer) -> Iterator[str]:
     yield from note_lines(answer.notes)
 
 
-def _footer(answer: Answer, orphans: int, audience: Audience, question: str) -> Block:
-    removed = f"{pluralize(orphans, 'reference')} without a source removed" if orphans else ""
+def _footer(answer: Answer, dangling: int, audience: Audience, question: str) -> Block:
+    removed = f"{pluralize(dangling, 'reference')} without a source removed" if dangling else ""
     return footer(
         answer.provider,
         effort=answer.effort or answer.model,

@@ -9,12 +9,12 @@ from datetime import datetime
 from bot.blocks import messages
 from bot.blocks.elements import bar_chart, context, footer, header, quote_question, secondary_button, section
 from bot.blocks.escaping import clean, escape, one_line, shorten
-from bot.blocks.markdown.blocks import hold
-from bot.blocks.markdown.render import Part, pages
+from bot.blocks.markdown.blocks import insert_placeholders
+from bot.blocks.markdown.render import Part, split_markdown
 from bot.blocks.news import format_moment, format_time_of_day
 from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
-from perplexity.citations import Cited, Marker, cite
+from perplexity.citations import CitedText, Marker, number_citations
 from perplexity.deepdive.report import render_section, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
 from perplexity.formatting import format_dollars, format_duration, pluralize
@@ -30,8 +30,8 @@ def deepdive_messages(
     """
     blocks: list[Block | Part] = [header(one_line(report_title(report.topic)))]
     for finding in report.stages:
-        text = hold(_cited(render_section(finding), report.sources))
-        blocks += pages(text, [link_url(source) for source in report.sources])
+        text = insert_placeholders(_cited(render_section(finding), report.sources))
+        blocks += split_markdown(text, [link_url(source) for source in report.sources])
         blocks += _sentiment_chart(finding)
     blocks += [*source_blocks(report.sources, ()), *_unused_sources(report)]
     blocks += [context("\n".join(_stage_lines(report))), _footer(report, audience)]
@@ -67,9 +67,9 @@ def _stage_line(finding: StageResult, report: DeepDive) -> str:
     return " · ".join(escape(item) for item in items if item)
 
 
-def _cited(text: str, sources: tuple[Source, ...]) -> Cited:
+def _cited(text: str, sources: tuple[Source, ...]) -> CitedText:
     """Return the cited text; its markers keep their numbers, which are those of the report's list."""
-    cited = cite(clean(text), sources)
+    cited = number_citations(clean(text), sources)
     pieces = (replace(p, number=p.source.number) if isinstance(p, Marker) else p for p in cited.pieces)
     return replace(cited, pieces=tuple(pieces))
 
@@ -80,8 +80,8 @@ def _unused_sources(report: DeepDive) -> Iterator[Block]:
 
 
 def _footer(report: DeepDive, audience: Audience) -> Block:
-    orphans = report.dangling
-    removed = f"{pluralize(orphans, 'reference')} without a source removed" if orphans else ""
+    dangling = report.dangling
+    removed = f"{pluralize(dangling, 'reference')} without a source removed" if dangling else ""
     return footer(
         "Deep dive",
         seconds=report.seconds,

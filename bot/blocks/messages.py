@@ -10,8 +10,8 @@ from typing import Literal
 
 from bot.blocks.elements import context, markdown, primary_button, section
 from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, one_line, shorten
-from bot.blocks.markdown.render import CODE, HOST_DOT, Part, defuse, has_direction, runs_right_to_left
-from bot.blocks.markdown.split import MESSAGE, MESSAGE_BLOCKS, counted
+from bot.blocks.markdown.render import CODE, HOST_DOT, Part, has_direction, neutralize, runs_right_to_left
+from bot.blocks.markdown.split import MAX_MESSAGE, MESSAGE_BLOCKS, rendered_size
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import Attempt
 from perplexity.formatting import format_duration, pluralize
@@ -200,9 +200,9 @@ def _shorten_escaped(text: str, *, room: int) -> str:
         if dots:
             joiners += joiners_of_a_dot * bisect_left(dots, len(fitting) - 3)
         least = fitting if is_clean else clean(fitting)
-        fits = max(counted(fitting), len(least) + joiners) <= room
+        fits = max(rendered_size(fitting), len(least) + joiners) <= room
         if fits and len(least.encode()) + _JOINER_BYTES * joiners <= most_bytes:
-            fitting = escape_clean(defuse(fitting)) if is_clean else escape(defuse(fitting))
+            fitting = escape_clean(neutralize(fitting)) if is_clean else escape(neutralize(fitting))
             if len(fitting) <= room and len(fitting.encode()) <= most_bytes:
                 return fitting
         limit = limit * 4 // 5
@@ -216,9 +216,11 @@ def pack(blocks: Sequence[Block | Part], *, summary: str, quote: str = "") -> tu
     groups: list[list[Block | Part]] = []
     size = count = 0
     for block in blocks:
-        own_size, own_count = (counted(block.text), block.blocks) if isinstance(block, Part) else (_size(block), 1)
+        own_size, own_count = (
+            (rendered_size(block.text), block.blocks) if isinstance(block, Part) else (_size(block), 1)
+        )
         size, count = size + own_size, count + own_count
-        if groups and size <= MESSAGE and count <= MESSAGE_BLOCKS:
+        if groups and size <= MAX_MESSAGE and count <= MESSAGE_BLOCKS:
             groups[-1].append(block)
         else:
             groups.append([block])
@@ -245,7 +247,7 @@ def _blocks(group: Sequence[Block | Part]) -> tuple[Block, ...]:
 def _size(block: object) -> int:
     """Return the characters that Slack counts of a block."""
     if isinstance(block, dict):
-        own = counted(block["text"]) if isinstance(block.get("text"), str) else 0
+        own = rendered_size(block["text"]) if isinstance(block.get("text"), str) else 0
         return own + sum([_size(value) for value in block.values() if isinstance(value, dict | list)])
     return sum(map(_size, block)) if isinstance(block, list) else 0
 

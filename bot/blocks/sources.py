@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bot.blocks import messages
 from bot.blocks.elements import context, footer, join_lines, link, note_lines, quote_question, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.markdown.render import LEFT_TO_RIGHT, defuse, runs_right_to_left
+from bot.blocks.markdown.render import LEFT_TO_RIGHT, neutralize, runs_right_to_left
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters, in_words
@@ -56,7 +56,7 @@ def linked_title(source: Source) -> str:
     address = link_url(source)
     if address:
         return link(address, title)
-    return " · ".join(filter(None, (escape(title), escape(defuse(shorten(one_line(source.url), _ADDRESS))))))
+    return " · ".join(filter(None, (escape(title), escape(neutralize(shorten(one_line(source.url), _ADDRESS))))))
 
 
 def site_and_date(source: Source) -> str:

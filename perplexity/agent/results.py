@@ -22,7 +22,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
 from perplexity.attempts import total_cost
-from perplexity.citations import cite, without_orphans, without_strangers
+from perplexity.citations import drop_dangling, drop_unknown_links, number_citations
 from perplexity.domains import filter_results
 from perplexity.errors import ConnectionFailed, MalformedResponse, NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.passages import passages_answer
@@ -153,7 +153,7 @@ class SourceRegistry:
             self.stand_ins.append(result.stand_in)
         numbered = {source: self._register(source) for source in result.sources if safe_url(source.url)}
         # Shorter markers leave space for a little more text, but not for twice as much.
-        cited = cite(result.text[: 2 * MAX_TEXT], tuple(numbered))
+        cited = number_citations(result.text[: 2 * MAX_TEXT], tuple(numbered))
         text = "".join(p if isinstance(p, str) else f"[{numbered[p.source].number}]" for p in cited.pieces)
         return (
             "\n\n".join(filter(None, (strip_tags(text[:MAX_TEXT]), _page_list(list(numbered.values()))))) or NO_RESULTS
@@ -199,8 +199,8 @@ def final_answer(text: str, messages: Sequence[ModelMessage], registry: SourceRe
     Raises MalformedResponse if no text is left.
     """
     kept, cut = shorten_text(json.as_text(text))
-    kept, addresses = without_strangers(kept, registry.sources)
-    kept, numbers = without_orphans(kept, registry.sources)
+    kept, addresses = drop_unknown_links(kept, registry.sources)
+    kept, numbers = drop_dangling(kept, registry.sources)
     if not kept.strip():
         raise MalformedResponse("the model's answer is empty", provider=provider)
     return Answer(
@@ -251,7 +251,7 @@ def model_cost(messages: Sequence[ModelMessage]) -> float | None:
 def _source_warning(text: str, registry: SourceRegistry) -> str | None:
     if not registry.sources:
         return NO_PAGES if registry.calls else UNSEARCHED
-    return None if cite(text, registry.sources).sources else UNCITED
+    return None if number_citations(text, registry.sources).sources else UNCITED
 
 
 def _removal_notes(numbers: int, addresses: int) -> Iterator[str]:

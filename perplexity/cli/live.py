@@ -17,7 +17,7 @@ from rich.padding import Padding
 from rich.style import Style
 from rich.text import Text
 
-from perplexity.citations import cite
+from perplexity.citations import number_citations
 from perplexity.cli.output import footer, numbered_text, printable, printable_line, source_heading
 from perplexity.cli.progress import ProgressLine
 from perplexity.errors import StreamTruncated
@@ -56,9 +56,9 @@ class StreamingMarkdown:
 
         No block is finished while the text refers to an unknown source: some services name their sources last.
         """
-        cited = cite("".join(self._pieces), self.sources)
+        cited = number_citations("".join(self._pieces), self.sources)
         text = printable(cited.text)
-        end = _last_block_start(text) if self.sources and not cited.orphans else 0
+        end = _last_block_start(text) if self.sources and not cited.dangling else 0
         if not text.startswith(self.finished) or end < len(self.finished):
             return "", text.removeprefix(self.finished)
         new, self.finished = text[len(self.finished) : end], text[:end]

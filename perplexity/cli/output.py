@@ -12,7 +12,7 @@ from dataclasses import asdict
 from datetime import date
 
 from perplexity.attempts import cost_with_failures
-from perplexity.citations import cite
+from perplexity.citations import number_citations
 from perplexity.deepdive.report import report_title
 from perplexity.deepdive.types import DeepDive
 from perplexity.formatting import format_dollars, format_duration, format_iso_date, pluralize
@@ -112,8 +112,8 @@ def footer(reply: Answer | SearchResults) -> str:
 
 
 def _removed(answer: Answer) -> str:
-    orphans = cite(answer.text, answer.sources).orphans if answer.kind is AnswerKind.MODEL else 0
-    return f"{pluralize(orphans, 'reference')} without a source removed" if orphans else ""
+    dangling = number_citations(answer.text, answer.sources).dangling if answer.kind is AnswerKind.MODEL else 0
+    return f"{pluralize(dangling, 'reference')} without a source removed" if dangling else ""
 
 
 def source_heading(source: Source) -> tuple[str, str]:
@@ -157,7 +157,7 @@ def numbered_text(answer: Answer) -> tuple[str, tuple[Source, ...], int]:
     """
     if answer.kind is AnswerKind.PASSAGES:
         return answer_text(answer), answer.sources, 0
-    cited = cite(answer.text, answer.sources)
+    cited = number_citations(answer.text, answer.sources)
     return (cited.text, cited.sources, len(cited.others)) if cited.sources else (cited.text, answer.sources, 0)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from perplexity.block_parser import BlockKind, read_blocks
-from perplexity.citations import Marker, cite, without_strangers
+from perplexity.citations import Marker, drop_unknown_links, number_citations
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.formatting import format_dollars, format_duration, pluralize
 from perplexity.formulas import readable
@@ -39,13 +39,13 @@ class SourceList:
 
         All sources of a text without markers are added. Markers without a source are removed.
         """
-        cited = cite(text, sources)
+        cited = number_citations(text, sources)
         listed = dict(zip(self.addresses, self.sources, strict=True))
         # The cited sources are in the order of their first markers: a marker's number is its source's position.
         numbers = [_number_for(source, listed) for source in cited.sources or cited.others]
         pieces = (f"[{numbers[piece.number - 1]}]" if isinstance(piece, Marker) else piece for piece in cited.pieces)
         grown = SourceList(
-            sources=tuple(listed.values()), addresses=tuple(listed), dangling=self.dangling + cited.orphans
+            sources=tuple(listed.values()), addresses=tuple(listed), dangling=self.dangling + cited.dangling
         )
         return "".join(pieces), grown
 
@@ -241,13 +241,13 @@ def neutralize(text: str, sources: Sequence[Source]) -> str:
 
     Code is unchanged.
     """
-    text, _ = without_strangers(readable(parse(strip_controls(text))).text, sources)
+    text, _ = drop_unknown_links(readable(parse(strip_controls(text))).text, sources)
     return headings_to_bold(_break_definitions(_break_markup(text)))
 
 
 def neutralize_line(text: str) -> str:
     """Return a title, a date or a note on one line that cannot be a heading, a list or a quotation."""
-    words, _ = without_strangers(one_line(text), ())
+    words, _ = drop_unknown_links(one_line(text), ())
     line = _MARKUP.sub(r"\g<0> ", words).strip()
     plain = not line or read_blocks(line)[0].kind is BlockKind.PARAGRAPH
     return line if plain else f"{_WORD_JOINER}{line}"

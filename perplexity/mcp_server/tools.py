@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
-from perplexity.citations import without_orphans
+from perplexity.citations import drop_dangling
 from perplexity.errors import StreamTruncated
 from perplexity.fallback import Fallback
 from perplexity.filters import RECENCIES, Filters, parse_country, validate
@@ -82,7 +82,7 @@ def pages_text(results: SearchResults, *, nothing: str = "No pages were found.")
 
 def response_text(answer: Answer) -> str:
     """Return the answer as text, with notices before it, and its notes and numbered addresses after it."""
-    text, _ = without_orphans(answer_text(answer), answer.sources)
+    text, _ = drop_dangling(answer_text(answer), answer.sources)
     above = [*filter(None, (fallback_notice(answer), answer.as_of))]
     cut = [f"The answer is incomplete ({answer.incomplete})."] if answer.incomplete else []
     cited = [f"[{source.number}] {encode_url(source.url)}" for source in answer.sources]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import zip_longest
 
-from perplexity.citations import Cited, cite, cite_each
+from perplexity.citations import CitedText, number_citations, number_each
 from perplexity.filters import Filters, Recency
 from perplexity.news.headlines import strip_site_name
 from perplexity.news.stories import Story, parse_date
@@ -109,7 +109,7 @@ def parse_stories(answer: Answer, *, period: DateRange = ANY_TIME) -> ParsedStor
     if answer.kind is AnswerKind.PASSAGES:
         return _from_pages(answer.sources, period)
     listed = list(_story_lines(answer.text.splitlines()))
-    cited_lines = cite_each(listed[:MAX_LISTED], answer.sources)
+    cited_lines = number_each(listed[:MAX_LISTED], answer.sources)
     found = [story for cited in cited_lines if (story := _parse_line(cited, period)) is not None]
     if not found:
         return (
@@ -154,7 +154,7 @@ def _reports_no_news(answer: Answer, *, listed: bool) -> bool:
     first, *more = [line for line in answer.text.splitlines() if line.strip()] or [""]
     if listed or _NONE.match(first):
         return bool(_NONE.match(first))
-    return _denies_news(first) or not (more or cite(first, answer.sources).sources)
+    return _denies_news(first) or not (more or number_citations(first, answer.sources).sources)
 
 
 def _denies_news(line: str) -> bool:
@@ -172,7 +172,7 @@ def _denies_news(line: str) -> bool:
     return False
 
 
-def _parse_line(cited: Cited, period: DateRange) -> Story | None:
+def _parse_line(cited: CitedText, period: DateRange) -> Story | None:
     """Return the story of a line, or None if it cites no page that was found."""
     text = "".join(piece for piece in cited.pieces if isinstance(piece, str))
     headline, *rest = (part.strip() for part in _SEPARATOR.split(_BULLET.sub("", text.strip(" |"))))

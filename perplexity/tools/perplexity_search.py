@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from jsonschema import SchemaError
 from referencing.exceptions import Unresolvable
 
-from perplexity.citations import cite, without_orphans
+from perplexity.citations import drop_dangling, number_citations
 from perplexity.client import PerplexityClient
 from perplexity.errors import (
     AuthenticationError,
@@ -176,8 +176,8 @@ def _error_prefix(error: PerplexityError) -> str:
 def _renumbered(answer: Answer) -> tuple[str, tuple[Source, ...]]:
     """Return the text and its sources, numbered from 1 without gaps, which a service may have left."""
     if [source.number for source in answer.sources] == list(range(1, len(answer.sources) + 1)):
-        return without_orphans(answer.text, answer.sources)[0], answer.sources
-    cited = cite(answer.text, answer.sources)
+        return drop_dangling(answer.text, answer.sources)[0], answer.sources
+    cited = number_citations(answer.text, answer.sources)
     return cited.text, (*cited.sources, *cited.others)
 
 

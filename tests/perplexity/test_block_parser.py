@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from perplexity.block_parser import BlockKind, read_blocks
-from perplexity.citations import cite
+from perplexity.citations import number_citations
 from perplexity.markdown import Edit, parse
 from perplexity.types import Source
 from tests.fakes.hostile_text import SCRAPS, wild
@@ -74,7 +74,7 @@ def test_a_heading_and_code_have_the_text_that_commonmark_gives_them(text: str) 
 @example("a | [9]\n-|-")
 @many
 def test_a_cited_text_has_the_blocks_that_it_would_have_if_it_were_read_again(text: str) -> None:
-    document = cite(text, SOURCES).document(lambda number: f"\ufdd0{number}\ufdef")
+    document = number_citations(text, SOURCES).document(lambda number: f"\ufdd0{number}\ufdef")
 
     assert document.blocks == read_blocks(document.text)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perplexity.citations import Marker, cite, format_result, without_orphans, without_strangers
+from perplexity.citations import Marker, drop_dangling, drop_unknown_links, format_result, number_citations
 from perplexity.markdown import RegionKind, regions
 from perplexity.types import Answer, Source
 from tests.fakes.hostile_text import wild
@@ -72,9 +72,9 @@ NUMBERS = st.lists(st.integers(0, 12), max_size=8, unique=True)
     ],
 )
 def test_markers_are_numbered_by_first_use(text: str, shown: str, used: list[int]) -> None:
-    cited = cite(text, SOURCES)
+    cited = number_citations(text, SOURCES)
 
-    assert (shown, used, 0) == (cited.text, [source.number for source in cited.sources], cited.orphans)
+    assert (shown, used, 0) == (cited.text, [source.number for source in cited.sources], cited.dangling)
 
 
 @pytest.mark.parametrize(
@@ -105,11 +105,11 @@ def test_markers_are_numbered_by_first_use(text: str, shown: str, used: list[int
     ],
 )
 def test_brackets_that_are_not_markers_stay_unchanged(text: str) -> None:
-    assert (text,) == cite(text, SOURCES).pieces
+    assert (text,) == number_citations(text, SOURCES).pieces
 
 
 @pytest.mark.parametrize(
-    ("text", "left", "orphans"),
+    ("text", "left", "dangling"),
     [
         ("a [9].", "a.", 1),
         ("a [9] b", "a b", 1),
@@ -131,8 +131,8 @@ def test_brackets_that_are_not_markers_stay_unchanged(text: str) -> None:
         ("a 【1】［２］", "a [1][2]", 0),
     ],
 )
-def test_references_to_no_source_are_removed_and_counted(text: str, left: str, orphans: int) -> None:
-    assert (left, orphans) == without_orphans(text, SOURCES)
+def test_references_to_no_source_are_removed_and_counted(text: str, left: str, dangling: int) -> None:
+    assert (left, dangling) == drop_dangling(text, SOURCES)
 
 
 @pytest.mark.parametrize(
@@ -152,20 +152,20 @@ def test_references_to_no_source_are_removed_and_counted(text: str, left: str, o
     ],
 )
 def test_links_and_addresses_of_no_source_are_removed_and_counted(text: str, left: str, removed: int) -> None:
-    assert (left, removed) == without_strangers(text, SOURCES)
+    assert (left, removed) == drop_unknown_links(text, SOURCES)
 
 
 @given(wild)
 @settings(max_examples=200, deadline=None)
 def test_in_any_text_no_address_is_left_that_is_no_source_s(text: str) -> None:
-    left, removed = without_strangers(text, SOURCES)
+    left, removed = drop_unknown_links(text, SOURCES)
 
-    assert without_strangers(left, SOURCES) == (left, 0)
+    assert drop_unknown_links(left, SOURCES) == (left, 0)
     assert removed or left == text
 
 
 def test_sources_without_a_marker_are_the_others() -> None:
-    cited = cite("a [3]", SOURCES)
+    cited = number_citations("a [3]", SOURCES)
 
     assert tuple(source.number for source in cited.sources) == (3,)
     assert tuple(source.number for source in cited.others) == (1, 2, 4)
@@ -211,12 +211,12 @@ def test_however_a_marker_is_written_it_means_its_numbers(found: list[tuple[str,
     sources = tuple(Source(number=n, title="T", url=f"https://s{n}.example/") for n in range(1, count + 1))
     text = "".join(f" word{marker}" for marker, _ in found)
 
-    cited = cite(text, sources)
+    cited = number_citations(text, sources)
     shown = "".join(piece if isinstance(piece, str) else f"<{piece.source.number}>" for piece in cited.pieces)
 
     known = [[number for number in numbers if number <= count] for _, numbers in found]
     assert shown == "".join(" word" + "".join(f"<{number}>" for number in numbers) for numbers in known)
-    assert (cited.orphans > 0) == any(number > count for _, numbers in found for number in numbers)
+    assert (cited.dangling > 0) == any(number > count for _, numbers in found for number in numbers)
 
 
 def numbers_outside_code(text: str) -> set[int]:
@@ -229,12 +229,12 @@ def numbers_outside_code(text: str) -> set[int]:
 def test_in_any_text_the_markers_shown_are_among_the_sources_listed(text: str, numbers: list[int]) -> None:
     sources = tuple(Source(number=n, title="T", url=f"https://s{n}.example/") for n in numbers)
 
-    cited = cite(text, sources)
+    cited = number_citations(text, sources)
 
     assert numbers_outside_code(cited.text) <= set(range(1, len(cited.sources) + 1))
     assert {p.number for p in cited.pieces if isinstance(p, Marker)} == set(range(1, len(cited.sources) + 1))
     assert sorted(sources, key=str) == sorted([*cited.sources, *cited.others], key=str)
-    assert numbers_outside_code(without_orphans(text, sources)[0]) <= set(numbers)
+    assert numbers_outside_code(drop_dangling(text, sources)[0]) <= set(numbers)
 
 
 def test_a_marker_of_an_alias_is_the_page_s_own() -> None:
@@ -243,9 +243,9 @@ def test_a_marker_of_an_alias_is_the_page_s_own() -> None:
         Source(number=2, title="B", url="https://b.example/"),
     )
 
-    cited = cite("x [3] y [2] z [1, 4] [9]", sources)
+    cited = number_citations("x [3] y [2] z [1, 4] [9]", sources)
 
-    assert (cited.text, cited.orphans) == ("x [1] y [2] z [1]", 1)
+    assert (cited.text, cited.dangling) == ("x [1] y [2] z [1]", 1)
     assert "x [1] y [2] z [1]\n</result>" in format_result(
         Answer(text="x [3] y [2] z [1, 4] [9]", sources=sources, provider="P")
     )

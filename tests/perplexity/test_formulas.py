@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
 from perplexity import formulas
-from perplexity.citations import cite
+from perplexity.citations import number_citations
 from perplexity.markdown import parse
 from perplexity.types import Source
 from tests.fakes.hostile_text import wild
@@ -123,7 +123,9 @@ def test_nothing_in_a_formula_is_read_as_markdown(text: str, expected: str) -> N
 def test_a_marker_in_a_formula_is_none_before_and_after() -> None:
     sources = (Source(number=1, title="A", url="https://a.example/"),)
 
-    assert not cite(readable(cite("The interval $[1]$ and $[0, 1]$.", sources).text), sources).sources
+    assert not number_citations(
+        readable(number_citations("The interval $[1]$ and $[0, 1]$.", sources).text), sources
+    ).sources
 
 
 @pytest.mark.parametrize(

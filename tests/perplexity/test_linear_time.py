@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from perplexity.agent.results import parse_tool_result as read_finding
-from perplexity.citations import cite, format_result, without_strangers
+from perplexity.citations import drop_unknown_links, format_result, number_citations
 from perplexity.cli.live import StreamingMarkdown
 from perplexity.cli.output import printable
 from perplexity.completions import ThinkStripper
@@ -40,7 +40,7 @@ SHORT, LONG = 4_000, 64_000
 
 
 def cited(text: str) -> object:
-    return cite(text, SOURCES)
+    return number_citations(text, SOURCES)
 
 
 def seconds(work: Callable[[str], object], text: str) -> float:
@@ -143,13 +143,13 @@ def kept(text: str) -> None:
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "cite": cited,
-    "cite with known sources": lambda text: cite(text, SOURCED),
+    "number_citations": cited,
+    "cite with known sources": lambda text: number_citations(text, SOURCED),
     "domains": lambda text: filter_answer(written(text), ("b.example",)),
     "domains of JSON": lambda text: filter_answer(written(text), ("b.example",), as_json=True),
     "host of a browser": lambda text: requested_host(f"https://{text}.example/"),
     "text within domains": kept,
-    "strangers": lambda text: without_strangers(text, SOURCED),
+    "drop_unknown_links": lambda text: drop_unknown_links(text, SOURCED),
     "regions": regions,
     "readable": lambda text: readable(parse(text)),
     "unfinished": lambda text: unfinished(parse(text)),
@@ -168,7 +168,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "telling": telling,
     "passages": passed,
     "headings": headings_to_bold,
-    "inert": lambda text: neutralize(text, SOURCED),
+    "neutralize": lambda text: neutralize(text, SOURCED),
     "inert line": neutralize_line,
     "numbering": lambda text: SourceList().renumber(text, SOURCED),
     "query": parse_query,
@@ -205,7 +205,7 @@ LATEX = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["readable", "unfinished", "cite", "growing"])
+@pytest.mark.parametrize("name", ["readable", "unfinished", "number_citations", "growing"])
 def test_latex_is_read_in_linear_time(name: str) -> None:
     for shape in LATEX:
         assert_linear(READERS[name], shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 
-from perplexity.citations import cite, without_orphans
+from perplexity.citations import drop_dangling, number_citations
 from perplexity.markdown import Document, RegionKind, parse, regions
 from perplexity.types import Source
 from tests.fakes.hostile_text import wild
@@ -94,8 +94,8 @@ def test_regions__of_a_document_whose_markers_changed(text: str) -> None:
         Source(number=2, title="B", url="http://evil.com"),
     )
 
-    documents = [cite(text, sources).document(lambda number: f"\ufdd0{number}\ufdef")]
-    documents.append(parse(without_orphans(text, sources)[0]))
+    documents = [number_citations(text, sources).document(lambda number: f"\ufdd0{number}\ufdef")]
+    documents.append(parse(drop_dangling(text, sources)[0]))
 
     for document in documents:
         assert document.regions == Document(document.text, document.blocks).regions

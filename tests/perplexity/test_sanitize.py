@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perplexity.agent.results import SourceRegistry, parse_tool_result
-from perplexity.citations import cite, format_result
+from perplexity.citations import format_result, number_citations
 from perplexity.cli.search import _as_answer
 from perplexity.deepdive.report import neutralize, neutralize_line
 from perplexity.mcp_server.tools import pages_text, response_text
@@ -66,7 +66,7 @@ def test_whatever_a_page_says_is_one_line_and_cites_nothing(text: str) -> None:
 
     assert len(line.splitlines()) <= 1
     assert not re.search(r"<\s*/?\s*(pages|result|references)\b", line)
-    assert not cite(line, results(*[("T", "")] * 9, url="https://none.example/{}").results).sources
+    assert not number_citations(line, results(*[("T", "")] * 9, url="https://none.example/{}").results).sources
 
 
 def test_a_written_answer_keeps_its_lines_and_its_markers() -> None:
@@ -142,8 +142,8 @@ def test_a_passage_is_cited_for_its_own_page_and_no_other(snippets: list[str]) -
 
     assert len(paragraphs) == len(answer.passages)
     for paragraph, passage in zip(paragraphs, answer.passages, strict=True):
-        assert [source.number for source in cite(paragraph, found.results).sources] == [passage.source]
-    cited = cite(answer_text(answer), found.results).sources
+        assert [source.number for source in number_citations(paragraph, found.results).sources] == [passage.source]
+    cited = number_citations(answer_text(answer), found.results).sources
     assert [s.number for s in cited] == list(dict.fromkeys(passage.source for passage in answer.passages))
 
 

@@ -3,7 +3,7 @@
 https://github.github.com/gfm/#tables-extension- drops the cells of a row that the header has no column for; a table
 block of Slack takes 20 columns and 100 rows (https://docs.slack.dev/reference/block-kit/blocks/table-block). A wider
 one is shown as several. Placeholders are noncharacters that stay until the text is rendered: so a link cannot be split,
-escaped or defused, and its address is nowhere near the code that does these things.
+escaped or neutralized, and its address is nowhere near the code that does these things.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from bot.blocks.escaping import WORD_JOINER
 from perplexity.block_parser import Block, BlockKind
-from perplexity.citations import Cited
+from perplexity.citations import CitedText
 from perplexity.markdown import Document, parse
 
 MOST_COLUMNS = 20
@@ -51,7 +51,7 @@ class Table:
         return replace(self, rows=tuple(rows))
 
 
-def tidy(lines: Sequence[str]) -> Table:
+def normalize(lines: Sequence[str]) -> Table:
     """Read the lines of a table that fits: header, dashes, rows. Every row gets as many cells as the longest has."""
     header, aligned, *rows = (_cells(line) for line in lines)
     return _even(header, aligned, rows)
@@ -98,7 +98,7 @@ def _even(header: Row, aligned: Row, rows: Sequence[Row]) -> Table:
     )
 
 
-def flat(row: Row) -> str:
+def as_text(row: Row) -> str:
     """Return a row as one line of text."""
     # A joiner first: the cell may begin with what would make a heading, a fence or a list of the line.
     return "\u2060" + " | ".join(cell for cell in row if cell)
@@ -150,11 +150,11 @@ _FORMS = {
     BlockKind.TABLE: Form.TABLE,
     BlockKind.RULE: Form.RULE,
 }
-FLOWING = frozenset({Form.TEXT, Form.LIST, Form.QUOTE})
+RICH_TEXT_KINDS = frozenset({Form.TEXT, Form.LIST, Form.QUOTE})
 """Forms that Slack renders into one rich text together with their neighbours."""
 
 
-class Segment(NamedTuple):
+class MarkdownBlock(NamedTuple):
     """One top-level block. `text` is its Markdown, for a fence only its content.
 
     `headings` and `special` count the headings, and all blocks that Slack renders apart, inside a list or a quote.
@@ -179,7 +179,7 @@ class Segment(NamedTuple):
         return f"{fence}{self.language}\n{self.text}\n{fence}"
 
 
-def joined(pieces: Sequence[Segment], document: Document | None = None) -> Document:
+def joined(pieces: Sequence[MarkdownBlock], document: Document | None = None) -> Document:
     """Return segments as one document, blank lines between them; `document` itself, if that is what they make up."""
     text = "\n\n".join([piece.markdown for piece in pieces])
     if document is not None and text == document.text:
@@ -189,7 +189,7 @@ def joined(pieces: Sequence[Segment], document: Document | None = None) -> Docum
     return Document(text, tuple(blocks_of(pieces, apart=1)))
 
 
-def blocks_of(pieces: Sequence[Segment], *, apart: int = 0) -> Iterator[Block]:
+def blocks_of(pieces: Sequence[MarkdownBlock], *, apart: int = 0) -> Iterator[Block]:
     """Yield the blocks of segments, one below the other with so many lines between."""
     line = 0
     for piece in pieces:
@@ -203,23 +203,23 @@ def blocks_of(pieces: Sequence[Segment], *, apart: int = 0) -> Iterator[Block]:
         line = end + apart
 
 
-def segments(document: Document) -> list[Segment]:
+def segments(document: Document) -> list[MarkdownBlock]:
     """Cut a Markdown text into its top-level blocks; together they hold every word of it."""
     blocks = document.blocks
     starts = [index for index, block in enumerate(blocks) if block.depth == 0]
-    found: list[Segment] = []
+    found: list[MarkdownBlock] = []
     for start, end in pairwise([*starts, len(blocks)]):
         found += _segments(document, blocks[start:end])
     return [segment for segment in found if segment.text.strip() or segment.language]
 
 
-def inert(text: str) -> str:
+def as_plain_paragraph(text: str) -> str:
     """Return text that begins a paragraph, and nothing else, whatever its first character is."""
     text = text.strip()
     return text if not text or text[0].isalpha() else f"{WORD_JOINER}{text}"
 
 
-def _segments(document: Document, blocks: Sequence[Block]) -> list[Segment]:
+def _segments(document: Document, blocks: Sequence[Block]) -> list[MarkdownBlock]:
     """Return the segment of a block; of a table with more columns than Slack takes, several."""
     first = blocks[0]
     if first.kind is BlockKind.PARAGRAPH:
@@ -230,7 +230,7 @@ def _segments(document: Document, blocks: Sequence[Block]) -> list[Segment]:
         case BlockKind.FENCE | BlockKind.INDENTED:
             return [_fence(first)]
         case BlockKind.RULE:
-            return [Segment(Form.RULE, "---", blocks=(Block(BlockKind.RULE, 0, 0, 1),))]
+            return [MarkdownBlock(Form.RULE, "---", blocks=(Block(BlockKind.RULE, 0, 0, 1),))]
         case BlockKind.TABLE:
             return [
                 table_segment(table.markdown) for table in narrow(document.stretch(first.start, first.end).split("\n"))
@@ -238,45 +238,45 @@ def _segments(document: Document, blocks: Sequence[Block]) -> list[Segment]:
     return [_holding(_FORMS[first.kind], document.stretch(first.start, first.end).rstrip(), blocks)]
 
 
-def _paragraph(document: Document, block: Block, blocks: Sequence[Block]) -> Segment:
+def _paragraph(document: Document, block: Block, blocks: Sequence[Block]) -> MarkdownBlock:
     source = document.stretch(block.start, block.end)
     text = source.strip()
     # Signs of a block are none after a space that is not ASCII.
     same = source.lstrip(" ").startswith(text[:1]) and text.count("\n") == block.end - block.start - 1
-    return Segment(Form.TEXT, text, "", 0, 0, blocks if same else None, block.start)
+    return MarkdownBlock(Form.TEXT, text, "", 0, 0, blocks if same else None, block.start)
 
 
-def _heading(block: Block) -> Segment:
+def _heading(block: Block) -> MarkdownBlock:
     content = " ".join(block.content.split())
     if len(content) > LONGEST_HEADING:
-        return Segment(Form.TEXT, inert(content), blocks=(Block(BlockKind.PARAGRAPH, 0, 0, 1),))
+        return MarkdownBlock(Form.TEXT, as_plain_paragraph(content), blocks=(Block(BlockKind.PARAGRAPH, 0, 0, 1),))
     level = len(block.markup) if block.markup.startswith("#") else "=-".index(block.markup) + 1
     text = f"{'#' * level} {content}" if content else ""
-    return Segment(Form.HEADING, text, blocks=(Block(BlockKind.HEADING, 0, 0, 1, 0, content, "#" * level),))
+    return MarkdownBlock(Form.HEADING, text, blocks=(Block(BlockKind.HEADING, 0, 0, 1, 0, content, "#" * level),))
 
 
-def _fence(block: Block) -> Segment:
+def _fence(block: Block) -> MarkdownBlock:
     language, content = block.info.strip(), block.content.removesuffix("\n")
     if language and not _LANGUAGE.fullmatch(language):
         # Words in the place of a language, or after it, would not be shown.
         info = _INFO.fullmatch(language)
         language, more = (info["language"], info["more"] or "") if info else ("", language)
         content = f"{more}\n{content}" if more else content
-    return Segment(Form.FENCE, content, language)
+    return MarkdownBlock(Form.FENCE, content, language)
 
 
-def table_segment(text: str) -> Segment:
+def table_segment(text: str) -> MarkdownBlock:
     """Return a table that begins at the first line of its text."""
-    return Segment(Form.TABLE, text, blocks=(Block(BlockKind.TABLE, 0, 0, text.count("\n") + 1),))
+    return MarkdownBlock(Form.TABLE, text, blocks=(Block(BlockKind.TABLE, 0, 0, text.count("\n") + 1),))
 
 
-def _holding(form: Form, text: str, blocks: Sequence[Block]) -> Segment:
+def _holding(form: Form, text: str, blocks: Sequence[Block]) -> MarkdownBlock:
     special = [block.kind for block in blocks if block.kind in _SPECIAL]
     headings = special.count(BlockKind.HEADING)
-    return Segment(form, text, "", headings, len(special), blocks, blocks[0].start)
+    return MarkdownBlock(form, text, "", headings, len(special), blocks, blocks[0].start)
 
 
-def list_items(segment: Segment) -> Iterator[Segment]:
+def list_items(segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
     """Yield the items of a list, each as a list of its own."""
     if segment.blocks is None:
         segment = segment._replace(blocks=parse(segment.text).blocks, line=0)
@@ -288,24 +288,24 @@ def list_items(segment: Segment) -> Iterator[Segment]:
         yield _holding(Form.LIST, source, blocks[start:end])
 
 
-def flattened(text: str) -> str:
+def flatten(text: str) -> str:
     """Return the lines of a text as one paragraph, whatever they were."""
-    return "\n".join(inert(line) for line in text.split("\n") if line.strip())
+    return "\n".join(as_plain_paragraph(line) for line in text.split("\n") if line.strip())
 
 
 Addresses = Sequence[str | None]
 """The address of each listed source, by its number from 1; None if it may not be linked."""
 _OPEN, _CLOSE, _ZERO = "\ufdd0", "\ufdef", 0xFDD1
 _DIGITS = f"[{chr(_ZERO)}-{chr(_ZERO + 9)}]"
-MARK: re.Pattern[str] = re.compile(f"{_OPEN}({_DIGITS}+){_CLOSE}")
+PLACEHOLDER: re.Pattern[str] = re.compile(f"{_OPEN}({_DIGITS}+){_CLOSE}")
 
 
-def hold(cited: Cited) -> Document:
+def insert_placeholders(cited: CitedText) -> Document:
     """Return the text with a mark in the place of every marker. The text must be clean."""
     return cited.document(_mark)
 
 
-def has_marks(text: str) -> bool:
+def has_placeholders(text: str) -> bool:
     """Return whether there is any mark in a text."""
     return _OPEN in text
 
@@ -316,9 +316,9 @@ def link(number: int, addresses: Addresses) -> str:
     return f"[[{number}]]({address})" if address else f"[{number}]{WORD_JOINER}"
 
 
-def release_links(text: str, addresses: Addresses) -> str:
+def render_links(text: str, addresses: Addresses) -> str:
     """Put the references where they are held. An exclamation mark before one would make it an image: broken."""
-    if not has_marks(text):
+    if not has_placeholders(text):
         return text
     links: dict[str, str] = {}
 
@@ -326,12 +326,12 @@ def release_links(text: str, addresses: Addresses) -> str:
         shown = links.get(match[1]) or links.setdefault(match[1], link(number_of(match[1]), addresses))
         return f"{WORD_JOINER}{shown}" if text.endswith(("\\", "!"), 0, match.start()) else shown
 
-    return MARK.sub(released, text)
+    return PLACEHOLDER.sub(released, text)
 
 
-def release_numbers(text: str) -> str:
+def render_numbers(text: str) -> str:
     """Put plain numbers where references are held: inside code nothing can be a link."""
-    return MARK.sub(lambda match: f"[{number_of(match[1])}]", text) if has_marks(text) else text
+    return PLACEHOLDER.sub(lambda match: f"[{number_of(match[1])}]", text) if has_placeholders(text) else text
 
 
 def number_of(digits: str) -> int:

@@ -1,7 +1,7 @@
 """Prose from outside for a `markdown` block, which makes links and images of more than its author can see.
 
 Whatever CommonMark, GitHub's extensions or a linkifier would turn into a link is broken with an invisible joiner: it
-stays on the screen, letter by letter, and leads nowhere. Our own links are put in afterwards (`release_links`).
+stays on the screen, letter by letter, and leads nowhere. Our own links are put in afterwards (`render_links`).
 
 Slack takes the direction of a paragraph, a list item or a cell from its first strong letter, so an Arabic item that
 begins with a Latin name would run the wrong way (https://www.unicode.org/reports/tr9/#P2). An invisible mark before the
@@ -21,20 +21,20 @@ from typing import cast
 
 from bot.blocks.escaping import WORD_JOINER, break_mentions
 from bot.blocks.markdown.blocks import (
-    FLOWING,
     LONGEST_HEADING,
     MOST_ROWS,
+    RICH_TEXT_KINDS,
     Addresses,
     Form,
-    Segment,
+    MarkdownBlock,
     joined,
-    release_links,
-    release_numbers,
+    normalize,
+    render_links,
+    render_numbers,
     segments,
     table_segment,
-    tidy,
 )
-from bot.blocks.markdown.split import PART, PART_BLOCKS, Splitter, Weights
+from bot.blocks.markdown.split import MAX_BLOCK, PART_BLOCKS, MaxSizes, Splitter
 from perplexity.block_parser import BlockKind
 from perplexity.formulas import readable
 from perplexity.markdown import Document, Edit, RegionKind, parse
@@ -67,7 +67,7 @@ def in_each(change: Callable[[str], str], stretches: Sequence[str]) -> list[str]
     return change(_APART.join(stretches)).split(_APART) if stretches else []
 
 
-def defuse(prose: str) -> str:
+def neutralize(prose: str) -> str:
     """Break every link, image, HTML tag and mention in a stretch of Markdown outside code. Idempotent."""
     if "&" in prose:
         prose = _ENTITY.sub(_broken_entity, prose)
@@ -133,13 +133,13 @@ class Part:
         return _block_sums(segments(parse(self.text)))[-1] if self.known_blocks is None else self.known_blocks
 
 
-def pages(document: Document, addresses: Addresses, *, room: int = PART) -> list[Part]:
+def split_markdown(document: Document, addresses: Addresses, *, limit: int = MAX_BLOCK) -> list[Part]:
     """Return the parts of a text with marks.
 
-    LaTeX is made readable first. Parts weigh at most `room`, and Slack makes at most 36 blocks of each.
+    LaTeX is made readable first. Parts weigh at most `limit`, and Slack makes at most 36 blocks of each.
     """
     document = directed(readable(document))
-    splitter = Splitter(room=room, weights=Weights(document.text, addresses))
+    splitter = Splitter(limit=limit, weights=MaxSizes(document.text, addresses))
     whole = [small for segment in segments(document) for small in _short_tables(segment, splitter)]
     if splitter.takes_all(together := joined(whole, document), whole) and _block_sums(whole)[-1] < PART_BLOCKS:
         return [_part(whole, together, splitter, addresses)] if whole else []
@@ -147,7 +147,7 @@ def pages(document: Document, addresses: Addresses, *, room: int = PART) -> list
     return [_part(run, joined(run), splitter, addresses) for run in _runs(pieces, splitter)]
 
 
-def _part(pieces: Sequence[Segment], document: Document, splitter: Splitter, addresses: Addresses) -> Part:
+def _part(pieces: Sequence[MarkdownBlock], document: Document, splitter: Splitter, addresses: Addresses) -> Part:
     # A heading may become so long by its links that it is none any more.
     sure = all(
         piece.form is Form.FENCE
@@ -158,13 +158,16 @@ def _part(pieces: Sequence[Segment], document: Document, splitter: Splitter, add
 
 
 def render(document: Document, addresses: Addresses) -> tuple[tuple[bool, str], ...]:
-    """Return Markdown whose only links are those of its marks. Indented code is defused too: Slack may not know it."""
+    """Return Markdown whose only links are those of its marks.
+
+    Indented code is neutralized too: Slack may not know it.
+    """
 
     def linked(prose: str) -> str:
-        return release_links(defuse(prose), addresses)
+        return render_links(neutralize(prose), addresses)
 
     def numbered(code: str) -> str:
-        return release_numbers(break_mentions(code))
+        return render_numbers(break_mentions(code))
 
     stretches = [(kind in CODE, document.text[start:end]) for kind, start, end in document.regions]
     prose = iter(in_each(linked, [stretch for is_code, stretch in stretches if not is_code]))
@@ -172,17 +175,17 @@ def render(document: Document, addresses: Addresses) -> tuple[tuple[bool, str], 
     return tuple([(is_code, next(code if is_code else prose)) for is_code, _ in stretches])
 
 
-def _block_sums(pieces: Sequence[Segment]) -> list[int]:
+def _block_sums(pieces: Sequence[MarkdownBlock]) -> list[int]:
     """Return how many blocks the first n segments come to, for every n from 0."""
     # Neighbours that flow are one block; what is inside them parts them.
-    flows = [False, *(piece.form in FLOWING for piece in pieces)]
+    flows = [False, *(piece.form in RICH_TEXT_KINDS for piece in pieces)]
     runs = (not (before and after) for before, after in pairwise(flows))
     return list(accumulate((run + 2 * piece.special for run, piece in zip(runs, pieces, strict=True)), initial=0))
 
 
-def _short_tables(segment: Segment, splitter: Splitter) -> Iterator[Segment]:
+def _short_tables(segment: MarkdownBlock, splitter: Splitter) -> Iterator[MarkdownBlock]:
     is_long = segment.form is Form.TABLE and segment.text.count("\n") > MOST_ROWS + 1
-    table = tidy(segment.text.split("\n")) if is_long else None
+    table = normalize(segment.text.split("\n")) if is_long else None
     if table is None or not splitter.repeats_header(table):
         yield segment
         return
@@ -190,8 +193,8 @@ def _short_tables(segment: Segment, splitter: Splitter) -> Iterator[Segment]:
         yield table_segment(table.with_rows(table.rows[start : start + MOST_ROWS]).markdown)
 
 
-def _runs(pieces: Sequence[Segment], splitter: Splitter) -> Iterator[Sequence[Segment]]:
-    plan = _Plan.of(pieces, splitter)
+def _runs(pieces: Sequence[MarkdownBlock], splitter: Splitter) -> Iterator[Sequence[MarkdownBlock]]:
+    plan = _Layout.of(pieces, splitter)
     start = 0
     for end in range(1, len(pieces) + 1):
         while start < end - 1 and not plan.fits(start, end):
@@ -203,18 +206,18 @@ def _runs(pieces: Sequence[Segment], splitter: Splitter) -> Iterator[Sequence[Se
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Plan:
+class _Layout:
     """What any run of segments costs, from sums: `weights` and `blocks` of the first n segments."""
 
-    pieces: Sequence[Segment]
+    pieces: Sequence[MarkdownBlock]
     weights: Sequence[int]
     blocks: Sequence[int]
     room: int
 
     @classmethod
-    def of(cls, pieces: Sequence[Segment], splitter: Splitter) -> _Plan:
+    def of(cls, pieces: Sequence[MarkdownBlock], splitter: Splitter) -> _Layout:
         weights = accumulate((splitter.weigh(piece) for piece in pieces), initial=0)
-        return cls(pieces=pieces, weights=list(weights), blocks=_block_sums(pieces), room=splitter.room)
+        return cls(pieces=pieces, weights=list(weights), blocks=_block_sums(pieces), room=splitter.limit)
 
     def fits(self, start: int, end: int) -> bool:
         """Return whether a run of segments fits one part; its first one may begin a block more than the sums know."""

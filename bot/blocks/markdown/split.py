@@ -15,49 +15,49 @@ from functools import cached_property
 from itertools import accumulate, pairwise, repeat
 
 from bot.blocks.markdown.blocks import (
-    FLOWING,
-    MARK,
+    PLACEHOLDER,
+    RICH_TEXT_KINDS,
     Addresses,
     Form,
+    MarkdownBlock,
     Row,
-    Segment,
     Table,
+    as_plain_paragraph,
+    as_text,
     blocks_of,
-    flat,
-    flattened,
-    has_marks,
-    inert,
+    flatten,
+    has_placeholders,
     link,
     list_items,
+    normalize,
     number_of,
     segments,
     table_segment,
-    tidy,
 )
 from perplexity.markdown import Document, RegionKind, parse, regions
 
-PART = 9_000
+MAX_BLOCK = 9_000
 """The most that one markdown block may weigh."""
-MESSAGE = 11_000
+MAX_MESSAGE = 11_000
 """The most that all blocks of a message may weigh."""
 PART_BLOCKS = 36
 MESSAGE_BLOCKS = 44
 """The most blocks, after Slack has taken a markdown block apart; Slack's own limit is 50."""
 HEADING = 100
 _SHOWN = {"&": 5, "<": 4, ">": 4}
-# The joiners that `defusing` may put next to a character.
+# The joiners that `neutralize` may put next to a character.
 _JOINERS = {"&": 1, "<": 1, ".": 2, ":": 1, "/": 1, "]": 1, "@": 1, "*": 1, "\\": 1, "!": 1}
 _MORE = {sign: _SHOWN.get(sign, 1) + _JOINERS.get(sign, 0) - 1 for sign in {*_SHOWN, *_JOINERS}}
 _PIECE = 250
-_COUNTED = re.compile(f"{MARK.pattern}|[{re.escape(''.join(_MORE))}]")
+_COUNTED = re.compile(f"{PLACEHOLDER.pattern}|[{re.escape(''.join(_MORE))}]")
 
 
-def counted(text: str) -> int:
+def rendered_size(text: str) -> int:
     """Return how many characters Slack counts for a text that is already rendered."""
     return len(text) + sum([text.count(sign) * (size - 1) for sign, size in _SHOWN.items() if sign in text])
 
 
-class Weights:
+class MaxSizes:
     """What texts with marks weigh at the most, each found out once; they have no signs but those of one `text`."""
 
     def __init__(self, text: str, addresses: Addresses) -> None:
@@ -73,9 +73,9 @@ class Weights:
             self._texts[text] = len(text) + more + self._of_marks(text)
         return self._texts[text]
 
-    def running(self, text: str) -> Running:
+    def prefix_sizes(self, text: str) -> PrefixSizes:
         """Return the weights of the text's beginnings."""
-        return Running(text, self)
+        return PrefixSizes(text, self)
 
     def of_characters(self, text: str) -> Iterator[int]:
         """Yield the weight of each character; that of a mark is its first character's."""
@@ -91,19 +91,19 @@ class Weights:
         yield from repeat(1, len(text) - place)
 
     def _of_marks(self, text: str) -> int:
-        return sum(map(self._of_mark, MARK.findall(text))) if has_marks(text) else 0
+        return sum(map(self._of_mark, PLACEHOLDER.findall(text))) if has_placeholders(text) else 0
 
     def _of_mark(self, digits: str) -> int:
         """Return what a mark weighs more than its characters."""
         if digits not in self._marks:
-            self._marks[digits] = counted(link(number_of(digits), self._addresses)) + 1 - len(digits) - 2
+            self._marks[digits] = rendered_size(link(number_of(digits), self._addresses)) + 1 - len(digits) - 2
         return self._marks[digits]
 
 
-class Running:
+class PrefixSizes:
     """The weight of the first n characters of a text, for every n, found out by pieces."""
 
-    def __init__(self, text: str, weights: Weights) -> None:
+    def __init__(self, text: str, weights: MaxSizes) -> None:
         self._text, self._weights = text, weights
         self._starts = [0]
         while self._starts[-1] < len(text):
@@ -134,7 +134,7 @@ def _outside_a_mark(text: str, place: int) -> int:
 
 _BORDERS = (
     re.compile(
-        rf"[.!?…。！？](?:(?<![。！？])[\"'”’)\]]*(?:\s*{MARK.pattern})*\s+|(?<=[。！？])(?:{MARK.pattern})*)(?!\ufdd0)"
+        rf"[.!?…。！？](?:(?<![。！？])[\"'”’)\]]*(?:\s*{PLACEHOLDER.pattern})*\s+|(?<=[。！？])(?:{PLACEHOLDER.pattern})*)(?!\ufdd0)"
     ),
     re.compile(r"\s+(?!\ufdd0)"),
 )
@@ -143,26 +143,26 @@ _LONGEST_CLUSTER = 40
 _LONGEST_MARK = 12
 
 
-def cut(text: str, *, room: int, weights: Weights, whole: bool = True) -> list[str]:
-    """Cut a text into pieces that weigh at most `room` each; joined, they are the text.
+def split_text(text: str, *, limit: int, weights: MaxSizes, keep_inline_code: bool = True) -> list[str]:
+    """Cut a text into pieces that weigh at most `limit` each; joined, they are the text.
 
-    With `whole`, no cut falls into inline code that fits a piece. None ever falls into a mark, and none into what is
-    seen as one character (an emoji with its colour) unless that is longer than 40.
+    With `keep_inline_code`, no cut falls into inline code that fits a piece. None ever falls into a mark, and none into
+    what is seen as one character (an emoji with its colour) unless that is longer than 40.
     """
-    if weights.of(text) <= room:
+    if weights.of(text) <= limit:
         return [text]
-    sums = weights.running(text)
-    marks = [match.span() for match in MARK.finditer(text)] if has_marks(text) else []
-    code = _inline_code(text) if whole and "`" in text else []
-    spans = [(start, end) for start, end in code if sums.until(end) - sums.until(start) <= room]
-    return list(_pieces(text, sums, sorted([*marks, *spans]), room))
+    sums = weights.prefix_sizes(text)
+    marks = [match.span() for match in PLACEHOLDER.finditer(text)] if has_placeholders(text) else []
+    code = _inline_code(text) if keep_inline_code and "`" in text else []
+    spans = [(start, end) for start, end in code if sums.until(end) - sums.until(start) <= limit]
+    return list(_pieces(text, sums, sorted([*marks, *spans]), limit))
 
 
 def _inline_code(text: str) -> list[tuple[int, int]]:
     return [(region.start, region.end) for region in regions(text) if region.kind is RegionKind.SPAN]
 
 
-def _pieces(text: str, sums: Running, kept: Sequence[tuple[int, int]], room: int) -> Iterator[str]:
+def _pieces(text: str, sums: PrefixSizes, kept: Sequence[tuple[int, int]], room: int) -> Iterator[str]:
     borders = [_Borders(border, text, kept) for border in _BORDERS]
     start = 0
     while start < len(text):
@@ -233,7 +233,7 @@ def _best(borders: Sequence[_Borders], least: int, farthest: int) -> int | None:
 
 
 def _between_characters(text: str, start: int, farthest: int) -> int:
-    near = MARK.finditer(text, max(start, farthest - _LONGEST_MARK), farthest + _LONGEST_MARK)
+    near = PLACEHOLDER.finditer(text, max(start, farthest - _LONGEST_MARK), farthest + _LONGEST_MARK)
     mark = next((m for m in near if m.start() < farthest < m.end()), None)
     if mark:
         return mark.start() if mark.start() > start else mark.end()
@@ -262,43 +262,43 @@ _DEEPEST = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Splitter:
-    """Splits by weight: `room` is what one piece may weigh.
+    """Splits by weight: `limit` is what one piece may weigh.
 
     `depth` counts the lists and quotes around; so deep inside, structure is given up and text kept.
     """
 
-    room: int
-    weights: Weights
+    limit: int
+    weights: MaxSizes
     depth: int = 0
 
-    def split(self, segment: Segment) -> list[Segment]:
+    def split(self, segment: MarkdownBlock) -> list[MarkdownBlock]:
         """Return the segment, or its pieces in order."""
         if self._fits(segment):
             return [segment]
         return list(self._ways()[segment.form](segment))
 
-    def weigh(self, segment: Segment) -> int:
+    def weigh(self, segment: MarkdownBlock) -> int:
         """Return the most that Slack will count for a segment, with the blank line before it."""
         headings = segment.headings + (segment.form is Form.HEADING)
         return self.weights.of(segment.markdown) + HEADING * headings + 2
 
-    def takes_all(self, document: Document, segments: Sequence[Segment]) -> bool:
+    def takes_all(self, document: Document, segments: Sequence[MarkdownBlock]) -> bool:
         """Return whether a document needs no splitting, which is so if all of its segments fit one piece together."""
         headings = sum([segment.headings + (segment.form is Form.HEADING) for segment in segments])
         weight = self.weights.of(document.text) + HEADING * headings + 2
-        return weight <= self.room and all(2 * segment.special < PART_BLOCKS for segment in segments)
+        return weight <= self.limit and all(2 * segment.special < PART_BLOCKS for segment in segments)
 
     def repeats_header(self, table: Table) -> bool:
         """Return whether every part of a table has its header, which may take up half of a part at most."""
-        return self._header(table) <= self.room // 2
+        return self._header(table) <= self.limit // 2
 
     def _header(self, table: Table) -> int:
-        return self.weigh(Segment(Form.TABLE, table.with_rows(()).markdown))
+        return self.weigh(MarkdownBlock(Form.TABLE, table.with_rows(()).markdown))
 
-    def _fits(self, segment: Segment) -> bool:
-        return self.weigh(segment) <= self.room and 2 * segment.special < PART_BLOCKS
+    def _fits(self, segment: MarkdownBlock) -> bool:
+        return self.weigh(segment) <= self.limit and 2 * segment.special < PART_BLOCKS
 
-    def _ways(self) -> dict[Form, Callable[[Segment], Iterator[Segment]]]:
+    def _ways(self) -> dict[Form, Callable[[MarkdownBlock], Iterator[MarkdownBlock]]]:
         nested = self.depth < _DEEPEST
         return {
             Form.HEADING: self._text,
@@ -310,43 +310,45 @@ class Splitter:
             Form.TABLE: self._table,
         }
 
-    def _text(self, segment: Segment) -> Iterator[Segment]:
-        # Room for the joiner of `inert` and the blank line between.
-        for piece in cut(segment.text, room=self.room - 8, weights=self.weights):
+    def _text(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
+        # Room for the joiner of `as_plain_paragraph` and the blank line between.
+        for piece in split_text(segment.text, limit=self.limit - 8, weights=self.weights):
             if piece.strip():
-                yield Segment(form=Form.TEXT, text=inert(piece))
+                yield MarkdownBlock(form=Form.TEXT, text=as_plain_paragraph(piece))
 
-    def _flat(self, segment: Segment) -> Iterator[Segment]:
-        yield from self._text(Segment(form=Form.TEXT, text=flattened(segment.text)))
+    def _flat(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
+        yield from self._text(MarkdownBlock(form=Form.TEXT, text=flatten(segment.text)))
 
-    def _fence(self, segment: Segment) -> Iterator[Segment]:
+    def _fence(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
         frame = self.weigh(segment._replace(text="")) + 2 * _longest_run(segment.text)
-        for piece in cut(segment.text, room=max(self.room - frame, 40), weights=self.weights, whole=False):
+        for piece in split_text(
+            segment.text, limit=max(self.limit - frame, 40), weights=self.weights, keep_inline_code=False
+        ):
             yield segment._replace(text=piece.removesuffix("\n"))
 
-    def _quote(self, segment: Segment) -> Iterator[Segment]:
+    def _quote(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
         # Every line gets its sign back, and a line may be empty.
-        inner = replace(self, room=self.room // 4, depth=self.depth + 1)
+        inner = replace(self, limit=self.limit // 4, depth=self.depth + 1)
         for piece in inner.pieces(_QUOTE.sub("", segment.text)):
             quoted = "\n".join(f"> {line}" for line in piece.markdown.split("\n"))
-            heading, flowing = piece.form is Form.HEADING, piece.form in FLOWING
-            yield Segment(
+            heading, flowing = piece.form is Form.HEADING, piece.form in RICH_TEXT_KINDS
+            yield MarkdownBlock(
                 form=Form.QUOTE,
                 text=quoted,
                 headings=piece.headings + heading,
                 special=piece.special + (not flowing),
             )
 
-    def _list(self, segment: Segment) -> Iterator[Segment]:
-        for group in self._groups(list(list_items(segment)), self.room):
+    def _list(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
+        for group in self._groups(list(list_items(segment)), self.limit):
             if len(group) > 1 or self._fits(group[0]):
                 yield _one_list(group)
             else:
                 yield from self._item(group[0].text)
 
-    def _groups(self, items: Sequence[Segment], room: int) -> Iterator[list[Segment]]:
+    def _groups(self, items: Sequence[MarkdownBlock], room: int) -> Iterator[list[MarkdownBlock]]:
         """Put as many neighbours together as fit; what does not fit alone comes alone."""
-        group: list[Segment] = []
+        group: list[MarkdownBlock] = []
         used = special = 0
         for item in items:
             used, special = used + self.weigh(item), special + item.special
@@ -356,26 +358,26 @@ class Splitter:
             group.append(item)
         yield group
 
-    def _item(self, item: str) -> Iterator[Segment]:
+    def _item(self, item: str) -> Iterator[MarkdownBlock]:
         """Split one item: what follows its first paragraph comes below the list, no longer in it."""
         sign = _ITEM.match(item)
         start = sign.end() if sign else 0
-        inner = replace(self, room=self.room - 16, depth=self.depth + 1)
+        inner = replace(self, limit=self.limit - 16, depth=self.depth + 1)
         body = re.sub(rf"^ {{1,{start}}}", "", item[start:], flags=re.MULTILINE) if start else item
         for index, piece in enumerate(inner.pieces(body)):
             first = sign is not None and index == 0 and piece.form is Form.TEXT
-            yield Segment(Form.LIST, f"{item[:start].rstrip()} {piece.text}") if first else piece
+            yield MarkdownBlock(Form.LIST, f"{item[:start].rstrip()} {piece.text}") if first else piece
 
-    def pieces(self, text: str) -> Iterator[Segment]:
+    def pieces(self, text: str) -> Iterator[MarkdownBlock]:
         """Yield the segments of a text, split where needed."""
         for segment in segments(parse(text)):
             yield from self.split(segment)
 
-    def _table(self, segment: Segment) -> Iterator[Segment]:
+    def _table(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
         """Split between rows and repeat the header; a table with a row that is too long alone becomes lines of text."""
-        table = tidy(segment.text.split("\n"))
-        room = self.room - self._header(table)
-        rows = [Segment(form=Form.TABLE, text=line) for line in table.lines]
+        table = normalize(segment.text.split("\n"))
+        room = self.limit - self._header(table)
+        rows = [MarkdownBlock(form=Form.TABLE, text=line) for line in table.lines]
         if not rows or not self.repeats_header(table) or max(map(self.weigh, rows)) > room:
             for row in (table.header, *table.rows):
                 yield from self._row(row)
@@ -386,12 +388,12 @@ class Splitter:
             yield table_segment(part.markdown)
             start += len(group)
 
-    def _row(self, row: Row) -> Iterator[Segment]:
-        yield from self._text(Segment(form=Form.TEXT, text=flat(row)))
+    def _row(self, row: Row) -> Iterator[MarkdownBlock]:
+        yield from self._text(MarkdownBlock(form=Form.TEXT, text=as_text(row)))
 
 
-def _one_list(items: Sequence[Segment]) -> Segment:
-    return Segment(
+def _one_list(items: Sequence[MarkdownBlock]) -> MarkdownBlock:
+    return MarkdownBlock(
         form=Form.LIST,
         text="\n".join(item.text for item in items),
         headings=sum(item.headings for item in items),

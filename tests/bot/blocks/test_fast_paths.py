@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.blocks.escaping import break_mentions, clean, escape, escape_clean
-from bot.blocks.markdown.render import defuse
-from bot.blocks.markdown.split import counted
+from bot.blocks.markdown.render import neutralize
+from bot.blocks.markdown.split import rendered_size
 from tests.fakes.hostile_text import wild
 
 many = settings(max_examples=300, deadline=None)
@@ -59,7 +59,7 @@ def test_escape(text: str) -> None:
 @many
 @given(texts)
 def test_counted(text: str) -> None:
-    assert counted(text) == sum({"&": 5, "<": 4, ">": 4}.get(character, 1) for character in text)
+    assert rendered_size(text) == sum({"&": 5, "<": 4, ">": 4}.get(character, 1) for character in text)
 
 
 @many
@@ -67,4 +67,4 @@ def test_counted(text: str) -> None:
 def test_defuse__breaks_signs_as_one_pattern_would(text: str) -> None:
     expected = SIGNS.sub(rf"\g<0>{JOINER}", text)
 
-    assert defuse(text) == TOKEN.sub(rf"\1{JOINER}", expected)
+    assert neutralize(text) == TOKEN.sub(rf"\1{JOINER}", expected)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bot.blocks.answer import answer_messages
 from bot.blocks.elements import markdown, section
 from bot.blocks.escaping import sanitize_message, unescape_slack
-from bot.blocks.markdown.render import pages
+from bot.blocks.markdown.render import split_markdown
 from bot.blocks.messages import fallback_text, without_blocks
 from bot.blocks.sources import link_url, linked_title, results_messages
 from bot.commands import COMMANDS
@@ -98,7 +98,7 @@ READERS: dict[str, Callable[[str], object]] = {
 RENDERERS: dict[str, Callable[[str], object]] = {
     "answer": answered,
     "results": found,
-    "pages": lambda text: pages(parse(text), ["https://a.example/1"]),
+    "split_markdown": lambda text: split_markdown(parse(text), ["https://a.example/1"]),
     "fallback text": lambda text: fallback_text([markdown(text)]),
     "fallback of a section": lambda text: fallback_text([section(text)]),
     "without blocks": lambda text: without_blocks(OutgoingMessage(text="", blocks=(markdown(text), section(text)))),
@@ -139,7 +139,9 @@ def test_what_services_write_is_rendered_in_linear_time(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "work", [answered, lambda text: pages(parse(text), ["https://a.example/1"])], ids=["answer", "pages"]
+    "work",
+    [answered, lambda text: split_markdown(parse(text), ["https://a.example/1"])],
+    ids=["answer", "split_markdown"],
 )
 def test_a_tables_empty_cells_cost_nothing(work: Callable[[str], object]) -> None:
     """Such a table has as many columns as it has rows."""

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from bot.blocks import escaping
 from bot.blocks.answer import answer_messages
 from bot.blocks.escaping import clean
-from bot.blocks.markdown.blocks import hold
-from bot.blocks.markdown.render import pages
+from bot.blocks.markdown.blocks import insert_placeholders
+from bot.blocks.markdown.render import split_markdown
 from bot.blocks.messages import without_blocks
 from bot.blocks.sources import results_messages
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.limits import check_message
 from perplexity.attempts import Attempt
-from perplexity.citations import cite
+from perplexity.citations import number_citations
 from perplexity.filters import Filters
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source
 from perplexity.urls import safe_url
@@ -84,9 +84,11 @@ def test_any_answer_becomes_messages_that_slack_takes_without_a_mention_or_a_for
 @given(wild, sources)
 @many
 def test_no_letter_of_any_answer_is_lost(text: str, known: tuple[Source, ...]) -> None:
-    cited = cite(clean(text), known)
+    cited = number_citations(clean(text), known)
 
-    rendered = [part.text for part in pages(hold(cited), ["https://ok.example/"] * len(cited.sources))]
+    rendered = [
+        part.text for part in split_markdown(insert_placeholders(cited), ["https://ok.example/"] * len(cited.sources))
+    ]
 
     assert len(rendered) <= 1
     assert holds(letters(cited.text), letters("".join(map(shown, rendered))))
@@ -95,10 +97,10 @@ def test_no_letter_of_any_answer_is_lost(text: str, known: tuple[Source, ...]) -
 @given(st.lists(wild, min_size=1, max_size=4).map("\n\n".join), st.integers(150, 600))
 @many
 def test_no_letter_is_lost_and_no_link_arises_where_a_text_is_split(text: str, room: int) -> None:
-    cited = cite(clean(text), SOURCES)
+    cited = number_citations(clean(text), SOURCES)
     addresses = ["https://ok.example/"] * len(cited.sources)
 
-    rendered = [part.text for part in pages(hold(cited), addresses, room=room)]
+    rendered = [part.text for part in split_markdown(insert_placeholders(cited), addresses, limit=room)]
 
     assert holds(letters(cited.text), letters("".join(map(shown, rendered))))
     assert set() == {link for part in rendered for link in links(part)} - {"https://ok.example/"}

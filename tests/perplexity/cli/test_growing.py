@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perplexity.citations import cite
+from perplexity.citations import number_citations
 from perplexity.cli.live import StreamingMarkdown
 from perplexity.cli.output import printable
 from perplexity.types import Source
@@ -51,7 +51,7 @@ def test_a_text_that_was_put_right_at_its_end_has_no_rest() -> None:
 @given(text=wild, step=st.integers(min_value=1, max_value=40))
 def test_what_is_finished_and_the_rest_are_the_whole(text: str, step: int) -> None:
     finished, growing = grown(text, step=step, sources=(A, B))
-    whole = printable(cite(text, (A, B)).text)
+    whole = printable(number_citations(text, (A, B)).text)
     rest = growing.remaining(whole)
 
     assert growing.finished == "".join(finished)

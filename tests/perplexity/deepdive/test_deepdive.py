@@ -206,7 +206,7 @@ class Writer(FakeProvider):
 
 
 @pytest.mark.parametrize(
-    ("written", "shown", "orphans"),
+    ("written", "shown", "dangling"),
     [
         ("It is so.[3] And so.[1]", "It is so.[3] And so.[1]", 0),
         ("Invented.[9] Known.[2]", "Invented. Known.[2]", 1),
@@ -216,12 +216,12 @@ class Writer(FakeProvider):
     ],
 )
 async def test_the_analysis_keeps_the_numbers_it_was_given_and_no_others(
-    harness: DiveHarness, written: str, shown: str, orphans: int
+    harness: DiveHarness, written: str, shown: str, dangling: int
 ) -> None:
     report = await harness.dive(synthesis=Writer(written))
 
     assert by_stage(report)[Stage.ANALYSIS].text == shown
-    assert (len(report.sources), report.dangling) == (5, orphans)
+    assert (len(report.sources), report.dangling) == (5, dangling)
 
 
 async def test_an_analysis_with_sources_of_its_own_is_rejected(harness: DiveHarness) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perplexity.block_parser import BlockKind, read_blocks
-from perplexity.citations import cite
+from perplexity.citations import number_citations
 from perplexity.deepdive.pipeline import run_deepdive
 from perplexity.deepdive.report import as_document, quote_passages
 from perplexity.deepdive.types import DeepDive, NullStageStore
@@ -100,6 +100,6 @@ def test_any_passage_is_a_quotation_that_cites_its_page(snippets: list[str]) -> 
     text = quote_passages(answer).text
 
     for paragraph, passage in zip(text.split("\n\n"), answer.passages, strict=True):
-        assert [source.number for source in cite(paragraph, results).sources] == [passage.source]
+        assert [source.number for source in number_citations(paragraph, results).sources] == [passage.source]
         assert [block.kind for block in read_blocks(paragraph)] == [BlockKind.QUOTE, BlockKind.PARAGRAPH]
     assert all("**" not in line for line in text.splitlines())

@@ -7,11 +7,11 @@ import html
 import pytest
 
 from bot.blocks.answer import EMPTY, UNSOURCED, answer_messages
-from bot.blocks.markdown.blocks import hold
-from bot.blocks.markdown.render import pages
+from bot.blocks.markdown.blocks import insert_placeholders
+from bot.blocks.markdown.render import split_markdown
 from bot.blocks.messages import without_blocks
 from bot.model.message import Audience
-from perplexity.citations import cite
+from perplexity.citations import number_citations
 from perplexity.types import Answer, Source
 from tests.fakes.renderer import links, mentions, shown
 
@@ -215,6 +215,6 @@ def test_an_answer_without_sources_says_so() -> None:
 
 
 def test_rendering_marked_text_twice_is_the_same() -> None:
-    cited = cite("a [1] www.evil.com", SOURCES)
+    cited = number_citations("a [1] www.evil.com", SOURCES)
 
-    assert pages(hold(cited), [ONE]) == pages(hold(cited), [ONE])
+    assert split_markdown(insert_placeholders(cited), [ONE]) == split_markdown(insert_placeholders(cited), [ONE])

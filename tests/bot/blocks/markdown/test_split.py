@@ -7,11 +7,11 @@ import re
 import pytest
 
 from bot.blocks.answer import answer_messages
-from bot.blocks.markdown.blocks import hold
-from bot.blocks.markdown.render import pages
+from bot.blocks.markdown.blocks import insert_placeholders
+from bot.blocks.markdown.render import split_markdown
 from bot.model.message import Audience
 from bot.playground.limits import check_message, rendered_blocks, rendered_length
-from perplexity.citations import cite
+from perplexity.citations import number_citations
 from perplexity.types import Answer, Source
 from tests.fakes.renderer import links, shown, tokens
 
@@ -21,7 +21,9 @@ PARAGRAPH = "The quick brown fox jumps over the lazy dog. "
 
 
 def split(text: str, room: int = 9_000) -> list[str]:
-    return [part.text for part in pages(hold(cite(text, SOURCES)), [ONE], room=room)]
+    return [
+        part.text for part in split_markdown(insert_placeholders(number_citations(text, SOURCES)), [ONE], limit=room)
+    ]
 
 
 def words(parts: list[str]) -> list[str]:
