@@ -34,9 +34,11 @@ NAMES = (
     *("ProviderFigures", "PulseSource", "ReturnsWhenCancelled", "Routed", "SeenStories", "Showing", "Silent"),
     *("SomebodyElses", "StagesOf", "Stopping", "Succession", "Superseded", "Telling", "Ticker", "Ticket"),
     *("ToChannel", "Told", "Toolbox", "TryLater", "Turned", "Watching", "WayClosed", "Wish", "Withdrawn", "Working"),
-    "WorkspaceOffice",
+    *("Cited", "Known", "Segment", "Weights", "WorkspaceOffice"),
+    *("cite_each", "defuse", "flattened", "has_marks", "known_of", "release_links", "release_numbers", "seal"),
+    *("without_foreign", "without_orphans", "without_strangers"),
 )
-"""Names of classes that were replaced by the field's words."""
+"""Names of classes and functions that were replaced by the field's words."""
 
 PLACES = ("bot/**/*.py", "perplexity/**/*.py", "tests/**/*.py", "docs/*.md", "tests/*.md", "*.md")
 NOT_OURS = ("CHANGELOG.md", "tests/docs/test_wording.py")
