@@ -25,7 +25,6 @@ _UNCLEAN = re.compile("|".join(pattern.pattern for pattern in (_LINE_ENDS, _SPAC
 _TOKEN = re.compile(r"(<|&lt;|&LT;|&#0{0,5}60;|&#[xX]0{0,5}3[cC];)(?=[@!#])")
 _BEGINNINGS = ("<@", "<!", "<#", ";@", ";!", ";#")
 """What one of these tokens has at least."""
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)\b)", re.IGNORECASE)
 
 
@@ -70,10 +69,10 @@ def escape(text: str) -> str:
 def escape_clean(text: str) -> str:
     """Return what `escape` returns for a text that is clean."""
     text = break_mentions(text)
-    for sign, entity in _ENTITIES.items():
-        if sign in text:
-            text = text.replace(sign, entity)
-    return text
+    # To replace a sign that is not there, its places are counted first.
+    text = text.replace("&", "&amp;") if "&" in text else text
+    text = text.replace("<", "&lt;") if "<" in text else text
+    return text.replace(">", "&gt;") if ">" in text else text
 
 
 def one_line(text: str) -> str:
