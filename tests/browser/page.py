@@ -26,10 +26,10 @@ AXE = Path(__file__).parent / "axe.min.js"
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The page in a browser. `patience` is how many seconds a thing may take to appear."""
+    """The page in a browser. `timeout_seconds` is how long anything may take to appear."""
 
     browser: WebDriver
-    patience: float = 10
+    timeout_seconds: float = 10
 
     def open(self, origin: str) -> None:
         """Open the playground and wait until its stream is there."""
@@ -141,5 +141,7 @@ class Page:
 
     def wait(self, condition: Callable[[], Found]) -> Found:
         """Wait until a condition gives something true; returns it."""
-        waiting = WebDriverWait(self.browser, self.patience, 0.05, ignored_exceptions=[StaleElementReferenceException])
+        waiting = WebDriverWait(
+            self.browser, self.timeout_seconds, 0.05, ignored_exceptions=[StaleElementReferenceException]
+        )
         return waiting.until(lambda _: condition())

@@ -268,7 +268,7 @@ def test_axe_finds_nothing_serious(
     browser: WebDriver, database: str, artifacts: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
-    page = Page(browser=browser, patience=20)
+    page = Page(browser=browser, timeout_seconds=20)
     found: dict[str, Any] = {}
     overflows = []
     with serve_app(database) as url:

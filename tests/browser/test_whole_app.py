@@ -40,7 +40,7 @@ async def _awaited(main: Callable[[], Awaitable[None]]) -> None:
     await main()
 
 
-class Running:
+class RunningApp:
     """The app as a process with a fake Perplexity, in a thread's own loop."""
 
     def __init__(self, database: str, *, with_key: bool, **settings: str) -> None:
@@ -71,8 +71,8 @@ class Running:
 
 
 @contextmanager
-def running(database: str, *, with_key: bool, **settings: str) -> Iterator[Running]:
-    app = Running(database, with_key=with_key, **settings)
+def running(database: str, *, with_key: bool, **settings: str) -> Iterator[RunningApp]:
+    app = RunningApp(database, with_key=with_key, **settings)
     with in_background(app.main):
         assert app.ready.wait(60)
         try:
@@ -82,7 +82,7 @@ def running(database: str, *, with_key: bool, **settings: str) -> Iterator[Runni
 
 
 def test_with_a_model__search_ask_fail_and_try_again(browser: WebDriver, database: str, artifacts: Path) -> None:
-    page = Page(browser=browser, patience=20)
+    page = Page(browser=browser, timeout_seconds=20)
     with running(database, with_key=True) as app:
         page.open(app.url)
         page.send("/search example")
@@ -110,7 +110,7 @@ def test_with_a_model__search_ask_fail_and_try_again(browser: WebDriver, databas
 
 
 def test_the_status_as_charts_and_as_a_table(browser: WebDriver, database: str, artifacts: Path) -> None:
-    page = Page(browser=browser, patience=20)
+    page = Page(browser=browser, timeout_seconds=20)
     with running(database, with_key=True) as app:
         page.open(app.url)
         page.send("/ask what is example")
@@ -132,7 +132,7 @@ def test_the_status_as_charts_and_as_a_table(browser: WebDriver, database: str, 
 def test_a_mention_and_a_follow_up_in_its_thread_and_a_direct_message(
     browser: WebDriver, database: str, artifacts: Path
 ) -> None:
-    page = Page(browser=browser, patience=20)
+    page = Page(browser=browser, timeout_seconds=20)
     with running(database, with_key=True) as app:
         page.open(app.url)
         page.type("@w")
@@ -160,7 +160,7 @@ def test_a_mention_and_a_follow_up_in_its_thread_and_a_direct_message(
 def test_no_key_and_no_network__a_recorded_example_in_its_real_time_and_one_sentence(
     browser: WebDriver, database: str, artifacts: Path
 ) -> None:
-    page = Page(browser=browser, patience=40)
+    page = Page(browser=browser, timeout_seconds=40)
     with running(database, with_key=False, HTTPS_PROXY=f"http://127.0.0.1:{free_port()}") as app:
         page.open(app.url)
         began = time.monotonic()
@@ -182,7 +182,7 @@ def test_no_key_and_no_network__a_recorded_example_in_its_real_time_and_one_sent
 def test_a_network_that_never_answers__what_is_missing_is_told_soon_after_the_others_gave_up(
     browser: WebDriver, database: str
 ) -> None:
-    page = Page(browser=browser, patience=40)
+    page = Page(browser=browser, timeout_seconds=40)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         proxy = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with running(database, with_key=False, HTTPS_PROXY=proxy) as app:

@@ -50,12 +50,15 @@ class AppHarness:
         async with await self.person.click("retry", question, **more) as response:
             return response.status
 
-    async def wait_until_settled(self, count: int) -> None:
+    async def wait_until_settled(self, questions: int) -> None:
         """Wait until so many questions came to their end."""
         while True:
             async with self.session.get(f"{self.url}/metrics") as response:
                 lines = (await response.text()).splitlines()
-            if sum(float(line.split()[-1]) for line in lines if line.startswith("questions_settled_total")) >= count:
+            if (
+                sum(float(line.split()[-1]) for line in lines if line.startswith("questions_settled_total"))
+                >= questions
+            ):
                 return
             await asyncio.sleep(0.05)
 

@@ -202,7 +202,7 @@ async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(harnes
     question = await start_deepdive(harness, posts)
     assert await stop(harness, question) == 200
     async with asyncio.timeout(10):
-        await harness.perplexity.told_to_cancel.wait()
+        await harness.perplexity.cancel_requested.wait()
     posts.release()
     await harness.wait_until_settled(1)
 

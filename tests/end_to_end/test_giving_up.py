@@ -52,7 +52,7 @@ async def start_deep_question(harness: AppHarness, database: str) -> str:
 async def wait_for_cancellation(harness: AppHarness) -> None:
     """Wait for the request that cancels the run; the service then says so to the person who asks."""
     async with asyncio.timeout(10):
-        await harness.perplexity.told_to_cancel.wait()
+        await harness.perplexity.cancel_requested.wait()
     harness.perplexity.runs["resp_1"] = [CANCELLED]
 
 

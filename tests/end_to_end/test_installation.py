@@ -71,7 +71,7 @@ async def test_a_revoked_token_pauses_digests_and_ends_what_is_open(
     await wait_for_rows(database, "SELECT DISTINCT state FROM questions ORDER BY 1", [("answered",), ("stopped",)])
     assert await rows(database, "SELECT state, next_at FROM digests") == [("paused", None)]
     assert await rows(database, "SELECT count(*) FROM questions WHERE text = ''") == [(0,)]
-    await asyncio.wait_for(harness.perplexity.told_to_cancel.wait(), 10)
+    await asyncio.wait_for(harness.perplexity.cancel_requested.wait(), 10)
     harness.perplexity.runs["resp_1"] = [CANCELLED]
     assert asked >= 2
 

@@ -47,7 +47,7 @@ async def test_questions_in_slack_are_answered(harness: AppHarness, proxy: FakeP
         await harness.wait_until_settled(2)
 
     assert sum("Example answer" in post.shown_text for post in harness.slack.posts) == 2
-    assert proxy.asked == []
+    assert proxy.requests == []
 
 
 async def test_a_mention_in_the_playground_is_answered(
@@ -68,7 +68,7 @@ async def test_a_mention_in_the_playground_is_answered(
             stop.set()
             await serving
 
-    assert proxy.asked == []
+    assert proxy.requests == []
 
 
 async def test_socket_mode_connects(
@@ -84,7 +84,7 @@ async def test_socket_mode_connects(
             await process.kill()
 
     assert "Searching" in shown
-    assert proxy.asked == []
+    assert proxy.requests == []
 
 
 async def test_the_doctor_asks_a_slack_on_this_machine(slack: FakeSlack, proxy: FakeProxy) -> None:
@@ -95,7 +95,7 @@ async def test_the_doctor_asks_a_slack_on_this_machine(slack: FakeSlack, proxy: 
     findings = [*await slack_check.check_slack(case), *await socket_check.check_socket_mode(case)]
 
     assert Severity.ERROR not in {finding.severity for finding in findings}
-    assert proxy.asked == []
+    assert proxy.requests == []
 
 
 async def test_a_model_on_this_machine_is_asked_by_the_agent(proxy: FakeProxy) -> None:
@@ -107,7 +107,7 @@ async def test_a_model_on_this_machine_is_asked_by_the_agent(proxy: FakeProxy) -
         answer = await agent.answer(question)
 
     assert answer.text == "Far."
-    assert proxy.asked == []
+    assert proxy.requests == []
 
 
 async def test_the_doctor_names_a_proxy_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,12 +15,12 @@ from tests.fakes.slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.fakes.slack_socket import FakeSlackSocket
 
 
-class DeafSocket(FakeSlackSocket):
+class HangingSocket(FakeSlackSocket):
     """A Slack whose end of the connection no longer reads, so that no closing is ever agreed to."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.deaf = asyncio.Event()
+        self.released = asyncio.Event()
 
     async def _link(self, request: web.Request) -> web.StreamResponse:
         connection = web.WebSocketResponse(autoclose=False)
@@ -29,7 +29,7 @@ class DeafSocket(FakeSlackSocket):
         async with self._changed:
             self.connections.append(connection)
             self._changed.notify_all()
-        await self.deaf.wait()
+        await self.released.wait()
         return connection
 
 
@@ -37,7 +37,7 @@ async def test_socket_mode_with_slack_and_the_provider_hung_ends_within_25_secon
     slack: FakeSlack, perplexity: FakePerplexity, database: str
 ) -> None:
     perplexity.hold()
-    async with DeafSocket() as socket:
+    async with HangingSocket() as socket:
         slack.socket_url = socket.url
         process = await Process.start(
             "run",
@@ -57,6 +57,6 @@ async def test_socket_mode_with_slack_and_the_provider_hung_ends_within_25_secon
         started = time.monotonic()
         code = await process.terminate(seconds=40)
         seconds = time.monotonic() - started
-        socket.deaf.set()
+        socket.released.set()
 
     assert (code, seconds < 25) == (0, True), (seconds, process.log[-5:])

@@ -113,11 +113,11 @@ class DigestHarness:
         async def presence(_: str, __: str) -> Membership:
             return self.presence
 
-        patience = DatabaseRetry(seconds=10)
+        database_retry = DatabaseRetry(seconds=10)
         return DigestRunner(
             digests=self.digests,
             membership=presence,
-            stopper=DigestStopper(digests=self.digests, database_retry=patience),
-            selector=StorySelector(posted=self.digests.posted, database_retry=patience, find_unseen=self.compare),
-            database_retry=patience,
+            stopper=DigestStopper(digests=self.digests, database_retry=database_retry),
+            selector=StorySelector(posted=self.digests.posted, database_retry=database_retry, find_unseen=self.compare),
+            database_retry=database_retry,
         )

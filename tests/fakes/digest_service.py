@@ -21,12 +21,12 @@ from bot.model.digest import (
 
 @dataclass
 class FakeDigests:
-    """Adds what it is asked to; `outcome` is what becomes of everything else, and `asked` what that was."""
+    """Creates digests; every other call returns `outcome` and is kept in `calls`."""
 
     command_label: str = "/pplx watch"
     digests: list[Digest] = field(default_factory=list)
     outcome: DigestResult = field(default_factory=DigestNotFound)
-    asked: list[tuple[object, ...]] = field(default_factory=list)
+    calls: list[tuple[object, ...]] = field(default_factory=list)
 
     async def create(self, wish: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
         """Keep it under the next number."""
@@ -40,12 +40,12 @@ class FakeDigests:
 
     async def apply(self, verb: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
         """Return the outcome."""
-        self.asked.append((verb, number, owner, by))
+        self.calls.append((verb, number, owner, by))
         return self.outcome
 
     async def apply_button(
         self, verb: DigestAction, id: UUID, *, user_id: str, teams: Collection[str], by: str
     ) -> DigestResult:
         """Return the outcome."""
-        self.asked.append((verb, id, user_id, by))
+        self.calls.append((verb, id, user_id, by))
         return self.outcome

@@ -109,7 +109,7 @@ class FakePerplexity(FakeService):
         super().__init__(port=port, delay=delay)
         self.runs: dict[str, list[dict[str, Any]]] = {}
         self.cancelled: list[str] = []
-        self.told_to_cancel = asyncio.Event()
+        self.cancel_requested = asyncio.Event()
         self._key, self._polls, self._retired = key, polls, retired
 
     def routes(self) -> Iterable[web.RouteDef]:
@@ -184,7 +184,7 @@ class FakePerplexity(FakeService):
         if (answer := await self.fault(request) or self._unauthorized(request)) is not None:
             return answer
         self.cancelled.append(run_id)
-        self.told_to_cancel.set()
+        self.cancel_requested.set()
         return web.json_response({"response_id": run_id, "status": "cancelling"})
 
     def _unauthorized(self, request: web.Request) -> web.Response | None:

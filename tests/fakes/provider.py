@@ -25,7 +25,7 @@ def results_by(name: str) -> SearchResults:
 
 
 class FakeProvider:
-    """Fails with `error`, hangs, or answers in its own name; keeps what it was asked, and tells by `asked`.
+    """Fails with `error`, hangs, or answers in its own name; keeps its questions, and sets `called`.
 
     `steps` are what its stream does; by default it tells its answer.
     """
@@ -38,7 +38,7 @@ class FakeProvider:
         self.queries: list[Query] = []
         self.questions: list[Question] = []
         self.streams_closed = 0
-        self.asked = asyncio.Event()
+        self.called = asyncio.Event()
         self._error = error
         self._hangs = hangs
         self._steps = steps
@@ -52,7 +52,7 @@ class FakeProvider:
     async def answer(self, question: Question) -> Answer:
         """Answer as it was told to."""
         self.questions.append(question)
-        self.asked.set()
+        self.called.set()
         await self._act()
         return answer_by(self.name)
 

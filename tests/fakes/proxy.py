@@ -14,7 +14,7 @@ VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_prox
 class FakeProxy:
     """The server. `asked` holds the first line of each request; the answer is always 502."""
 
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     _server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
@@ -34,7 +34,7 @@ class FakeProxy:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def _refuse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.asked.append((await reader.readline()).decode().strip())
+        self.requests.append((await reader.readline()).decode().strip())
         writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         await writer.drain()
         writer.close()

@@ -41,9 +41,9 @@ POSTS = {"chat.postMessage", "chat.postEphemeral", "chat.update"}
 
 @dataclass(frozen=True, kw_only=True)
 class Post:
-    """One message that arrived: by which way, in which order, with what.
+    """One message that arrived, by a method of the Web API or by "response_url".
 
-    `at` is when, on the clock that only goes forward; `heard` says whether its sender is told that it was taken.
+    `at` is a time of the monotonic clock; `acknowledged` says whether its sender gets the answer.
     """
 
     method: str
@@ -68,7 +68,7 @@ class Fault:
     take_message: bool = False
     """Take the message anyway, as a server does whose answer gets lost."""
     serve_first: bool = False
-    """Do all that was asked, and answer it after `seconds`; with status 0 the connection is closed instead."""
+    """Do what the call asks for, and answer it after `seconds`; with status 0 the connection is closed instead."""
 
     @property
     def unacknowledged(self) -> bool:

@@ -321,7 +321,7 @@ async def test_an_abandoned_quick_answer_is_cancelled_too(fake: FakePerplexity) 
             await asyncio.wait([asking], timeout=seconds)
             asking.cancel()
             await asyncio.wait([asking])
-            await asyncio.wait([asyncio.create_task(fake.told_to_cancel.wait())], timeout=seconds)
+            await asyncio.wait([asyncio.create_task(fake.cancel_requested.wait())], timeout=seconds)
             if fake.cancelled:
                 break
 
@@ -348,6 +348,6 @@ async def test_a_limit_that_outlasts_the_run_s_time_ends_it_at_once(
 
     with pytest.raises(RateLimitError):
         await client.answer("why", model="high")
-    await asyncio.wait_for(fake.told_to_cancel.wait(), 5)
+    await asyncio.wait_for(fake.cancel_requested.wait(), 5)
 
     assert (time.slept, fake.cancelled) == ([1.0], ["resp_1"])

@@ -52,9 +52,9 @@ class Chain:
 
     def __init__(self, *providers: FakeProvider, deadlines: FallbackTimeouts | None = None) -> None:
         self.time = Time(100.0)
-        self.heard: list[Attempt] = []
+        self.attempts: list[Attempt] = []
         self.fallback = Fallback(
-            providers, breaker=POLICY, clock=self.time.clock, on_attempt=self.heard.append, timeouts=deadlines
+            providers, breaker=POLICY, clock=self.time.clock, on_attempt=self.attempts.append, timeouts=deadlines
         )
 
     async def searches(self, times: int) -> None:
@@ -62,8 +62,8 @@ class Chain:
             await self.fallback.search(QUERY)
 
     def take_attempts(self) -> list[tuple[str, str | None]]:
-        told = [(attempt.provider, attempt.error_class) for attempt in self.heard]
-        self.heard.clear()
+        told = [(attempt.provider, attempt.error_class) for attempt in self.attempts]
+        self.attempts.clear()
         return told
 
 
@@ -176,7 +176,7 @@ async def test_a_cancelled_probe_gives_its_place_to_the_next() -> None:
     first.behave(hangs=True)
     chain.time.now += 30
     task = asyncio.create_task(chain.fallback.answer(QUESTION))
-    await first.asked.wait()
+    await first.called.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -309,7 +309,7 @@ async def test_an_attempt_has_its_kind_its_seconds_and_its_cost() -> None:
     await chain.fallback.search(QUERY)
     await chain.fallback.answer(QUESTION)
 
-    assert chain.heard == [
+    assert chain.attempts == [
         Attempt(provider="One", seconds=0.0, kind="search", cost_usd=0.005),
         Attempt(provider="One", seconds=0.0, kind="answer", cost_usd=0.02),
     ]

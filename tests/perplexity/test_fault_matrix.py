@@ -157,7 +157,7 @@ class FaultMatrix:
             "DuckDuckGo": FakeDuckDuckGo([Hit(title="Python", url="https://python.org/", body="Threads are here.")]),
         }
         self.addresses: dict[str, str] = {}
-        self.heard: list[Attempt] = []
+        self.attempts: list[Attempt] = []
 
     async def start(self, *names: str) -> None:
         for name in names:
@@ -184,7 +184,7 @@ class FaultMatrix:
         self._point_ddgs_at(f"{self.addresses.get('DuckDuckGo')}/html/")
         order = [name.lower() for name in names]
         providers = await self._stack.enter_async_context(open_providers(setup, order=order))
-        return Fallback(providers, timeouts=deadlines, on_attempt=self.heard.append)
+        return Fallback(providers, timeouts=deadlines, on_attempt=self.attempts.append)
 
 
 def nowhere() -> str:
@@ -231,25 +231,25 @@ async def test_a_fault_leads_to_the_next_provider_in_time(case: Case, point_ddgs
         requests = matrix.requests(case.provider)
         asked_next = case.behind is not None and matrix.requests(case.behind) > 0
 
-    told = [(attempt.provider, attempt.error_class) for attempt in matrix.heard]
+    told = [(attempt.provider, attempt.error_class) for attempt in matrix.attempts]
     assert took < case.deadlines.answer + 1
     assert case.requests in {None, requests}
-    assert {attempt.kind for attempt in matrix.heard} == {"search" if case.ask == "search" else "answer"}
+    assert {attempt.kind for attempt in matrix.attempts} == {"search" if case.ask == "search" else "answer"}
     if case.error is None:
         assert isinstance(outcome, SearchResults | Answer)
         assert (told, outcome.failed, asked_next) == ([(case.provider, None)], (), False)
         return
-    assert matrix.heard[0].summary == getattr(errors, case.error).summary
+    assert matrix.attempts[0].summary == getattr(errors, case.error).summary
     if case.stops:
         assert (type(outcome).__name__, told, asked_next) == (case.error, [(case.provider, case.error)], False)
     elif case.behind is None:
         assert isinstance(outcome, AllProvidersFailed)
-        assert (told, list(outcome.attempts)) == ([(case.provider, case.error)], matrix.heard)
+        assert (told, list(outcome.attempts)) == ([(case.provider, case.error)], matrix.attempts)
     else:
         assert isinstance(outcome, SearchResults | Answer)
         assert outcome.provider.startswith(case.behind)
         assert told == [(case.provider, case.error), (case.behind, None)]
-        assert outcome.failed == (matrix.heard[0],)
+        assert outcome.failed == (matrix.attempts[0],)
 
 
 DOWN = {"Perplexity": "401 quota", "OpenRouter": "502 HTML", "Brave": "429 long"}
@@ -273,8 +273,8 @@ async def test_the_last_one_answers_when_all_before_it_are_down(
             matrix.break_service(name, fault, *PATHS[name].values())
         reply = await ask_chain(await matrix.chain(*ORDER, deadlines=FallbackTimeouts()), ask)
 
-    assert ", ".join(f"{attempt.provider}: {attempt.error_class}" for attempt in matrix.heard) == told
-    assert (reply.provider, list(reply.failed)) == ("DuckDuckGo", matrix.heard[:-1])
+    assert ", ".join(f"{attempt.provider}: {attempt.error_class}" for attempt in matrix.attempts) == told
+    assert (reply.provider, list(reply.failed)) == ("DuckDuckGo", matrix.attempts[:-1])
 
 
 @pytest.mark.parametrize("ask", ["search", "answer", "stream"])

@@ -164,7 +164,7 @@ async def test_the_environment_s_proxy_is_used_but_never_for_this_machine(
                 await transport.request("POST", "/search", {})
             await transport.close()
 
-    assert proxy.asked == ["CONNECT api.perplexity.invalid:443 HTTP/1.1"]
+    assert proxy.requests == ["CONNECT api.perplexity.invalid:443 HTTP/1.1"]
     assert len(fake.requests) == 1
 
 

@@ -64,7 +64,7 @@ def test_a_message_that_begins_with_the_name_starts_a_deep_dive(text: str, comma
 
 
 @dataclass
-class Hiccups:
+class FailingProgress:
     """A progress of which so much arrives as `arrives` says, one by one; then the question is stopped."""
 
     arrives: Sequence[bool]
@@ -81,7 +81,7 @@ class Hiccups:
 
 
 async def test_a_milestone_that_did_not_arrive_is_shown_again() -> None:
-    progress = Hiccups([False, False, True, False])
+    progress = FailingProgress([False, False, True, False])
     work = command_context(FakeProvider("Slow", hangs=True), progress=progress, pace_seconds=0.01)
 
     with pytest.raises(RequestCancelled):

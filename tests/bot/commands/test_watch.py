@@ -1,4 +1,4 @@
-"""`/pplx watch`: what is typed, what is asked of the desk, who sees it."""
+"""`/pplx watch`: what is typed, what the digest service gets, who sees it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def test_a_change_is_applied_for_the_asker() -> None:
     digests = FakeDigests(outcome=DigestNotFound(number=2))
 
     assert await reply_text("pause 2", digests) == "You have no digest 2. You have none."
-    assert digests.asked == [(DigestAction.PAUSE, 2, OWNER, str(UUID(int=9)))]
+    assert digests.calls == [(DigestAction.PAUSE, 2, OWNER, str(UUID(int=9)))]
     digests.outcome = AlreadyRunning(digest=Digest(id=UUID(int=1), number=3, owner=OWNER, channel_id="C1", spec=WISH))
     assert await reply_text("run 3", digests) == "Digest 3 (Technology: open source databases) is already running."
 

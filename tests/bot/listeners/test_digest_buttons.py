@@ -48,7 +48,7 @@ async def test_a_click_does_what_its_button_says(action: DigestAction) -> None:
     digests = FakeDigests(outcome=NotOwner())
 
     assert await click(action, digests) == "Only the person who set up this digest can change it."
-    assert digests.asked == [(action, DIGEST, "U1", "1.1")]
+    assert digests.calls == [(action, DIGEST, "U1", "1.1")]
 
 
 @pytest.mark.parametrize("value", ["", "x", "<!channel>"])
@@ -56,7 +56,7 @@ async def test_a_button_without_a_digest_s_id_is_an_old_one(value: str) -> None:
     digests = FakeDigests()
 
     assert await click("pause", digests, value=value) == "This digest was deleted."
-    assert digests.asked == []
+    assert digests.calls == []
 
 
 @pytest.mark.parametrize("digests", [Failing(), Hanging()])

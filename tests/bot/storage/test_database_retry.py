@@ -9,7 +9,7 @@ from bot.storage.database import DatabaseRetry
 from tests.fakes.time import Time
 
 
-class Flaky:
+class FailsFirst:
     """An operation that fails some times, then returns."""
 
     def __init__(self, *errors: Exception) -> None:
@@ -23,9 +23,9 @@ class Flaky:
 
 async def test_an_operation_is_repeated_until_it_works() -> None:
     time = Time()
-    patience = DatabaseRetry(seconds=10, clock=time.clock, sleep=time.sleep)
+    database_retry = DatabaseRetry(seconds=10, clock=time.clock, sleep=time.sleep)
 
-    result = await patience(Flaky(*[OperationalError("away")] * 6))
+    result = await database_retry(FailsFirst(*[OperationalError("away")] * 6))
 
     assert result == "done"
     assert time.slept == [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
@@ -35,7 +35,7 @@ async def test_the_last_error_is_raised_when_the_time_is_over() -> None:
     time = Time()
 
     with pytest.raises(OperationalError):
-        await DatabaseRetry(seconds=1, clock=time.clock, sleep=time.sleep)(Flaky(*[OperationalError("away")] * 9))
+        await DatabaseRetry(seconds=1, clock=time.clock, sleep=time.sleep)(FailsFirst(*[OperationalError("away")] * 9))
 
     assert time.now <= 1
 
@@ -44,6 +44,6 @@ async def test_a_mistake_is_not_repeated() -> None:
     time = Time()
 
     with pytest.raises(ValueError, match="wrong"):
-        await DatabaseRetry(seconds=10, clock=time.clock, sleep=time.sleep)(Flaky(ValueError("wrong")))
+        await DatabaseRetry(seconds=10, clock=time.clock, sleep=time.sleep)(FailsFirst(ValueError("wrong")))
 
     assert time.slept == []

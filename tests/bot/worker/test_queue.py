@@ -237,8 +237,8 @@ async def test_the_database_goes_away_and_a_question_in_work_is_neither_cancelle
             await asyncio.sleep(0.3)
         await admin.execute(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS true".encode())
     back = monotonic()
-    patience = DatabaseRetry(seconds=20)
-    await patience(lambda: questions.insert(question("U2")))
+    database_retry = DatabaseRetry(seconds=20)
+    await database_retry(lambda: questions.insert(question("U2")))
     accepted = monotonic() - back
     await wait_until(lambda: len(queue.asked) == 2)
     queue.hold.set()

@@ -60,12 +60,12 @@ class ScriptedDelivery:
 
 @dataclass
 class WorkerHarness:
-    """A worker's desk: the table, and everything around it scripted."""
+    """A worker with its table; everything else is scripted."""
 
     questions: QuestionStore
     provider: FakeProvider = field(default_factory=lambda: FakeProvider("P"))
     delivery: ScriptedDelivery = field(default_factory=ScriptedDelivery)
-    patience: DatabaseRetry = field(default_factory=lambda: DatabaseRetry(seconds=1))
+    database_retry: DatabaseRetry = field(default_factory=lambda: DatabaseRetry(seconds=1))
     ended: list[UUID] = field(default_factory=list)
 
     async def receive(self, text: str = "why", *, surface: str = "slash", command: str = "ask") -> UUID:
@@ -92,7 +92,7 @@ class WorkerHarness:
             provider_stats=no_stats,
             digests=FakeDigests(),
             commands={command.name: command for command in COMMANDS},
-            database_retry=self.patience,
+            database_retry=self.database_retry,
             cancel_runs=self.ended.append,
         )
         answering = QuestionWorker(
@@ -100,7 +100,7 @@ class WorkerHarness:
             runner=working,
             delivery=cast("Delivery", self.delivery),
             status_messages=cast("StatusMessages", self.delivery),
-            database_retry=self.patience,
+            database_retry=self.database_retry,
             metrics=Metrics(),
         )
         await answering.process(question)
@@ -169,7 +169,7 @@ async def test_a_cancelled_question_is_left_to_come_back(harness: WorkerHarness)
     question = await harness.receive()
     harness.provider = FakeProvider("P", hangs=True)
     working = asyncio.create_task(harness.run(question))
-    await harness.provider.asked.wait()
+    await harness.provider.called.wait()
     working.cancel()
     with pytest.raises(asyncio.CancelledError):
         await working
@@ -265,7 +265,7 @@ async def test_a_run_that_cannot_be_recorded_goes_on(database: str) -> None:
 
     async with connection_pool(database) as pool:
         harness = WorkerHarness(
-            questions=ForgetfulQuestions(pool), provider=RunningProvider("P"), patience=DatabaseRetry(seconds=0)
+            questions=ForgetfulQuestions(pool), provider=RunningProvider("P"), database_retry=DatabaseRetry(seconds=0)
         )
         state = await harness.run(await harness.receive("--model high why"))
 

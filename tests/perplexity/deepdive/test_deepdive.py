@@ -50,7 +50,7 @@ AGENT = "/v1/agent"
 
 
 @dataclass
-class Memory:
+class StageMemory:
     """A store in memory; `withdrawn` says that no one wants the dive any more."""
 
     results: dict[str, Mapping[str, JSON]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class DiveHarness:
     grok: FakeGrok
     writer: FakePerplexity
     given: dict[str, Any]
-    store: Memory = field(default_factory=Memory)
+    store: StageMemory = field(default_factory=StageMemory)
     updates: list[StageUpdate] = field(default_factory=list)
 
     async def dive(self, topic: str = "heat pumps", **more: Any) -> DeepDive:
@@ -363,7 +363,7 @@ async def test_a_missing_section_names_the_provider_and_its_failure(
     assert why in str(by_stage(report)[stage].failure)
 
 
-class Mute(FakeProvider):
+class SilentProvider(FakeProvider):
     """Fails to read posts."""
 
     async def summarize(self, topic: str, **more: Any) -> PostSummary:
@@ -371,7 +371,7 @@ class Mute(FakeProvider):
 
 
 async def test_the_reasons_of_failed_stages_survive_a_restart(harness: DiveHarness) -> None:
-    failing: dict[str, Any] = {"facts": FakeProvider("P", error=OUT), "posts": Mute("Grok")}
+    failing: dict[str, Any] = {"facts": FakeProvider("P", error=OUT), "posts": SilentProvider("Grok")}
     raised = []
     for _ in range(2):
         with pytest.raises(AllProvidersFailed) as caught:
@@ -536,7 +536,7 @@ async def test_a_run_that_cannot_be_resumed_is_cancelled(harness: DiveHarness) -
     with suppress(asyncio.CancelledError):
         await diving
     async with asyncio.timeout(5):
-        await harness.facts.told_to_cancel.wait()
+        await harness.facts.cancel_requested.wait()
 
     assert harness.facts.cancelled == ["resp_1"]
 
@@ -548,7 +548,7 @@ async def test_a_cancelled_dive_cancels_its_run(harness: DiveHarness) -> None:
     with pytest.raises(RequestCancelled):
         await harness.dive()
     async with asyncio.timeout(5):
-        await harness.facts.told_to_cancel.wait()
+        await harness.facts.cancel_requested.wait()
 
     assert (harness.facts.cancelled, harness.store.results) == (["resp_1"], {})
 

@@ -50,10 +50,10 @@ class FakePosts:
 class CostHarness:
     """Dives, and hears of every attempt."""
 
-    heard: list[Attempt] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
 
     def chain(self, *providers: FakeProvider) -> Fallback:
-        return Fallback(providers, on_attempt=self.heard.append)
+        return Fallback(providers, on_attempt=self.attempts.append)
 
     async def dive(self, **services: Any) -> DeepDive:
         given: dict[str, Any] = {"facts": Priced(), "posts": FakePosts(), "synthesis": Priced()} | services
@@ -87,7 +87,7 @@ async def test_the_cost_includes_failed_attempts() -> None:
     alone = await harness.dive(synthesis=harness.chain(broken))
 
     assert [report.stages[2].cost_usd for report in (served, alone)] == [0.75, 0.25]
-    assert [(one.provider, one.cost_usd) for one in harness.heard] == [("One", 0.25), ("Priced", 0.5), ("One", 0.25)]
+    assert [(one.provider, one.cost_usd) for one in harness.attempts] == [("One", 0.25), ("Priced", 0.5), ("One", 0.25)]
 
 
 async def test_a_failed_dive_has_its_cost() -> None:

@@ -241,7 +241,7 @@ async def test_a_call_that_is_cancelled_cancels_its_run(
         await asyncio.wait_for(begun.wait(), 20)
         calling.cancel()
         await asyncio.wait([calling])
-        await asyncio.wait_for(fake.told_to_cancel.wait(), 20)
+        await asyncio.wait_for(fake.cancel_requested.wait(), 20)
 
         assert fake.cancelled == [run]
         assert (await client.call_tool("perplexity_search", {"query": "still there?"})).is_error is False

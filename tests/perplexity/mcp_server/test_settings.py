@@ -161,8 +161,8 @@ async def test_the_proxy_is_the_first_that_is_named(names: list[str]) -> None:
             result = await client.call_tool("perplexity_search", {"query": "q"})
 
     assert result.is_error
-    assert set(first.asked) == {"CONNECT api.perplexity.ai:443 HTTP/1.1"}
-    assert other.asked == []
+    assert set(first.requests) == {"CONNECT api.perplexity.ai:443 HTTP/1.1"}
+    assert other.requests == []
 
 
 @pytest.mark.parametrize(

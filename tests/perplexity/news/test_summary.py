@@ -35,7 +35,7 @@ SOURCES = tuple(
 OLD = tuple(replace(source, date="2026-11-18") for source in SOURCES)
 
 
-class Newsroom(FakeProvider):
+class NewsHarness(FakeProvider):
     """Answers with what it was given."""
 
     def __init__(
@@ -76,7 +76,7 @@ async def news(provider: FakeProvider, *, topic: str = "", filters: Filters | No
 
 
 async def test_every_line_is_a_story_of_the_page_that_it_names() -> None:
-    summary = await news(Newsroom(lines(6)), topic=" chips ")
+    summary = await news(NewsHarness(lines(6)), topic=" chips ")
 
     first = summary.stories[0]
     assert len(summary.stories) == 6
@@ -99,14 +99,14 @@ async def test_every_line_is_a_story_of_the_page_that_it_names() -> None:
     ],
 )
 async def test_a_line_is_read_however_a_model_dresses_it(written: str, headline: str, sentence: str) -> None:
-    (story,) = (await news(Newsroom(written))).stories
+    (story,) = (await news(NewsHarness(written))).stories
 
     assert (story.headline, story.sentence, story.source) == (headline, sentence, SOURCES[0])
 
 
 @pytest.mark.parametrize("written", ["Rain | 2026-11-20 | It rains.", "Rain | 2026-11-20 | It rains. [99]"])
 async def test_a_story_of_no_page_is_left_out_and_counted(written: str) -> None:
-    summary = await news(Newsroom(f"{lines(5)}\n{written}"))
+    summary = await news(NewsHarness(f"{lines(5)}\n{written}"))
 
     assert [story.headline for story in summary.stories] == list(HEADLINES[:5])
     assert summary.notes == ("1 story left out: no source for it.",)
@@ -115,7 +115,7 @@ async def test_a_story_of_no_page_is_left_out_and_counted(written: str) -> None:
 async def test_the_day_is_the_pages_own_else_the_models() -> None:
     undated = replace(SOURCES[0], date=None)
 
-    (story,) = (await news(Newsroom(line(1), sources=(undated,)))).stories
+    (story,) = (await news(NewsHarness(line(1), sources=(undated,)))).stories
 
     assert story.date == date(2026, 11, 19)
 
@@ -124,7 +124,7 @@ async def test_a_story_whose_pages_are_all_of_another_time_is_left_out_and_count
     sources = (*OLD[:2], *SOURCES[2:7])
     both = f"{HEADLINES[1]} | 2026-11-20 | It began on Tuesday. [2][7]"
 
-    summary = await news(Newsroom("\n".join([line(1), both, *map(line, range(3, 7))]), sources=sources))
+    summary = await news(NewsHarness("\n".join([line(1), both, *map(line, range(3, 7))]), sources=sources))
 
     assert [story.headline for story in summary.stories] == list(HEADLINES[1:6])
     assert (summary.stories[0].source, summary.stories[0].others) == (sources[6], (sources[1],))
@@ -135,7 +135,7 @@ async def test_a_story_whose_pages_are_all_of_another_time_is_left_out_and_count
 async def test_a_story_that_several_lines_or_pages_tell_is_one() -> None:
     again = "Budget passed by parliament | 2026-11-20 | It is done. [8]\nRain | 2026-11-20 | It rains. [9][10]"
 
-    summary = await news(Newsroom(f"{lines(5)}\n{again}"))
+    summary = await news(NewsHarness(f"{lines(5)}\n{again}"))
 
     assert [story.headline for story in summary.stories] == [*HEADLINES[:5], "Rain"]
     assert summary.stories[0].others == (SOURCES[7],)
@@ -143,12 +143,12 @@ async def test_a_story_that_several_lines_or_pages_tell_is_one() -> None:
 
 
 async def test_there_are_at_most_eight() -> None:
-    assert len((await news(Newsroom(lines(10)))).stories) == 8
+    assert len((await news(NewsHarness(lines(10)))).stories) == 8
 
 
 @pytest.mark.parametrize("count", [3, 10])
 async def test_without_a_limit_all_stories_are_returned_and_no_note_says_how_few(count: int) -> None:
-    summary = await news_summary(Newsroom(lines(count)), category="tech", now=NOW, max_stories=None)
+    summary = await news_summary(NewsHarness(lines(count)), category="tech", now=NOW, max_stories=None)
 
     assert (len(summary.stories), summary.notes) == (count, ())
 
@@ -161,12 +161,12 @@ async def test_without_a_limit_all_stories_are_returned_and_no_note_says_how_few
     ],
 )
 async def test_an_early_stop_of_the_model_is_noted(incomplete: str, note: str) -> None:
-    assert (await news(Newsroom(lines(6), incomplete=incomplete))).notes == (note,)
+    assert (await news(NewsHarness(lines(6), incomplete=incomplete))).notes == (note,)
 
 
 @pytest.mark.parametrize(("count", "note"), [(1, "Only 1 story was found."), (4, "Only 4 stories were found.")])
 async def test_fewer_than_five_stories_are_not_padded_and_a_note_says_so(count: int, note: str) -> None:
-    summary = await news(Newsroom(lines(count)))
+    summary = await news(NewsHarness(lines(count)))
 
     assert (len(summary.stories), summary.notes) == (count, (note,))
 
@@ -174,16 +174,19 @@ async def test_fewer_than_five_stories_are_not_padded_and_a_note_says_so(count: 
 @pytest.mark.parametrize(
     ("provider", "note"),
     [
-        (Newsroom("Some passage [1]", kind=AnswerKind.PASSAGES), FROM_PAGES),
-        (Newsroom("NONE", kind=AnswerKind.PASSAGES), FROM_PAGES),
-        (Newsroom("Much has happened, such as the budget [1]."), UNPARSED_REPLY),
-        (Newsroom("Much has happened.\n\nThe budget has passed, for one."), UNPARSED_REPLY),
-        (Newsroom("\n".join(f"{headline} | 2026-11-19 | It happened." for headline in HEADLINES[:5])), UNPARSED_REPLY),
-        (Newsroom("Rain | 2026-11-20 | It rains. [99]"), UNPARSED_REPLY),
+        (NewsHarness("Some passage [1]", kind=AnswerKind.PASSAGES), FROM_PAGES),
+        (NewsHarness("NONE", kind=AnswerKind.PASSAGES), FROM_PAGES),
+        (NewsHarness("Much has happened, such as the budget [1]."), UNPARSED_REPLY),
+        (NewsHarness("Much has happened.\n\nThe budget has passed, for one."), UNPARSED_REPLY),
+        (
+            NewsHarness("\n".join(f"{headline} | 2026-11-19 | It happened." for headline in HEADLINES[:5])),
+            UNPARSED_REPLY,
+        ),
+        (NewsHarness("Rain | 2026-11-20 | It rains. [99]"), UNPARSED_REPLY),
     ],
     ids=["search only", "a page says so", "prose", "unmarked prose", "no page is named", "nor one that was found"],
 )
-async def test_without_lines_the_pages_are_the_stories_in_their_own_words(provider: Newsroom, note: str) -> None:
+async def test_without_lines_the_pages_are_the_stories_in_their_own_words(provider: NewsHarness, note: str) -> None:
     summary = await news(provider)
 
     assert [story.headline for story in summary.stories] == list(HEADLINES[:8])
@@ -217,13 +220,13 @@ async def test_without_lines_the_pages_are_the_stories_in_their_own_words(provid
 )
 async def test_no_story_at_all_is_nothing_found(text: str, sources: tuple[Source, ...]) -> None:
     with pytest.raises(NothingFound) as caught:
-        await news(Newsroom(text, sources=sources))
+        await news(NewsHarness(text, sources=sources))
 
     assert caught.value.cost_usd == 0.01
 
 
 async def test_a_headline_may_begin_like_no_news() -> None:
-    summary = await news(Newsroom("None of the airlines flies | 2026-11-20 | No news of flights. [1]"))
+    summary = await news(NewsHarness("None of the airlines flies | 2026-11-20 | No news of flights. [1]"))
 
     assert [story.headline for story in summary.stories] == ["None of the airlines flies"]
 
@@ -232,7 +235,7 @@ async def test_a_headline_may_begin_like_no_news() -> None:
     "said", ["None of these results is older than a day:", "None is left out. [1]", "- None found twice."]
 )
 async def test_a_preamble_may_begin_like_no_news(said: str) -> None:
-    summary = await news(Newsroom(f"{said}\n\n{lines(5)}"))
+    summary = await news(NewsHarness(f"{said}\n\n{lines(5)}"))
 
     assert ([story.headline for story in summary.stories], summary.notes) == (list(HEADLINES[:5]), ())
 
@@ -240,7 +243,7 @@ async def test_a_preamble_may_begin_like_no_news(said: str) -> None:
 async def test_a_tables_head_and_ruler_are_no_stories_that_no_page_tells() -> None:
     rows = "\n".join(f"| {line(number)} |" for number in range(1, 6))
 
-    summary = await news(Newsroom(f"| Headline | Date | What happened |\n|:---|:---:|---|\n{rows}"))
+    summary = await news(NewsHarness(f"| Headline | Date | What happened |\n|:---|:---:|---|\n{rows}"))
 
     assert (len(summary.stories), summary.notes) == (5, ())
 
@@ -260,7 +263,7 @@ async def test_a_page_dated_outside_the_time_that_was_asked_for_is_no_story(
     days = [*left_out, "2026-11-20" if filters is None or filters.recency else "2026-11-05", None]
     sources = tuple(replace(source, date=day) for source, day in zip(SOURCES, days, strict=False))
 
-    summary = await news(Newsroom("Much has happened [1].", sources=sources, kind=kind), filters=filters)
+    summary = await news(NewsHarness("Much has happened [1].", sources=sources, kind=kind), filters=filters)
 
     assert [story.headline for story in summary.stories] == list(HEADLINES[2:4])
 
@@ -271,7 +274,7 @@ async def test_a_page_dated_outside_the_time_that_was_asked_for_is_no_story(
 async def test_the_front_of_a_section_is_no_story(title: str, path: str) -> None:
     front = replace(SOURCES[0], title=title, url=f"https://site1.example/{path}")
 
-    summary = await news(Newsroom("Chips are up [1].", sources=(front, SOURCES[1]), kind=AnswerKind.PASSAGES))
+    summary = await news(NewsHarness("Chips are up [1].", sources=(front, SOURCES[1]), kind=AnswerKind.PASSAGES))
 
     assert [story.headline for story in summary.stories] == [HEADLINES[1]]
 
@@ -292,7 +295,7 @@ async def test_the_front_of_a_section_is_no_story(title: str, path: str) -> None
 async def test_news_of_the_past_day_is_asked_for_unless_another_time_is_named(
     filters: Filters | None, sent: Filters, told: str
 ) -> None:
-    provider = Newsroom(lines(5))
+    provider = NewsHarness(lines(5))
 
     await news(provider, topic="chips", filters=filters)
 
@@ -305,7 +308,7 @@ async def test_news_of_the_past_day_is_asked_for_unless_another_time_is_named(
 
 @pytest.mark.parametrize(("hours", "most"), [(1, 8), (25, 8), (48, 16), (72, 24), (700, 24)])
 async def test_news_since_a_moment_are_the_more_stories_the_longer_ago_it_is(hours: int, most: int) -> None:
-    provider, since = Newsroom(lines(5)), NOW - timedelta(hours=hours)
+    provider, since = NewsHarness(lines(5)), NOW - timedelta(hours=hours)
 
     await news_summary(provider, category="tech", since=since, now=NOW)
 
@@ -315,7 +318,7 @@ async def test_news_since_a_moment_are_the_more_stories_the_longer_ago_it_is(hou
 
 
 async def test_an_unknown_category_is_refused_before_any_call() -> None:
-    provider = Newsroom(lines(5))
+    provider = NewsHarness(lines(5))
 
     with pytest.raises(InvalidRequest):
         await news_summary(provider, category="weather", now=NOW)
