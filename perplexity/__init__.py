@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from perplexity.attempts import Attempt, RequestKind
     from perplexity.circuit_breaker import BreakerPolicy
-    from perplexity.client import Options, PerplexityClient, Prompt
+    from perplexity.client import AskOptions, PerplexityClient, Prompt
     from perplexity.errors import (
         AllProvidersFailed,
         APIError,
@@ -69,6 +69,7 @@ __all__ = [
     "AllProvidersFailed",
     "Answer",
     "AnswerKind",
+    "AskOptions",
     "Attempt",
     "AuthenticationError",
     "BillingError",
@@ -92,7 +93,6 @@ __all__ = [
     "Mode",
     "NothingFound",
     "OpenRouter",
-    "Options",
     "Passage",
     "PerplexityClient",
     "PerplexityError",
@@ -132,7 +132,7 @@ _NAMES = {
     "perplexity.fallback": "Fallback",
     "perplexity.filters": "Filters Mode Recency",
     "perplexity.models": "Effort FallbackTimeouts Timeouts",
-    "perplexity.client": "Options PerplexityClient Prompt",
+    "perplexity.client": "AskOptions PerplexityClient Prompt",
     "perplexity.providers.base": "Provider",
     "perplexity.providers.brave": "Brave",
     "perplexity.providers.duckduckgo": "DuckDuckGo",

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from perplexity.errors import APIError, MalformedResponse, PerplexityError, RunFailed, StreamTruncated, TimedOut
 from perplexity.retry import Deadline, Retrier, is_retryable, is_safe_to_repeat
-from perplexity.transport import Method, OpenReply, Reply, Transport
+from perplexity.transport import Method, Response, StreamingResponse, Transport
 from perplexity.types import JSON
 from perplexity.wire.errors import PERPLEXITY_ERRORS, ErrorMap, error_from_status
 from perplexity.wire.json import as_text, decode
@@ -22,32 +22,32 @@ _END = "[DONE]"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calls:
-    """A service, reached through a transport; `dialect` is how it names errors. `now` gives seconds since 1970."""
+class ApiClient:
+    """A service, reached through a transport; `error_map` is how it names errors. `now` gives seconds since 1970."""
 
     transport: Transport
     retries: Retrier
     now: Callable[[], float]
-    dialect: ErrorMap = PERPLEXITY_ERRORS
+    error_map: ErrorMap = PERPLEXITY_ERRORS
 
-    async def json(
+    async def request(
         self,
         method: Method,
         path: str,
         body: JSON = None,
         *,
         deadline: Deadline,
-        again: Callable[[PerplexityError], bool] | None = None,
+        retryable: Callable[[PerplexityError], bool] | None = None,
         persist: bool = False,
     ) -> dict[str, JSON]:
-        """Return the decoded object. Raises any PerplexityError; `again` and `persist` are as for `Retrier.run`."""
+        """Return the decoded object. Raises any PerplexityError; `retryable` and `persist` are as for `Retrier.run`."""
 
         async def attempt() -> dict[str, JSON]:
-            return decode(self._checked(await self.transport.request(method, path, body)).body)
+            return decode(self._raise_for_status(await self.transport.request(method, path, body)).body)
 
-        return await self.retries.run(attempt, deadline=deadline, retryable=again, persist=persist)
+        return await self.retries.run(attempt, deadline=deadline, retryable=retryable, persist=persist)
 
-    async def events(
+    async def stream(
         self, path: str, body: JSON, *, deadline: Deadline
     ) -> AsyncGenerator[Iterator[dict[str, JSON]], None]:
         """Yield the events of one attempt, chunk by chunk as they arrive; each is decoded when it is taken.
@@ -59,7 +59,9 @@ class Calls:
             opening = self.transport.open("POST", path, body, accept="text/event-stream")
             opened = await deadline.run(stack.enter_async_context(opening))
             if opened.status >= 300 or _is_whole(opened):
-                yield iter([_as_event(decode(self._checked(await deadline.run(self.transport.whole(opened))).body))])
+                yield iter(
+                    [_as_event(decode(self._raise_for_status(await deadline.run(self.transport.read(opened))).body))]
+                )
                 return
             decoder = Decoder()
             while (chunk := await deadline.run(anext(opened.chunks, None))) is not None:
@@ -69,13 +71,13 @@ class Calls:
                     return
             yield _objects(decoder.finish(), last=True)
 
-    def _checked(self, reply: Reply) -> Reply:
+    def _raise_for_status(self, reply: Response) -> Response:
         if not 200 <= reply.status < 300:
-            raise error_from_status(reply.status, reply.headers, reply.body, error_map=self.dialect, now=self.now())
+            raise error_from_status(reply.status, reply.headers, reply.body, error_map=self.error_map, now=self.now())
         return reply
 
 
-def _is_whole(opened: OpenReply) -> bool:
+def _is_whole(opened: StreamingResponse) -> bool:
     """Return whether an answer came in one piece although a stream was asked for; or a proxy's page."""
     return any(kind in opened.headers.get("content-type", "").lower() for kind in ("json", "html"))
 
@@ -124,7 +126,7 @@ class Runs:
     One question for a run's state may take `poll_seconds`: one that hangs must not use up the run's time.
     """
 
-    calls: Calls
+    calls: ApiClient
     path: str
     sleep: Callable[[float], Awaitable[None]]
     poll_seconds: float = 15.0
@@ -135,8 +137,8 @@ class Runs:
         It is paid for, so it is asked for again only if the first request surely did nothing. Raises any
         PerplexityError.
         """
-        state = await self.calls.json(
-            "POST", self.path, body, deadline=deadline, again=is_safe_to_repeat, persist=persist
+        state = await self.calls.request(
+            "POST", self.path, body, deadline=deadline, retryable=is_safe_to_repeat, persist=persist
         )
         if not isinstance(state.get("id"), str) or not state["id"]:
             raise MalformedResponse("the run has no id")
@@ -160,7 +162,7 @@ class Runs:
     async def _poll(self, run_id: str, *, before: dict[str, JSON] | None, deadline: Deadline) -> dict[str, JSON] | None:
         poll = Deadline(at=min(deadline.at, deadline.clock() + self.poll_seconds), clock=deadline.clock)
         try:
-            return await self.calls.json("GET", self._run_path(run_id), deadline=poll)
+            return await self.calls.request("GET", self._run_path(run_id), deadline=poll)
         except (TimedOut, MalformedResponse):
             return before
         except PerplexityError as error:
@@ -177,7 +179,7 @@ class Runs:
     async def cancel(self, run_id: str, *, deadline: Deadline) -> None:
         """Ask the service to stop a run; one that has ended already is no error. Raises any other PerplexityError."""
         try:
-            await self.calls.json("POST", f"{self._run_path(run_id)}/cancel", deadline=deadline)
+            await self.calls.request("POST", f"{self._run_path(run_id)}/cancel", deadline=deadline)
         except PerplexityError as error:
             if error.status != 400:
                 raise

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack, get_args
 
-from perplexity.api import Calls, Runs
+from perplexity.api import ApiClient, Runs
 from perplexity.completions import Completions
 from perplexity.domains import filter_results
 from perplexity.errors import EndpointRetired, InvalidRequest, MissingKey, PerplexityError
@@ -105,7 +105,7 @@ Prompt = str | Sequence[Message] | Question
 """What is asked: a text, a conversation that ends with the user's turn, or a whole question."""
 
 
-class Options(TypedDict, total=False):
+class AskOptions(TypedDict, total=False):
     """What may be said next to the prompt; each is a field of `Question` and described there."""
 
     reasoning: bool
@@ -118,7 +118,7 @@ class Options(TypedDict, total=False):
     on_run: Callable[[str], Awaitable[None]] | None
 
 
-def question_of(prompt: Prompt, options: Options) -> Question:
+def build_question(prompt: Prompt, options: AskOptions) -> Question:
     """Return the whole question. Options take the place of its own; None changes nothing."""
     if isinstance(prompt, Question):
         question = prompt
@@ -194,7 +194,7 @@ class PerplexityClient:
         self._reasoning_effort = reasoning_effort
         self._clock = clock
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
-        self._calls = Calls(transport=self._transport, retries=retries, now=now)
+        self._calls = ApiClient(transport=self._transport, retries=retries, now=now)
         self._runs = Runs(calls=self._calls, path=Agent.path, sleep=sleep)
         self._endpoints = Endpoints(
             [Completions(calls=self._calls, runs=self._runs, wire=wire, clock=clock) for wire in _wires(api)]
@@ -251,15 +251,15 @@ class PerplexityClient:
         """
         wanted = query if isinstance(query, Query) else Query(text=query)
         started = self._clock()
-        with _SEARCHING:
+        with _tag_search_errors:
             wanted = validate_query(wanted if filters is None else replace(wanted, filters=filters))
             deadline = self._deadline(wanted.seconds, self._limits.search)
-            body = await self._calls.json(
+            body = await self._calls.request(
                 "POST",
                 search.PATH,
                 search.build(wanted),
                 deadline=deadline,
-                again=is_retryable_unpaid,
+                retryable=is_retryable_unpaid,
                 persist=wanted.persist,
             )
             found = search.parse_results(body, fast=wanted.fast, seconds=self._clock() - started)
@@ -268,17 +268,17 @@ class PerplexityClient:
                 return found
             return replace(found, results=found.results[: wanted.max_results])
 
-    async def answer(self, prompt: Prompt, **options: Unpack[Options]) -> Answer:
+    async def answer(self, prompt: Prompt, **options: Unpack[AskOptions]) -> Answer:
         """Return one sourced answer. Options take the place of a whole question's own; None changes nothing.
 
         Sources outside the domains of its filters are left out, with their markers and links, and a note counts them.
 
         Raises InvalidRequest before anything is sent, or any PerplexityError.
         """
-        question = question_of(prompt, options)
+        question = build_question(prompt, options)
         started = self._clock()
-        with _ANSWERING:
-            question, target = self._checked(question)
+        with _tag_answer_errors:
+            question, target = self._validated(question)
             deadline = self._deadline(question.seconds, self._limits.for_effort(target.effort))
             while True:
                 endpoint = self._endpoints.current(question)
@@ -287,15 +287,15 @@ class PerplexityClient:
                 except EndpointRetired as error:
                     self._endpoints.retire(endpoint, error)
 
-    async def stream(self, prompt: Prompt, **options: Unpack[Options]) -> AsyncGenerator[Event, None]:
+    async def stream(self, prompt: Prompt, **options: Unpack[AskOptions]) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Takes and raises what `answer` does.
 
         A stream that is left early, which wants `contextlib.aclosing`, is cancelled at the service too.
         """
-        question = question_of(prompt, options)
+        question = build_question(prompt, options)
         started = self._clock()
-        with _ANSWERING:
-            question, target = self._checked(question)
+        with _tag_answer_errors:
+            question, target = self._validated(question)
             deadline = self._deadline(question.seconds, self._limits.for_effort(target.effort))
             yielded = False
             while True:
@@ -314,20 +314,20 @@ class PerplexityClient:
 
     async def cancel(self, run_id: str) -> None:
         """Stop a run, such as `RunStarted` names. One that has ended already is no error; raises PerplexityError."""
-        with _ANSWERING:
+        with _tag_answer_errors:
             await self._runs.cancel(run_id, deadline=Deadline.after(_CANCEL_SECONDS, self._clock))
 
     async def models(self) -> tuple[str, ...]:
         """Return the names of the models that the key may use, for nothing: it tries a key. Raises PerplexityError."""
-        with _ANSWERING:
+        with _tag_answer_errors:
             deadline = Deadline.after(_MODELS_SECONDS, self._clock)
-            body = await self._calls.json("GET", "/v1/models", deadline=deadline, again=is_retryable_unpaid)
+            body = await self._calls.request("GET", "/v1/models", deadline=deadline, retryable=is_retryable_unpaid)
             return as_texts([model.get("id") for model in as_objects(body.get("data"))])
 
     def _deadline(self, asked: float | None, limit: float) -> Deadline:
         return Deadline.after(limit if asked is None else min(asked, limit), self._clock)
 
-    def _checked(self, question: Question) -> tuple[Question, Target]:
+    def _validated(self, question: Question) -> tuple[Question, Target]:
         """Return the question as it is sent and who answers it. Raises InvalidRequest."""
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
         if question.schema is not None:
@@ -345,7 +345,7 @@ def _wires(api: str) -> list[Wire]:
     return [Agent()] if api == "agent" else [Sonar(), Agent()]
 
 
-class _Naming:
+class _ErrorTagger:
     """A context that puts a provider's name on every error that passes."""
 
     def __init__(self, provider: str) -> None:
@@ -361,4 +361,4 @@ class _Naming:
             error.provider = error.provider or self._provider
 
 
-_SEARCHING, _ANSWERING = _Naming(search.PROVIDER), _Naming(Agent.provider)
+_tag_search_errors, _tag_answer_errors = _ErrorTagger(search.PROVIDER), _ErrorTagger(Agent.provider)

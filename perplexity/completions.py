@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, S
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
-from perplexity.api import Calls, Runs
+from perplexity.api import ApiClient, Runs
 from perplexity.attempts import total_cost
 from perplexity.domains import TextFilter, filter_answer
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed, StreamTruncated
@@ -41,7 +41,7 @@ _CANCEL_SECONDS = 3.0
 class Completions:
     """Answers over one wire, for questions that were checked. `cancelling` is what `finish` waits for."""
 
-    calls: Calls
+    calls: ApiClient
     runs: Runs
     wire: Wire
     clock: Clock
@@ -126,12 +126,12 @@ class Completions:
         at_once = question.resumable and not self.wire.should_stream(target, seconds=deadline.remaining())
         if at_once and not self._runs_in_background(question, target):
             body = self.wire.build(question, target, stream=False)
-            state = await self.calls.json(
-                "POST", self.wire.path, body, deadline=deadline, again=_retry_rule(target), persist=question.persist
+            state = await self.calls.request(
+                "POST", self.wire.path, body, deadline=deadline, retryable=_retry_rule(target), persist=question.persist
             )
             return self.wire.read(state)
         async with aclosing(self._all_events(question, target, deadline=deadline, repeat=True)) as batches:
-            return await _heard(batches, question)
+            return await _from_stream(batches, question)
 
     def _all_events(
         self, question: Question, target: Target, *, deadline: Deadline, repeat: bool = False
@@ -139,12 +139,12 @@ class Completions:
         """Return the events of a run in the background, or of a stream; `repeat` is as for `_streamed`."""
         if self._runs_in_background(question, target):
             return self._background_events(question, target, deadline=deadline)
-        return self._streamed(question, target, deadline=deadline, repeat=repeat)
+        return self._stream_attempts(question, target, deadline=deadline, repeat=repeat)
 
     def _runs_in_background(self, question: Question, target: Target) -> bool:
         return self.wire.supports_runs and (target.background or question.run_id is not None)
 
-    async def _streamed(
+    async def _stream_attempts(
         self, question: Question, target: Target, *, deadline: Deadline, repeat: bool
     ) -> AsyncGenerator[Sequence[Event], None]:
         """Yield the events of streams, as many as arrive together, until one comes to its end.
@@ -156,7 +156,7 @@ class Completions:
         while True:
             reader, yielded = readers.next(), False
             try:
-                async with aclosing(self.calls.events(self.wire.path, body, deadline=deadline)) as chunks:
+                async with aclosing(self.calls.stream(self.wire.path, body, deadline=deadline)) as chunks:
                     async for chunk in chunks:
                         events, broken = _read(reader, chunk)
                         if events:
@@ -269,7 +269,7 @@ def _read(reader: StreamReader, chunk: Iterator[dict[str, JSON]]) -> tuple[list[
     return events, None
 
 
-async def _heard(batches: AsyncIterator[Sequence[Event]], question: Question) -> Answer:
+async def _from_stream(batches: AsyncIterator[Sequence[Event]], question: Question) -> Answer:
     """Return the answer at the end of the events; the question's `on_event` is called with the others."""
     async for batch in batches:
         for event in batch:
@@ -319,7 +319,7 @@ class ThinkStripper:
     def feed(self, piece: str) -> str:
         """Return what of the piece belongs to the answer; the space between block and answer does not."""
         if self._over:
-            return piece if self._begun else self._behind(piece)
+            return piece if self._begun else self._after_block(piece)
         self._held.append(piece)
         if not self._may_think(piece):
             return self.flush()
@@ -331,7 +331,7 @@ class ThinkStripper:
         block, _, behind = "".join(self._held).partition(_CLOSE)
         self._held, self._over = [], True
         self.reasoning = block.strip().removeprefix(_OPEN).strip()
-        return self._behind(behind)
+        return self._after_block(behind)
 
     def flush(self) -> str:
         """Return what was held back and turned out to be the answer, as it is: no marker came."""
@@ -347,7 +347,7 @@ class ThinkStripper:
             return self._opened or _OPEN.startswith(self._start)
         return True
 
-    def _behind(self, piece: str) -> str:
+    def _after_block(self, piece: str) -> str:
         piece = piece.lstrip()
         self._begun = bool(piece)
         return piece

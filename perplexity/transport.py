@@ -120,7 +120,7 @@ class Session(Protocol):
         ...
 
 
-class Reply(NamedTuple):
+class Response(NamedTuple):
     """A whole response. Headers are found by their names in any case; the key is taken out of an error's body."""
 
     status: int
@@ -128,7 +128,7 @@ class Reply(NamedTuple):
     body: bytes
 
 
-class OpenReply(NamedTuple):
+class StreamingResponse(NamedTuple):
     """The beginning of a response whose bytes are still coming."""
 
     status: int
@@ -140,7 +140,7 @@ _JSON_TYPE = "application/json"
 _ENCODER = json.JSONEncoder(allow_nan=False)
 
 
-def _encoded(body: JSON) -> aiohttp.BytesPayload:
+def _encode(body: JSON) -> aiohttp.BytesPayload:
     """Return the body as JSON. Raises InvalidRequest for a number that JSON does not have, or nesting without end."""
     try:
         return aiohttp.BytesPayload(_ENCODER.encode(body).encode(), content_type=_JSON_TYPE)
@@ -148,7 +148,7 @@ def _encoded(body: JSON) -> aiohttp.BytesPayload:
         raise InvalidRequest("the request cannot be written as JSON: NaN, Infinity, or nested too deeply") from None
 
 
-def bearer(key: str) -> Mapping[str, str]:
+def bearer_headers(key: str) -> Mapping[str, str]:
     """Return the header that most services take a key in (RFC 6750)."""
     return {"Authorization": f"Bearer {key}"}
 
@@ -157,7 +157,7 @@ class Transport:
     """Requests to one service over a pool of connections.
 
     A session that is handed in stays the caller's; without one, the first request opens one, and `close` closes it.
-    `signed` makes the headers that carry the key, `proxy` returns the proxy for the address. No time limits but
+    `auth_headers` makes the headers that carry the key, `proxy` returns the proxy for the address. No time limits but
     `open_timeout`, the seconds for opening a connection: the caller has a deadline.
     """
 
@@ -167,12 +167,12 @@ class Transport:
         *,
         base_url: str,
         session: Session | None = None,
-        signed: Callable[[str], Mapping[str, str]] = bearer,
+        auth_headers: Callable[[str], Mapping[str, str]] = bearer_headers,
         proxy: ProxyFor = proxy_for,
         open_timeout: float = OPEN_SECONDS,
     ) -> None:
         self._key = checked_key(api_key)
-        self._headers = signed(self._key)
+        self._headers = auth_headers(self._key)
         self.base_url: str = checked_base_url(base_url)
         # No limit of aiohttp's own holds for the rest: the caller has a deadline.
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=checked_open_timeout(open_timeout))
@@ -180,31 +180,31 @@ class Transport:
         self._own: aiohttp.ClientSession | None = None
         self._proxy = proxy
 
-    async def request(self, method: Method, path: str, body: JSON = None) -> Reply:
+    async def request(self, method: Method, path: str, body: JSON = None) -> Response:
         """Return the whole response. Raises ConnectionFailed, or MalformedResponse for one that is too large."""
         response = await self._send(method, path, body, accept=_JSON_TYPE)
         async with response:
-            return self._whole(response.status, response.headers, [chunk async for chunk in _Chunks(response)])
+            return self._response(response.status, response.headers, [chunk async for chunk in _Chunks(response)])
 
-    async def whole(self, opened: OpenReply) -> Reply:
+    async def read(self, opened: StreamingResponse) -> Response:
         """Return the response with the rest of its bytes. Raises as `request` does."""
-        return self._whole(opened.status, opened.headers, [chunk async for chunk in opened.chunks])
+        return self._response(opened.status, opened.headers, [chunk async for chunk in opened.chunks])
 
-    def _whole(self, status: int, headers: Mapping[str, str], chunks: list[bytes]) -> Reply:
+    def _response(self, status: int, headers: Mapping[str, str], chunks: list[bytes]) -> Response:
         content = b"".join(chunks)
-        return Reply(status, headers, content if status < 400 else content.replace(self._key.encode(), b"***"))
+        return Response(status, headers, content if status < 400 else content.replace(self._key.encode(), b"***"))
 
     @asynccontextmanager
     async def open(
         self, method: Method, path: str, body: JSON = None, *, accept: str = _JSON_TYPE
-    ) -> AsyncIterator[OpenReply]:
+    ) -> AsyncIterator[StreamingResponse]:
         """Give the response as soon as its headers are there; its chunks raise as `request` does."""
         response = await self._send(method, path, body, accept=accept)
         async with response:
-            yield OpenReply(response.status, response.headers, _Chunks(response))
+            yield StreamingResponse(response.status, response.headers, _Chunks(response))
 
     async def _send(self, method: Method, path: str, body: JSON, *, accept: str) -> aiohttp.ClientResponse:
-        content = None if body is None else _encoded(body)
+        content = None if body is None else _encode(body)
         try:
             response: aiohttp.ClientResponse = await self._session().request(
                 # A redirect would carry the key to any host that it names.
@@ -218,9 +218,9 @@ class Transport:
             )
             return response
         except _LIBRARY_ERRORS as error:
-            failure = _translated(error)
+            failure = _translate_error(error)
         except (ValueError, RuntimeError) as error:  # a proxy of an unknown kind, a session that was closed
-            failure = _failed(error, sent=False)
+            failure = _connection_failed(error, sent=False)
         # Raised here and not above, where the library's error, which may hold the request's headers, would be its
         # context.
         raise failure
@@ -292,7 +292,7 @@ class _Chunks:
         try:
             chunk = await self._content.read(_CHUNK)
         except _LIBRARY_ERRORS as error:
-            failure = _translated(error)
+            failure = _translate_error(error)
         else:
             if not chunk:
                 raise StopAsyncIteration
@@ -309,16 +309,16 @@ def _too_large() -> MalformedResponse:
     return error
 
 
-def _translated(error: Exception) -> PerplexityError:
+def _translate_error(error: Exception) -> PerplexityError:
     """Return our error for one of the library's."""
     if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)):
-        return _failed(error, sent=False)
+        return _connection_failed(error, sent=False)
     if isinstance(error, aiohttp.ClientResponseError):
         return MalformedResponse(f"the response is not HTTP ({type(error).__name__})")
-    return _failed(error, sent=True)
+    return _connection_failed(error, sent=True)
 
 
-def _failed(error: Exception, *, sent: bool) -> ConnectionFailed:
+def _connection_failed(error: Exception, *, sent: bool) -> ConnectionFailed:
     failed = ConnectionFailed(f"the connection failed ({type(error).__name__})")
     failed.sent = sent
     return failed

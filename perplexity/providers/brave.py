@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode
 
-from perplexity.api import Calls
+from perplexity.api import ApiClient
 from perplexity.domains import filter_results
 from perplexity.errors import AuthenticationError, BillingError, PerplexityError, RateLimitError
 from perplexity.models import Timeouts
@@ -69,10 +69,15 @@ class Brave:
         random: Callable[[], float] = random.random,
     ) -> None:
         self._transport = Transport(
-            api_key, base_url=base_url, session=session, open_timeout=open_timeout, signed=_auth_headers, proxy=proxy
+            api_key,
+            base_url=base_url,
+            session=session,
+            open_timeout=open_timeout,
+            auth_headers=_auth_headers,
+            proxy=proxy,
         )
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
-        self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=ERROR_MAP)
+        self._calls = ApiClient(transport=self._transport, retries=retries, now=now, error_map=ERROR_MAP)
         self._seconds = (timeouts or Timeouts()).search
         self._clock, self._now = clock, now
 
@@ -115,11 +120,11 @@ class Brave:
             parameters = urlencode(brave.build(query, path=path, today=today))
             seconds = self._seconds if query.seconds is None else min(query.seconds, self._seconds)
             deadline = Deadline.after(seconds, self._clock)
-            body = await self._calls.json(
+            body = await self._calls.request(
                 "GET",
                 f"{path}?{parameters}",
                 deadline=deadline,
-                again=is_retryable_unpaid,
+                retryable=is_retryable_unpaid,
                 persist=query.persist,
             )
             found = brave.parse_results(body, path=path, most=query.max_results)

@@ -18,7 +18,7 @@ from datetime import UTC, date, datetime
 from types import TracebackType
 from typing import Self
 
-from perplexity.api import Calls, Runs
+from perplexity.api import ApiClient, Runs
 from perplexity.attempts import RequestKind
 from perplexity.completions import Completions
 from perplexity.errors import (
@@ -93,7 +93,7 @@ class OpenRouter:
     ) -> None:
         self._transport = Transport(api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy)
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
-        self._calls = Calls(transport=self._transport, retries=retries, now=now, dialect=ERROR_MAP)
+        self._calls = ApiClient(transport=self._transport, retries=retries, now=now, error_map=ERROR_MAP)
         self._completions = Completions(
             calls=self._calls,
             runs=Runs(calls=self._calls, path="", sleep=sleep),
@@ -122,7 +122,7 @@ class OpenRouter:
         """
         with _translated_errors():
             deadline = Deadline.after(seconds, self._clock)
-            body = await self._calls.json("GET", "/models", deadline=deadline, again=is_retryable_unpaid)
+            body = await self._calls.request("GET", "/models", deadline=deadline, retryable=is_retryable_unpaid)
         gone = retired_models(body, today=datetime.fromtimestamp(self._now(), UTC).date())
         self._retired = frozenset(gone)
         for model in gone:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
-from perplexity.api import Calls
+from perplexity.api import ApiClient
 from perplexity.client import Access
 from perplexity.errors import PerplexityError
 from perplexity.providers.base import OnAttempt, log_attempt, report_attempts
@@ -67,7 +67,7 @@ def create_web_search_tool(
             with report_attempts(PROVIDER, "search", on_attempt=on_attempt, clock=clock) as attempt:
                 request = Query(text=query, max_results=MAX_RESULTS, max_tokens_per_page=1024)
                 body = search.build(validate_query(request))
-                found = await calls.json("POST", search.PATH, body, deadline=Deadline.after(SECONDS, clock))
+                found = await calls.request("POST", search.PATH, body, deadline=Deadline.after(SECONDS, clock))
                 attempt.record(replace(search.parse_results(found), provider=PROVIDER))
         except PerplexityError as error:
             return failure_text(NAME, error, seconds=SECONDS)
@@ -86,9 +86,9 @@ def _limit(results: list[JSON], limit: int) -> list[JSON]:
     return kept
 
 
-def _api_calls(access: Access, session: Session) -> Calls:
+def _api_calls(access: Access, session: Session) -> ApiClient:
     """Return calls without retries: the calling model can decide whether to ask again."""
-    return Calls(
+    return ApiClient(
         transport=Transport(
             access.api_key, base_url=access.base_url, session=session, open_timeout=access.open_timeout
         ),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from perplexity.api import Calls
+from perplexity.api import ApiClient
 from perplexity.api import Runs as PollingRuns
 from perplexity.client import PerplexityClient
 from perplexity.errors import (
@@ -129,7 +129,7 @@ async def test_one_question_for_the_state_that_hangs_does_not_use_up_the_run_s_t
     fake.script(RUN, Fault(hang=True), Fault(hang=True))
     transport = Transport(KEY, base_url=fake.base_url)
     retries = Retrier(policy=RetryPolicy(), sleep=Time().sleep, random=lambda: 0.0)
-    asked = Calls(transport=transport, retries=retries, now=lambda: 0.0)
+    asked = ApiClient(transport=transport, retries=retries, now=lambda: 0.0)
     runs = PollingRuns(calls=asked, path="/v1/agent", sleep=Time().sleep, poll_seconds=0.2)
     deadline = Deadline.after(20, monotonic)
 
