@@ -71,10 +71,12 @@ class ApiClient:
                     return
             yield _objects(decoder.finish(), last=True)
 
-    def _raise_for_status(self, reply: Response) -> Response:
-        if not 200 <= reply.status < 300:
-            raise error_from_status(reply.status, reply.headers, reply.body, error_map=self.error_map, now=self.now())
-        return reply
+    def _raise_for_status(self, response: Response) -> Response:
+        if not 200 <= response.status < 300:
+            raise error_from_status(
+                response.status, response.headers, response.body, error_map=self.error_map, now=self.now()
+            )
+        return response
 
 
 def _is_whole(opened: StreamingResponse) -> bool:
@@ -126,7 +128,7 @@ class Runs:
     One question for a run's state may take `poll_seconds`: one that hangs must not use up the run's time.
     """
 
-    calls: ApiClient
+    api: ApiClient
     path: str
     sleep: Callable[[float], Awaitable[None]]
     poll_seconds: float = 15.0
@@ -137,7 +139,7 @@ class Runs:
         It is paid for, so it is asked for again only if the first request surely did nothing. Raises any
         PerplexityError.
         """
-        state = await self.calls.request(
+        state = await self.api.request(
             "POST", self.path, body, deadline=deadline, retryable=is_safe_to_repeat, persist=persist
         )
         if not isinstance(state.get("id"), str) or not state["id"]:
@@ -162,7 +164,7 @@ class Runs:
     async def _poll(self, run_id: str, *, before: dict[str, JSON] | None, deadline: Deadline) -> dict[str, JSON] | None:
         poll = Deadline(at=min(deadline.at, deadline.clock() + self.poll_seconds), clock=deadline.clock)
         try:
-            return await self.calls.request("GET", self._run_path(run_id), deadline=poll)
+            return await self.api.request("GET", self._run_path(run_id), deadline=poll)
         except (TimedOut, MalformedResponse):
             return before
         except PerplexityError as error:
@@ -179,7 +181,7 @@ class Runs:
     async def cancel(self, run_id: str, *, deadline: Deadline) -> None:
         """Ask the service to stop a run; one that has ended already is no error. Raises any other PerplexityError."""
         try:
-            await self.calls.request("POST", f"{self._run_path(run_id)}/cancel", deadline=deadline)
+            await self.api.request("POST", f"{self._run_path(run_id)}/cancel", deadline=deadline)
         except PerplexityError as error:
             if error.status != 400:
                 raise

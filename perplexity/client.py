@@ -194,10 +194,10 @@ class PerplexityClient:
         self._reasoning_effort = reasoning_effort
         self._clock = clock
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
-        self._calls = ApiClient(transport=self._transport, retries=retries, now=now)
-        self._runs = Runs(calls=self._calls, path=Agent.path, sleep=sleep)
+        self._api = ApiClient(transport=self._transport, retries=retries, now=now)
+        self._runs = Runs(api=self._api, path=Agent.path, sleep=sleep)
         self._endpoints = Endpoints(
-            [Completions(calls=self._calls, runs=self._runs, wire=wire, clock=clock) for wire in _wires(api)]
+            [Completions(api=self._api, runs=self._runs, wire=wire, clock=clock) for wire in _wires(api)]
         )
 
     @classmethod
@@ -254,7 +254,7 @@ class PerplexityClient:
         with _tag_search_errors:
             wanted = validate_query(wanted if filters is None else replace(wanted, filters=filters))
             deadline = self._deadline(wanted.seconds, self._limits.search)
-            body = await self._calls.request(
+            body = await self._api.request(
                 "POST",
                 search.PATH,
                 search.build(wanted),
@@ -321,7 +321,7 @@ class PerplexityClient:
         """Return the names of the models that the key may use, for nothing: it tries a key. Raises PerplexityError."""
         with _tag_answer_errors:
             deadline = Deadline.after(_MODELS_SECONDS, self._clock)
-            body = await self._calls.request("GET", "/v1/models", deadline=deadline, retryable=is_retryable_unpaid)
+            body = await self._api.request("GET", "/v1/models", deadline=deadline, retryable=is_retryable_unpaid)
             return as_texts([model.get("id") for model in as_objects(body.get("data"))])
 
     def _deadline(self, asked: float | None, limit: float) -> Deadline:

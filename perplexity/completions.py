@@ -41,7 +41,7 @@ _CANCEL_SECONDS = 3.0
 class Completions:
     """Answers over one wire, for questions that were checked. `cancelling` is what `finish` waits for."""
 
-    calls: ApiClient
+    api: ApiClient
     runs: Runs
     wire: Wire
     clock: Clock
@@ -126,7 +126,7 @@ class Completions:
         at_once = question.resumable and not self.wire.should_stream(target, seconds=deadline.remaining())
         if at_once and not self._runs_in_background(question, target):
             body = self.wire.build(question, target, stream=False)
-            state = await self.calls.request(
+            state = await self.api.request(
                 "POST", self.wire.path, body, deadline=deadline, retryable=_retry_rule(target), persist=question.persist
             )
             return self.wire.read(state)
@@ -136,7 +136,7 @@ class Completions:
     def _all_events(
         self, question: Question, target: Target, *, deadline: Deadline, repeat: bool = False
     ) -> AsyncGenerator[Sequence[Event], None]:
-        """Return the events of a run in the background, or of a stream; `repeat` is as for `_streamed`."""
+        """Return the events of a run in the background, or of a stream; `repeat` is as for `_stream_attempts`."""
         if self._runs_in_background(question, target):
             return self._background_events(question, target, deadline=deadline)
         return self._stream_attempts(question, target, deadline=deadline, repeat=repeat)
@@ -156,7 +156,7 @@ class Completions:
         while True:
             reader, yielded = readers.next(), False
             try:
-                async with aclosing(self.calls.stream(self.wire.path, body, deadline=deadline)) as chunks:
+                async with aclosing(self.api.stream(self.wire.path, body, deadline=deadline)) as chunks:
                     async for chunk in chunks:
                         events, broken = _read(reader, chunk)
                         if events:
@@ -179,7 +179,7 @@ class Completions:
                 failure = error
             finally:
                 self._abandon(reader)
-            await self.calls.retries.wait_or_raise(
+            await self.api.retries.wait_or_raise(
                 failure, attempts=len(readers.made), deadline=deadline, persist=question.persist
             )
 

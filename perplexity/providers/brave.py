@@ -77,7 +77,7 @@ class Brave:
             proxy=proxy,
         )
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
-        self._calls = ApiClient(transport=self._transport, retries=retries, now=now, error_map=ERROR_MAP)
+        self._api = ApiClient(transport=self._transport, retries=retries, now=now, error_map=ERROR_MAP)
         self._seconds = (timeouts or Timeouts()).search
         self._clock, self._now = clock, now
 
@@ -120,7 +120,7 @@ class Brave:
             parameters = urlencode(brave.build(query, path=path, today=today))
             seconds = self._seconds if query.seconds is None else min(query.seconds, self._seconds)
             deadline = Deadline.after(seconds, self._clock)
-            body = await self._calls.request(
+            body = await self._api.request(
                 "GET",
                 f"{path}?{parameters}",
                 deadline=deadline,

@@ -93,10 +93,10 @@ class OpenRouter:
     ) -> None:
         self._transport = Transport(api_key, base_url=base_url, session=session, open_timeout=open_timeout, proxy=proxy)
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
-        self._calls = ApiClient(transport=self._transport, retries=retries, now=now, error_map=ERROR_MAP)
+        self._api = ApiClient(transport=self._transport, retries=retries, now=now, error_map=ERROR_MAP)
         self._completions = Completions(
-            calls=self._calls,
-            runs=Runs(calls=self._calls, path="", sleep=sleep),
+            api=self._api,
+            runs=Runs(api=self._api, path="", sleep=sleep),
             wire=Sonar(provider=self.name, model=self._model, error_map=ERROR_MAP),
             clock=clock,
         )
@@ -122,7 +122,7 @@ class OpenRouter:
         """
         with _translated_errors():
             deadline = Deadline.after(seconds, self._clock)
-            body = await self._calls.request("GET", "/models", deadline=deadline, retryable=is_retryable_unpaid)
+            body = await self._api.request("GET", "/models", deadline=deadline, retryable=is_retryable_unpaid)
         gone = retired_models(body, today=datetime.fromtimestamp(self._now(), UTC).date())
         self._retired = frozenset(gone)
         for model in gone:

@@ -60,14 +60,14 @@ def create_web_search_tool(
     invalid value.
     """
     access = Access.found(environ, api_key=api_key, base_url=base_url, open_timeout=open_timeout)
-    calls = _api_calls(access, session)
+    api = _api_client(access, session)
 
     async def handler(query: str) -> str:
         try:
             with report_attempts(PROVIDER, "search", on_attempt=on_attempt, clock=clock) as attempt:
                 request = Query(text=query, max_results=MAX_RESULTS, max_tokens_per_page=1024)
                 body = search.build(validate_query(request))
-                found = await calls.request("POST", search.PATH, body, deadline=Deadline.after(SECONDS, clock))
+                found = await api.request("POST", search.PATH, body, deadline=Deadline.after(SECONDS, clock))
                 attempt.record(replace(search.parse_results(found), provider=PROVIDER))
         except PerplexityError as error:
             return failure_text(NAME, error, seconds=SECONDS)
@@ -86,8 +86,8 @@ def _limit(results: list[JSON], limit: int) -> list[JSON]:
     return kept
 
 
-def _api_calls(access: Access, session: Session) -> ApiClient:
-    """Return calls without retries: the calling model can decide whether to ask again."""
+def _api_client(access: Access, session: Session) -> ApiClient:
+    """Return a client without retries: the calling model can decide whether to ask again."""
     return ApiClient(
         transport=Transport(
             access.api_key, base_url=access.base_url, session=session, open_timeout=access.open_timeout

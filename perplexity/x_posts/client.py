@@ -50,7 +50,7 @@ class Grok:
             api_key, base_url=base_url or self._wire.base_url, session=session, open_timeout=open_timeout
         )
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
-        self._calls = ApiClient(transport=self._transport, retries=retries, now=now, error_map=self._wire.dialect)
+        self._api = ApiClient(transport=self._transport, retries=retries, now=now, error_map=self._wire.dialect)
         self._clock = clock
 
     async def __aenter__(self) -> Self:
@@ -76,9 +76,7 @@ class Grok:
         body = wire.build(topic, since=since, until=until)
         deadline = Deadline.after(seconds, self._clock)
         try:
-            response = await self._calls.request(
-                "POST", wire.path, body, deadline=deadline, retryable=is_safe_to_repeat
-            )
+            response = await self._api.request("POST", wire.path, body, deadline=deadline, retryable=is_safe_to_repeat)
             return replace(validate_response(wire.read(response)), seconds=self._clock() - started)
         except PerplexityError as error:
             translated = wire.translate_error(error)
@@ -163,9 +161,9 @@ async def check_key(
     """
     transport = Transport(api_key, base_url=base_url, open_timeout=open_timeout)
     retries = Retrier(policy=RetryPolicy(attempts=1), sleep=sleep, random=randomness.random)
-    calls = ApiClient(transport=transport, retries=retries, now=now, error_map=XAI_ERROR_MAP)
+    api = ApiClient(transport=transport, retries=retries, now=now, error_map=XAI_ERROR_MAP)
     try:
-        response = await calls.request("GET", KEY_PATH, deadline=Deadline.after(seconds, clock))
+        response = await api.request("GET", KEY_PATH, deadline=Deadline.after(seconds, clock))
     finally:
         await transport.close()
     if any(response.get(name) is True for name in BLOCKED_FLAGS):

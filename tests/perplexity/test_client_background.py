@@ -130,7 +130,7 @@ async def test_one_question_for_the_state_that_hangs_does_not_use_up_the_run_s_t
     transport = Transport(KEY, base_url=fake.base_url)
     retries = Retrier(policy=RetryPolicy(), sleep=Time().sleep, random=lambda: 0.0)
     asked = ApiClient(transport=transport, retries=retries, now=lambda: 0.0)
-    runs = PollingRuns(calls=asked, path="/v1/agent", sleep=Time().sleep, poll_seconds=0.2)
+    runs = PollingRuns(api=asked, path="/v1/agent", sleep=Time().sleep, poll_seconds=0.2)
     deadline = Deadline.after(20, monotonic)
 
     begun = await runs.create({"effort": "high", "input": "why", "background": True, "store": True}, deadline=deadline)
