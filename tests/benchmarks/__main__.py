@@ -14,7 +14,7 @@ Benchmark = tuple[Callable[[int], Awaitable[list[Figure]]], int]
 """What measures, and in how many rounds."""
 
 BENCHMARKS: Mapping[str, Benchmark] = {
-    "rendering": (rendering.figures, 7),
+    "rendering": (rendering.figures, 5),
     "question": (question.figures, 5),
     "client": (client.figures, 21),
     "import": (imports.figures, 11),
