@@ -67,12 +67,13 @@ def hostname(url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or address means this machine: localhost, names below it, 127.0.0.0/8 and ::1.
+    """Return whether a host name or address means this machine: localhost, 127.0.0.0/8 and ::1.
 
+    Names below localhost are not always resolved to it, and a key must not leave the machine unencrypted.
     https://www.rfc-editor.org/rfc/rfc6761#section-6.3
     """
     name = host.lower().removesuffix(".")
-    if name == "localhost" or name.endswith(".localhost"):
+    if name == "localhost":
         return True
     try:
         address = ip_address(name)

@@ -119,7 +119,7 @@ def test_safe_url__does_not_depend_on_how_the_scheme_is_written(rest: str) -> No
 @pytest.mark.parametrize(
     ("host", "loopback"),
     [
-        *(("localhost", True), ("LOCALHOST", True), ("localhost.", True), ("app.localhost", True)),
+        *(("localhost", True), ("LOCALHOST", True), ("localhost.", True), ("app.localhost", False)),
         *(("127.0.0.1", True), ("127.255.0.1", True), ("::1", True), ("::ffff:127.0.0.1", True)),
         *(("", False), ("localhost.evil.example", False), ("evil-localhost", False), ("8.8.8.8", False)),
         *(("::", False), ("10.0.0.1", False), ("::ffff:10.0.0.1", False)),
