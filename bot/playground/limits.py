@@ -133,7 +133,15 @@ def _context(block: Dict) -> Iterator[str]:
     if not 1 <= len(block.get("elements", [])) <= 10:
         yield "needs 1 to 10 elements"
     for element in block.get("elements", []):
-        yield from _text_object(element)
+        yield from _image(element) if element.get("type") == "image" else _text_object(element)
+
+
+def _image(image: Dict) -> Iterator[str]:
+    yield from _only(image, "image_url", "alt_text")
+    if not 1 <= len(image.get("image_url", "")) <= 3000:
+        yield "image_url must have 1 to 3000 characters"
+    if not 1 <= len(image.get("alt_text", "")) <= 2000:
+        yield "alt_text must have 1 to 2000 characters"
 
 
 def _markdown(block: Dict) -> Iterator[str]:

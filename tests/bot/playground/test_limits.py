@@ -10,9 +10,10 @@ from bot.playground.limits import check_message, rendered_blocks
 
 BUTTON = {"type": "button", "text": {"type": "plain_text", "text": "Go"}, "action_id": "go", "value": "1"}
 RICH = {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [{"type": "text", "text": "x"}]}]}
+IMAGE = {"type": "image", "image_url": "https://a.example/x.png", "alt_text": "x"}
 FINE: list[dict[str, Any]] = [
     {"type": "section", "text": {"type": "mrkdwn", "text": "x", "verbatim": True}, "expand": True},
-    {"type": "context", "elements": [{"type": "mrkdwn", "text": "x"}]},
+    {"type": "context", "elements": [{"type": "mrkdwn", "text": "x"}, IMAGE]},
     {"type": "markdown", "text": "# x"},
     {"type": "actions", "elements": [BUTTON]},
     {"type": "header", "text": {"type": "plain_text", "text": "x"}},
@@ -45,6 +46,8 @@ def rich(*leaves: dict[str, Any], kind: str = "rich_text_section") -> dict[str, 
         {"type": "section", "text": {"type": "plain_text", "text": "x", "verbatim": True}},
         {"type": "context", "elements": []},
         {"type": "context", "elements": [mrkdwn("x")] * 11},
+        {"type": "context", "elements": [IMAGE | {"alt_text": ""}]},
+        {"type": "context", "elements": [IMAGE | {"image_url": "x" * 3001}]},
         {"type": "markdown", "text": " "},
         {"type": "actions", "elements": []},
         {"type": "actions", "elements": [BUTTON, BUTTON]},
