@@ -114,12 +114,12 @@ class Completions:
         if question.tools and not self.wire.takes_tools:
             log.warning("answer.tools_left_out", extra={"model": answer.model})
         answer = await _within_domains(answer, question)
-        return replace(
-            answer,
-            effort=target.effort if self.wire.takes_effort and target.model is None else None,
-            notes=(*answer.notes, *self.wire.notes(question)),
-            seconds=self.clock() - started,
-        )
+        finished = {
+            "effort": target.effort if self.wire.takes_effort and target.model is None else None,
+            "notes": (*answer.notes, *self.wire.notes(question)),
+            "seconds": self.clock() - started,
+        }
+        return Answer(**vars(answer) | finished)
 
     async def _answer(self, question: Question, target: Target, *, deadline: Deadline) -> Answer:
         # Only a stream sends the run's id before its end; by the id, an abandoned run is cancelled.
@@ -355,6 +355,8 @@ class ThinkStripper:
 
 def strip_thinking(answer: Answer, *, expected: bool) -> Answer:
     """Return the answer with its think block as `reasoning`. Raises MalformedResponse when nothing follows it."""
+    if not expected and not answer.text.lstrip().startswith(_OPEN):
+        return answer
     thinking = ThinkStripper(expected=expected)
     text = thinking.feed(answer.text) + thinking.flush()
     if thinking.reasoning is None:

@@ -289,6 +289,8 @@ class _Chunks:
         return self
 
     async def __anext__(self) -> bytes:
+        if self._content.at_eof():
+            raise StopAsyncIteration
         try:
             chunk = await self._content.read(_CHUNK)
         except _LIBRARY_ERRORS as error:

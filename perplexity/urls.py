@@ -67,13 +67,12 @@ def hostname(url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or address means this machine: localhost, 127.0.0.0/8 and ::1.
+    """Return whether a host name or address means this machine: localhost, names below it, 127.0.0.0/8 and ::1.
 
-    Names below localhost are not always resolved to it, and a key must not leave the machine unencrypted.
     https://www.rfc-editor.org/rfc/rfc6761#section-6.3
     """
     name = host.lower().removesuffix(".")
-    if name == "localhost":
+    if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
         address = ip_address(name)
@@ -83,14 +82,18 @@ def is_loopback(host: str) -> bool:
 
 
 def is_https_or_loopback(url: str) -> bool:
-    """Return whether an address is https, or http to this machine, without user name, query and fragment."""
+    """Return whether an address is https, or http to this machine, without user name, query and fragment.
+
+    Not every system resolves the names below localhost to itself, and a key must not leave it unencrypted.
+    """
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:  # an unclosed bracket, an invalid port
         return False
     plain = parts.username is None and not parts.query and not parts.fragment and port != 0
-    return bool(host) and plain and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
+    here = is_loopback(host) and not host.removesuffix(".").endswith(".localhost")
+    return bool(host) and plain and (parts.scheme == "https" or (parts.scheme == "http" and here))
 
 
 def strip_secrets(address: str) -> str:

@@ -109,6 +109,8 @@ def error_from_run(error: JSON, *, status: str = "", usage: JSON = None) -> Perp
 
 def _incomplete(body: Mapping[str, JSON]) -> str | None:
     """Return why the run stopped early, None when it finished; raise if it did neither."""
+    if body.get("status") == "completed":
+        return None
     status = sanitize_message(body.get("status")).lower()
     if status == "completed":
         return None

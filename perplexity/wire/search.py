@@ -59,8 +59,10 @@ def parse_results(body: Mapping[str, JSON], *, fast: bool = False, seconds: floa
     results = body.get("results")
     if not isinstance(results, list):
         raise MalformedResponse("the response has no results", provider=PROVIDER)
-    groups = [group if isinstance(group, list) else [group] for group in results]
-    pages = [page for group in groups for page in as_objects(group)]
+    pages = as_objects(results)
+    if len(pages) < len(results):
+        groups = [group if isinstance(group, list) else [group] for group in results]
+        pages = [page for group in groups for page in as_objects(group)]
     # The ids of this API, should it send any, are not what a reader counts by.
     return SearchResults(
         results=merge(pages, by_id=False),

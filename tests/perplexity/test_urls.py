@@ -119,7 +119,7 @@ def test_safe_url__does_not_depend_on_how_the_scheme_is_written(rest: str) -> No
 @pytest.mark.parametrize(
     ("host", "loopback"),
     [
-        *(("localhost", True), ("LOCALHOST", True), ("localhost.", True), ("app.localhost", False)),
+        *(("localhost", True), ("LOCALHOST", True), ("localhost.", True), ("app.localhost", True)),
         *(("127.0.0.1", True), ("127.255.0.1", True), ("::1", True), ("::ffff:127.0.0.1", True)),
         *(("", False), ("localhost.evil.example", False), ("evil-localhost", False), ("8.8.8.8", False)),
         *(("::", False), ("10.0.0.1", False), ("::ffff:10.0.0.1", False)),
@@ -132,7 +132,12 @@ def test_loopback_names_mean_this_machine(host: str, loopback: bool) -> None:
 @pytest.mark.parametrize(
     ("url", "allowed"),
     [
-        *(("https://a.example", True), ("http://localhost:8000/v1", True), ("http://[::1]:8000", True)),
+        *(
+            ("https://a.example", True),
+            ("http://localhost:8000/v1", True),
+            ("http://app.localhost", False),
+            ("http://[::1]:8000", True),
+        ),
         *(("http://a.example", False), ("https://user@a.example", False), ("https://a.example?q=1", False)),
         *(("https://a.example#f", False), ("https://a.example:0", False), ("http://[::1", False), ("ftp://a", False)),
     ],
