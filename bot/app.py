@@ -40,6 +40,7 @@ from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
 from bot.worker.background import BackgroundTasks, ReportUploader, RunCanceller
+from bot.worker.stops import StopWatcher
 from bot.worker.worker import CommandRunner, QuestionWorker
 from perplexity.attempts import Attempt
 
@@ -187,14 +188,16 @@ async def compose(
             database_retry=database_retry,
             profiles=profiles,
         )
+        admins = Admins(client, named=settings.admins, profiles=profiles)
         runner = CommandRunner(
             questions=questions,
             provider=search_services.chain,
-            admins=Admins(client, named=settings.admins, profiles=profiles),
+            admins=admins,
             provider_stats=attempts.stats,
             digests=digests.service,
             commands={command.name: command for command in commands} | digests.commands,
             database_retry=DatabaseRetry(seconds=RUN_SECONDS),
+            stops=StopWatcher(questions=questions),
             agent=search_services.agent,
             deepdives=search_services.deepdives,
             stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=database_retry),
@@ -238,6 +241,8 @@ async def compose(
             upload_report=report_uploader.start,
             refusal=installation.refusal,
             record_end=installation.end,
+            delete_pending=status_messages.delete_pending_in_thread,
+            is_admin=admins.is_admin,
             is_known_outsider=admission.is_known_outsider,
             record_sender=admission.record_sender,
             request_file=partial(workspaces.request_file, seconds=SAME_FILE_SECONDS),

@@ -454,6 +454,18 @@ def _drop_dangling(document: Document, known: SourceIndex) -> tuple[Document, in
     return document, removed, references(document, known)
 
 
+def drop_markers(text: str, sources: Sequence[Source]) -> str:
+    """Return the text without any marker, and without the space before it; a link's words stay."""
+    document, _, found = _drop_dangling(parse(text), index_sources(sources))
+    return _without(document, [_words_only(reference) for reference in found]).text
+
+
+def _words_only(reference: Reference) -> Reference:
+    """Return a reference of which only its words stay."""
+    start, end, meaning = reference
+    return start, end, meaning._replace(text=meaning.text.rstrip(), sources=())
+
+
 def drop_unknown_links(text: str, sources: Sequence[Source]) -> tuple[str, int]:
     """Return the text without links and addresses of no source, and how many were removed; a link's words stay.
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from perplexity.api import ApiClient, Runs
 from perplexity.attempts import total_cost
@@ -96,8 +97,10 @@ class Completions:
                         yield event
 
     async def finish(self) -> None:
-        """Wait for the requests that cancel abandoned runs; each has a few seconds."""
-        await asyncio.gather(*self.cancelling)
+        """Wait for the requests that begin or cancel abandoned runs, together for a few seconds."""
+        _, late = await asyncio.wait(self.cancelling, timeout=_CANCEL_SECONDS) if self.cancelling else ((), ())
+        for task in late:
+            task.cancel()
 
     async def _finalize(
         self, answer: Answer, question: Question, target: Target, *, expected: bool, started: float
@@ -190,7 +193,10 @@ class Completions:
 
     def _cancel(self, run_id: str) -> None:
         """Stop an abandoned run. Not awaited here: the caller is often being cancelled."""
-        task = asyncio.create_task(self._cancel_quietly(run_id))
+        self._keep(self._cancel_quietly(run_id))
+
+    def _keep(self, ending: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(ending)
         self.cancelling.add(task)
         task.add_done_callback(self.cancelling.discard)
 
@@ -201,14 +207,15 @@ class Completions:
     async def _background_events(
         self, question: Question, target: Target, *, deadline: Deadline
     ) -> AsyncGenerator[Sequence[Event], None]:
-        run_id, state = question.run_id, None
-        if run_id is None:
-            body = self.wire.build(question, target, stream=False)
-            state = await self.runs.create(body, deadline=deadline, persist=question.persist)
-            run_id = str(state["id"])
+        run_id, state = question.run_id or "", None
+        if not run_id:
+            beginning = asyncio.create_task(self._begin(question, target, deadline=deadline))
+            try:
+                run_id, state = await asyncio.shield(beginning)
+            except asyncio.CancelledError:
+                self._keep(self._end_alone(beginning, question))
+                raise
         try:
-            if state is not None and question.on_run is not None:
-                await question.on_run(run_id)
             yield [RunStarted(id=run_id)]
             state = await self.runs.wait(run_id, state=state, deadline=deadline)
         except RunFailed:
@@ -218,6 +225,29 @@ class Completions:
                 self._cancel(run_id)
             raise
         yield _as_events(self._read(run_id, state))
+
+    async def _begin(self, question: Question, target: Target, *, deadline: Deadline) -> tuple[str, dict[str, JSON]]:
+        """Begin a run and hand on its id; return both its id and its state. A run that is not wanted is cancelled."""
+        body = self.wire.build(question, target, stream=False)
+        state = await self.runs.create(body, deadline=deadline, persist=question.persist)
+        run_id = str(state["id"])
+        if question.on_run is not None:
+            try:
+                await question.on_run(run_id)
+            except Exception:
+                self._cancel(run_id)
+                raise
+        return run_id, state
+
+    async def _end_alone(self, beginning: asyncio.Task[tuple[str, dict[str, JSON]]], question: Question) -> None:
+        """Let a run begin whose caller was cancelled: its id is handed on, or the run would be paid for twice.
+
+        One that is not resumable is cancelled.
+        """
+        with suppress(Exception):
+            run_id, _ = await beginning
+            if not question.resumable:
+                await self._cancel_quietly(run_id)
 
     def _read(self, run_id: str, state: dict[str, JSON]) -> Answer:
         """Return a run's answer. One in a state that is not known here may be going on still, so it is cancelled."""

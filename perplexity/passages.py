@@ -118,10 +118,14 @@ def split_sentences(source: Source) -> list[str]:
     return [piece for cut in [*cuts, text[start:]] for piece in _short(cut.strip()) if piece]
 
 
-def passages_answer(results: SearchResults, question: str) -> Answer:
+JOINED = "Your last two questions were searched for together, since this service does not remember a conversation."
+
+
+def passages_answer(results: SearchResults, question: str, *, joined: bool = False) -> Answer:
     """Make an answer of kind `PASSAGES`; `text` holds each passage followed by its source's number in brackets.
 
-    Raises NothingFound when the results contain no text at all, with the reason if their notes give one.
+    `joined` says that the question is two in one. Raises NothingFound when the results contain no text at all, with the
+    reason if their notes give one.
     """
     chosen = best_passages(results.results, question)
     if not chosen:
@@ -136,7 +140,7 @@ def passages_answer(results: SearchResults, question: str) -> Answer:
         passages=chosen,
         usage=Usage(searches=1, cost_usd=results.cost_usd),
         seconds=results.seconds,
-        notes=results.notes,
+        notes=(*results.notes, JOINED) if joined else results.notes,
         failed=results.failed,
     )
 

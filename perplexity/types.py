@@ -50,9 +50,10 @@ class Query:
 class Question:
     """A question for an answer model.
 
-    `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for JSON,
-    `news` for an answer from news, `offline` for one from the messages alone, by a provider that can leave its search
-    out; if its service searched anyway, that is a failure. `max_tokens` is the most that the model may write,
+    `standalone` is the last turn with what it refers to, for a provider that can only search; empty if that is the turn
+    itself. `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for
+    JSON, `news` for an answer from news, `offline` for one from the messages alone, by a provider that can leave its
+    search out; if its service searched anyway, that is a failure. `max_tokens` is the most that the model may write,
     `context` how much of the pages Perplexity gives it to read.
     `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none. `run_id`
     resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before its
@@ -65,6 +66,7 @@ class Question:
     """
 
     messages: tuple[Message, ...]
+    standalone: str = ""
     reasoning: bool = False
     model: str | None = None
     filters: Filters = NO_FILTERS
@@ -84,8 +86,13 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The last user turn: what a provider that can only search looks for."""
+        """The last user turn."""
         return next((m.content for m in reversed(self.messages) if m.role == "user"), "")
+
+    @property
+    def search_text(self) -> str:
+        """What a provider that can only search looks for."""
+        return self.standalone or self.text
 
 
 @dataclass(frozen=True, kw_only=True, init=False)

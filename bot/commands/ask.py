@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bot.blocks.answer import answer_messages
@@ -19,8 +20,10 @@ from bot.commands.filters import (
     usage_errors,
 )
 from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_code, parse_options
+from bot.conversations.memory import remembered_answer, standalone_question, with_earlier_turns
 from bot.errors import UsageError
 from bot.model.message import Audience
+from bot.model.question import Turn
 from perplexity.attempts import cost_with_failures
 from perplexity.freshness import add_newest_source_line
 from perplexity.models import EFFORTS, resolve
@@ -129,6 +132,14 @@ def question_text(request: AskRequest) -> str:
     return request.question.text
 
 
+def continued(request: AskRequest, turns: Sequence[Turn]) -> AskRequest:
+    """Return the request with the turns before it."""
+    question = request.question
+    messages = tuple(with_earlier_turns(turns, question.messages[-1]))
+    standalone = standalone_question(turns, question.text)
+    return replace(request, question=replace(question, messages=messages, standalone=standalone))
+
+
 def result_length(answer: Answer) -> int:
     """Return how many characters the answer has."""
     return len(answer.text)
@@ -160,8 +171,11 @@ ASK = Command(
     answer=answer,
     render=render,
     result_length=result_length,
+    continued=continued,
+    remembered=remembered_answer,
     nothing_found=nothing_found_text,
     pending_label="Searching the web",
+    stoppable=True,
     question_text=question_text,
 )
 ASK_WITHOUT_AGENT = ASK.without(AGENT)

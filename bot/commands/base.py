@@ -15,6 +15,7 @@ from bot.errors import AgentNotSetUp, UsageError
 from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
+from bot.model.question import Turn
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.providers.base import Provider
@@ -193,11 +194,13 @@ class Command(Generic[Request, Result]):
     `render` gets who sees it in the conversation of the question.
 
     `question_text` returns the request's text without options, for messages that quote it. `pending_label` begins the
-    message that the answer replaces. `render_pending` renders another such message, from the request, the question's
-    id and whether everyone sees the answer.
-    `render_failure` renders a failure from the request, a sentence and a reference. `nothing_found` returns what was
-    searched without a result. `past_week` returns the text that asks the same for the past week, None if that would
-    find no more. `result_length` returns how many characters of a result `render` reads.
+    message that the answer replaces; a `stoppable` question's has a button that stops it. `render_pending` renders
+    another such message, from the request, the question's id and whether everyone sees the answer. `render_failure`
+    renders a failure from the request, a sentence and a reference. `nothing_found` returns what was searched without a
+    result. `past_week` returns the text that asks the same for the past week, None if that would find no more.
+    `result_length` returns how many characters of a result `render` reads. `continued` returns a request that goes
+    along with the earlier turns of its conversation. `remembered` returns what of a result goes along with the next
+    question of its conversation.
     """
 
     name: str
@@ -206,6 +209,7 @@ class Command(Generic[Request, Result]):
     options: tuple[Option, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
     pending_label: str = "*One moment…*"
+    stoppable: bool = False
     has_slash_command: bool = True
     runs_without_arguments: bool = False
     parse: Callable[[str], Request]
@@ -218,6 +222,8 @@ class Command(Generic[Request, Result]):
     nothing_found: Callable[[Request], str] | None = None
     past_week: Callable[[str], str | None] | None = None
     result_length: Callable[[Result], int] = _unknown_length
+    continued: Callable[[Request, Sequence[Turn]], Request] | None = None
+    remembered: Callable[[Result], str] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bot.blocks.elements import context, join_lines, section
+from bot.blocks.elements import context, join_lines, secondary_button, section
 from bot.blocks.escaping import code, escape, one_line, shorten, unescape_slack
 from bot.blocks.messages import format_age
 from bot.commands.base import Command, Option
@@ -33,7 +33,11 @@ def pending_message(
     question = command.question_text(request) if command.question_text is not None else ""
     quoted = f" for “{escape(shorten(one_line(question), _MAX_QUESTION))}”" if question.strip() else ""
     text = f"{command.pending_label}{quoted}"
-    return _sections_message([f"{text} has started. The answer is for everyone here." if public else text])
+    message = _sections_message([f"{text} has started. The answer is for everyone here." if public else text])
+    if not command.stoppable:
+        return message
+    button = secondary_button("Stop", action_id="stop", value=question_id)
+    return OutgoingMessage(text=message.text, blocks=(*message.blocks, button))
 
 
 def text_message(text: str) -> OutgoingMessage:

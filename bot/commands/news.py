@@ -151,6 +151,7 @@ NEWS = Command(
     render=render,
     nothing_found=nothing_found_text,
     pending_label="Searching the news",
+    stoppable=True,
     past_week=past_week,
     question_text=question_text,
 )

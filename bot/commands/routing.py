@@ -134,6 +134,15 @@ class Invocation:
         return f"{self.prefix} {rest}".strip()
 
 
+NEW_CONVERSATION = "new"
+"""The direct message after which the next one continues no earlier conversation."""
+
+
+def begins_conversation(text: str) -> bool:
+    """Return whether a direct message asks for a new conversation, and for nothing else."""
+    return text.strip().casefold() == NEW_CONVERSATION
+
+
 BY_MENTION = Invocation(prefix=f"@{APP_NAME}")
 IN_DIRECT_MESSAGE = Invocation(prefix="")
 
@@ -147,6 +156,8 @@ def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -
         return text_message(_greeting(invocation))
     if is_help_request(text):
         return help_message(shown, slash=slash)
+    if invocation is IN_DIRECT_MESSAGE and begins_conversation(text):
+        return text_message("This is a new conversation. What would you like to know?")
     try:
         command.parse(text)
     except UsageError as error:

@@ -100,5 +100,6 @@ SEARCH = Command(
     render=render,
     nothing_found=nothing_found_text,
     pending_label="Searching the web",
+    stoppable=True,
     question_text=question_text,
 )

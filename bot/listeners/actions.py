@@ -41,7 +41,7 @@ UNKNOWN_QUESTION = "I no longer know this question. Please ask it again."
 NOT_YOURS_TO_RETRY = "Only the person who asked can try this again."
 
 UNKNOWN_STOPPED_QUESTION = "I no longer know this question."
-NOT_YOURS_TO_STOP = "Only the person who asked can stop this."
+NOT_YOURS_TO_STOP = "Only the person who asked, or an admin, can stop this."
 ALREADY_STOPPED = "This is already stopped."
 ALREADY_FINISHED = "There’s nothing left to stop: the answer is on its way, or I’ve given up on it."
 
@@ -243,11 +243,13 @@ def _build_retry(earlier: QuestionRow, click: Click, context: ListenerContext, *
 
 
 async def stop_question(click: Click, context: ListenerContext) -> Reply:
-    """Close the question as stopped and cancel its runs."""
+    """Close the question as stopped, for its asker or an admin, and cancel its runs. Its worker ends the rest."""
     row = await _question(click, context)
-    if row is None or not click.is_by_asker(row):
-        return _text(UNKNOWN_STOPPED_QUESTION if row is None else NOT_YOURS_TO_STOP)
-    if not await context.questions.stop(row.id, user_id=click.user):
+    if row is None:
+        return _text(UNKNOWN_STOPPED_QUESTION)
+    if not click.is_by_asker(row) and not (row.team_id in click.teams and await context.is_admin(click.user)):
+        return _text(NOT_YOURS_TO_STOP)
+    if not await context.questions.stop(row.id, user_id=row.user_id):
         if row.state != "stopped":
             return _text(ALREADY_FINISHED)
         # The reply to the first click may have been lost, and with it the cancellation of the runs.

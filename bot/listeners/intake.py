@@ -16,7 +16,7 @@ from bot.commands.base import Command
 from bot.commands.help import MAX_LISTED
 from bot.model.digest import DigestService
 from bot.model.message import OutgoingMessage
-from bot.model.question import NewQuestion, OpenQuestion, Received
+from bot.model.question import NewQuestion, OpenQuestion, QuestionRow, Received
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
@@ -149,6 +149,15 @@ def never_refused(body: Mapping[str, Any]) -> str | None:
     return None
 
 
+async def delete_nothing(row: QuestionRow) -> None:
+    """Do nothing: no message is posted."""
+
+
+async def never_admin(user_id: str) -> bool:
+    """Return False: no one is an admin."""
+    return False
+
+
 def never_known(body: dict[str, Any], user_id: str) -> bool:
     """Return False: no user is known to be an outsider."""
     return False
@@ -180,9 +189,10 @@ class ListenerContext:
     for one user. `cancel_runs` cancels a question's background runs. `load_report` returns the report of a question,
     `upload_report` sends it to a user. `new_id` makes a question's id.
 
-    `refusal` returns why a request is refused, `record_end` records that the app is no longer installed.
-    `is_known_outsider` returns whether a user is known to be an outsider, `record_sender` records that an event says
-    so. `request_file` is False for a second click on the same file, unless `forget_file` was called after the first.
+    `refusal` returns why a request is refused, `record_end` records that the app is no longer installed. `is_admin`
+    returns whether a user is an admin, `is_known_outsider` whether one is known to be an outsider, `record_sender`
+    records that an event says so. `request_file` is False for a second click on the same file, unless `forget_file` was
+    called after the first.
     """
 
     intake: Intake
@@ -200,6 +210,8 @@ class ListenerContext:
     new_id: Callable[[], UUID] = uuid4
     refusal: Callable[[Mapping[str, Any]], str | None] = never_refused
     record_end: Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]] = ignore_end
+    delete_pending: Callable[[QuestionRow], Awaitable[None]] = delete_nothing
+    is_admin: Callable[[str], Awaitable[bool]] = never_admin
     is_known_outsider: Callable[[dict[str, Any], str], bool] = never_known
     record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]] = record_nothing
     request_file: Callable[[UUID, str], Awaitable[bool]] = always_first

@@ -6,19 +6,19 @@ import asyncio
 import logging
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bot.commands.help import text_message
-from bot.commands.routing import route_message
+from bot.commands.routing import begins_conversation, route_message
 from bot.listeners.intake import ListenerContext, Submitted
 from bot.listeners.slash import too_many_open
 from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage
-from bot.model.question import NewQuestion
+from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE as DATABASE_AWAY
 from perplexity.threads import run_in_thread
 
@@ -40,6 +40,12 @@ https://docs.slack.dev/reference/events/message#subtypes
 _SLACKBOT = "USLACK"
 
 
+EDIT_SECONDS = 60.0
+"""An edit asks anew while the question is open, for so long after the message; a later one changes nothing."""
+DELETE_SECONDS = 24 * 3600.0
+"""How long after the message its deletion withdraws a question that is still open."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class MessageEvent:
     """A message to the app: its place, its author, and its text without the mention."""
@@ -56,6 +62,18 @@ class MessageEvent:
     def delivery_key(self) -> str:
         """The key that all deliveries of both events of one mention have in common."""
         return f"{self.team}:{self.channel}:{self.ts}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageChange:
+    """An edit or the deletion of a message: the message as it is now, or as it was before it was `deleted`.
+
+    `id` tells the edits of one message apart.
+    """
+
+    message: MessageEvent
+    deleted: bool
+    id: str = ""
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
@@ -76,15 +94,26 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
     If the question cannot be saved, answer 503, so that Slack delivers the event again: at once, after a minute and
     after five minutes (https://docs.slack.dev/apis/events-api/#errors).
     """
+    if (change := parse_change(body)) is not None:
+        return await _receive_change(change, body, context, redelivered=redelivered)
     event = parse_event(body)
     if event is None:
         return None
     question = await _build_question(event, context)
+    return await _receive_question(question, event, body, context, redelivered=redelivered)
+
+
+async def _receive_question(
+    question: NewQuestion, event: MessageEvent, body: dict[str, Any], context: ListenerContext, *, redelivered: bool
+) -> BoltResponse | None:
     match await _submit(question, body, context):
         case Submitted.NEW:
             context.metrics.received(command=question.command, surface=question.surface)
             extra = {"question": str(question.id), "command": question.command, "chars": len(question.text)}
             log.info("question.received", extra=extra | {"surface": question.surface})
+            if question.again is not None:
+                context.cancel_runs(question.again)
+                context.metrics.settled(command=question.command, state="withdrawn")
         case Submitted.FAILED:
             if not redelivered:
                 await _reply_to_asker(event, text_message(DATABASE_DOWN), context)
@@ -96,6 +125,46 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
         case Submitted.THREAD_FULL | Submitted.DUPLICATE:
             pass
     return None
+
+
+async def _receive_change(
+    change: MessageChange, body: dict[str, Any], context: ListenerContext, *, redelivered: bool
+) -> BoltResponse | None:
+    """Ask anew, or withdraw the question, if the message's question is still open."""
+    message, seconds = change.message, DELETE_SECONDS if change.deleted else EDIT_SECONDS
+    find = context.questions.open_by_key(message.delivery_key, seconds=seconds)
+    try:
+        earlier = await context.intake.within_ack_deadline(find, seconds=RECORD_SECONDS)
+        if earlier is None or earlier.user_id != message.user:
+            return None
+        if change.deleted:
+            await context.intake.within_ack_deadline(
+                _withdraw(earlier, context), seconds=RECORD_SECONDS + REPLY_SECONDS
+            )
+            return None
+    except DATABASE_AWAY:
+        return BoltResponse(status=503)
+    question = replace(
+        await _build_question(message, context),
+        delivery_key=f"{message.delivery_key}:edited:{change.id}",
+        again=earlier.id,
+        message_ts=earlier.message_ts,
+    )
+    return await _receive_question(question, message, body, context, redelivered=redelivered)
+
+
+async def _withdraw(row: QuestionRow, context: ListenerContext) -> None:
+    """Close a question, cancel its work, and delete the message that says that the search is on."""
+    if not await context.questions.withdraw(row.id):
+        return
+    context.cancel_runs(row.id)
+    context.metrics.settled(command=row.command, state="withdrawn")
+    log.info("question.withdrawn", extra={"question": str(row.id), "command": row.command})
+    current = await context.questions.get(row.id)
+    if current is not None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REPLY_SECONDS):
+                await context.delete_pending(current)
 
 
 async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Submitted:
@@ -129,6 +198,32 @@ def parse_event(body: dict[str, Any]) -> MessageEvent | None:
         thread_ts=str(event.get("thread_ts") or ts),
         text=text,
     )
+
+
+def parse_change(body: dict[str, Any]) -> MessageChange | None:
+    """Parse an edit or a deletion; None for other events, and for edits that do not change the text.
+
+    Slack reports the preview of a link as an edit, and the deletion of a message with replies as one, too.
+    https://docs.slack.dev/reference/events/message/message_changed
+    https://docs.slack.dev/reference/events/message/message_deleted
+    """
+    event = body.get("event")
+    if not isinstance(event, dict) or event.get("subtype") not in {"message_changed", "message_deleted"}:
+        return None
+    now, before = event.get("message"), event.get("previous_message")
+    deleted = event["subtype"] == "message_deleted" or (isinstance(now, dict) and now.get("subtype") == "tombstone")
+    message = before if deleted else now
+    if not isinstance(message, dict) or not isinstance(before, dict):
+        return None
+    if not deleted and message.get("text") == before.get("text"):
+        return None
+    edited = message.get("edited")
+    place = {name: event.get(name) for name in ("channel", "channel_type")}
+    parsed = parse_event(body | {"event": message | place | {"type": "message", "edited": None}})
+    if parsed is None:
+        return None
+    edit = str(edited.get("ts") or "") if isinstance(edited, dict) else str(event.get("ts") or "")
+    return MessageChange(message=parsed, deleted=deleted, id=edit)
 
 
 def _is_by_a_person(event: dict[str, Any]) -> bool:
@@ -168,6 +263,7 @@ async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQ
         channel_id=event.channel,
         user_id=event.user,
         thread_ts=event.thread_ts,
+        fresh=event.surface == "im" and begins_conversation(event.text),
     )
 
 

@@ -19,7 +19,7 @@ class NewQuestion:
     """What a listener knows about a question when it writes it down.
 
     `thread_ts` is the thread to answer in; `message_ts` the app's message there whose place the answer takes.
-    `again` is the earlier question that this one asks again.
+    `again` is the earlier question that this one asks again. `fresh` begins a new conversation.
     """
 
     id: UUID
@@ -34,6 +34,7 @@ class NewQuestion:
     thread_ts: str | None = None
     message_ts: str | None = None
     again: UUID | None = None
+    fresh: bool = False
 
 
 class Received(Enum):
@@ -59,12 +60,22 @@ class OpenQuestion:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Turn:
+    """An earlier question of a conversation and what is remembered of its answer; `own` is by the same person."""
+
+    command: str
+    question: str
+    answer: str
+    own: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class QuestionRow:
     """One question as the database holds it; `messages` is None until its answer was rendered.
 
     `received` is when it was received on this process's monotonic clock, computed from its age by the database's own
     clock; `received_at` is the database's wall clock. `unconfirmed` counts the posts of the current part to the
-    response_url that got no clear reply.
+    response_url that got no clear reply. `conversation` is the id of the first question of its conversation.
     """
 
     id: UUID
@@ -89,6 +100,7 @@ class QuestionRow:
     received: float
     unconfirmed: int = 0
     delivery_key: str = ""
+    conversation: UUID | None = None
 
     @property
     def begins_thread(self) -> bool:
@@ -126,7 +138,10 @@ class Claimed:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The result of a question: its messages, and the figures that the row keeps of it."""
+    """The result of a question: its messages, and the figures that the row keeps of it.
+
+    `remembered` is what of the answer goes along with the next question of its conversation.
+    """
 
     messages: Sequence[OutgoingMessage]
     state: str
@@ -136,6 +151,7 @@ class Outcome:
     cost_usd: float | None = None
     seconds: float | None = None
     error: str | None = None
+    remembered: str | None = None
 
 
 def reference(question_id: UUID) -> str:

@@ -30,14 +30,35 @@ LOCK = """
 A statement of its own, so that the next one sees what that other transaction added.
 """
 
+
+def _on_one_line(statement: LiteralString) -> LiteralString:
+    """Return a long statement without its indentation: psycopg remembers how to read only those of 4,096 characters."""
+    return " ".join(statement.split())
+
+
 _QUESTION = """
     INSERT INTO questions
         (id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, thread_ts, message_ts,
-        waiting)
+        conversation, waiting)
     SELECT %(id)s::uuid, %(delivery_key)s, %(surface)s, %(command)s, %(text)s, %(team_id)s, %(channel_id)s, %(user_id)s,
-        %(response_url)s, %(thread_ts)s::text, %(message_ts)s"""
+        %(response_url)s, %(thread_ts)s::text, %(message_ts)s, {conversation}"""
 
-RECEIVE = f"""
+_CONVERSATION = """CASE WHEN %(fresh)s THEN %(id)s::uuid ELSE coalesce((
+            SELECT q.conversation FROM questions q
+            WHERE q.team_id = %(team_id)s AND q.channel_id = %(channel_id)s AND q.thread_ts = %(thread_ts)s::text
+            ORDER BY q.received_at DESC
+            LIMIT 1),
+        (
+            SELECT q.conversation FROM questions q
+            WHERE %(surface)s = 'im' AND %(delivery_key)s LIKE '%%:' || %(thread_ts)s::text
+                AND q.surface = 'im' AND q.team_id = %(team_id)s AND q.channel_id = %(channel_id)s
+                AND q.received_at > now() - %(continues_minutes)s * interval '1 minute'
+            ORDER BY q.received_at DESC
+            LIMIT 1),
+        %(id)s::uuid) END"""
+"""A new question's conversation: its thread's; for a direct message outside a thread, the last one's for a while."""
+
+RECEIVE = _on_one_line(f"""
     WITH share AS MATERIALIZED (
         SELECT
             EXISTS (SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s)
@@ -81,12 +102,12 @@ RECEIVE = f"""
         DELETE FROM refused_deliveries
         WHERE at < now() - interval '1 hour' AND EXISTS (SELECT 1 FROM refused)),
     written AS (
-        {_QUESTION}, waiting FROM decision WHERE received = 'new'
+        {_QUESTION.format(conversation=_CONVERSATION)}, waiting FROM decision WHERE received = 'new'
         ON CONFLICT (delivery_key) DO NOTHING
         RETURNING id, waiting),
     withdrawn AS (
         UPDATE questions
-        SET state = 'failed', attempt = attempt + 1, settled_at = now(), response_url = NULL
+        SET state = 'withdrawn', attempt = attempt + 1, settled_at = now(), response_url = NULL
         WHERE id = %(again)s AND state IN ('received', 'working', 'delivering') AND EXISTS (SELECT 1 FROM written)),
     enqueued AS MATERIALIZED (
         SELECT {enqueue("written.id", priority="decision.priority")} FROM written, decision WHERE NOT written.waiting)
@@ -94,7 +115,7 @@ RECEIVE = f"""
         CASE WHEN received = 'new' AND NOT EXISTS (SELECT 1 FROM written) THEN 'known' ELSE received END AS received,
         (SELECT count(*) FROM enqueued) AS jobs
     FROM decision
-"""
+""")
 """Insert a question and its job, unless it is known, or its asker or its thread may not have another one.
 
 It waits without a job if its asker has enough in the queue. The question that it asks again is closed; a worker that
@@ -103,7 +124,7 @@ nor refused again. No count is higher than its limit, and a limit of 0 means non
 """
 
 INSERT = f"""
-    WITH written AS ({_QUESTION}, false ON CONFLICT (delivery_key) DO NOTHING RETURNING id)
+    WITH written AS ({_QUESTION.format(conversation="NULL")}, false ON CONFLICT (delivery_key) DO NOTHING RETURNING id)
     SELECT id, {enqueue("id", priority="0")} FROM written
 """
 """Insert a question that no one asked and its job; returns no row if its delivery key is known already."""
@@ -129,7 +150,7 @@ NOTICE = """
 
 _COLUMNS = """
     id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, response_uses, message_ts,
-    thread_ts, state, attempt, returns, messages, outcome, part, run_id, received_at, unconfirmed
+    thread_ts, state, attempt, returns, messages, outcome, part, run_id, received_at, unconfirmed, conversation
 """
 """Named one by one: a prepared statement fails when a newer version's migration adds a column to its result."""
 
@@ -168,6 +189,24 @@ The same claim again reads what it took in a transaction whose confirmation was 
 GET = f"SELECT {_ROW} FROM questions WHERE id = %(id)s"
 """Read one question."""
 
+HELD = """
+    SELECT id, CASE WHEN state IN ('received', 'working', 'delivering') THEN attempt ELSE -1 END AS claim
+    FROM questions WHERE id = ANY(%(ids)s)
+"""
+"""Read which claim holds each of some questions; -1 for one that is closed."""
+
+TURNS = """
+    SELECT command, question, answer, own FROM (
+        SELECT command, text AS question, remembered AS answer, user_id = %(user_id)s AS own, received_at
+        FROM questions
+        WHERE conversation = %(conversation)s AND remembered IS NOT NULL AND received_at < %(received_at)s
+            AND team_id = %(team_id)s AND channel_id = %(channel_id)s
+        ORDER BY received_at DESC
+        LIMIT %(most)s) AS last
+    ORDER BY received_at
+"""
+"""List the answered questions of a conversation before one of its questions, in the order in which they were asked."""
+
 RECORD_RUN = "UPDATE questions SET run_id = %(run_id)s WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id"
 """Keep the provider's id of a background run."""
 
@@ -180,7 +219,7 @@ KEEP_MESSAGES = """
     UPDATE questions
     SET messages = %(messages)s, outcome = %(outcome)s, state = 'delivering', response_uses = %(uses)s,
         unconfirmed = %(unconfirmed)s, provider = %(provider)s, model = %(model)s, effort = %(effort)s,
-        cost_usd = %(cost_usd)s, seconds = %(seconds)s, error = %(error)s
+        cost_usd = %(cost_usd)s, seconds = %(seconds)s, error = %(error)s, remembered = %(remembered)s
     WHERE id = %(id)s AND attempt = %(attempt)s
     RETURNING id
 """
@@ -232,6 +271,23 @@ SETTLE = f"""
 
 Its response_url is deleted.
 """
+
+OPEN_BY_KEY = f"""
+    SELECT {_ROW} FROM questions
+    WHERE delivery_key = %(delivery_key)s AND state IN ('received', 'working', 'delivering') AND messages IS NULL
+        AND received_at > now() - %(seconds)s * interval '1 second'
+"""
+"""Read the open question of a message, if it came lately and its answer is not there yet."""
+
+WITHDRAW = f"""
+    WITH closed AS (
+        UPDATE questions
+        SET state = 'withdrawn', attempt = attempt + 1, settled_at = now(), response_url = NULL
+        WHERE id = %(id)s AND state IN ('received', 'working', 'delivering') AND messages IS NULL
+        RETURNING id, team_id, user_id),
+    {_NEXT}
+"""
+"""Close a question whose message was deleted, unless its answer is there; its worker posts nothing more."""
 
 STOP = f"""
     WITH closed AS (

@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
 from bot.model.message import OutgoingMessage
-from bot.model.question import Claimed, NewQuestion, OpenQuestion, Outcome, QuestionRow, Received
+from bot.model.question import Claimed, NewQuestion, OpenQuestion, Outcome, QuestionRow, Received, Turn
 from bot.storage import queries
 from bot.storage.database import is_pooled
 
@@ -70,6 +70,13 @@ def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
 
 USER_TEAM_SECONDS = 600.0
 """How long an event counts that named a person's workspace."""
+
+
+CONTINUES_MINUTES = 10
+"""For how long after a direct message the next one, outside a thread, continues its conversation."""
+
+LISTED_TURNS = 50
+"""The most earlier turns of a conversation that are read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +155,7 @@ class QuestionStore:
         many rounds of the queue as its asker has questions in it, so people are served in turns.
         """
         values = vars(question) | {"text": storable(question.text)} | vars(self._share)
+        values["continues_minutes"] = CONTINUES_MINUTES
         async with self._pool.connection() as connection:
             async with _pipeline(connection):  # one transaction, and the server is waited for once
                 await connection.execute(queries.LOCK, values, prepare=True)
@@ -193,6 +201,21 @@ class QuestionStore:
         """Read a question without taking it."""
         return await self._row(queries.GET, {"id": question_id})
 
+    async def held(self, question_ids: Collection[UUID]) -> dict[UUID, int]:
+        """Return the claim that holds each of these questions, -1 for a closed one."""
+        async with self._pool.connection() as connection:
+            rows = await connection.execute(queries.HELD, {"ids": list(question_ids)}, prepare=True)
+            return {row["id"]: row["claim"] for row in await rows.fetchall()}
+
+    async def turns(self, row: QuestionRow) -> list[Turn]:
+        """Return the answered questions before this one in its conversation, in the order in which they were asked."""
+        values = {
+            name: getattr(row, name) for name in ("user_id", "conversation", "received_at", "team_id", "channel_id")
+        }
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(queries.TURNS, values | {"most": LISTED_TURNS})).fetchall()
+        return [Turn(**row) for row in rows]
+
     async def record_run(self, row: QuestionRow, run_id: str) -> bool:
         """Keep the id of a background run that has just begun to cost money."""
         return await self._changed(queries.RECORD_RUN, row, run_id=run_id)
@@ -206,7 +229,7 @@ class QuestionStore:
 
         If nothing is posted, they stay as they were.
         """
-        figures = {k: v for k, v in vars(outcome).items() if k not in {"messages", "state"}}
+        figures = {k: v for k, v in vars(outcome).items() if k not in {"messages", "state", "remembered"}}
         messages = Jsonb([_kept(message) for message in outcome.messages])
         return await self._changed(
             queries.KEEP_MESSAGES,
@@ -215,6 +238,7 @@ class QuestionStore:
             outcome=outcome.state,
             uses=uses,
             unconfirmed=unconfirmed,
+            remembered=None if outcome.remembered is None else storable(outcome.remembered),
             **figures,
         )
 
@@ -230,8 +254,16 @@ class QuestionStore:
         """Close a question as answered, failed or expired, remove its job, and give its place to the next one."""
         return await self._was_settled(queries.SETTLE, {"id": row.id, "attempt": row.claim, "state": state, "job": job})
 
+    async def open_by_key(self, delivery_key: str, *, seconds: float) -> QuestionRow | None:
+        """Return the open question of a message that came at most so many seconds ago; None if there is none."""
+        return await self._row(queries.OPEN_BY_KEY, {"delivery_key": delivery_key, "seconds": seconds})
+
+    async def withdraw(self, question_id: UUID) -> bool:
+        """Close a question whose message was deleted; False if it is closed, or its answer is there."""
+        return await self._was_settled(queries.WITHDRAW, {"id": question_id})
+
     async def stop(self, question_id: UUID, *, user_id: str) -> bool:
-        """Close a question as stopped, for its asker only; False if there is nothing to stop any more."""
+        """Close a question of this asker as stopped; False if there is nothing to stop any more."""
         return await self._was_settled(queries.STOP, {"id": question_id, "user_id": user_id})
 
     async def enqueue_forgotten(self, connection: AsyncConnection[DictRow]) -> int:

@@ -31,10 +31,11 @@ from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
 from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
-from bot.model.question import OPEN, Claimed, Outcome, QuestionRow
+from bot.model.question import OPEN, Claimed, Outcome, QuestionRow, Turn
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
+from bot.worker.stops import StopWatcher
 from perplexity.attempts import Attempt, attempt_reasons
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
@@ -117,7 +118,7 @@ THREAD_SURFACES = {"mention": BY_MENTION, "im": IN_DIRECT_MESSAGE}
 
 @dataclass(frozen=True, kw_only=True)
 class CommandRunner:
-    """Runs the commands of questions. `commands` are by name; `clock` measures seconds.
+    """Runs the commands of questions. `commands` are by name; `clock` measures seconds; `stops` ends stopped work.
 
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
     when it is given up.
@@ -130,6 +131,7 @@ class CommandRunner:
     digests: DigestService
     commands: Mapping[str, Command[Any, Any]]
     database_retry: DatabaseRetry
+    stops: StopWatcher
     agent: Agent = DISABLED_AGENT
     deepdives: DeepDiveRunner | None = None
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
@@ -220,6 +222,8 @@ class CommandRunner:
     async def _execute(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
         command = self.commands[row.command]
         request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
+        if command.continued is not None and row.conversation not in {None, row.id}:
+            request = command.continued(request, await self._earlier_turns(row))
 
         async def on_run(run_id: str) -> None:
             if not await self._record_run(row, run_id):
@@ -247,10 +251,28 @@ class CommandRunner:
             progress=progress,
             can_upload=self.can_upload,
         )
-        result = await command.answer(request, context)
+        result = await self.stops.guard(row, command.answer(request, context))
         length = command.result_length(result)
         reply = await run_in_thread_if_long(length, command.render, result, request, self._audience(row, request))
-        return Outcome(messages=reply.messages, state="answered", seconds=self.clock() - started, **vars(reply.stats))
+        remembered = None
+        if command.remembered is not None and row.surface in THREAD_SURFACES:
+            remembered = await run_in_thread_if_long(length, command.remembered, result)
+        return Outcome(
+            messages=reply.messages,
+            state="answered",
+            seconds=self.clock() - started,
+            remembered=remembered,
+            **vars(reply.stats),
+        )
+
+    async def _earlier_turns(self, row: QuestionRow) -> list[Turn]:
+        """Return the turns before a question, each question without its options."""
+        turns = await self.database_retry(lambda: self.questions.turns(row))
+        return [
+            replace(turn, question=self.commands[turn.command].parse_question_text(turn.question))
+            for turn in turns
+            if turn.command in self.commands
+        ]
 
     async def _record_run(self, row: QuestionRow, run_id: str) -> bool:
         """Return whether the question is still ours.
@@ -421,7 +443,7 @@ class QuestionWorker:
             lambda: self.questions.save_messages(row, outcome, uses=uses, unconfirmed=unconfirmed)
         ):
             raise ClaimLost
-        figures = {name: value for name, value in vars(outcome).items() if name != "messages"}
+        figures = {name: value for name, value in vars(outcome).items() if name not in {"messages", "remembered"}}
         log.info("answer.kept", extra=row.ids | figures | {"parts": len(outcome.messages)})
 
     async def _deliver(self, row: QuestionRow, audience: Audience, first: FirstPost | None, *, job: int | None) -> None:

@@ -96,7 +96,7 @@ class Brave:
     async def answer(self, question: Question) -> Answer:
         """Return the passages that fit the question best, word for word. Raises any PerplexityError."""
         query = Query(
-            text=question.text[:MAX_QUERY_LENGTH],
+            text=question.search_text[:MAX_QUERY_LENGTH],
             filters=question.filters,
             max_results=_NEWS_PAGES if question.news else _PASSAGE_PAGES,
             news=question.news,
@@ -104,7 +104,7 @@ class Brave:
             persist=question.persist,
         )
         found = await self._search(query, brave.NEWS if question.news else brave.CONTEXT)
-        return await run_in_thread(passages_answer, found, question.text)
+        return await run_in_thread(passages_answer, found, question.search_text, joined=bool(question.standalone))
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the passages once they are all there. Raises any PerplexityError."""

@@ -227,12 +227,13 @@ class DuckDuckGo:
     async def answer(self, question: Question) -> Answer:
         """Return the passages that fit the question best, word for word. Raises as `search` does."""
         query = Query(
-            text=question.text[:MAX_QUERY_LENGTH],
+            text=question.search_text[:MAX_QUERY_LENGTH],
             filters=question.filters,
             max_results=_NEWS_PAGES if question.news else _PASSAGE_PAGES,
             seconds=question.seconds,
         )
-        return await run_in_thread(passages_answer, await self.search(query), question.text)
+        found = await self.search(query)
+        return await run_in_thread(passages_answer, found, question.search_text, joined=bool(question.standalone))
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Yield the passages once they are all there. Raises as `search` does."""

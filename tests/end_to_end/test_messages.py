@@ -303,7 +303,7 @@ async def test_try_again_while_the_first_question_is_not_settled__it_says_no_mor
         await answer(harness)
         rows = await (await connection.execute("SELECT state FROM questions ORDER BY received_at")).fetchall()
 
-    assert rows[0] == ("failed",)
+    assert rows[0] == ("withdrawn",)
 
 
 async def wait_until(holds: Callable[[], bool]) -> None:

@@ -20,6 +20,7 @@ from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import QuestionStore, connection_pool
 from bot.web.metrics import Metrics
+from bot.worker.stops import StopWatcher
 from bot.worker.worker import MAX_REDELIVERIES, MAX_REDELIVERIES_IN_DELIVERY, CommandRunner, QuestionWorker
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.fallback import Fallback
@@ -93,6 +94,7 @@ class WorkerHarness:
             digests=FakeDigests(),
             commands={command.name: command for command in COMMANDS},
             database_retry=self.database_retry,
+            stops=StopWatcher(questions=self.questions),
             cancel_runs=self.ended.append,
         )
         answering = QuestionWorker(

@@ -21,6 +21,7 @@ from perplexity.errors import (
 )
 from perplexity.filters import Filters
 from perplexity.models import Timeouts
+from perplexity.passages import JOINED
 from perplexity.providers.base import ProviderConfig
 from perplexity.providers.brave import Brave, build
 from perplexity.retry import RetryPolicy
@@ -79,6 +80,15 @@ async def test_an_answer_is_passages_word_for_word_and_says_so(fake: FakeBrave, 
     assert answer.passages == (Passage(text="c1", source=1),)
     assert (answer.usage.cost_usd, answer.model) == (0.005, None)
     assert fake.requests[0].path == CONTEXT
+
+
+async def test_a_question_of_a_conversation_is_searched_for_with_the_one_before_it(
+    fake: FakeBrave, brave: Brave
+) -> None:
+    answer = await brave.answer(question("and in c2?", standalone="what is c1? and in c2?"))
+
+    assert fake.requests[0].query["q"] == "what is c1? and in c2?"
+    assert answer.notes == (JOINED,)
 
 
 async def test_an_answer_from_news_is_passages_from_news(fake: FakeBrave, brave: Brave) -> None:

@@ -1,0 +1,113 @@
+"""Stop, end to end: a click ends the work on a question at once, also at the service, and nothing is posted for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.conftest import AppHarness
+
+QUESTION = "what is <new> about wheels?"
+TS = "1795255200.000100"
+
+
+def stop_button(payload: dict[str, Any]) -> str:
+    """Return the question that the message's only button would stop."""
+    (row,) = [block for block in payload["blocks"] if block["type"] == "actions"]
+    ((label, action, value),) = [(one["text"]["text"], one["action_id"], one["value"]) for one in row["elements"]]
+    assert (label, action) == ("Stop", "stop")
+    return str(value)
+
+
+async def click(harness: AppHarness, question: str, *, user: str = "U1", token: str = "stop") -> str:
+    """Click Stop and return what the click was answered with."""
+    async with await replace(harness.person, user=user).click("stop", question, token=token) as response:
+        assert response.status == 200
+    (post,) = [post for post in harness.slack.posts if post.payload.get("token") == token]
+    return post.shown_text
+
+
+async def let_go(caplog: pytest.LogCaptureFixture) -> None:
+    """Wait until the worker has ended its work on a question, which the service still holds."""
+    async with asyncio.timeout(10):
+        while True:
+            if "question.superseded" in caplog.messages:
+                return
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "typed", [f"/ask {QUESTION}", "/search wheels", "/news technology", f"/ask --public {QUESTION}"]
+)
+async def test_a_command_is_stopped_by_a_button_of_its_acknowledgement(
+    harness: AppHarness, caplog: pytest.LogCaptureFixture, typed: str
+) -> None:
+    caplog.set_level(logging.WARNING)
+    harness.perplexity.hold()
+    question = stop_button(await harness.ask(typed))
+    await harness.perplexity.wait_for(1)
+
+    assert "*Stopped" in await click(harness, question)
+    await let_go(caplog)
+    harness.perplexity.release()
+    await harness.wait_until_settled(1)
+
+    assert len(harness.slack.posts) == 1
+    assert "nothing left to stop" not in await click(harness, question, token="again")
+    assert "already stopped" in harness.slack.posts[-1].shown_text
+
+
+async def test_a_mention_is_stopped_by_a_button_of_its_placeholder_and_by_an_admin(
+    harness: AppHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    harness.perplexity.hold()
+    await harness.mention(QUESTION, ts=TS)
+    (placeholder,) = await harness.slack.wait_for(1)
+    question = stop_button(placeholder.payload)
+    await harness.perplexity.wait_for(1)
+
+    assert "Only the person who asked, or an admin" in await click(harness, question, user="U2", token="other")
+    harness.slack.workspace.admins.add("U3")
+    assert "*Stopped" in await click(harness, question, user="U3")
+    await let_go(caplog)
+    harness.perplexity.release()
+    await harness.wait_until_settled(1)
+
+    assert len(harness.perplexity.requests) == 1
+
+
+async def test_a_run_that_is_just_beginning_is_cancelled_once_it_has_an_id(
+    harness: AppHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    harness.perplexity.hold()
+    question = stop_button(await harness.ask(f"/ask --model high {QUESTION}"))
+    await harness.perplexity.wait_for(1)
+
+    await click(harness, question)
+    await let_go(caplog)
+    harness.perplexity.release()
+    async with asyncio.timeout(10):
+        await harness.perplexity.cancel_requested.wait()
+
+    assert harness.perplexity.cancelled == ["resp_1"]
+    assert [request.path for request in harness.perplexity.requests] == ["/v1/agent", "/v1/agent/resp_1/cancel"]
+
+
+async def test_each_of_several_questions_is_stopped(harness: AppHarness) -> None:
+    harness.perplexity.hold()
+    asked = [stop_button(await harness.ask(f"/ask question {number}", trigger=f"t{number}")) for number in range(3)]
+    await harness.perplexity.wait_for(3)
+
+    for number, question in enumerate(asked):
+        await click(harness, question, token=f"stop{number}")
+    await harness.wait_until_settled(3)
+    harness.perplexity.release()
+
+    assert all("*Stopped" in post.shown_text for post in harness.slack.posts)
+    assert len(harness.slack.posts) == 3
