@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from perplexity.errors import MalformedResponse
 from perplexity.filters import Filters
 from perplexity.types import Query, Source
+from perplexity.wire.json import as_text
 from perplexity.wire.search import build, parse_results
 from perplexity.wire.sources import merge
 from tests.fakes.perplexity import SEARCH_FIELDS, fixture
@@ -167,3 +168,20 @@ def test_the_other_ids_of_a_page_are_its_aliases_unless_another_page_has_them() 
     sources = merge([page("a", 1), page("b", 2), page("a", 3), page("a", 2)])
 
     assert [(source.number, source.aliases) for source in sources] == [(1, (3,)), (2, ())]
+
+
+ODD = st.text("aé“\0\ud800\udc00 ", max_size=4)
+PAGES = st.lists(
+    st.fixed_dictionaries(
+        {"url": st.builds("https://{}.example".format, ODD) | json_values},
+        optional=dict.fromkeys(("title", "snippet", "date", "last_updated", "id"), ODD | json_values),
+    ),
+    max_size=3,
+)
+
+
+@given(PAGES, st.booleans())
+def test_texts_are_cleaned_whatever_page_needs_it(pages: list[dict[str, Any]], by_id: bool) -> None:
+    cleaned = [{name: as_text(one) if isinstance(one, str) else one for name, one in page.items()} for page in pages]
+
+    assert merge(pages, by_id=by_id) == merge(cleaned, by_id=by_id)
