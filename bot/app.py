@@ -39,8 +39,7 @@ from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
-from bot.worker.background import BackgroundTasks, ReportUploader, RunCanceller
-from bot.worker.stops import StopWatcher
+from bot.worker.background import BackgroundTasks, ReportUploader, RunCanceller, StopWatcher
 from bot.worker.worker import CommandRunner, QuestionWorker
 from perplexity.attempts import Attempt
 

@@ -1,4 +1,4 @@
-"""Background tasks of clicks, which go on until the process ends: cancelling runs, and sending deep dives as files."""
+"""Background tasks: cancelling runs, ending the work on stopped questions, and sending deep dives as files."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from slack_sdk.errors import SlackClientError
@@ -16,6 +16,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.escaping import clean, one_line
 from bot.commands.deepdive import DEEPDIVE
+from bot.model.question import QuestionRow
 from bot.slack.messages import FAILURES, Chat
 from bot.slack.scopes import FILES
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -23,7 +24,7 @@ from bot.storage.questions import QuestionStore
 from bot.storage.stages import StageStore
 from perplexity.deepdive.report import as_document, assemble, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
-from perplexity.errors import PerplexityError
+from perplexity.errors import PerplexityError, RequestCancelled
 from perplexity.providers.base import Provider
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.threads import run_in_thread
@@ -107,6 +108,65 @@ class RunCanceller:
         for provider in self.providers:
             if isinstance(provider, PerplexityProvider):
                 await provider.cancel(run_id)
+
+
+LOOK_SECONDS = 0.5
+"""The pause between two looks at the questions in work: a stop ends the work within a second, in every process."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(kw_only=True)
+class _Work:
+    claim: int
+    task: asyncio.Future[Any]
+    lost: bool = False
+
+
+@dataclass(kw_only=True)
+class StopWatcher:
+    """Watches the questions that this process works on, all of them with one query."""
+
+    questions: QuestionStore
+    seconds: float = LOOK_SECONDS
+    _works: dict[UUID, _Work] = field(default_factory=dict)
+    _watching: asyncio.Task[None] | None = None
+
+    async def guard(self, row: QuestionRow, work: Awaitable[Result]) -> Result:
+        """Return what the work on a question returns. Raises what it raises.
+
+        Once the question is stopped or another worker's, the work is cancelled and RequestCancelled raised.
+        """
+        own = _Work(claim=row.claim, task=asyncio.ensure_future(work))
+        self._works[row.id] = own
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch())
+        try:
+            result: Result = await own.task
+        except asyncio.CancelledError:
+            if own.lost:
+                raise RequestCancelled("the question was stopped, or is another worker's") from None
+            raise
+        finally:
+            if self._works.get(row.id) is own:
+                del self._works[row.id]
+            if not self._works and self._watching is not None:
+                self._watching.cancel()
+                self._watching = None
+        return result
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(self.seconds)
+            try:
+                held = await self.questions.held(self._works)
+            except DATABASE_UNAVAILABLE as error:
+                log.warning("stops.unknown", extra={"error": type(error).__name__})
+                continue
+            for question_id, work in list(self._works.items()):
+                if held.get(question_id, work.claim) != work.claim:
+                    work.lost = True
+                    work.task.cancel()
 
 
 @dataclass(kw_only=True)

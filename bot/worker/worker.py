@@ -35,7 +35,7 @@ from bot.model.question import OPEN, Claimed, Outcome, QuestionRow, Turn
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
-from bot.worker.stops import StopWatcher
+from bot.worker.background import StopWatcher
 from perplexity.attempts import Attempt, attempt_reasons
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore

@@ -20,7 +20,7 @@ from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import QuestionStore, connection_pool
 from bot.web.metrics import Metrics
-from bot.worker.stops import StopWatcher
+from bot.worker.background import StopWatcher
 from bot.worker.worker import MAX_REDELIVERIES, MAX_REDELIVERIES_IN_DELIVERY, CommandRunner, QuestionWorker
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.fallback import Fallback
