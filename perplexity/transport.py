@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -184,14 +184,13 @@ class Transport:
         """Return the whole response. Raises ConnectionFailed, or MalformedResponse for one that is too large."""
         response = await self._send(method, path, body, accept=_JSON_TYPE)
         async with response:
-            return self._response(response.status, response.headers, [chunk async for chunk in _Chunks(response)])
+            return self._response(response.status, response.headers, await _Chunks(response).read())
 
     async def read(self, opened: StreamingResponse) -> Response:
         """Return the response with the rest of its bytes. Raises as `request` does."""
-        return self._response(opened.status, opened.headers, [chunk async for chunk in opened.chunks])
+        return self._response(opened.status, opened.headers, b"".join([chunk async for chunk in opened.chunks]))
 
-    def _response(self, status: int, headers: Mapping[str, str], chunks: list[bytes]) -> Response:
-        content = b"".join(chunks)
+    def _response(self, status: int, headers: Mapping[str, str], content: bytes) -> Response:
         return Response(status, headers, content if status < 400 else content.replace(self._key.encode(), b"***"))
 
     @asynccontextmanager
@@ -285,12 +284,18 @@ class _Chunks:
         if (response.content_length or 0) > MOST_BYTES:
             raise _too_large()
 
+    async def read(self) -> bytes:
+        """Return all of them."""
+        chunks: list[bytes] = []
+        with suppress(StopAsyncIteration):
+            while not self._content.at_eof():
+                chunks.append(await anext(self))
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
-        if self._content.at_eof():
-            raise StopAsyncIteration
         try:
             chunk = await self._content.read(_CHUNK)
         except _LIBRARY_ERRORS as error:
