@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 from typing import cast
 from uuid import UUID
@@ -26,12 +27,14 @@ from tests.fakes.digest_service import FakeDigests
 class RecordingListeners:
     """The listeners of an app whose questions never load; `replies` are the texts of what was sent for clicks.
 
+    `seconds` is how long the last click waited for its acknowledgement, without the making of the app.
     With `slack_hangs` a reply is never confirmed.
     """
 
     digests: FakeDigests = field(default_factory=FakeDigests)
     slack_hangs: bool = False
     replies: list[str] = field(default_factory=list)
+    seconds: float = 0.0
 
     async def click(self, action: str, *, value: str = "") -> BoltResponse:
         """Click a button and return the acknowledgement."""
@@ -46,7 +49,11 @@ class RecordingListeners:
         app = bolt_app(
             SlackConnection(bot_token="xoxb-1", signing_secret="s", api_url=""), AsyncWebClient(), self._services()
         )
-        return await app.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode"))
+        request = AsyncBoltRequest(body=body, mode="socket_mode")
+        started = time.perf_counter()
+        response = await app.async_dispatch(request)
+        self.seconds = time.perf_counter() - started
+        return response
 
     async def get(self, question_id: UUID) -> None:
         """Hang, as a database may."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Collection
 from uuid import UUID, uuid4
 
@@ -30,10 +29,8 @@ class Hanging(FakeDigests):
 @pytest.mark.parametrize("action", ["retry", "stop", "as_file", *(f"digest_{action}" for action in DigestAction)])
 async def test_a_click_is_acknowledged_while_everything_hangs(action: str) -> None:
     listeners = RecordingListeners(digests=Hanging(), slack_hangs=True)
-    started = time.perf_counter()
     response = await listeners.click(action, value=str(uuid4()))
-    took = time.perf_counter() - started
 
     assert response.status == 200
-    assert took < ACK_SECONDS
+    assert listeners.seconds < ACK_SECONDS
     assert ["reach my database" in text for text in listeners.replies] == [True]
