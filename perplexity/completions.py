@@ -15,7 +15,7 @@ from typing import Any
 from perplexity.api import ApiClient, Runs
 from perplexity.attempts import total_cost
 from perplexity.domains import TextFilter, filter_answer
-from perplexity.errors import MalformedResponse, PerplexityError, RunFailed, StreamTruncated
+from perplexity.errors import MalformedResponse, PerplexityError, RequestCancelled, RunFailed, StreamTruncated
 from perplexity.models import Target
 from perplexity.retry import Clock, Deadline, is_retryable, is_safe_to_repeat
 from perplexity.threads import run_in_thread
@@ -244,10 +244,15 @@ class Completions:
 
         One that is not resumable is cancelled.
         """
-        with suppress(Exception):
+        try:
             run_id, _ = await beginning
-            if not question.resumable:
-                await self._cancel_quietly(run_id)
+        except RequestCancelled:
+            return
+        except Exception as error:  # noqa: BLE001 - no caller is left to raise it to
+            log.warning("run.not_begun", extra={"error": type(error).__name__})
+            return
+        if not question.resumable:
+            await self._cancel_quietly(run_id)
 
     def _read(self, run_id: str, state: dict[str, JSON]) -> Answer:
         """Return a run's answer. One in a state that is not known here may be going on still, so it is cancelled."""

@@ -118,7 +118,7 @@ def split_sentences(source: Source) -> list[str]:
     return [piece for cut in [*cuts, text[start:]] for piece in _short(cut.strip()) if piece]
 
 
-JOINED = "Your last two questions were searched for together, since this service does not remember a conversation."
+JOINED_QUESTIONS = "Your last two questions were searched for together: this service can’t follow a conversation."
 
 
 def passages_answer(results: SearchResults, question: str, *, joined: bool = False) -> Answer:
@@ -140,7 +140,7 @@ def passages_answer(results: SearchResults, question: str, *, joined: bool = Fal
         passages=chosen,
         usage=Usage(searches=1, cost_usd=results.cost_usd),
         seconds=results.seconds,
-        notes=(*results.notes, JOINED) if joined else results.notes,
+        notes=(*results.notes, JOINED_QUESTIONS) if joined else results.notes,
         failed=results.failed,
     )
 

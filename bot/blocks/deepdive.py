@@ -121,14 +121,6 @@ def deepdive_progress_message(
     return _stoppable([title, *lines], question_id)
 
 
-def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
-    """Render that the asker stopped a question, with a button that asks it again."""
-    what = f" “{escape(shorten(one_line(text), _TOPIC))}”" if text else ""
-    said = f"*Stopped{what}.*  I’ve cancelled the research."
-    blocks = (section(said), secondary_button("Start again", action_id="retry", value=question_id))
-    return OutgoingMessage(text=said, blocks=blocks)
-
-
 def _title(topic: str) -> str:
     return f"*Deep dive*  “{escape(shorten(one_line(topic), _TOPIC))}”"
 

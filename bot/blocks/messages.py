@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from bot.blocks.elements import context, markdown, primary_button, section
+from bot.blocks.elements import context, markdown, primary_button, secondary_button, section
 from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, one_line, shorten
 from bot.blocks.markdown.render import CODE, HOST_DOT, Part, has_direction, neutralize, runs_right_to_left
 from bot.blocks.markdown.split import MAX_MESSAGE, MESSAGE_BLOCKS, rendered_size
@@ -260,6 +260,18 @@ def texts_in(block: object) -> list[str]:
     if isinstance(block, list):
         return [text for item in block for text in texts_in(item)]
     return []
+
+
+_MAX_STOPPED = 150
+"""Characters of a stopped question that are quoted."""
+
+
+def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
+    """Render that the asker stopped a question, with a button that asks it again."""
+    what = f" “{escape(shorten(one_line(text), _MAX_STOPPED))}”" if text else ""
+    said = f"*Stopped{what}.*  I’ve cancelled the research."
+    blocks = (section(said), secondary_button("Start again", action_id="retry", value=question_id))
+    return OutgoingMessage(text=said, blocks=blocks)
 
 
 def without_blocks(message: OutgoingMessage) -> OutgoingMessage:

@@ -20,7 +20,7 @@ from bot.commands.filters import (
     usage_errors,
 )
 from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_code, parse_options
-from bot.conversations.memory import remembered_answer, standalone_question, with_earlier_turns
+from bot.conversations.memory import build_messages, remember_answer, standalone_question
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.question import Turn
@@ -132,10 +132,10 @@ def question_text(request: AskRequest) -> str:
     return request.question.text
 
 
-def continued(request: AskRequest, turns: Sequence[Turn]) -> AskRequest:
+def add_turns(request: AskRequest, turns: Sequence[Turn]) -> AskRequest:
     """Return the request with the turns before it."""
     question = request.question
-    messages = tuple(with_earlier_turns(turns, question.messages[-1]))
+    messages = tuple(build_messages(turns, question.messages[-1]))
     standalone = standalone_question(turns, question.text)
     return replace(request, question=replace(question, messages=messages, standalone=standalone))
 
@@ -171,8 +171,8 @@ ASK = Command(
     answer=answer,
     render=render,
     result_length=result_length,
-    continued=continued,
-    remembered=remembered_answer,
+    add_turns=add_turns,
+    remember=remember_answer,
     nothing_found=nothing_found_text,
     pending_label="Searching the web",
     stoppable=True,

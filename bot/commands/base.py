@@ -198,8 +198,8 @@ class Command(Generic[Request, Result]):
     another such message, from the request, the question's id and whether everyone sees the answer. `render_failure`
     renders a failure from the request, a sentence and a reference. `nothing_found` returns what was searched without a
     result. `past_week` returns the text that asks the same for the past week, None if that would find no more.
-    `result_length` returns how many characters of a result `render` reads. `continued` returns a request that goes
-    along with the earlier turns of its conversation. `remembered` returns what of a result goes along with the next
+    `result_length` returns how many characters of a result `render` reads. `add_turns` returns a request that goes
+    along with the earlier turns of its conversation. `remember` returns what of a result goes along with the next
     question of its conversation.
     """
 
@@ -222,8 +222,8 @@ class Command(Generic[Request, Result]):
     nothing_found: Callable[[Request], str] | None = None
     past_week: Callable[[str], str | None] | None = None
     result_length: Callable[[Result], int] = _unknown_length
-    continued: Callable[[Request, Sequence[Turn]], Request] | None = None
-    remembered: Callable[[Result], str] | None = None
+    add_turns: Callable[[Request, Sequence[Turn]], Request] | None = None
+    remember: Callable[[Result], str] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))

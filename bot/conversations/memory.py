@@ -25,12 +25,12 @@ LEFT_OUT = "[Earlier turns of this conversation are left out: {count}]"
 CUT = " […]"
 
 
-def remembered_answer(answer: Answer) -> str:
+def remember_answer(answer: Answer) -> str:
     """Return what is remembered of an answer: its text without markers, whose numbers the next answer uses anew."""
     return _cut(drop_markers(answer.text, answer.sources).strip())
 
 
-def with_earlier_turns(turns: Sequence[Turn], question: Message, *, characters: int = MAX_CHARACTERS) -> list[Message]:
+def build_messages(turns: Sequence[Turn], question: Message, *, characters: int = MAX_CHARACTERS) -> list[Message]:
     """Return a question as messages after the turns before it; `turns` are in the order in which they were asked.
 
     The newest turns that fit are kept, and the newest of all in any case; the model is told how many are left out. The
@@ -54,9 +54,9 @@ def with_earlier_turns(turns: Sequence[Turn], question: Message, *, characters: 
 
 
 def standalone_question(turns: Sequence[Turn], question: str) -> str:
-    """Return a question together with the one before it, for a service that can only search; empty if that is needless.
+    """Return a question with the one before it, for a service that can only search; empty if it needs no context.
 
-    A long question says itself what it is about.
+    A long question is taken to be complete.
     """
     if not turns or len(question) > MAX_SEARCHED:
         return ""

@@ -13,8 +13,8 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.blocks.deepdive import question_stopped_message
 from bot.blocks.digests import ACTION_PREFIX, digest_result_message
+from bot.blocks.messages import question_stopped_message
 from bot.commands.base import Command
 from bot.commands.help import text_message
 from bot.errors import UsageError

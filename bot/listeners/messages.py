@@ -132,10 +132,12 @@ async def _receive_change(
 ) -> BoltResponse | None:
     """Ask anew, or withdraw the question, if the message's question is still open."""
     message, seconds = change.message, DELETE_SECONDS if change.deleted else EDIT_SECONDS
-    find = context.questions.open_by_key(message.delivery_key, seconds=seconds)
+    find = context.questions.open_question_of(
+        message.delivery_key, team_id=message.team, user_id=message.user, seconds=seconds
+    )
     try:
         earlier = await context.intake.within_ack_deadline(find, seconds=RECORD_SECONDS)
-        if earlier is None or earlier.user_id != message.user:
+        if earlier is None:
             return None
         if change.deleted:
             await context.intake.within_ack_deadline(
@@ -263,7 +265,7 @@ async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQ
         channel_id=event.channel,
         user_id=event.user,
         thread_ts=event.thread_ts,
-        fresh=event.surface == "im" and begins_conversation(event.text),
+        starts_conversation=event.surface == "im" and begins_conversation(event.text),
     )
 
 

@@ -19,7 +19,7 @@ class NewQuestion:
     """What a listener knows about a question when it writes it down.
 
     `thread_ts` is the thread to answer in; `message_ts` the app's message there whose place the answer takes.
-    `again` is the earlier question that this one asks again. `fresh` begins a new conversation.
+    `again` is the earlier question that this one asks again. With `starts_conversation` it continues no earlier one.
     """
 
     id: UUID
@@ -34,7 +34,7 @@ class NewQuestion:
     thread_ts: str | None = None
     message_ts: str | None = None
     again: UUID | None = None
-    fresh: bool = False
+    starts_conversation: bool = False
 
 
 class Received(Enum):

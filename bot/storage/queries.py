@@ -32,7 +32,7 @@ A statement of its own, so that the next one sees what that other transaction ad
 
 
 def _on_one_line(statement: LiteralString) -> LiteralString:
-    """Return a long statement without its indentation: psycopg remembers how to read only those of 4,096 characters."""
+    """Return a statement without its indentation: psycopg caches how to parse those of at most 4,096 characters."""
     return " ".join(statement.split())
 
 
@@ -43,7 +43,7 @@ _QUESTION = """
     SELECT %(id)s::uuid, %(delivery_key)s, %(surface)s, %(command)s, %(text)s, %(team_id)s, %(channel_id)s, %(user_id)s,
         %(response_url)s, %(thread_ts)s::text, %(message_ts)s, {conversation}"""
 
-_CONVERSATION = """CASE WHEN %(fresh)s THEN %(id)s::uuid ELSE coalesce((
+_CONVERSATION = """CASE WHEN %(starts_conversation)s THEN %(id)s::uuid ELSE coalesce((
             SELECT q.conversation FROM questions q
             WHERE q.team_id = %(team_id)s AND q.channel_id = %(channel_id)s AND q.thread_ts = %(thread_ts)s::text
             ORDER BY q.received_at DESC
@@ -56,7 +56,7 @@ _CONVERSATION = """CASE WHEN %(fresh)s THEN %(id)s::uuid ELSE coalesce((
             ORDER BY q.received_at DESC
             LIMIT 1),
         %(id)s::uuid) END"""
-"""A new question's conversation: its thread's; for a direct message outside a thread, the last one's for a while."""
+"""A new question's conversation: that of its thread, or of the last direct message if that is not long ago."""
 
 RECEIVE = _on_one_line(f"""
     WITH share AS MATERIALIZED (
@@ -189,7 +189,7 @@ The same claim again reads what it took in a transaction whose confirmation was 
 GET = f"SELECT {_ROW} FROM questions WHERE id = %(id)s"
 """Read one question."""
 
-HELD = """
+CLAIMS = """
     SELECT id, CASE WHEN state IN ('received', 'working', 'delivering') THEN attempt ELSE -1 END AS claim
     FROM questions WHERE id = ANY(%(ids)s)
 """
@@ -272,12 +272,14 @@ SETTLE = f"""
 Its response_url is deleted.
 """
 
-OPEN_BY_KEY = f"""
+OPEN_OF_MESSAGE = f"""
     SELECT {_ROW} FROM questions
-    WHERE delivery_key = %(delivery_key)s AND state IN ('received', 'working', 'delivering') AND messages IS NULL
+    WHERE team_id = %(team_id)s AND user_id = %(user_id)s
+        AND (delivery_key = %(delivery_key)s OR starts_with(delivery_key, %(delivery_key)s || ':edited:'))
+        AND state IN ('received', 'working', 'delivering') AND messages IS NULL
         AND received_at > now() - %(seconds)s * interval '1 second'
 """
-"""Read the open question of a message, if it came lately and its answer is not there yet."""
+"""Read a person's open question that a message or an edit of it asked, if it is new and has no answer yet."""
 
 WITHDRAW = f"""
     WITH closed AS (

@@ -201,10 +201,10 @@ class QuestionStore:
         """Read a question without taking it."""
         return await self._row(queries.GET, {"id": question_id})
 
-    async def held(self, question_ids: Collection[UUID]) -> dict[UUID, int]:
-        """Return the claim that holds each of these questions, -1 for a closed one."""
+    async def claims(self, question_ids: Collection[UUID]) -> dict[UUID, int]:
+        """Return the number of the claim on each of these questions, -1 for a closed one; a deleted one is missing."""
         async with self._pool.connection() as connection:
-            rows = await connection.execute(queries.HELD, {"ids": list(question_ids)}, prepare=True)
+            rows = await connection.execute(queries.CLAIMS, {"ids": list(question_ids)}, prepare=True)
             return {row["id"]: row["claim"] for row in await rows.fetchall()}
 
     async def turns(self, row: QuestionRow) -> list[Turn]:
@@ -254,9 +254,12 @@ class QuestionStore:
         """Close a question as answered, failed or expired, remove its job, and give its place to the next one."""
         return await self._was_settled(queries.SETTLE, {"id": row.id, "attempt": row.claim, "state": state, "job": job})
 
-    async def open_by_key(self, delivery_key: str, *, seconds: float) -> QuestionRow | None:
-        """Return the open question of a message that came at most so many seconds ago; None if there is none."""
-        return await self._row(queries.OPEN_BY_KEY, {"delivery_key": delivery_key, "seconds": seconds})
+    async def open_question_of(
+        self, delivery_key: str, *, team_id: str, user_id: str, seconds: float
+    ) -> QuestionRow | None:
+        """Return the open question of a message or of its last edit, at most so many seconds old; None without one."""
+        values = {"delivery_key": delivery_key, "team_id": team_id, "user_id": user_id, "seconds": seconds}
+        return await self._row(queries.OPEN_OF_MESSAGE, values)
 
     async def withdraw(self, question_id: UUID) -> bool:
         """Close a question whose message was deleted; False if it is closed, or its answer is there."""

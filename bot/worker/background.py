@@ -158,13 +158,14 @@ class StopWatcher:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(self.seconds)
+            watched = dict(self._works)
             try:
-                held = await self.questions.held(self._works)
+                claims = await self.questions.claims(watched)
             except DATABASE_UNAVAILABLE as error:
                 log.warning("stops.unknown", extra={"error": type(error).__name__})
                 continue
-            for question_id, work in list(self._works.items()):
-                if held.get(question_id, work.claim) != work.claim:
+            for question_id, work in watched.items():
+                if claims.get(question_id) != work.claim:
                     work.lost = True
                     work.task.cancel()
 

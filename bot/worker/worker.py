@@ -9,9 +9,8 @@ from time import monotonic
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
-from bot.blocks.deepdive import question_stopped_message
 from bot.blocks.elements import quote_question
-from bot.blocks.messages import FailureAction, failure_message
+from bot.blocks.messages import FailureAction, failure_message, question_stopped_message
 from bot.commands.base import (
     DISABLED_AGENT,
     NULL_PROGRESS,
@@ -222,8 +221,8 @@ class CommandRunner:
     async def _execute(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
         command = self.commands[row.command]
         request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
-        if command.continued is not None and row.conversation not in {None, row.id}:
-            request = command.continued(request, await self._earlier_turns(row))
+        if command.add_turns is not None and row.conversation not in {None, row.id}:
+            request = command.add_turns(request, await self._earlier_turns(row))
 
         async def on_run(run_id: str) -> None:
             if not await self._record_run(row, run_id):
@@ -255,8 +254,8 @@ class CommandRunner:
         length = command.result_length(result)
         reply = await run_in_thread_if_long(length, command.render, result, request, self._audience(row, request))
         remembered = None
-        if command.remembered is not None and row.surface in THREAD_SURFACES:
-            remembered = await run_in_thread_if_long(length, command.remembered, result)
+        if command.remember is not None and row.surface in THREAD_SURFACES:
+            remembered = await run_in_thread_if_long(length, command.remember, result)
         return Outcome(
             messages=reply.messages,
             state="answered",

@@ -24,11 +24,11 @@ def message(text: str, **more: Any) -> dict[str, Any]:
     return {"type": "message", "user": "U1", "text": text, "ts": TS} | more
 
 
-async def edit(harness: AppHarness, text: str, *, before: str = BEFORE) -> int:
+async def edit(harness: AppHarness, text: str, *, before: str = BEFORE, at: str = EDITED) -> int:
     return await report(
         harness,
         "message_changed",
-        message=message(text, edited={"user": "U1", "ts": EDITED}),
+        message=message(text, edited={"user": "U1", "ts": at}),
         previous_message=message(before),
     )
 
@@ -68,6 +68,21 @@ async def test_an_edit_of_an_open_question_asks_anew_in_the_same_place(harness: 
     assert len(harness.slack.thread("DU1", TS)) == 1
     await harness.wait_until_settled(2)
     assert await states(database) == ["withdrawn", "answered"]
+
+
+async def test_a_second_edit_and_a_deletion_follow_the_first_edit(harness: AppHarness, database: str) -> None:
+    await ask_and_wait(harness)
+
+    assert await edit(harness, AFTER) == 200
+    await harness.perplexity.wait_for(2)
+    assert await edit(harness, "what is new about tyres?", before=AFTER, at="1795255215.000100") == 200
+    await harness.perplexity.wait_for(3)
+    assert await delete(harness) == 200
+    await harness.slack.wait_until(lambda: not harness.slack.thread("DU1", TS))
+    harness.perplexity.release()
+
+    assert asked(harness) == [BEFORE, AFTER, "what is new about tyres?"]
+    assert await states(database) == ["withdrawn"] * 3
 
 
 async def test_an_edit_that_keeps_the_text_is_ignored(harness: AppHarness) -> None:

@@ -9,9 +9,9 @@ from bot.conversations.memory import (
     MAX_CHARACTERS,
     MAX_REMEMBERED,
     MAX_TURNS,
-    remembered_answer,
+    build_messages,
+    remember_answer,
     standalone_question,
-    with_earlier_turns,
 )
 from bot.model.question import Turn
 from perplexity.types import Answer, Message, Source
@@ -26,7 +26,7 @@ def turn(
 
 
 def spoken(*turns: Turn) -> list[tuple[str, str]]:
-    return [(message.role, message.content) for message in with_earlier_turns(turns, QUESTION)]
+    return [(message.role, message.content) for message in build_messages(turns, QUESTION)]
 
 
 def test_the_turns_come_before_the_question_in_their_order() -> None:
@@ -78,7 +78,7 @@ def test_an_answer_is_remembered_without_its_markers() -> None:
     source = Source(number=1, title="A", url="https://a.example/")
     answer = Answer(text="It is **Hungary** [1][2].\n\n- See [A](https://a.example/).", sources=(source,), provider="P")
 
-    assert remembered_answer(answer) == "It is **Hungary**.\n\n- See A."
+    assert remember_answer(answer) == "It is **Hungary**.\n\n- See A."
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from aiohttp import ClientSession
 from psycopg import OperationalError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.blocks.deepdive import question_stopped_message
 from bot.blocks.elements import section
+from bot.blocks.messages import question_stopped_message
 from bot.delivery.status_message import MAX_PROGRESS_USES, ProgressUpdater
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion, Outcome, QuestionRow

@@ -23,14 +23,14 @@ class Claims:
     """A store that returns claims by question; with `failures` the first calls fail."""
 
     def __init__(self, claims: dict[UUID, int], *, failures: int = 0) -> None:
-        self.claims, self.failures = claims, failures
+        self.held, self.failures = claims, failures
         self.calls = 0
 
-    async def held(self, question_ids: object) -> dict[UUID, int]:
+    async def claims(self, question_ids: object) -> dict[UUID, int]:
         self.calls += 1
         if self.calls <= self.failures:
             raise OperationalError("down")
-        return self.claims
+        return self.held
 
 
 def watcher(claims: Claims) -> StopWatcher:
@@ -41,10 +41,12 @@ async def forever() -> None:
     await asyncio.Event().wait()
 
 
-@pytest.mark.parametrize("claim", [3, -1])
+@pytest.mark.parametrize("claims_now", [{OURS.id: 3}, {OURS.id: -1}, {}], ids=["another", "closed", "deleted"])
 @pytest.mark.parametrize("failures", [0, 3])
-async def test_the_work_is_cancelled_once_the_question_is_no_longer_ours(claim: int, failures: int) -> None:
-    claims = Claims({OURS.id: claim}, failures=failures)
+async def test_the_work_is_cancelled_once_the_question_is_no_longer_ours(
+    claims_now: dict[UUID, int], failures: int
+) -> None:
+    claims = Claims(claims_now, failures=failures)
 
     with pytest.raises(RequestCancelled):
         await watcher(claims).guard(OURS, forever())

@@ -21,7 +21,7 @@ from perplexity.errors import (
 )
 from perplexity.filters import Filters
 from perplexity.models import Timeouts
-from perplexity.passages import JOINED
+from perplexity.passages import JOINED_QUESTIONS
 from perplexity.providers.base import ProviderConfig
 from perplexity.providers.brave import Brave, build
 from perplexity.retry import RetryPolicy
@@ -88,7 +88,7 @@ async def test_a_question_of_a_conversation_is_searched_for_with_the_one_before_
     answer = await brave.answer(question("and in c2?", standalone="what is c1? and in c2?"))
 
     assert fake.requests[0].query["q"] == "what is c1? and in c2?"
-    assert answer.notes == (JOINED,)
+    assert answer.notes == (JOINED_QUESTIONS,)
 
 
 async def test_an_answer_from_news_is_passages_from_news(fake: FakeBrave, brave: Brave) -> None:
