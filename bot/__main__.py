@@ -265,11 +265,13 @@ def _run_doctor() -> int:
 
 def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
     from bot.manifest import EXAMPLE, as_json, render
+    from bot.slack.scopes import Features
 
     if parsed.url is not None and settings.slack_app_token is not None:
         return _fail("--url: the app uses Socket Mode and needs no address, because SLACK_APP_TOKEN is set.", code=2)
     url = None if settings.slack_app_token is not None else parsed.url or EXAMPLE
-    sys.stdout.write((as_json if parsed.json else render)(prefix=settings.command_prefix, url=url))
+    features = Features.from_settings(settings)
+    sys.stdout.write((as_json if parsed.json else render)(prefix=settings.command_prefix, url=url, features=features))
     return 0
 
 

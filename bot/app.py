@@ -234,6 +234,7 @@ async def compose(
             post_in_thread=status_messages.post_in_thread,
             post_ephemeral=status_messages.post_ephemeral,
             digests=digests.service,
+            follow_ups=settings.follow_ups == "always",
             replace_original=status_messages.replace_original,
             cancel_runs=stopping.start,
             load_report=report_uploader.load_report,

@@ -13,7 +13,7 @@ from typing import Any
 
 from bot.commands import COMMANDS
 from bot.commands.routing import APP_NAME, ROOT_COMMAND, SlashCommand, slash_commands
-from bot.slack.scopes import SCOPES
+from bot.slack.scopes import NO_FEATURES, Features
 
 Value = str | bool | int | Sequence["Value"] | Mapping[str, "Value"]
 
@@ -30,21 +30,27 @@ EVENTS = {
 }
 """What Slack tells the app, and why. https://docs.slack.dev/reference/events"""
 
+FOLLOW_UP_EVENTS = {
+    "message.channels": "A message in a public channel, for replies without a mention; needs channels:history.",
+    "message.groups": "The same in a private channel; needs groups:history.",
+}
+"""What Slack tells the app in addition if replies without a mention are answered."""
 
-def render(*, prefix: str = "", url: str | None = EXAMPLE) -> str:
+
+def render(*, prefix: str = "", url: str | None = EXAMPLE, features: Features = NO_FEATURES) -> str:
     """Render the manifest as YAML if PyYAML is installed, otherwise as JSON; Slack reads both.
 
     `url` is the app's public address, None for Socket Mode.
     """
-    return (as_yaml if find_spec("yaml") else as_json)(prefix=prefix, url=url)
+    return (as_yaml if find_spec("yaml") else as_json)(prefix=prefix, url=url, features=features)
 
 
-def as_json(*, prefix: str = "", url: str | None = EXAMPLE) -> str:
+def as_json(*, prefix: str = "", url: str | None = EXAMPLE, features: Features = NO_FEATURES) -> str:
     """Render the manifest as JSON."""
-    return json.dumps(manifest(prefix=prefix, url=url), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(manifest(prefix=prefix, url=url, features=features), indent=2, ensure_ascii=False) + "\n"
 
 
-def as_yaml(*, prefix: str = "", url: str | None = EXAMPLE) -> str:
+def as_yaml(*, prefix: str = "", url: str | None = EXAMPLE, features: Features = NO_FEATURES) -> str:
     """Render the manifest as YAML, with a comment above each event and scope. Raises ImportError without PyYAML."""
     import yaml  # only developers install it
 
@@ -53,8 +59,10 @@ def as_yaml(*, prefix: str = "", url: str | None = EXAMPLE) -> str:
             # Lists are indented below their name.
             return super().increase_indent(flow, indentless=False)
 
-    text = yaml.dump(manifest(prefix=prefix, url=url), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
-    comments = {f"- {name}": why for name, why in EVENTS.items()} | {f"- {one.name}": one.why for one in SCOPES}
+    content = manifest(prefix=prefix, url=url, features=features)
+    text = yaml.dump(content, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
+    reasons = _events(features) | {scope.name: scope.why for scope in features.scopes}
+    comments = {f"- {name}": why for name, why in reasons.items()}
     lines = [line for sentence in _instructions(prefix, url) for line in _comment(sentence)]
     for line in text.splitlines():
         entry = line.lstrip()
@@ -62,16 +70,16 @@ def as_yaml(*, prefix: str = "", url: str | None = EXAMPLE) -> str:
     return "\n".join(lines) + "\n"
 
 
-def manifest(*, prefix: str, url: str | None) -> dict[str, Value]:
+def manifest(*, prefix: str, url: str | None, features: Features = NO_FEATURES) -> dict[str, Value]:
     """Return the manifest; every name carries the prefix."""
     request_url: dict[str, Value] = {} if url is None else {"request_url": f"{url.rstrip('/')}/slack/events"}
     return {
         "_metadata": {"major_version": 2},
         "display_information": {"name": APP_NAME, "description": f"{DESCRIPTION}.", "background_color": "#20313b"},
         "features": _features(prefix, url),
-        "oauth_config": {"scopes": _scopes()},
+        "oauth_config": {"scopes": _scopes(features)},
         "settings": {
-            "event_subscriptions": request_url | {"bot_events": list(EVENTS)},
+            "event_subscriptions": request_url | {"bot_events": list(_events(features))},
             "interactivity": {"is_enabled": True} | request_url,
             "org_deploy_enabled": False,
             "socket_mode_enabled": url is None,
@@ -80,11 +88,15 @@ def manifest(*, prefix: str, url: str | None) -> dict[str, Value]:
     }
 
 
-def _scopes() -> dict[str, Value]:
+def _events(features: Features) -> dict[str, str]:
+    return EVENTS | (FOLLOW_UP_EVENTS if features.follow_ups else {})
+
+
+def _scopes(features: Features) -> dict[str, Value]:
     # Slack wants an optional scope in both lists: https://docs.slack.dev/reference/app-manifest/#oauth
     return {
-        "bot": [scope.name for scope in SCOPES],
-        "bot_optional": [scope.name for scope in SCOPES if scope.optional],
+        "bot": [scope.name for scope in features.scopes],
+        "bot_optional": [scope.name for scope in features.scopes if scope.optional],
     }
 
 

@@ -10,7 +10,7 @@ from bot.blocks import escaping
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.messages import as_direct_message
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.question import QuestionRow
+from bot.model.question import CHANNEL_THREADS, QuestionRow
 from bot.slack.messages import (
     FAILURES,
     LIFETIME_SECONDS,
@@ -57,7 +57,7 @@ class OutgoingPart:
     @property
     def private(self) -> bool:
         """Whether only the asker may see it although others can read the place of the question."""
-        return self.message.private and self.row.surface == "mention"
+        return self.message.private and self.row.surface in CHANNEL_THREADS
 
     @property
     def question_id(self) -> str:

@@ -25,7 +25,7 @@ from bot.doctor.checks import Context, Finding, failure, ok, warning
 from bot.listeners.installation import token_hash
 from bot.slack.connection import web_client
 from bot.slack.messages import FAILURES, error_name
-from bot.slack.scopes import HISTORIES, SCOPES, Scope
+from bot.slack.scopes import HISTORIES, SCOPES, Features, Scope
 from bot.storage.installation import REVOKED, UNINSTALLED, closed_state
 from perplexity.errors import ConnectionFailed
 
@@ -112,7 +112,8 @@ async def check_slack(context: Context) -> Sequence[Finding]:
     except CONNECTION_ERRORS as error:
         return [unreachable(SLACK, error), *secret]
     who = ok(SLACK, f"The token belongs to @{response.get('user')} in the workspace {response.get('team')}.")
-    return [who, *_scopes(response.headers), *secret, *clock_findings(response.headers, now=context.now())]
+    granted = _scopes(response.headers, Features.from_settings(context.settings))
+    return [who, *granted, *secret, *clock_findings(response.headers, now=context.now())]
 
 
 def client(context: Context, token: SecretStr) -> AsyncWebClient:
@@ -149,7 +150,7 @@ def _refused_token(error: SlackApiError) -> Finding:
     return failure(SLACK, _MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name})."), fix=_REINSTALL)
 
 
-def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
+def _scopes(headers: Mapping[str, str], features: Features) -> Iterator[Finding]:
     """Compare the token's scopes with the manifest's."""
     granted = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), None)
     if granted is None:
@@ -171,7 +172,13 @@ def _scopes(headers: Mapping[str, str]) -> Iterator[Finding]:
         yield warning(
             SLACK, text, fix="Remove these scopes under OAuth & Permissions, unless you added them on purpose."
         )
-    if not missing:
+    if wanted := [scope for scope in features.channel_scopes if scope.name not in has]:
+        yield warning(
+            SLACK,
+            f"A setting needs more scopes. {_missing_features(wanted)}",
+            fix="Replace the app's manifest by what `python -m bot manifest` prints, then reinstall the app.",
+        )
+    if not (missing or wanted):
         yield ok(SLACK, "The token has every scope that the app needs.")
     if declined := [scope for scope in absent if scope.optional]:
         yield ok(SLACK, f"Not granted, but optional: {_missing_features(declined)}")

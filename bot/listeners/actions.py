@@ -25,7 +25,7 @@ from bot.listeners.slash import too_many_open
 from bot.model.digest import DigestAction, DigestNotFound, DigestResult
 from bot.model.membership import click_team_ids
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.question import NewQuestion, QuestionRow
+from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
 
 log = logging.getLogger(__name__)
@@ -317,7 +317,7 @@ def _may_download(row: QuestionRow, click: Click, commands: Sequence[Command[Any
 
 def _is_public(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> bool:
     if row.surface not in {"slash", "click"}:
-        return row.surface == "mention"
+        return row.surface in CHANNEL_THREADS
     command = _command_of(row, commands)
     try:
         return command is not None and command.audience(command.parse(row.text)) is Audience.CHANNEL

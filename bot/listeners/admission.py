@@ -17,7 +17,7 @@ from bot.commands.help import text_message
 from bot.listeners.installation import Installation
 from bot.model.membership import Affiliation, Identity, affiliation_of, is_other_workspace, user_team_of
 from bot.model.message import OutgoingMessage
-from bot.model.question import Outcome, QuestionRow
+from bot.model.question import CHANNEL_THREADS, Outcome, QuestionRow
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.slack.users import USER_GONE_ERRORS, Profiles
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
@@ -102,11 +102,15 @@ class Admission:
             return None
         if verdict is None:
             log.warning("asker.unknown", extra=row.ids)
+            if row.surface == "follow_up":
+                return Outcome(messages=(), state="failed", error="AskerUnknown")
             unsure = replace(text_message(UNVERIFIED), private=True)
             return Outcome(messages=(unsure,), state="failed", error="AskerUnknown")
         log.info("asker.refused", extra=row.ids | {"surface": row.surface})
-        if row.surface == "mention":
-            await self._reply_in_thread(row)
+        if row.surface in CHANNEL_THREADS:
+            # Someone who only replies did not call the app, and gets no notice.
+            if row.surface == "mention":
+                await self._reply_in_thread(row)
             return Outcome(messages=(), state="failed", error="OutsideAsker")
         return Outcome(messages=(text_message(MEMBERS_ONLY),), state="failed", error="OutsideAsker")
 

@@ -191,8 +191,8 @@ class ListenerContext:
 
     `refusal` returns why a request is refused, `record_end` records that the app is no longer installed. `is_admin`
     returns whether a user is an admin, `is_known_outsider` whether one is known to be an outsider, `record_sender`
-    records that an event says so. `request_file` is False for a second click on the same file, unless `forget_file` was
-    called after the first.
+    records that an event says so. `follow_ups` is whether replies without a mention are answered. `request_file` is
+    False for a second click on the same file, unless `forget_file` was called after the first.
     """
 
     intake: Intake
@@ -208,6 +208,7 @@ class ListenerContext:
     load_report: Callable[[UUID], Coroutine[Any, Any, DeepDive | None]]
     upload_report: UploadReport
     new_id: Callable[[], UUID] = uuid4
+    follow_ups: bool = False
     refusal: Callable[[Mapping[str, Any]], str | None] = never_refused
     record_end: Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]] = ignore_end
     delete_pending: Callable[[QuestionRow], Awaitable[None]] = delete_nothing

@@ -1,4 +1,4 @@
-"""Mentions and direct messages: read from events and submitted like a command, to be answered in their thread."""
+"""Mentions, replies and direct messages: read from events and submitted like a command, answered in their thread."""
 
 from __future__ import annotations
 
@@ -48,9 +48,12 @@ DELETE_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class MessageEvent:
-    """A message to the app: its place, its author, and its text without the mention."""
+    """A message to the app: its place, its author, and its text without the mention.
 
-    surface: Literal["mention", "im"]
+    A `follow_up` is a reply in a channel that mentions neither the app nor, at its beginning, someone else.
+    """
+
+    surface: Literal["mention", "follow_up", "im"]
     team: str
     channel: str
     user: str
@@ -95,12 +98,35 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
     after five minutes (https://docs.slack.dev/apis/events-api/#errors).
     """
     if (change := parse_change(body)) is not None:
+        if not _may_ask(change.message, body, context):
+            return None
         return await _receive_change(change, body, context, redelivered=redelivered)
     event = parse_event(body)
-    if event is None:
+    if event is None or not _may_ask(event, body, context):
         return None
+    if event.surface == "follow_up":
+        try:
+            if not await _continues_thread(event, context):
+                return None
+        except DATABASE_AWAY:
+            return BoltResponse(status=503)
     question = await _build_question(event, context)
     return await _receive_question(question, event, body, context, redelivered=redelivered)
+
+
+def _may_ask(event: MessageEvent, body: dict[str, Any], context: ListenerContext) -> bool:
+    """Return whether a message may be a question; outsiders, who did not call the app, get no notice in a thread."""
+    if event.surface != "follow_up":
+        return True
+    return context.follow_ups and not context.is_known_outsider(body, event.user)
+
+
+async def _continues_thread(event: MessageEvent, context: ListenerContext) -> bool:
+    """Return whether the app has answered in the thread of a reply. Raises database errors."""
+    answered = context.questions.answered_in_thread(
+        team_id=event.team, channel_id=event.channel, thread_ts=event.thread_ts
+    )
+    return await context.intake.within_ack_deadline(answered, seconds=RECORD_SECONDS)
 
 
 async def _receive_question(
@@ -189,10 +215,11 @@ def parse_event(body: dict[str, Any]) -> MessageEvent | None:
         return None
     text, addressed = _without_mentions(str(event.get("text") or ""), own_ids)
     direct = event.get("channel_type") == "im"
-    if not direct and not addressed and event.get("type") != "app_mention":
+    follow_up = not (direct or addressed or event.get("type") == "app_mention")
+    if follow_up and not _is_follow_up(event, text):
         return None
     return MessageEvent(
-        surface="im" if direct else "mention",
+        surface="im" if direct else "follow_up" if follow_up else "mention",
         team=team,
         channel=channel,
         user=user,
@@ -229,10 +256,17 @@ def parse_change(body: dict[str, Any]) -> MessageChange | None:
 
 
 def _is_by_a_person(event: dict[str, Any]) -> bool:
-    automatic = event.get("bot_id") or event.get("edited") or event.get("hidden")
+    automatic = any(event.get(name) for name in ("bot_id", "bot_profile", "edited", "hidden"))
     return (
         event.get("subtype") in _USER_SUBTYPES and not automatic and not _texts(event, "user")[0].startswith(_SLACKBOT)
     )
+
+
+def _is_follow_up(event: dict[str, Any], text: str) -> bool:
+    """Return whether a message is a reply in a channel, has text, and does not begin with a mention of someone."""
+    is_reply = event.get("thread_ts") not in {None, "", event.get("ts")}
+    in_channel = event.get("channel_type") in {"channel", "group"}
+    return is_reply and in_channel and bool(text) and not text.startswith(("<@", "<!"))
 
 
 def _own_ids(body: dict[str, Any]) -> frozenset[str]:

@@ -13,6 +13,9 @@ from bot.model.message import OutgoingMessage
 OPEN = frozenset({"received", "working", "delivering"})
 """The states of a question that is not settled."""
 
+CHANNEL_THREADS = frozenset({"mention", "follow_up"})
+"""The surfaces whose questions are messages in channels, answered in their threads for everyone there."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NewQuestion:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bot.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,5 +84,44 @@ SCOPES = (
 )
 """In the order of the manifest."""
 
+CHANNEL_HISTORY = (
+    Scope(
+        name="channels:history",
+        why="Receives replies in public channels, of which it answers those in its own threads (FOLLOW_UPS).",
+        without="Replies without a mention get no answer in public channels.",
+    ),
+    Scope(
+        name="groups:history",
+        why="Receives replies in private channels that it is a member of, for the same.",
+        without="Replies without a mention get no answer in private channels.",
+    ),
+)
+"""Requested only for the features that read what is written in channels."""
+
 HISTORIES = ("channels:history", "groups:history", "mpim:history")
-"""Not requested; if the token has them, the app also checks in threads whether its own message arrived."""
+"""If the token has them, the app also checks in threads whether its own message arrived."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Features:
+    """The features that need more from Slack than the others; `follow_ups` answers replies without a mention."""
+
+    follow_ups: bool = False
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Features:
+        """Read which of them are switched on."""
+        return cls(follow_ups=settings.follow_ups == "always")
+
+    @property
+    def channel_scopes(self) -> tuple[Scope, ...]:
+        """The scopes that these features need and nothing else does."""
+        return CHANNEL_HISTORY if self.follow_ups else ()
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """All scopes of the manifest, in its order."""
+        return tuple(sorted((*SCOPES, *self.channel_scopes), key=lambda scope: scope.name))
+
+
+NO_FEATURES = Features()

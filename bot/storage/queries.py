@@ -302,6 +302,14 @@ STOP = f"""
 """
 """Close a question that its asker no longer wants, unless its answer is there; its worker posts nothing more."""
 
+ANSWERED_IN_THREAD = """
+    SELECT 1 FROM questions
+    WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s
+        AND state = 'answered' AND seconds IS NOT NULL
+    LIMIT 1
+"""
+"""Read whether a question in a thread was answered; help, which takes no seconds, is no answer."""
+
 SWEEPING = """
     SELECT set_config('lock_timeout', '1000', true), pg_try_advisory_xact_lock(6906) AS locked
 """

@@ -170,6 +170,13 @@ class QuestionStore:
             rows = await (await connection.execute(queries.OPEN, values)).fetchall()
         return [OpenQuestion(**row) for row in rows]
 
+    async def answered_in_thread(self, *, team_id: str, channel_id: str, thread_ts: str) -> bool:
+        """Return whether the app has answered a question in a thread."""
+        values = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
+        async with self._pool.connection() as connection:
+            found = await connection.execute(queries.ANSWERED_IN_THREAD, values, prepare=True)
+            return await found.fetchone() is not None
+
     async def record_full_thread(self, *, team_id: str, channel_id: str, thread_ts: str) -> bool:
         """Return whether it is time to explain a thread's limit: at most once a minute, in all processes together."""
         values = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}

@@ -30,7 +30,7 @@ from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
 from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
-from bot.model.question import OPEN, Claimed, Outcome, QuestionRow, Turn
+from bot.model.question import CHANNEL_THREADS, OPEN, Claimed, Outcome, QuestionRow, Turn
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
@@ -111,7 +111,7 @@ MAX_REDELIVERIES = 5
 INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. Your question is kept."
 INTERNAL_ERROR = "Sorry, something went wrong on my side. Your question is kept."
 
-THREAD_SURFACES = {"mention": BY_MENTION, "im": IN_DIRECT_MESSAGE}
+THREAD_SURFACES = {"mention": BY_MENTION, "follow_up": BY_MENTION, "im": IN_DIRECT_MESSAGE}
 """The surfaces whose questions are messages, answered in their threads, and how the app is called there."""
 
 
@@ -215,7 +215,7 @@ class CommandRunner:
     def _audience(self, row: QuestionRow, request: Any) -> Audience:
         """Return who sees an answer: where a message asked, everyone in that conversation."""
         if row.surface in THREAD_SURFACES:
-            return Audience.CHANNEL if row.surface == "mention" else Audience.ASKER
+            return Audience.CHANNEL if row.surface in CHANNEL_THREADS else Audience.ASKER
         return self.commands[row.command].audience(request)
 
     async def _execute(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
@@ -308,7 +308,7 @@ class CommandRunner:
         if command.render_failure is not None:
             message = command.render_failure(command.parse(row.text), sentence, row.reference)
         else:
-            seen_by = Audience.CHANNEL if row.surface == "mention" and not private else Audience.ASKER
+            seen_by = Audience.CHANNEL if row.surface in CHANNEL_THREADS and not private else Audience.ASKER
             message = failure_message(
                 sentence,
                 reference=row.reference,
@@ -449,7 +449,7 @@ class QuestionWorker:
         delivered = await self.delivery.deliver(row, audience=audience, first=first)
         if delivered and leaves_placeholder(row, audience):
             await self.status_messages.delete_pending(row)
-        if delivered and row.surface == "mention" and any(message.private for message in row.messages or ()):
+        if delivered and row.surface in CHANNEL_THREADS and any(message.private for message in row.messages or ()):
             await self.status_messages.delete_pending_in_thread(row)
         await self._settle(row, row.outcome or "failed" if delivered else "expired", job=job)
 

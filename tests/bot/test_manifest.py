@@ -13,9 +13,9 @@ import yaml
 
 from bot.commands import COMMANDS
 from bot.commands.routing import slash_commands
-from bot.manifest import EVENTS, EXAMPLE, as_json, as_yaml, render
+from bot.manifest import EVENTS, EXAMPLE, FOLLOW_UP_EVENTS, as_json, as_yaml, render
 from bot.settings import MAX_PREFIX
-from bot.slack.scopes import SCOPES
+from bot.slack.scopes import Features
 
 SCHEMA = json.loads(Path("tests/data/slack-manifest.v2.schema.json").read_text(encoding="utf-8"))
 NEEDS = {"app_mention": "app_mentions:read", "message.im": "im:history"}
@@ -106,6 +106,27 @@ def test_no_event_needs_an_optional_scope() -> None:
     assert set(NEEDS.values()).isdisjoint(scopes["bot_optional"])
 
 
+def test_answers_to_replies_need_more_and_only_they_do() -> None:
+    usual, more = read(as_yaml()), read(as_yaml(features=Features(follow_ups=True)))
+
+    jsonschema.validate(more, SCHEMA)
+    added = {
+        "scopes": set(more["oauth_config"]["scopes"]["bot"]) - set(usual["oauth_config"]["scopes"]["bot"]),
+        "events": set(events(more)) - set(events(usual)),
+    }
+    assert added == {
+        "scopes": {"channels:history", "groups:history"},
+        "events": {"message.channels", "message.groups"},
+    }
+    assert more["oauth_config"]["scopes"]["bot"] == sorted(more["oauth_config"]["scopes"]["bot"])
+    assert more["oauth_config"]["scopes"]["bot_optional"] == usual["oauth_config"]["scopes"]["bot_optional"]
+
+
+def events(manifest: dict[str, Any]) -> list[str]:
+    listed: list[str] = manifest["settings"]["event_subscriptions"]["bot_events"]
+    return listed
+
+
 def test_every_event_has_the_scope_that_it_needs() -> None:
     manifest = read(as_yaml())
 
@@ -113,9 +134,12 @@ def test_every_event_has_the_scope_that_it_needs() -> None:
     assert set(NEEDS.values()) <= set(manifest["oauth_config"]["scopes"]["bot"])
 
 
-@pytest.mark.parametrize("name", [*(scope.name for scope in SCOPES), *EVENTS])
+ALL_FEATURES = Features(follow_ups=True)
+
+
+@pytest.mark.parametrize("name", [*(scope.name for scope in ALL_FEATURES.scopes), *EVENTS, *FOLLOW_UP_EVENTS])
 def test_every_scope_and_event_says_why(name: str) -> None:
-    lines = as_yaml().splitlines()
+    lines = as_yaml(features=ALL_FEATURES).splitlines()
 
     assert lines[lines.index(next(line for line in lines if line.strip() == f"- {name}")) - 1].strip().startswith("# ")
 

@@ -11,6 +11,7 @@ from psycopg.rows import scalar_row
 
 from bot.logs import FIELDS
 from bot.settings import Settings
+from bot.slack.scopes import Features
 from tests.docs.pages import ROOT, Block, blocks, codes, rows
 
 PAGE = ROOT / "docs" / "security.md"
@@ -62,3 +63,9 @@ def test_every_scope_is_told() -> None:
     scopes = manifest["oauth_config"]["scopes"]
     assert sorted(told) == sorted(scopes["bot"])
     assert [scope for scope, why in told.items() if why.startswith("Optional: ")] == scopes["bot_optional"]
+
+
+def test_every_scope_of_a_setting_is_told() -> None:
+    told = [scope.strip("`") for scope, _ in rows(PAGE, section="Scopes of settings")]
+
+    assert told == [scope.name for scope in Features(follow_ups=True).channel_scopes]

@@ -99,6 +99,10 @@ def declined_scopes(setup: DoctorSetup) -> None:
     setup.slack.workspace.scopes = [scope.name for scope in SCOPES if not scope.optional]
 
 
+def follow_ups_without_scopes(setup: DoctorSetup) -> None:
+    setup.env["FOLLOW_UPS"] = "always"
+
+
 def clock_behind(setup: DoctorSetup) -> None:
     setup.slack.fail("auth.test", Fault(status=200, body=WELL, headers=headers_at(seconds=400)))
 
@@ -210,6 +214,7 @@ BREAKINGS: Sequence[Breaking] = (
     uninstalled,
     scopes,
     declined_scopes,
+    follow_ups_without_scopes,
     clock_behind,
     clock_drifts,
     log_in_page,

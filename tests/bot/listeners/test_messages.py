@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from uuid import UUID
 
@@ -31,7 +31,14 @@ def envelope(*own: str, **event: Any) -> dict[str, Any]:
     return {"team_id": "T1", "event": message, "authorizations": authorizations}
 
 
+def reply(**event: Any) -> dict[str, Any]:
+    """Return a reply in a channel's thread without a mention."""
+    said = {"type": "message", "channel_type": "channel", "text": "why", "thread_ts": "1.0"}
+    return envelope("U0APP", **said | event)
+
+
 PARSED = MessageEvent(surface="mention", team="T1", channel="C1", user="U1", ts="1.1", thread_ts="1.1", text="why")
+FOLLOW_UP = replace(PARSED, surface="follow_up", thread_ts="1.0")
 
 
 @pytest.mark.parametrize(
@@ -47,6 +54,20 @@ PARSED = MessageEvent(surface="mention", team="T1", channel="C1", user="U1", ts=
         ({}, None),
         (envelope("U0APP", user=None), None),
         (envelope("U0APP", type="message", channel_type="channel", text="why"), None),
+        (reply(), FOLLOW_UP),
+        (reply(channel_type="group", subtype="thread_broadcast"), FOLLOW_UP),
+        (reply(channel_type="mpim"), None),
+        (reply(thread_ts="1.1"), None),
+        (reply(text="  "), None),
+        (reply(text="<@U2> why"), None),
+        (reply(text="<!here> why"), None),
+        (reply(text="ask <@U2> why"), replace(FOLLOW_UP, text="ask <@U2> why")),
+        (reply(text="why, <@U0APP>"), replace(FOLLOW_UP, surface="mention", text="why,")),
+        (reply(bot_id="B1"), None),
+        (reply(bot_profile={"id": "B1", "name": "Workflow"}), None),
+        (reply(subtype="bot_message"), None),
+        (reply(user="U0APP"), None),
+        (reply(user="USLACKBOT"), None),
         (envelope("U0APP", type="message", channel_type="group"), PARSED),
         (envelope("U0APP", type="message", channel_type="mpim"), PARSED),
     ],
@@ -80,6 +101,9 @@ class DatabaseDown:
     ephemeral_posts: list[tuple[str, str, str | None, str]] = field(default_factory=list)
 
     async def insert(self, _: NewQuestion) -> bool:
+        raise OperationalError("down")
+
+    async def answered_in_thread(self, **place: str) -> bool:
         raise OperationalError("down")
 
     async def say(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
@@ -140,6 +164,18 @@ async def test_if_slack_hangs_too_the_refusal_does_not_wait() -> None:
 
     assert refused is not None
     assert refused.status == 503
+
+
+async def test_a_reply_while_the_database_is_down_is_redelivered_and_nobody_is_told() -> None:
+    listeners = DatabaseDown()
+    services = replace(listeners.services(), follow_ups=True)
+
+    refused = await receive(reply(), services, redelivered=False)
+
+    assert refused is not None
+    assert refused.status == 503
+    assert (listeners.ephemeral_posts, listeners.posts) == ([], [])
+    assert await receive(reply(), listeners.services(), redelivered=False) is None
 
 
 async def test_an_event_without_a_question_is_acknowledged_while_the_database_is_down() -> None:
