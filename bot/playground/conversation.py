@@ -10,11 +10,11 @@ from typing import Any
 
 from bot.commands.routing import SlashCommand
 from bot.model.message import Block
-from bot.playground import events, web_api
+from bot.playground import events, response_urls, web_api
 from bot.playground.bodies import BadInput, blocks_of, text_of, ts_of
 from bot.playground.events import AckError, Click, Sender
+from bot.playground.response_urls import ResponseUrlToken
 from bot.playground.timeline import APP_NAME, BOT_USER_ID, Author, Channel, Message, Timeline
-from bot.playground.web_api import ResponseUrlToken
 
 MENTION = f"`@{APP_NAME}`"
 
@@ -43,7 +43,7 @@ class Conversation:
         self._response_base = response_base
         self._secret = secret
         self._clock = clock
-        self._uses = web_api.UseCounter(clock=clock)
+        self._uses = response_urls.UseCounter(clock=clock)
         self._lines: dict[str, str] = {}
 
     async def post(self, line: str, *, channel: Channel, thread_ts: str | None = None) -> None:
@@ -80,7 +80,7 @@ class Conversation:
         Raises `ClosedError`, with Slack's error name, if the address is closed, BadInput if it is not a message, and
         `SlackError` if it exceeds one of Slack's limits.
         """
-        ticket = web_api.decode(token, secret=self._secret)
+        ticket = response_urls.decode(token, secret=self._secret)
         text, blocks, _ = read_message(payload)
         self._uses.spend(ticket)
         if payload.get("delete_original"):
@@ -145,7 +145,7 @@ class Conversation:
         return ResponseUrlToken(channel=channel.id, original=original, trigger=trigger, issued=now, private=private)
 
     def _response_url(self, ticket: ResponseUrlToken) -> str:
-        return self._response_base + web_api.encode(ticket, secret=self._secret)
+        return self._response_base + response_urls.encode(ticket, secret=self._secret)
 
     def _remember(self, ticket: ResponseUrlToken, line: str) -> None:
         self._lines[ticket.trigger] = line

@@ -14,7 +14,7 @@ import hmac
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -74,6 +74,28 @@ def message_event(message: Message, *, text: str, direct: bool) -> dict[str, Any
         event["channel_type"] = "im"
     if message.thread_ts is not None:
         event["thread_ts"] = message.thread_ts
+    return _envelope(event, ts=message.ts)
+
+
+def session_stopped(
+    *, channel: str, thread_ts: str, user: str, streams: Sequence[str], event_ts: str
+) -> dict[str, Any]:
+    """Return the event of Slack's own stop button; `streams` are the `ts` of the streams that Slack ended.
+
+    https://docs.slack.dev/reference/events/agent_session_stopped
+    """
+    return {
+        "type": "agent_session_stopped",
+        "channel": channel,
+        "thread_ts": thread_ts,
+        "user": user,
+        "streaming_message_ts": list(streams),
+        "event_ts": event_ts,
+    }
+
+
+def _envelope(event: Mapping[str, Any], *, ts: str) -> dict[str, Any]:
+    """Return an event as Slack delivers it; `ts` says when it happened."""
     return {
         "token": VERIFICATION_TOKEN,
         "team_id": TEAM_ID,
@@ -82,7 +104,7 @@ def message_event(message: Message, *, text: str, direct: bool) -> dict[str, Any
         "event": event,
         "type": "event_callback",
         "event_id": f"Ev{secrets.token_hex(5).upper()}",
-        "event_time": int(float(message.ts)),
+        "event_time": int(float(ts)),
         "authorizations": [
             {
                 "enterprise_id": None,

@@ -27,7 +27,17 @@ MAX_TEXT_BYTES = 4_000
 OWN_BLOCK = {"heading_open", "fence", "code_block", "table_open", "hr"}
 """The Markdown that Slack renders as a block of its own."""
 
+TASK_STATUSES = ("in_progress", "complete", "error")
+
 Dict = Mapping[str, Any]
+
+
+class SlackError(Exception):
+    """A call was refused; the message is Slack's `error`, `details` are the other fields of the answer."""
+
+    def __init__(self, error: str, **details: Any) -> None:
+        super().__init__(error)
+        self.details = details
 
 
 def check_message(payload: Dict) -> list[str]:
@@ -38,6 +48,18 @@ def check_message(payload: Dict) -> list[str]:
     blocks = payload.get("blocks") or []
     try:
         return [*_text(payload), *_whole(blocks), *_each(blocks)]
+    except (AttributeError, KeyError, TypeError):
+        return ["invalid_blocks: a field is missing or of the wrong type"]
+
+
+def check_blocks(streamed: Sequence[Dict], closing: Sequence[Dict]) -> list[str]:
+    """Return Slack's error names for a streamed message, each with the reason.
+
+    The blocks of its stop are counted apart. Its Markdown is limited chunk by chunk, not in sum.
+    """
+    try:
+        whole = [*streamed, *closing]
+        return [*_counted(streamed), *_counted(closing), *_sized(whole), *_charts(whole), *_each(whole)]
     except (AttributeError, KeyError, TypeError):
         return ["invalid_blocks: a field is missing or of the wrong type"]
 
@@ -75,18 +97,36 @@ def _text(payload: Dict) -> Iterator[str]:
 
 
 def _whole(blocks: Sequence[Dict]) -> Iterator[str]:
-    texts = [block["text"] for block in blocks if block.get("type") == "markdown"]
-    if len(blocks) + sum(rendered_blocks(text) - 1 for text in texts) > MAX_BLOCKS:
+    if _expanded(blocks) > MAX_BLOCKS:
         yield "msg_blocks_too_long: more than 50 blocks after rendering"
-    if sum(map(len, texts)) > MAX_MARKDOWN:
+    if sum(len(block["text"]) for block in blocks if block.get("type") == "markdown") > MAX_MARKDOWN:
         yield "msg_blocks_too_long: more than 12,000 characters of markdown"
-    if sum(block.get("type") == "data_visualization" for block in blocks) > 2:
-        yield "invalid_blocks: more than 2 charts"
+    yield from _charts(blocks)
+    yield from _sized(blocks)
+    for ids in (Counter(block["block_id"] for block in blocks if "block_id" in block),):
+        yield from (f"invalid_blocks: block_id {name} twice" for name, count in ids.items() if count > 1)
+
+
+def _expanded(blocks: Sequence[Dict]) -> int:
+    """Count the blocks after Slack has rendered the Markdown."""
+    return sum(rendered_blocks(block["text"]) if block.get("type") == "markdown" else 1 for block in blocks)
+
+
+def _counted(blocks: Sequence[Dict]) -> Iterator[str]:
+    if _expanded(blocks) > MAX_BLOCKS:
+        yield "msg_blocks_too_many: more than 50 blocks after rendering"
+
+
+def _sized(blocks: Sequence[Dict]) -> Iterator[str]:
+    texts = [block["text"] for block in blocks if block.get("type") == "markdown"]
     others = [text for block in blocks if block.get("type") != "markdown" for text in _texts(block)]
     if sum(map(rendered_length, texts)) + sum(map(len, others)) > MAX_RENDERED:
         yield "msg_blocks_too_long: more than 13,200 characters in all"
-    for ids in (Counter(block["block_id"] for block in blocks if "block_id" in block),):
-        yield from (f"invalid_blocks: block_id {name} twice" for name, count in ids.items() if count > 1)
+
+
+def _charts(blocks: Sequence[Dict]) -> Iterator[str]:
+    if sum(block.get("type") == "data_visualization" for block in blocks) > 2:
+        yield "invalid_blocks: more than 2 charts"
 
 
 def _each(blocks: Sequence[Dict]) -> Iterator[str]:
@@ -171,6 +211,35 @@ def _button(button: Dict) -> Iterator[str]:
         yield "style must be primary or danger"
 
 
+def _plan(block: Dict) -> Iterator[str]:
+    """Check a plan (https://docs.slack.dev/reference/block-kit/blocks/plan-block); its tasks may be pending."""
+    yield from _only(block, "title", "tasks")
+    yield from _title(block)
+    for task in block.get("tasks", []):
+        yield from _task_card(task, statuses=(*TASK_STATUSES, "pending"))
+
+
+def _task_card(block: Dict, *, statuses: tuple[str, ...] = TASK_STATUSES) -> Iterator[str]:
+    """Check a task (https://docs.slack.dev/reference/block-kit/blocks/task-card-block)."""
+    yield from _only(block, "task_id", "title", "status", "details", "output", "sources")
+    yield from _title(block)
+    if not block.get("task_id"):
+        yield "needs a task_id"
+    if block.get("status") not in statuses:
+        yield f"has the status {block.get('status')}"
+    for name in ("details", "output"):
+        if name in block:
+            yield from _rich_text(block[name])
+    for source in block.get("sources", []):
+        if source.get("type") != "url" or not source.get("url") or not source.get("text"):
+            yield "has a source without a url and a text"
+
+
+def _title(block: Dict) -> Iterator[str]:
+    if not isinstance(block.get("title"), str) or not block["title"]:
+        yield "title must be text"
+
+
 def _header(block: Dict) -> Iterator[str]:
     yield from _only(block, "text", "level")
     yield from _text_object(block.get("text"), longest=150, types=("plain_text",))
@@ -244,4 +313,6 @@ CHECKS: dict[str, Callable[[Dict], Iterator[str]]] = {
     "divider": _divider,
     "rich_text": _rich_text,
     "data_visualization": _chart,
+    "plan": _plan,
+    "task_card": _task_card,
 }

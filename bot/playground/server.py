@@ -18,9 +18,10 @@ from aiohttp import web
 from multidict import CIMultiDictProxy
 
 from bot.commands.routing import SlashCommand
-from bot.playground import bodies, events, timeline, web_api
+from bot.playground import bodies, events, response_urls, timeline
 from bot.playground.conversation import Conversation
 from bot.playground.events import FORM, JSON, Click, Sender
+from bot.playground.limits import SlackError
 from bot.playground.timeline import (
     APP_NAME,
     CHANNELS,
@@ -293,9 +294,9 @@ class Playground:
             await self._conversation.respond(request.match_info["token"], payload)
         except bodies.BadInput:
             return web.Response(status=400, text="invalid_payload")
-        except web_api.ClosedError as closed:
+        except response_urls.ClosedError as closed:
             return web.Response(status=404, text=str(closed))
-        except web_api.SlackError as error:
+        except SlackError as error:
             return web.Response(status=400, text=str(error))
         return web.Response(text="ok")
 

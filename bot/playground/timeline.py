@@ -17,6 +17,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bot.model.message import Block
+from bot.playground.streams import Ending, Stream
 from bot.slack.scopes import FILES, HISTORIES, SCOPES
 
 TEAM_ID = "T0PLAYGROUND"
@@ -50,8 +51,8 @@ CHANNELS = {channel.id: channel for channel in (GENERAL, DIRECT)}
 class Workspace:
     """The people, the channels and the app as the Web API knows them; a test's workspace overrides the methods.
 
-    `zone` is the name of the person's time zone, `scopes` are those of the bot token. `clock` returns seconds since
-    1970.
+    `zone` is the name of the person's time zone, `scopes` are those of the bot token. `refused` are the methods that
+    the workspace does not have, with Slack's error, such as `feature_not_enabled`. `clock` returns seconds since 1970.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
@@ -59,6 +60,7 @@ class Workspace:
         self.zone = TIME_ZONE
         # The playground has no files.
         self.scopes = [*(scope.name for scope in SCOPES if scope.name != FILES), *HISTORIES]
+        self.refused: dict[str, str] = {}
 
     def identity(self, *, origin: str) -> dict[str, Any]:
         """Return who a bot token belongs to, as `auth.test` does."""
@@ -125,7 +127,10 @@ class Author(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """One message. `private` means ephemeral: only the asker sees it, and it is in no history."""
+    """One message. `private` means ephemeral: only the asker sees it, and it is in no history.
+
+    `stream` is how it was streamed, None if it was posted.
+    """
 
     channel: str
     ts: str
@@ -135,10 +140,18 @@ class Message:
     private: bool = False
     thread_ts: str | None = None
     metadata: dict[str, Any] | None = None
+    stream: Stream | None = None
+
+    def streaming(self, stream: Stream) -> Message:
+        """Return the message as the stream has written it so far."""
+        return replace(self, text=stream.text, blocks=stream.blocks(), stream=stream)
 
     def as_page(self) -> dict[str, Any]:
         """Return what the page needs to show it."""
-        return asdict(self)
+        live_until = None if self.stream is None or self.stream.ending else self.stream.ends
+        fields = asdict(replace(self, stream=None)) | {"live_until": live_until}
+        del fields["stream"]
+        return fields
 
     def as_slack(self, *, with_metadata: bool = False) -> dict[str, Any]:
         """Return the message object of the Web API."""
@@ -151,6 +164,8 @@ class Message:
             message["blocks"] = list(self.blocks)
         if self.thread_ts is not None:
             message["thread_ts"] = self.thread_ts
+        if self.stream is not None:
+            message["streaming_state"] = "completed" if self.stream.ending else "in_progress"
         if with_metadata and self.metadata is not None:
             message["metadata"] = self.metadata
         return message
@@ -181,10 +196,15 @@ class Timeline:
         self._changes: dict[tuple[str, str], TimelineEvent] = {}
         self._sizes: dict[tuple[str, str], int] = {}
         self._size = 0
+        self._live: set[tuple[str, str]] = set()
         self._changed = asyncio.Event()
         self._last_microseconds = 0
         self.revision = 0
         self.boot = secrets.token_hex(4)
+
+    def now(self) -> float:
+        """Return the time in seconds since 1970."""
+        return self._clock()
 
     def next_ts(self) -> str:
         """Return a new `ts`: seconds with six decimals, each later than the last."""
@@ -211,6 +231,36 @@ class Timeline:
         shown = [c.message for c in self._changes.values() if c.channel == channel and c.message is not None]
         return sorted((m for m in shown if not m.private), key=lambda message: message.ts, reverse=True)
 
+    def seen_by(self, user: str, channel: str) -> list[Message]:
+        """Return the public messages of a channel as a person sees them now, oldest first.
+
+        While a stream in a channel is live, people other than its recipient see what it began with.
+        """
+        return [self._as_seen(message, user) for message in reversed(self.history(channel))]
+
+    def _as_seen(self, message: Message, user: str) -> Message:
+        stream = message.stream
+        if stream is None or stream.recipient in {None, user} or not stream.is_live(self._clock()):
+            return message
+        return message.streaming(stream.opened())
+
+    def expire_streams(self) -> None:
+        """End the streams whose life is over."""
+        for channel, ts in list(self._live):
+            message = self.find(channel, ts)
+            if message is not None and message.stream and not message.stream.is_live(self._clock()):
+                self.put(message.streaming(replace(message.stream, ending=Ending.EXPIRED)))
+
+    def press_stop(self, channel: str, thread_ts: str) -> list[str]:
+        """End the live streams of a thread as Slack's own stop button does; return their `ts`."""
+        self.expire_streams()
+        streaming = sorted(ts for place, ts in self._live if place == channel)
+        live = [m for ts in streaming if (m := self.find(channel, ts)) is not None and m.thread_ts == thread_ts]
+        for message in live:
+            if message.stream is not None:
+                self.put(message.streaming(replace(message.stream, ending=Ending.STOPPED_BY_USER)))
+        return [message.ts for message in live]
+
     def since(self, revision: int) -> list[TimelineEvent]:
         """Return the latest change of every message that changed after a revision, in order."""
         later = (change for change in self._changes.values() if change.revision > revision)
@@ -224,6 +274,8 @@ class Timeline:
     def _record(self, channel: str, ts: str, message: Message | None) -> None:
         self.revision += 1
         self._forget((channel, ts))
+        if message is not None and message.stream is not None and message.stream.ending is None:
+            self._live.add((channel, ts))
         self._changes[channel, ts] = TimelineEvent(revision=self.revision, channel=channel, ts=ts, message=message)
         self._sizes[channel, ts] = _size(message)
         self._size += self._sizes[channel, ts]
@@ -234,6 +286,7 @@ class Timeline:
 
     def _forget(self, place: tuple[str, str]) -> None:
         self._changes.pop(place, None)
+        self._live.discard(place)
         self._size -= self._sizes.pop(place, 0)
 
 

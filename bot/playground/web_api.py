@@ -1,4 +1,4 @@
-"""Slack's Web API methods that the app calls, and the signed tokens of response_urls.
+"""Slack's Web API methods that the app calls.
 
 A new method is one function and one line in `METHODS`. https://docs.slack.dev/reference/methods
 """
@@ -6,104 +6,19 @@ A new method is one function and one line in `METHODS`. https://docs.slack.dev/r
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 import hmac
-import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bot.playground.bodies import BadInput, blocks_of, json_value, text_of, ts_of
-from bot.playground.limits import MAX_TEXT_BYTES, check_message
+from bot.playground.limits import MAX_TEXT_BYTES, SlackError, check_message
+from bot.playground.streams import DISPLAY_MODES, Ending, Stream, read_content, replaces_rich_text
 from bot.playground.timeline import Author, Channel, Message, Timeline, Workspace
-
-LIFETIME_SECONDS = 30 * 60
-MAX_USES = 5
-
-MAX_TRACKED = 1000
-"""The most addresses whose uses are counted; the oldest are dropped first."""
-
-_SIGNATURE_BYTES = hashlib.sha256().digest_size
-
-
-class ClosedError(Exception):
-    """The response_url is closed; the message is Slack's error name."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResponseUrlToken:
-    """Where the answers to a response_url go: the channel, and the `ts` of the message that they may replace.
-
-    `trigger` is the `trigger_id` of the request, `issued` seconds since 1970, `private` whether the original is.
-    """
-
-    channel: str
-    original: str
-    trigger: str
-    issued: float
-    private: bool = True
-
-
-def encode(ticket: ResponseUrlToken, *, secret: str) -> str:
-    """Return a token as a signed segment of a path."""
-    packed = json.dumps(asdict(ticket), separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(_signature(packed, secret) + packed).decode().rstrip("=")
-
-
-def decode(token: str, *, secret: str) -> ResponseUrlToken:
-    """Return the token of a path segment. Raises `ClosedError` if `encode` did not sign it with the same secret."""
-    try:
-        signed = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-    except ValueError:
-        raise ClosedError("invalid_url") from None
-    signature, packed = signed[:_SIGNATURE_BYTES], signed[_SIGNATURE_BYTES:]
-    if not hmac.compare_digest(signature, _signature(packed, secret)):
-        raise ClosedError("invalid_url")
-    try:
-        return ResponseUrlToken(**json.loads(packed))
-    except (ValueError, TypeError):  # of another version
-        raise ClosedError("invalid_url") from None
-
-
-def _signature(packed: bytes, secret: str) -> bytes:
-    """Return the signature of a token; its prefix keeps it apart from signatures of requests."""
-    return hmac.new(secret.encode(), b"response_url:" + packed, hashlib.sha256).digest()
-
-
-class UseCounter:
-    """Counts the uses of each response_url. `clock` returns seconds since 1970."""
-
-    def __init__(self, *, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._used: dict[str, tuple[int, float]] = {}
-
-    def spend(self, ticket: ResponseUrlToken) -> None:
-        """Count one use. Raises `ClosedError` if the address is too old or used up."""
-        now = self._clock()
-        if not abs(now - ticket.issued) <= LIFETIME_SECONDS:  # also for NaN
-            raise ClosedError("expired_url")
-        self._used = {key: use for key, use in self._used.items() if now - use[1] <= LIFETIME_SECONDS}
-        count = self._used.get(ticket.trigger, (0, ticket.issued))[0]
-        if count >= MAX_USES:
-            raise ClosedError("used_url")
-        self._used.pop(ticket.trigger, None)
-        self._used[ticket.trigger] = (count + 1, ticket.issued)
-        if len(self._used) > MAX_TRACKED:
-            del self._used[next(iter(self._used))]
-
 
 Arguments = Mapping[str, Any]
 Method = Callable[["WebApi", Arguments], Awaitable[dict[str, Any]]]
-
-
-class SlackError(Exception):
-    """A call was refused; the message is Slack's `error`, `details` are the other fields of the answer."""
-
-    def __init__(self, error: str, **details: Any) -> None:
-        super().__init__(error)
-        self.details = details
 
 
 async def check(message: Mapping[str, Any]) -> None:
@@ -128,9 +43,12 @@ class WebApi:
         try:
             if method not in self.methods:
                 raise SlackError("unknown_method")
+            if refusal := self.workspace.refused.get(method):
+                raise SlackError(refusal)
             if not hmac.compare_digest(token.encode("utf-8", "surrogateescape"), self.bot_token.encode()):
                 raise SlackError("invalid_auth" if token else "not_authed")
             self.require(SCOPES.get(method))
+            self.timeline.expire_streams()
             return {"ok": True, **await self.methods[method](self, arguments)}
         except SlackError as error:
             return {"ok": False, "error": str(error), **error.details}
@@ -160,19 +78,74 @@ async def _post_ephemeral(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"message_ts": message.ts}
 
 
+async def _start_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    channel, thread_ts = _channel(api, arguments), _thread(arguments)
+    stream = Stream(
+        started=api.timeline.now(),
+        recipient=None if channel.is_im else _recipient(api, arguments),
+        display=_one_of(arguments, "task_display_mode", DISPLAY_MODES) or "timeline",
+    ).grown(read_content(arguments))
+    await asyncio.to_thread(stream.check)
+    ts = api.timeline.next_ts()
+    message = Message(channel=channel.id, ts=ts, author=Author.APP, text="", thread_ts=thread_ts)
+    api.timeline.put(message.streaming(stream))
+    return {"channel": message.channel, "ts": message.ts}
+
+
+async def _append_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    content = read_content(arguments)
+    if content.mode is None:
+        raise SlackError("no_text")
+    message = await _grow(api, arguments, lambda stream: stream.grown(content))
+    return {"channel": message.channel, "ts": message.ts}
+
+
+async def _stop_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    content, closing = read_content(arguments), blocks_of(_decode_argument(arguments, "blocks", list))
+    metadata = _decode_argument(arguments, "metadata", dict)
+    _one_of(arguments, "session_status", SESSION_STATUSES)
+    message = await _grow(
+        api, arguments, lambda stream: replace(stream.grown(content), closing=closing, ending=Ending.STOPPED), last=True
+    )
+    api.timeline.put(replace(message, metadata=metadata))
+    return {"channel": message.channel, "ts": message.ts}
+
+
+async def _grow(
+    api: WebApi, arguments: Arguments, change: Callable[[Stream], Stream], *, last: bool = False
+) -> Message:
+    """Change a live stream of the app; `last` is what ends it, which the person's own stop does not refuse."""
+    while True:
+        message = _own_message(api, arguments, otherwise="message_not_owned_by_app")
+        stream = message.stream
+        if stream is not None and stream.ending is Ending.STOPPED_BY_USER and not last:
+            raise SlackError("stopped_by_user")
+        stoppable = stream is not None and last and stream.ending is Ending.STOPPED_BY_USER
+        if stream is None or not (stoppable or stream.is_live(api.timeline.now())):
+            raise SlackError("message_not_in_streaming_state")
+        changed = change(stream)
+        await asyncio.to_thread(changed.check)
+        if api.timeline.find(message.channel, message.ts) is message:  # no other call was faster
+            return api.timeline.put(message.streaming(changed))
+
+
 async def _update(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     old = _own_message(api, arguments, otherwise="cant_update_message")
+    _refuse_streaming(api, old, error="streaming_state_conflict")
     if len(text_of(arguments, "text").encode()) > MAX_TEXT_BYTES:
         raise SlackError("msg_too_long")
     new = await _compose(api, arguments)
+    if old.stream is not None and replaces_rich_text(old.stream, new.blocks):
+        raise SlackError("block_mismatch")
     metadata = old.metadata if new.metadata is None else new.metadata
-    message = api.timeline.put(replace(new, ts=old.ts, thread_ts=old.thread_ts, metadata=metadata))
+    message = api.timeline.put(replace(new, ts=old.ts, thread_ts=old.thread_ts, metadata=metadata, stream=old.stream))
     shown = message.as_slack(with_metadata=True)
     return {"channel": message.channel, "ts": message.ts, "text": message.text, "message": shown}
 
 
 async def _delete(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     message = _own_message(api, arguments, otherwise="cant_delete_message")
+    _refuse_streaming(api, message, error="cant_delete_message")
     api.timeline.remove(message.channel, message.ts)
     return {"channel": message.channel, "ts": message.ts}
 
@@ -212,12 +185,17 @@ async def _user_info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"user": user}
 
 
+SESSION_STATUSES = {"active", "processing", "suspended", "closed"}
+
 METHODS: dict[str, Method] = {
     "auth.test": _auth_test,
     "chat.postMessage": _post_message,
     "chat.postEphemeral": _post_ephemeral,
     "chat.update": _update,
     "chat.delete": _delete,
+    "chat.startStream": _start_stream,
+    "chat.appendStream": _append_stream,
+    "chat.stopStream": _stop_stream,
     "conversations.open": _open,
     "conversations.history": _history,
     "conversations.replies": _replies,
@@ -230,6 +208,9 @@ SCOPES = {
     "chat.postEphemeral": "chat:write",
     "chat.update": "chat:write",
     "chat.delete": "chat:write",
+    "chat.startStream": "chat:write",
+    "chat.appendStream": "chat:write",
+    "chat.stopStream": "chat:write",
     "conversations.open": "im:write",
     "users.info": "users:read",
     "files.getUploadURLExternal": "files:write",
@@ -279,6 +260,42 @@ def _own_message(api: WebApi, arguments: Arguments, *, otherwise: str) -> Messag
     if message.author is not Author.APP:
         raise SlackError(otherwise)
     return message
+
+
+def _refuse_streaming(api: WebApi, message: Message, *, error: str) -> None:
+    """Raise `SlackError` if a message is a live stream."""
+    if message.stream is not None and message.stream.is_live(api.timeline.now()):
+        raise SlackError(error)
+
+
+def _recipient(api: WebApi, arguments: Arguments) -> str:
+    """Return who sees a stream grow in a channel."""
+    for name in ("recipient_user_id", "recipient_team_id"):
+        if not text_of(arguments, name):
+            raise SlackError(f"missing_{name}")
+    recipient = text_of(arguments, "recipient_user_id")
+    if api.workspace.user(recipient) is None:
+        raise SlackError("user_not_found")
+    return recipient
+
+
+def _thread(arguments: Arguments) -> str:
+    """Return the thread of a stream, which must be in one."""
+    try:
+        thread_ts = ts_of(arguments, "thread_ts")
+    except BadInput:
+        thread_ts = None
+    if thread_ts is None:
+        raise SlackError("invalid_thread_ts")
+    return thread_ts
+
+
+def _one_of(arguments: Arguments, name: str, choices: set[str]) -> str:
+    """Return an argument that has only a few values, empty if it is missing."""
+    value = text_of(arguments, name)
+    if value and value not in choices:
+        raise SlackError("invalid_arguments")
+    return value
 
 
 def _messages(messages: list[Message], arguments: Arguments) -> dict[str, Any]:

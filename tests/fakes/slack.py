@@ -13,19 +13,14 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from bot.playground.events import session_stopped
+from bot.playground.limits import SlackError
+from bot.playground.response_urls import ClosedError, ResponseUrlToken, UseCounter
+from bot.playground.streams import Stream
 from bot.playground.timeline import Author, Channel, Message, Timeline, Workspace
-from bot.playground.web_api import (
-    METHODS,
-    Arguments,
-    ClosedError,
-    Method,
-    ResponseUrlToken,
-    SlackError,
-    UseCounter,
-    WebApi,
-    check,
-)
+from bot.playground.web_api import METHODS, Arguments, Method, WebApi, check
 from bot.slack.scopes import SCOPES
+from tests.fakes.tiers import Tiers
 
 BOT_TOKEN = "xoxb-fake-bot-token"
 APP_TOKEN = "xapp-fake-app-token"
@@ -76,6 +71,16 @@ class Fault:
         return (self.serve_first or self.take_message) and (self.status == 0 or self.seconds >= LONGEST_WAIT_SECONDS)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One call to the Web API. `at` is a time of Slack's clock, `error` is empty if the call succeeded."""
+
+    method: str
+    arguments: dict[str, Any]
+    at: float
+    error: str = ""
+
+
 class FakeWorkspace(Workspace):
     """A team in which every channel and every person exists.
 
@@ -119,11 +124,18 @@ class FakeSlack:
     Socket Mode connects to. `posts` are the messages that it took, `calls` all calls by method, `refusals` what was
     wrong with the messages that it refused, `files` the uploads. `lasting` are faults by method, or "*" for all, until
     they are removed; `expired` are the tokens of expired response_urls.
+
+    `clock` returns seconds since 1970, which `advance` moves forward: it is that of streams and tiers. With `tiers`,
+    too many calls get status 429. `answered` are the calls of the Web API with their times and errors.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, clock: Callable[[], float] = time.time, tiers: bool = False) -> None:
+        self._clock = clock
+        self._ahead = 0.0
         self.workspace = FakeWorkspace()
-        self.timeline = Timeline(clock=time.time, max_messages=MAX_MESSAGES, max_memory=MAX_MEMORY)
+        self.timeline = Timeline(clock=self.now, max_messages=MAX_MESSAGES, max_memory=MAX_MEMORY)
+        self.tiers = Tiers(clock=self.now) if tiers else None
+        self.answered: list[Call] = []
         self.token = BOT_TOKEN
         self.origin = ""
         self.socket_url = ""
@@ -172,6 +184,29 @@ class FakeSlack:
             if message is not None and message.author is Author.APP and not message.private
         }
 
+    def now(self) -> float:
+        """Return the time in this Slack, in seconds since 1970."""
+        return self._clock() + self._ahead
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock of this Slack forward; that of the app stays."""
+        self._ahead += seconds
+
+    def streams(self, channel: str, thread_ts: str) -> list[Stream]:
+        """Return the streams of a thread, in the order in which they were started."""
+        messages = reversed(self.timeline.history(channel))
+        return [message.stream for message in messages if message.stream and message.thread_ts == thread_ts]
+
+    def press_stop(self, channel: str, thread_ts: str, *, user: str = "U1") -> dict[str, Any]:
+        """Press Slack's own stop button in a thread; return the event that the app gets, for `Person.event`."""
+        return session_stopped(
+            channel=channel,
+            thread_ts=thread_ts,
+            user=user,
+            streams=self.timeline.press_stop(channel, thread_ts),
+            event_ts=self.timeline.next_ts(),
+        )
+
     def response_url(self, token: str) -> str:
         return f"{self.origin}/response/{token}"
 
@@ -210,6 +245,10 @@ class FakeSlack:
             if fault.take_message:
                 await self._call(method, arguments, token=token)
             return await _fail_with(fault, request)
+        if self.tiers is not None and (seconds := self.tiers.count(method, arguments)):
+            self.answered.append(Call(method=method, arguments=arguments, at=self.now(), error="ratelimited"))
+            headers = {"Retry-After": str(seconds)}
+            return web.json_response({"ok": False, "error": "ratelimited"}, status=429, headers=headers)
         # Slack sends the token's scopes with every answer: https://docs.slack.dev/authentication/installing-with-oauth
         headers = {"x-oauth-scopes": ",".join(self.workspace.scopes)}
         answer = web.json_response(await self._call(method, arguments, token=token), headers=headers)
@@ -228,7 +267,9 @@ class FakeSlack:
             origin=self.origin,
             methods=METHODS | MORE_METHODS | {"apps.connections.open": self._open_connection},
         )
+        at = self.now()
         answer = await api.call(method, arguments, token=token)
+        self.answered.append(Call(method=method, arguments=arguments, at=at, error=answer.get("error", "")))
         self.refusals += answer.get("response_metadata", {}).get("messages", [])
         taken = answer["ok"] and method in POSTS
         await self._changed_by(self._post(method, arguments | _ts_of(answer)) if taken else None)
@@ -351,7 +392,7 @@ async def _arguments(request: web.Request) -> dict[str, Any]:
         return dict(await request.json())
     sent = {**request.query, **(await request.post())}
     form: dict[str, Any] = {name: str(value) for name, value in sent.items()}
-    for name in ("blocks", "metadata"):
+    for name in ("blocks", "chunks", "metadata"):
         if name in form:
             form[name] = json.loads(form[name])
     return form | {name: form[name] in {"true", "1"} for name in form if name.startswith("unfurl_")}

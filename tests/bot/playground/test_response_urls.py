@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from bot.playground import web_api
+from bot.playground import response_urls
+from bot.playground.response_urls import ResponseUrlToken
 from bot.playground.timeline import GENERAL
-from bot.playground.web_api import ResponseUrlToken
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import SIGNING_SECRET, Clock, PlaygroundApp, Site, serve
 
@@ -109,7 +109,9 @@ async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(
         await browser.respond(f"{second.origin}/playground/response/{token}", text="late", replace_original=True)
         shown = await BrowserClient(session=browser.session, origin=second.origin).shown()
 
-    assert [(m["ts"], m["text"]) for m in shown] == [(web_api.decode(token, secret=SIGNING_SECRET).original, "late")]
+    assert [(m["ts"], m["text"]) for m in shown] == [
+        (response_urls.decode(token, secret=SIGNING_SECRET).original, "late")
+    ]
 
 
 @given(
@@ -124,17 +126,17 @@ async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(
 )
 @settings(deadline=None, max_examples=100)
 def test_a_ticket_survives_its_address(ticket: ResponseUrlToken) -> None:
-    token = web_api.encode(ticket, secret="s")
+    token = response_urls.encode(ticket, secret="s")
 
-    assert web_api.decode(token, secret="s") == ticket
+    assert response_urls.decode(token, secret="s") == ticket
     assert set(token) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 @given(token=st.text() | st.binary().map(lambda b: base64.urlsafe_b64encode(b).decode()))
 @settings(deadline=None, max_examples=200)
 def test_a_made_up_address_is_refused_and_never_fails_otherwise(token: str) -> None:
-    with pytest.raises(web_api.ClosedError, match="invalid_url"):
-        web_api.decode(token, secret="s")
+    with pytest.raises(response_urls.ClosedError, match="invalid_url"):
+        response_urls.decode(token, secret="s")
 
 
 TICKET = ResponseUrlToken(channel=GENERAL.id, original="1.2", trigger="t", issued=1_700_000_000.0)
@@ -142,11 +144,11 @@ TICKET = ResponseUrlToken(channel=GENERAL.id, original="1.2", trigger="t", issue
 
 @pytest.mark.parametrize("place", [0, 20, 41, 44, 60, 100])
 def test_a_changed_ticket_is_refused(place: int) -> None:
-    signed = bytearray(web_api.encode(TICKET, secret="s").encode())
+    signed = bytearray(response_urls.encode(TICKET, secret="s").encode())
     signed[place] = ord("B") if signed[place] == ord("A") else ord("A")
 
-    with pytest.raises(web_api.ClosedError, match="invalid_url"):
-        web_api.decode(signed.decode(), secret="s")
+    with pytest.raises(response_urls.ClosedError, match="invalid_url"):
+        response_urls.decode(signed.decode(), secret="s")
 
 
 @pytest.mark.parametrize("issued", [b"1700000000.0", b"NaN", b"Infinity", b"1e999", b'"x"', b"[]"])
@@ -168,15 +170,15 @@ async def test_an_unsigned_ticket_or_one_of_another_secret_is_refused(
 
 @pytest.mark.parametrize("issued", [float("nan"), float("inf"), float("-inf"), 1_700_000_000.0 + 1801])
 def test_a_ticket_of_no_time_or_of_the_future_is_expired(issued: float) -> None:
-    uses = web_api.UseCounter(clock=lambda: 1_700_000_000.0)
+    uses = response_urls.UseCounter(clock=lambda: 1_700_000_000.0)
 
-    with pytest.raises(web_api.ClosedError, match="expired_url"):
+    with pytest.raises(response_urls.ClosedError, match="expired_url"):
         uses.spend(replace(TICKET, issued=issued))
 
 
 def test_uses_are_counted_for_so_many_addresses_and_no_more() -> None:
-    uses = web_api.UseCounter(clock=lambda: 1_700_000_000.0)
-    for number in range(web_api.MAX_TRACKED + 10):
+    uses = response_urls.UseCounter(clock=lambda: 1_700_000_000.0)
+    for number in range(response_urls.MAX_TRACKED + 10):
         uses.spend(replace(TICKET, trigger=str(number)))
 
-    assert len(uses._used) == web_api.MAX_TRACKED
+    assert len(uses._used) == response_urls.MAX_TRACKED

@@ -1,0 +1,65 @@
+"""How many calls Slack takes: for each method in a minute, and for each channel in a second.
+
+https://docs.slack.dev/apis/web-api/rate-limits
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+TIER_2, TIER_3, TIER_4 = 20, 50, 100
+
+PER_MINUTE = {
+    "assistant.threads.setStatus": 600,
+    "assistant.threads.setSuggestedPrompts": TIER_4,
+    "chat.appendStream": TIER_4,
+    "chat.delete": TIER_3,
+    "chat.postEphemeral": TIER_4,
+    "chat.postMessage": 300,
+    "chat.startStream": TIER_2,
+    "chat.stopStream": TIER_2,
+    "chat.update": TIER_3,
+    "conversations.history": TIER_3,
+    "conversations.members": TIER_4,
+    "conversations.open": TIER_3,
+    "conversations.replies": TIER_3,
+    "files.completeUploadExternal": TIER_4,
+    "files.getUploadURLExternal": TIER_4,
+    "users.info": TIER_4,
+}
+"""The calls of a method in a workspace in a minute; a method that is not here has no limit."""
+
+POST_BURST = 5
+"""How many messages a channel takes at once; after these, one a second."""
+
+
+class Tiers:
+    """Counts the calls of one app in one workspace. `clock` returns seconds."""
+
+    def __init__(self, *, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._taken: defaultdict[str, deque[float]] = defaultdict(deque)
+        self._posted: defaultdict[str, float] = defaultdict(lambda: -math.inf)
+
+    def count(self, method: str, arguments: Mapping[str, Any]) -> int:
+        """Count a call; return 0, or the whole seconds to wait if it is one too many, which is not counted."""
+        now, taken = self._clock(), self._taken[method]
+        while taken and now - taken[0] >= 60:
+            taken.popleft()
+        wait = taken[0] + 60 - now if len(taken) >= PER_MINUTE.get(method, math.inf) else 0.0
+        if method == "chat.postMessage":
+            wait = max(wait, self._wait_for_channel(str(arguments.get("channel")), now=now))
+        if wait > 0:
+            return math.ceil(wait)
+        taken.append(now)
+        if method == "chat.postMessage":
+            channel = str(arguments.get("channel"))
+            self._posted[channel] = max(now, self._posted[channel]) + 1
+        return 0
+
+    def _wait_for_channel(self, channel: str, *, now: float) -> float:
+        """Return the seconds until a channel takes one more message."""
+        return max(0.0, self._posted[channel] - POST_BURST + 1 - now)
