@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -136,7 +136,8 @@ class StreamingResponse(NamedTuple):
     chunks: AsyncIterator[bytes]
 
 
-_JSON_TYPE = "application/json"
+Accept = Literal["application/json", "text/event-stream"]
+_JSON_TYPE: Accept = "application/json"
 _ENCODER = json.JSONEncoder(allow_nan=False)
 
 
@@ -172,7 +173,8 @@ class Transport:
         open_timeout: float = OPEN_SECONDS,
     ) -> None:
         self._key = checked_key(api_key)
-        self._headers = auth_headers(self._key)
+        auth = auth_headers(self._key)
+        self._headers = {accept: {**auth, "Accept": accept} for accept in get_args(Accept)}
         self.base_url: str = checked_base_url(base_url)
         # No limit of aiohttp's own holds for the rest: the caller has a deadline.
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=checked_open_timeout(open_timeout))
@@ -195,14 +197,14 @@ class Transport:
 
     @asynccontextmanager
     async def open(
-        self, method: Method, path: str, body: JSON = None, *, accept: str = _JSON_TYPE
+        self, method: Method, path: str, body: JSON = None, *, accept: Accept = _JSON_TYPE
     ) -> AsyncIterator[StreamingResponse]:
         """Give the response as soon as its headers are there; its chunks raise as `request` does."""
         response = await self._send(method, path, body, accept=accept)
         async with response:
             yield StreamingResponse(response.status, response.headers, _Chunks(response))
 
-    async def _send(self, method: Method, path: str, body: JSON, *, accept: str) -> aiohttp.ClientResponse:
+    async def _send(self, method: Method, path: str, body: JSON, *, accept: Accept) -> aiohttp.ClientResponse:
         content = None if body is None else _encode(body)
         try:
             response: aiohttp.ClientResponse = await self._session().request(
@@ -210,7 +212,7 @@ class Transport:
                 method,
                 f"{self.base_url}{path}",
                 data=content,
-                headers={**self._headers, "Accept": accept},
+                headers=self._headers[accept],
                 timeout=self._timeout,
                 allow_redirects=False,
                 raise_for_status=False,

@@ -31,9 +31,8 @@ from perplexity.sanitize import encode_url, one_line, strip_tags
 from perplexity.types import JSON, Answer, Question, SearchResults, Source, Usage
 from perplexity.urls import safe_url
 from perplexity.validation import shorten_text
-from perplexity.wire import json
 from perplexity.wire.errors import error_from_status
-from perplexity.wire.json import as_dollars, as_objects, as_text, as_texts, encode, loads
+from perplexity.wire.json import as_dollars, as_objects, as_text, as_texts, encodable_text, encode, loads
 from perplexity.wire.sources import merge
 
 # At the beginning, after an optional line on the provider: further down, it would be the content of a page.
@@ -62,6 +61,7 @@ class ToolResult:
 
 def parse_tool_result(result: str) -> ToolResult:
     """Parse the result of a tool; one without pages is only text."""
+    result = encodable_text(result)
     if parts := _split_result(result):
         written, references = parts
         entries = [found.groupdict() for found in _REFERENCE.finditer(references)]
@@ -198,7 +198,7 @@ def final_answer(text: str, messages: Sequence[ModelMessage], registry: SourceRe
 
     Raises MalformedResponse if no text is left.
     """
-    kept, cut = shorten_text(json.as_text(text))
+    kept, cut = shorten_text(as_text(encodable_text(text)))
     kept, addresses = drop_unknown_links(kept, registry.sources)
     kept, numbers = drop_dangling(kept, registry.sources)
     if not kept.strip():

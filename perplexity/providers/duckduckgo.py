@@ -34,7 +34,7 @@ from perplexity.threads import DaemonThreads, run_in_thread
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
 from perplexity.urls import add_site_operators
 from perplexity.validation import MAX_QUERY_LENGTH, validate_query
-from perplexity.wire.json import as_text
+from perplexity.wire.json import as_text, encodable_text
 
 TIMELIMIT: Mapping[Recency | None, str | None] = {
     None: None,
@@ -107,7 +107,7 @@ def _about_dates(filters: Filters, period: Recency | None) -> str:
 
 
 def _text(entry: Mapping[str, Any], key: str) -> str:
-    return " ".join(as_text(entry.get(key)).split())
+    return " ".join(encodable_text(as_text(entry.get(key))).split())
 
 
 def _is_web_page(url: str) -> bool:

@@ -11,7 +11,7 @@ from perplexity.errors import AllProvidersFailed, PerplexityError, TimedOut
 from perplexity.notes import is_empty_result, with_reasons
 from perplexity.tools.schemas import Function, add_metadata, validation_errors, with_defaults
 from perplexity.types import JSON
-from perplexity.wire.json import as_text
+from perplexity.wire.json import encodable_text
 
 
 class Failure(str):
@@ -82,7 +82,7 @@ class Tool:
 
     def argument_error(self, wrong: str, arguments: Mapping[str, JSON]) -> Failure:
         """Return the text for a model that called with wrong arguments; `wrong` says what is wrong with them."""
-        message = as_text(wrong)
+        message = encodable_text(wrong)
         if self.on_argument_error is not None:
             return self.on_argument_error(message, arguments)
         return Failure(f"[{self.name} was called with wrong arguments: {message}]")

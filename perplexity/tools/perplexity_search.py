@@ -30,7 +30,7 @@ from perplexity.tools.environment import lazy_tool
 from perplexity.tools.schemas import schema_mismatch, validate_schema
 from perplexity.transport import Session
 from perplexity.types import API, JSON, Answer, Message, Question, Source
-from perplexity.wire.json import as_text, encode
+from perplexity.wire.json import encodable_text, encode
 
 _MODELS = "Perplexity model: sonar (fast), sonar-pro (quality+schema), sonar-reasoning (deep thinking)"
 SCHEMA_MODELS = tuple(name for name in SONAR if name not in WITHOUT_SCHEMA)
@@ -182,7 +182,7 @@ def _renumbered(answer: Answer) -> tuple[str, tuple[Source, ...]]:
 
 
 def _encode(**result: JSON) -> str:
-    return as_text(encode(result))
+    return encodable_text(encode(result))
 
 
 NAME = "perplexity_search"

@@ -21,7 +21,7 @@ from perplexity.transport import Session, Transport
 from perplexity.types import JSON, Query
 from perplexity.validation import validate_query
 from perplexity.wire import search
-from perplexity.wire.json import as_text, encode
+from perplexity.wire.json import encodable_text, encode
 
 NAME = "WebSearch"
 DESCRIPTION = """\
@@ -71,7 +71,7 @@ def create_web_search_tool(
                 attempt.record(replace(search.parse_results(found), provider=PROVIDER))
         except PerplexityError as error:
             return failure_text(NAME, error, seconds=SECONDS)
-        return as_text(encode(_limit(found["results"], MAX_RESULTS)))
+        return encodable_text(encode(_limit(found["results"], MAX_RESULTS)))
 
     return _tool(handler)
 

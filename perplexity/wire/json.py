@@ -1,4 +1,4 @@
-"""Narrowing of decoded JSON: the value if it has the type that is expected, else an empty one."""
+"""Reading and writing of JSON, and its narrowing: the value if it has the type that is expected, else an empty one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,42 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
+import jiter
+
 from perplexity.errors import MalformedResponse
 from perplexity.types import JSON
 
 
 def loads(text: bytes | str) -> JSON:
-    """Return the value of a JSON text; NaN and numbers that no float can hold are null. Raises as `json.loads` does."""
+    """Return the value of a JSON text. Raises as `json.loads` does.
+
+    NaN is null, and a number that no float can hold is null or infinite. Half a surrogate pair, which JSON can escape
+    but UTF-8 cannot hold, is a question mark.
+    """
+    try:
+        return jiter.from_json(text.encode() if isinstance(text, str) else text, allow_inf_nan=False)
+    except ValueError:
+        return _encodable(_loads_leniently(text))
+
+
+def _loads_leniently(text: bytes | str) -> JSON:
+    """Return the value of a text that is JSON for Python, with NaN, half surrogate pairs or in UTF-16."""
     if not isinstance(text, str):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
-    # A shared decoder, and no search for the white space around: half the time for the short text of a stream's event.
-    text = text.strip(" \t\n\r")
-    value, end = _DECODER.raw_decode(text)
-    if end < len(text):
-        raise json.JSONDecodeError("Extra data", text, end)
-    return value
+    return json.loads(text, parse_constant=_none, parse_float=_finite_float)
+
+
+def _encodable(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return {encodable_text(name): _encodable(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_encodable(part) for part in value]
+    return encodable_text(value) if isinstance(value, str) else value
+
+
+def encodable_text(text: str) -> str:
+    """Return a text that is not from `loads` with a question mark for half a surrogate pair, as those of `loads`."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def decode(body: bytes | str) -> dict[str, JSON]:
@@ -35,17 +57,10 @@ def decode(body: bytes | str) -> dict[str, JSON]:
 
 
 def as_text(value: JSON) -> str:
-    """Return a string, empty for anything else; without what JSON can escape but UTF-8 or a database cannot hold."""
+    """Return a string that `loads` read, without NUL, which a database cannot hold; empty for anything else."""
     if not isinstance(value, str):
         return ""
-    known: str = value
-    if not known.isascii():
-        try:
-            if b"\0" not in known.encode():
-                return known
-        except UnicodeEncodeError:
-            known = known.encode(errors="replace").decode()
-    return known.replace("\0", "")
+    return value.replace("\0", "") if "\0" in value else value
 
 
 def as_texts(value: JSON) -> tuple[str, ...]:
@@ -92,9 +107,6 @@ def _none(constant: str) -> None:
 def _finite_float(number: str) -> float | None:
     read = float(number)
     return read if isfinite(read) else None
-
-
-_DECODER = json.JSONDecoder(parse_constant=_none, parse_float=_finite_float)
 
 
 def encode(

@@ -97,13 +97,9 @@ def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple
     one that no page has, so that no marker shows the wrong page. What one entry of a page leaves out, a later one says.
     Unless it is `by_id`, the positions alone are the numbers.
     """
-    listed = [*results]
-    clean = _are_clean(listed)
-    pages = _by_url(listed, clean=clean)
+    pages = _by_url(results)
     if not by_id:
-        return tuple(
-            [_source(url, page, number, (), clean) for number, (url, page) in enumerate(pages.items(), start=1)]
-        )
+        return tuple([_source(url, page, number, ()) for number, (url, page) in enumerate(pages.items(), start=1)])
     ids = {url: _ids(entries) for url, entries in pages.items()}
     claimed = {own[0] for own in ids.values() if own}
     used: set[int] = set()
@@ -120,7 +116,7 @@ def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple
         if len(own) > 1:
             aliases = tuple([alias for alias in own[1:] if alias not in claimed and alias not in used])
             claimed.update(aliases)
-        sources.append(_source(url, entries, number, aliases, clean))
+        sources.append(_source(url, entries, number, aliases))
     return tuple(sources)
 
 
@@ -145,24 +141,10 @@ class MergeSchedule:
 _SCHEMES = ("https://", "http://")
 
 
-def _are_clean(pages: Iterable[Mapping[str, JSON]]) -> bool:
-    """Return whether `as_text` changes no text of these pages: nearly always, so that one look at all is enough."""
-    texts = "".join([value for page in pages for value in page.values() if type(value) is str])
-    if texts.isascii():
-        return "\0" not in texts
-    try:
-        return b"\0" not in texts.encode()
-    except UnicodeEncodeError:
-        return False
-
-
-def _by_url(results: Iterable[Mapping[str, JSON]], *, clean: bool) -> dict[str, list[Mapping[str, JSON]]]:
+def _by_url(results: Iterable[Mapping[str, JSON]]) -> dict[str, list[Mapping[str, JSON]]]:
     pages: dict[str, list[Mapping[str, JSON]]] = {}
     for page in results:
-        url = page.get("url")
-        if not isinstance(url, str):
-            continue
-        url = (url if clean else as_text(url)).strip()
+        url = as_text(page.get("url")).strip()
         if url.startswith(_SCHEMES) or url[:8].lower().startswith(_SCHEMES):
             pages.setdefault(url, []).append(page)
     return pages
@@ -184,20 +166,16 @@ def _free_number(claimed: set[int], used: set[int], *, at_least: int) -> int:
     return next(number for number in count(at_least) if number not in claimed and number not in used)
 
 
-def _source(
-    url: str, entries: Sequence[Mapping[str, JSON]], number: int, aliases: tuple[int, ...], clean: bool
-) -> Source:
+def _source(url: str, entries: Sequence[Mapping[str, JSON]], number: int, aliases: tuple[int, ...]) -> Source:
     page = entries[0] if len(entries) == 1 else _first_texts(entries)
-    title, snippet = page.get("title"), page.get("snippet")
-    if not (clean and isinstance(title, str) and isinstance(snippet, str)):
-        title, snippet = as_text(title), as_text(snippet)
+    day, updated = page.get("date"), page.get("last_updated")
     return Source(
         number=number,
-        title=" ".join(title.split()) or url,
+        title=" ".join(as_text(page.get("title")).split()) or url,
         url=url,
-        snippet=snippet,
-        date=_date(page.get("date")),
-        last_updated=_date(page.get("last_updated")),
+        snippet=as_text(page.get("snippet")),
+        date=None if day is None else _date(day),
+        last_updated=None if updated is None else _date(updated),
         aliases=aliases,
     )
 

@@ -74,10 +74,10 @@ def test_the_source_distribution_is_enough_for_the_same_wheel(sdist: Path, wheel
     assert not {"tests", ".env", ".data", ".venv"} & {path.name for path in source.iterdir()}
 
 
-def test_the_library_alone_needs_three_packages(wheel: Path) -> None:
+def test_the_library_alone_needs_four_packages(wheel: Path) -> None:
     needs = [Requirement(text) for text in metadata(wheel).get_all("Requires-Dist", [])]
 
-    assert {each.name for each in needs if each.marker is None} == {"aiohttp", "jsonschema", "markdown-it-py"}
+    assert {each.name for each in needs if each.marker is None} == {"aiohttp", "jiter", "jsonschema", "markdown-it-py"}
 
 
 def test_the_metadata_has_the_version_and_the_commands(wheel: Path) -> None:

@@ -20,6 +20,7 @@ from perplexity.filters import Filters
 from perplexity.models import resolve
 from perplexity.types import AnswerKind, Message, Question, Usage
 from perplexity.wire.agent import INSTRUCTIONS, Agent
+from perplexity.wire.json import loads
 from tests.fakes.perplexity import AGENT_FIELDS, FILTER_FIELDS, TOOL_FIELDS, fixture
 
 WIRE = Agent()
@@ -269,6 +270,6 @@ def test_a_cost_that_is_none_is_unknown(cost: Any) -> None:
 
 
 def test_a_text_that_no_database_can_hold_loses_what_it_cannot() -> None:
-    answer = WIRE.read({"status": "completed", "output": [message("a\0b \ud800 ü😀")]})
+    answer = WIRE.read(loads(json.dumps({"status": "completed", "output": [message("a\0b \ud800 ü😀")]})))
 
     assert answer.text == "ab ? ü😀"
