@@ -28,6 +28,7 @@ from bot.process import Application
 from bot.services import open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
 from bot.slack.messages import Chat, ResponseUrls
+from bot.slack.threads import ThreadHistory, ThreadReader
 from bot.slack.users import Admins, Profiles
 from bot.storage.attempts import AttemptLog, AttemptStore
 from bot.storage.database import DatabaseRetry
@@ -170,6 +171,15 @@ async def compose(
             database_retry=database_retry,
             external=settings.allow_external_users,
         )
+        thread_history = ThreadHistory(
+            reader=ThreadReader(
+                client=client,
+                capped=settings.thread_history == "capped",
+                may_read=lambda: database_retry(workspaces.record_thread_read),
+            ),
+            is_member=admission.is_member,
+            bot_user=lambda: installation.identity.bot_user_id if installation.identity is not None else None,
+        )
         report_uploader = ReportUploader(
             client=client,
             chat=chat,
@@ -199,6 +209,7 @@ async def compose(
             stops=StopWatcher(questions=questions),
             agent=search_services.agent,
             deepdives=search_services.deepdives,
+            thread_history=thread_history.before if settings.thread_history != "off" else None,
             stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=database_retry),
             can_upload=report_uploader.can_upload,
             cancel_runs=stopping.start,

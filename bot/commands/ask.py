@@ -23,7 +23,7 @@ from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_
 from bot.conversations.memory import build_messages, remember_answer, standalone_question
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.model.question import Turn
+from bot.model.question import Thread, Turn
 from perplexity.attempts import cost_with_failures
 from perplexity.freshness import add_newest_source_line
 from perplexity.models import EFFORTS, resolve
@@ -132,10 +132,10 @@ def question_text(request: AskRequest) -> str:
     return request.question.text
 
 
-def add_turns(request: AskRequest, turns: Sequence[Turn]) -> AskRequest:
-    """Return the request with the turns before it."""
+def add_turns(request: AskRequest, turns: Sequence[Turn], thread: Thread) -> AskRequest:
+    """Return the request with the turns before it, and with the other messages of its thread."""
     question = request.question
-    messages = tuple(build_messages(turns, question.messages[-1]))
+    messages = tuple(build_messages(turns, question.messages[-1], thread))
     standalone = standalone_question(turns, question.text)
     return replace(request, question=replace(question, messages=messages, standalone=standalone))
 

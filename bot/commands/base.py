@@ -15,7 +15,7 @@ from bot.errors import AgentNotSetUp, UsageError
 from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
-from bot.model.question import Turn
+from bot.model.question import Thread, Turn
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.providers.base import Provider
@@ -199,8 +199,8 @@ class Command(Generic[Request, Result]):
     renders a failure from the request, a sentence and a reference. `nothing_found` returns what was searched without a
     result. `past_week` returns the text that asks the same for the past week, None if that would find no more.
     `result_length` returns how many characters of a result `render` reads. `add_turns` returns a request that goes
-    along with the earlier turns of its conversation. `remember` returns what of a result goes along with the next
-    question of its conversation.
+    along with the earlier turns of its conversation and other messages of its thread. `remember` returns what of a
+    result goes along with the next question of its conversation.
     """
 
     name: str
@@ -222,7 +222,7 @@ class Command(Generic[Request, Result]):
     nothing_found: Callable[[Request], str] | None = None
     past_week: Callable[[str], str | None] | None = None
     result_length: Callable[[Result], int] = _unknown_length
-    add_turns: Callable[[Request, Sequence[Turn]], Request] | None = None
+    add_turns: Callable[[Request, Sequence[Turn], Thread], Request] | None = None
     remember: Callable[[Result], str] | None = None
 
     def __post_init__(self) -> None:

@@ -36,7 +36,7 @@ MAX_WAIT_SECONDS = 600.0
 """How long a worker waits for the asker's profile; then the question fails."""
 
 FILE_WAIT_SECONDS = 5.0
-"""The same for a file, which a stopping process waits for."""
+"""The same for a file, which a stopping process waits for, and for the author of another message."""
 
 MAX_PAUSE_SECONDS = 15.0
 
@@ -124,6 +124,16 @@ class Admission:
         except DATABASE_UNAVAILABLE:
             return None
         return None if verdict is None else verdict is Affiliation.INTERNAL
+
+    async def is_member(self, row: QuestionRow, user_id: str, user_team: str) -> bool:
+        """Return whether a person is a full member, so that their text may go along with another's question.
+
+        False if Slack does not answer in time; `user_team` is as in `affiliation_of`.
+        """
+        verdict = await self.affiliation_of(
+            user_id, team_id=row.team_id, user_team=user_team, seconds=FILE_WAIT_SECONDS
+        )
+        return verdict is Affiliation.INTERNAL
 
     async def affiliation_of(
         self, user_id: str, *, team_id: str, user_team: str, seconds: float = MAX_WAIT_SECONDS

@@ -19,6 +19,7 @@ from bot.listeners.slash import too_many_open
 from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow
+from bot.slack.threads import is_by_person
 from bot.storage.database import DATABASE_UNAVAILABLE as DATABASE_AWAY
 from perplexity.threads import run_in_thread
 
@@ -31,14 +32,6 @@ DATABASE_DOWN = (
     "If you have no answer by then, please ask again."
 )
 THREAD_FULL = "I’ve reached the limit of answers per minute in this thread. Please ask again in a minute."
-
-_USER_SUBTYPES = frozenset({None, "file_share", "thread_broadcast"})
-"""The subtypes of messages that people write, as opposed to edits, joins and others.
-
-https://docs.slack.dev/reference/events/message#subtypes
-"""
-_SLACKBOT = "USLACK"
-
 
 EDIT_SECONDS = 60.0
 """An edit asks anew while the question is open, for so long after the message; a later one changes nothing."""
@@ -256,10 +249,7 @@ def parse_change(body: dict[str, Any]) -> MessageChange | None:
 
 
 def _is_by_a_person(event: dict[str, Any]) -> bool:
-    automatic = any(event.get(name) for name in ("bot_id", "bot_profile", "edited", "hidden"))
-    return (
-        event.get("subtype") in _USER_SUBTYPES and not automatic and not _texts(event, "user")[0].startswith(_SLACKBOT)
-    )
+    return is_by_person(event) and not (event.get("edited") or event.get("hidden"))
 
 
 def _is_follow_up(event: dict[str, Any], text: str) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+from typing import NamedTuple
 from uuid import UUID
 
 from bot.model.message import OutgoingMessage
@@ -64,12 +66,34 @@ class OpenQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """An earlier question of a conversation and what is remembered of its answer; `own` is by the same person."""
+    """An earlier question of a conversation and what is remembered of its answer; `own` is by the same person.
+
+    `ts` is that of the message that asked it.
+    """
 
     command: str
     question: str
     answer: str
     own: bool
+    ts: str = ""
+
+
+class ThreadMessage(NamedTuple):
+    """A message in a thread that is not to the app; `author` numbers the people, and is 0 for the asker."""
+
+    text: str
+    author: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thread:
+    """What people wrote in a thread before a question, the oldest first; not `complete` if some was not read."""
+
+    messages: tuple[ThreadMessage, ...] = ()
+    complete: bool = True
+
+
+NO_THREAD = Thread()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +133,11 @@ class QuestionRow:
     def begins_thread(self) -> bool:
         """Whether the question was asked by a message that was no reply, so its thread had no messages yet."""
         return bool(self.thread_ts) and self.delivery_key.endswith(f":{self.thread_ts}")
+
+    @property
+    def asked_ts(self) -> str:
+        """The `ts` of the message that asked, or about that of another question's arrival."""
+        return message_ts(self.delivery_key, self.received_at)
 
     @property
     def reference(self) -> str:
@@ -155,6 +184,12 @@ class Outcome:
     seconds: float | None = None
     error: str | None = None
     remembered: str | None = None
+
+
+def message_ts(delivery_key: str, received_at: datetime) -> str:
+    """Return the `ts` in the delivery key of a message, or a time in its form if the key is another's."""
+    found = re.fullmatch(r"[^:]+:[^:]+:(\d+\.\d+)(?::.*)?", delivery_key)
+    return found[1] if found else f"{received_at.timestamp():.6f}"
 
 
 def reference(question_id: UUID) -> str:

@@ -169,7 +169,9 @@ async def _replies(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     thread = [m for m in reversed(api.timeline.history(channel)) if root and root in {m.ts, m.thread_ts}]
     if not thread:
         raise SlackError("thread_not_found")
-    return _messages(thread, arguments)
+    # The first message comes in any case.
+    oldest = ts_of(arguments, "oldest") or ""
+    return _messages([m for m in thread if m.ts == root or m.ts > oldest], arguments)
 
 
 async def _members(api: WebApi, arguments: Arguments) -> dict[str, Any]:

@@ -87,13 +87,14 @@ SCOPES = (
 CHANNEL_HISTORY = (
     Scope(
         name="channels:history",
-        why="Receives replies in public channels, of which it answers those in its own threads (FOLLOW_UPS).",
-        without="Replies without a mention get no answer in public channels.",
+        why="Reads replies in public channels: for answers without a mention (FOLLOW_UPS) and with the thread "
+        "(THREAD_HISTORY).",
+        without="In public channels, replies get no answer without a mention, and go along with no question.",
     ),
     Scope(
         name="groups:history",
-        why="Receives replies in private channels that it is a member of, for the same.",
-        without="Replies without a mention get no answer in private channels.",
+        why="Reads replies in private channels that it is a member of, for the same.",
+        without="In private channels, replies get no answer without a mention, and go along with no question.",
     ),
 )
 """Requested only for the features that read what is written in channels."""
@@ -104,19 +105,23 @@ HISTORIES = ("channels:history", "groups:history", "mpim:history")
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """The features that need more from Slack than the others; `follow_ups` answers replies without a mention."""
+    """The features that need more from Slack than the others.
+
+    `follow_ups` answers replies without a mention, `thread_history` sends a thread's messages along with a question.
+    """
 
     follow_ups: bool = False
+    thread_history: bool = False
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Features:
         """Read which of them are switched on."""
-        return cls(follow_ups=settings.follow_ups == "always")
+        return cls(follow_ups=settings.follow_ups == "always", thread_history=settings.thread_history != "off")
 
     @property
     def channel_scopes(self) -> tuple[Scope, ...]:
         """The scopes that these features need and nothing else does."""
-        return CHANNEL_HISTORY if self.follow_ups else ()
+        return CHANNEL_HISTORY if self.follow_ups or self.thread_history else ()
 
     @property
     def scopes(self) -> tuple[Scope, ...]:

@@ -86,6 +86,11 @@ _SAVE_USER_TEAM = """
 _USER_TEAM = """
     SELECT user_team FROM user_teams WHERE user_id = %(user_id)s AND at > now() - %(seconds)s * interval '1 second'
 """
+_RECORD_THREAD_READ = """
+    INSERT INTO thread_reads AS r (method) VALUES ('conversations.replies')
+    ON CONFLICT (method) DO UPDATE SET at = now() WHERE r.at <= now() - interval '61 seconds'
+    RETURNING at
+"""
 _BEGINS_THREAD = """
     SELECT right(delivery_key, length(thread_ts) + 1) = ':' || thread_ts AS begins FROM questions WHERE id = %(id)s
 """
@@ -194,6 +199,10 @@ class WorkspaceStore:
         """Return the workspace that an event of the last `seconds` named as a person's; empty if none did."""
         row = await self._row(_USER_TEAM, {"user_id": user_id, "seconds": seconds})
         return str(row["user_team"]) if row else ""
+
+    async def record_thread_read(self) -> bool:
+        """Record that a thread is read now; return False if one was read in the last minute, by any process."""
+        return await self._row(_RECORD_THREAD_READ, {}) is not None
 
     async def begins_thread(self, question_id: UUID) -> bool:
         """Return whether a mention starts a thread, rather than being a reply in one."""

@@ -196,8 +196,8 @@ CLAIMS = """
 """Read which claim holds each of some questions; -1 for one that is closed."""
 
 TURNS = """
-    SELECT command, question, answer, own FROM (
-        SELECT command, text AS question, remembered AS answer, user_id = %(user_id)s AS own, received_at
+    SELECT command, question, answer, own, delivery_key, received_at FROM (
+        SELECT command, text AS question, remembered AS answer, user_id = %(user_id)s AS own, delivery_key, received_at
         FROM questions
         WHERE conversation = %(conversation)s AND remembered IS NOT NULL AND received_at < %(received_at)s
             AND team_id = %(team_id)s AND channel_id = %(channel_id)s

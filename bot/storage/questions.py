@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
 from bot.model.message import OutgoingMessage
-from bot.model.question import Claimed, NewQuestion, OpenQuestion, Outcome, QuestionRow, Received, Turn
+from bot.model.question import Claimed, NewQuestion, OpenQuestion, Outcome, QuestionRow, Received, Turn, message_ts
 from bot.storage import queries
 from bot.storage.database import is_pooled
 
@@ -221,7 +221,7 @@ class QuestionStore:
         }
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(queries.TURNS, values | {"most": LISTED_TURNS})).fetchall()
-        return [Turn(**row) for row in rows]
+        return [Turn(ts=message_ts(row.pop("delivery_key"), row.pop("received_at")), **row) for row in rows]
 
     async def record_run(self, row: QuestionRow, run_id: str) -> bool:
         """Keep the id of a background run that has just begun to cost money."""

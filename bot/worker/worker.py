@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 from bot.blocks.elements import quote_question
+from bot.blocks.escaping import unescape_slack
 from bot.blocks.messages import FailureAction, failure_message, question_stopped_message
 from bot.commands.base import (
     DISABLED_AGENT,
@@ -30,7 +31,7 @@ from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
 from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
-from bot.model.question import CHANNEL_THREADS, OPEN, Claimed, Outcome, QuestionRow, Turn
+from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Claimed, Outcome, QuestionRow, Thread, Turn
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
@@ -119,6 +120,7 @@ THREAD_SURFACES = {"mention": BY_MENTION, "follow_up": BY_MENTION, "im": IN_DIRE
 class CommandRunner:
     """Runs the commands of questions. `commands` are by name; `clock` measures seconds; `stops` ends stopped work.
 
+    `thread_history` returns what people wrote in a thread before a question, except in the messages of these `ts`.
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
     when it is given up.
     """
@@ -133,6 +135,7 @@ class CommandRunner:
     stops: StopWatcher
     agent: Agent = DISABLED_AGENT
     deepdives: DeepDiveRunner | None = None
+    thread_history: Callable[[QuestionRow, Sequence[str]], Awaitable[Thread]] | None = None
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
@@ -221,8 +224,11 @@ class CommandRunner:
     async def _execute(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
         command = self.commands[row.command]
         request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
-        if command.add_turns is not None and row.conversation not in {None, row.id}:
-            request = command.add_turns(request, await self._earlier_turns(row))
+        if command.add_turns is not None:
+            turns = [] if row.conversation in {None, row.id} else await self._earlier_turns(row)
+            thread = await self._thread(row, turns)
+            if turns or thread.messages:
+                request = command.add_turns(request, turns, thread)
 
         async def on_run(run_id: str) -> None:
             if not await self._record_run(row, run_id):
@@ -272,6 +278,14 @@ class CommandRunner:
             for turn in turns
             if turn.command in self.commands
         ]
+
+    async def _thread(self, row: QuestionRow, turns: Sequence[Turn]) -> Thread:
+        """Return what else people wrote in a channel's thread before a question, if the settings allow to read it."""
+        if self.thread_history is None or row.surface not in CHANNEL_THREADS:
+            return NO_THREAD
+        thread = await self.thread_history(row, [turn.ts for turn in turns])
+        typed = (message._replace(text=unescape_slack(message.text)) for message in thread.messages)
+        return replace(thread, messages=tuple(typed))
 
     async def _record_run(self, row: QuestionRow, run_id: str) -> bool:
         """Return whether the question is still ours.

@@ -122,6 +122,15 @@ def test_answers_to_replies_need_more_and_only_they_do() -> None:
     assert more["oauth_config"]["scopes"]["bot_optional"] == usual["oauth_config"]["scopes"]["bot_optional"]
 
 
+def test_other_messages_of_a_thread_need_scopes_and_no_events() -> None:
+    with_history, with_both = (Features(follow_ups=both, thread_history=True) for both in (False, True))
+    manifest = read(as_yaml(features=with_history))
+
+    jsonschema.validate(manifest, SCHEMA)
+    assert events(manifest) == events(read(as_yaml()))
+    assert manifest["oauth_config"] == read(as_yaml(features=with_both))["oauth_config"]
+
+
 def events(manifest: dict[str, Any]) -> list[str]:
     listed: list[str] = manifest["settings"]["event_subscriptions"]["bot_events"]
     return listed
@@ -134,7 +143,7 @@ def test_every_event_has_the_scope_that_it_needs() -> None:
     assert set(NEEDS.values()) <= set(manifest["oauth_config"]["scopes"]["bot"])
 
 
-ALL_FEATURES = Features(follow_ups=True)
+ALL_FEATURES = Features(follow_ups=True, thread_history=True)
 
 
 @pytest.mark.parametrize("name", [*(scope.name for scope in ALL_FEATURES.scopes), *EVENTS, *FOLLOW_UP_EVENTS])

@@ -122,8 +122,9 @@ class FakeSlack:
 
     `origin` is its address, `api_url` the value for SLACK_API_URL; `token` is the app's bot token, `socket_url` where
     Socket Mode connects to. `posts` are the messages that it took, `calls` all calls by method, `refusals` what was
-    wrong with the messages that it refused, `files` the uploads. `lasting` are faults by method, or "*" for all, until
-    they are removed; `expired` are the tokens of expired response_urls.
+    wrong with the messages that it refused, `files` the uploads, `written` the fields of people's messages.
+    `lasting` are faults by method, or "*" for all, until they are removed; `expired` are the tokens of expired
+    response_urls.
 
     `clock` returns seconds since 1970, which `advance` moves forward: it is that of streams and tiers. With `tiers`,
     too many calls get status 429. `answered` are the calls of the Web API with their times and errors.
@@ -143,6 +144,7 @@ class FakeSlack:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refusals: list[str] = []
         self.files: dict[str, str] = {}
+        self.written: dict[tuple[str, str], dict[str, Any]] = {}
         self.lasting: dict[str, Fault] = {}
         self.expired: set[str] = set()
         self.closing = False
@@ -214,6 +216,12 @@ class FakeSlack:
         """Answer the next calls of a method, or the next posts to a "response_url", with these faults, in order."""
         self._faults[method].extend(faults)
 
+    def write(self, user: str, text: str, *, ts: str, thread_ts: str, channel: str = "C1", **fields: Any) -> None:
+        """Have a person write in a thread; `fields` are further ones of the message, as Slack returns it."""
+        message = Message(channel=channel, ts=ts, thread_ts=thread_ts, author=Author.YOU, text=text)
+        self.timeline.put(message)
+        self.written[channel, ts] = {"user": user, "team": "T1"} | fields
+
     async def wait_for(self, count: int, *, seconds: float = 20) -> list[Post]:
         """Wait until `count` messages were taken. Raises TimeoutError."""
         async with asyncio.timeout(seconds), self._changed:
@@ -270,6 +278,8 @@ class FakeSlack:
         at = self.now()
         answer = await api.call(method, arguments, token=token)
         self.answered.append(Call(method=method, arguments=arguments, at=at, error=answer.get("error", "")))
+        for message in answer.get("messages", ()):
+            message.update(self.written.get((arguments["channel"], message["ts"]), {}))
         self.refusals += answer.get("response_metadata", {}).get("messages", [])
         taken = answer["ok"] and method in POSTS
         await self._changed_by(self._post(method, arguments | _ts_of(answer)) if taken else None)

@@ -103,6 +103,11 @@ def follow_ups_without_scopes(setup: DoctorSetup) -> None:
     setup.env["FOLLOW_UPS"] = "always"
 
 
+def thread_history_without_scopes(setup: DoctorSetup) -> None:
+    setup.env["THREAD_HISTORY"] = "capped"
+    setup.slack.workspace.scopes.append("channels:history")
+
+
 def clock_behind(setup: DoctorSetup) -> None:
     setup.slack.fail("auth.test", Fault(status=200, body=WELL, headers=headers_at(seconds=400)))
 
@@ -215,6 +220,7 @@ BREAKINGS: Sequence[Breaking] = (
     scopes,
     declined_scopes,
     follow_ups_without_scopes,
+    thread_history_without_scopes,
     clock_behind,
     clock_drifts,
     log_in_page,

@@ -1,0 +1,160 @@
+"""Reading threads: what people wrote there before a question, within Slack's limits and of people who may be quoted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.model.question import NO_THREAD, QuestionRow, Thread, ThreadMessage
+from bot.slack.messages import FAILURES, Sent, classify_error
+
+log = logging.getLogger(__name__)
+
+PAGE_SIZE = 999
+MAX_PAGES = 3
+"""The most pages of a thread that are read; Slack returns the oldest messages first."""
+
+CAPPED_SIZE = 15
+"""How many messages Slack returns at most, once a minute, to an app that is sold but not in its marketplace.
+
+https://docs.slack.dev/changelog/2025/05/29/rate-limit-changes-for-non-marketplace-apps
+"""
+
+READ_SECONDS = 5.0
+"""How long a question waits for what was written before it."""
+
+MAX_AUTHORS = 20
+"""The most people whose membership is looked up for one question."""
+
+USER_SUBTYPES = frozenset({None, "file_share", "thread_broadcast"})
+"""The subtypes of messages that people write, as opposed to edits, joins and others.
+
+https://docs.slack.dev/reference/events/message#subtypes
+"""
+_SLACKBOT = "USLACK"
+
+
+def is_by_person(message: Mapping[str, Any]) -> bool:
+    """Return whether a person wrote a message: no app, workflow or Slackbot, and no notice of Slack."""
+    automatic = message.get("bot_id") or message.get("bot_profile")
+    user = str(message.get("user") or "")
+    return message.get("subtype") in USER_SUBTYPES and not automatic and not user.startswith(_SLACKBOT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Messages of a thread as Slack returns them, the oldest first; `complete` if there are no later ones."""
+
+    messages: Sequence[Mapping[str, Any]]
+    complete: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreadReader:
+    """Reads threads. If `capped`, `may_read` returns whether this minute's one call is still unused, and uses it.
+
+    https://docs.slack.dev/reference/methods/conversations.replies
+    """
+
+    client: AsyncWebClient
+    capped: bool
+    may_read: Callable[[], Awaitable[bool]]
+
+    async def read(self, channel: str, thread_ts: str, *, since: str | None = None) -> Page | None:
+        """Return the messages of a thread, or its first one and those `since` a `ts`; None if they cannot be read."""
+        if self.capped and not await self.may_read():
+            log.info("thread.not_read", extra={"error": "capped"})
+            return None
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                return await self._read(channel, thread_ts, since)
+        except FAILURES as error:
+            result = classify_error(error)
+            name = "unknown" if isinstance(result, Sent) else result.error
+            log.warning("thread.not_read", extra={"error": name})
+            return None
+
+    async def _read(self, channel: str, thread_ts: str, since: str | None) -> Page:
+        messages: list[Mapping[str, Any]] = []
+        cursor: str | None = None
+        for _ in range(1 if self.capped else MAX_PAGES):
+            page = await self.client.conversations_replies(
+                channel=channel,
+                ts=thread_ts,
+                oldest=since,
+                limit=CAPPED_SIZE if self.capped else PAGE_SIZE,
+                cursor=cursor,
+                include_all_metadata=True,
+            )
+            messages += [message for message in page.get("messages") or [] if isinstance(message, Mapping)]
+            cursor = (page.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                break
+        return Page(messages=messages, complete=not cursor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreadHistory:
+    """Selects what people wrote in a thread before a question.
+
+    `is_member` returns whether a person, with the workspace that a message names as theirs, is a full member of the
+    app's; text of others is not passed on. `bot_user` returns the app's own user id, if it is known.
+    """
+
+    reader: ThreadReader
+    is_member: Callable[[QuestionRow, str, str], Awaitable[bool]]
+    bot_user: Callable[[], str | None]
+
+    async def before(self, row: QuestionRow, answered: Sequence[str]) -> Thread:
+        """Return the messages before a question that are neither the app's nor to it.
+
+        `answered` are the `ts` of the questions whose answers are remembered.
+        """
+        if row.thread_ts is None or row.begins_thread:
+            return NO_THREAD
+        since = max(answered, key=float, default=None) if self.reader.capped else None
+        page = await self.reader.read(row.channel_id, row.thread_ts, since=since)
+        if page is None:
+            return NO_THREAD
+        written = [one for one in page.messages if self._is_context(one, row, answered)]
+        members = await self._members(written, row)
+        authors = {row.user_id: 0}
+        messages = [
+            ThreadMessage(text=str(one["text"]), author=authors.setdefault(_author(one)[0], len(authors)))
+            for one in written
+            if _author(one)[0] == row.user_id or _author(one) in members
+        ]
+        return Thread(messages=tuple(messages), complete=page.complete and since is None)
+
+    def _is_context(self, message: Mapping[str, Any], row: QuestionRow, answered: Sequence[str]) -> bool:
+        """Return whether a message has text, was written by a person before the question, and is no question itself."""
+        ts, text, bot_user = str(message.get("ts") or ""), str(message.get("text") or ""), self.bot_user()
+        if not is_by_person(message) or not text.strip() or not message.get("user") or message["user"] == bot_user:
+            return False
+        mentioned = bot_user is not None and f"<@{bot_user}" in text
+        return not mentioned and ts not in answered and _seconds(ts) < _seconds(row.asked_ts)
+
+    async def _members(self, written: Sequence[Mapping[str, Any]], row: QuestionRow) -> set[tuple[str, str]]:
+        """Return the authors, each with the workspace that their messages name, who are full members."""
+        others = list(dict.fromkeys(_author(one) for one in reversed(written) if one["user"] != row.user_id))
+        asked = others[:MAX_AUTHORS]
+        found = await asyncio.gather(*(self.is_member(row, user, team) for user, team in asked))
+        return {author for author, is_member in zip(asked, found, strict=True) if is_member}
+
+
+def _author(message: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the author of a message, and the workspace that it names as theirs; empty if it names none."""
+    team = message.get("user_team") or message.get("source_team") or message.get("team")
+    return str(message["user"]), str(team or "")
+
+
+def _seconds(ts: str) -> float:
+    try:
+        return float(ts)
+    except ValueError:
+        return 0.0
