@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from bot.playground import events, response_urls, web_api
 from bot.playground.bodies import BadInput, blocks_of, text_of, ts_of
 from bot.playground.events import AckError, Click, Sender
 from bot.playground.response_urls import ResponseUrlToken
-from bot.playground.timeline import APP_NAME, BOT_USER_ID, Author, Channel, Message, Timeline
+from bot.playground.timeline import APP_NAME, BOT_USER_ID, USER_ID, Author, Channel, Message, Timeline
 
 MENTION = f"`@{APP_NAME}`"
 
@@ -74,6 +75,27 @@ class Conversation:
         except AckError as error:
             self._post_ephemeral(channel, f"This button failed with the error “{error}”")
 
+    async def open(self, channel: Channel) -> None:
+        """Report that the person opened a channel; Slack does so for the direct message with the app."""
+        if channel.is_im:
+            with suppress(AckError):  # an app that does not listen misses nothing
+                await self._sender.send_event(events.home_opened(channel, event_ts=self._timeline.next_ts()))
+
+    async def stop(self, channel: Channel, *, thread_ts: str) -> None:
+        """Press Slack's own stop button in a thread: its streams end, and the app gets to know."""
+        event = events.session_stopped(
+            channel=channel.id,
+            thread_ts=thread_ts,
+            user=USER_ID,
+            streams=self._timeline.press_stop(channel.id, thread_ts),
+            event_ts=(now := self._timeline.next_ts()),
+        )
+        self._timeline.around.set_status(channel.id, thread_ts, "")
+        try:
+            await self._sender.send_event(events.envelope(event, ts=now))
+        except AckError as error:
+            self._post_ephemeral(channel, f"{APP_NAME} did not take the stop: “{error}”", thread_ts)
+
     async def respond(self, token: str, payload: Mapping[str, Any]) -> None:
         """Show what was posted to a response_url.
 
@@ -94,6 +116,7 @@ class Conversation:
         shown = _MENTIONED.sub(f"<@{BOT_USER_ID}|{APP_NAME}>", text)
         message = _message(channel.id, self._timeline.next_ts(), Author.YOU, shown)
         message = self._timeline.put(replace(message, thread_ts=thread_ts))
+        self._timeline.around.suggest(channel.id, ())
         if not channel.is_im and shown == text:
             how = f"To ask something, mention {MENTION} or start with {_either(self._names)}."
             self._post_ephemeral(channel, how, thread_ts)

@@ -1,4 +1,4 @@
-"""What Slack sends: the signed requests for a slash command, an event and a click.
+"""What Slack sends: the signed requests for a slash command, events and a click.
 
 https://docs.slack.dev/interactivity/implementing-slash-commands
 https://docs.slack.dev/apis/events-api#callback-field
@@ -74,7 +74,16 @@ def message_event(message: Message, *, text: str, direct: bool) -> dict[str, Any
         event["channel_type"] = "im"
     if message.thread_ts is not None:
         event["thread_ts"] = message.thread_ts
-    return _envelope(event, ts=message.ts)
+    return envelope(event, ts=message.ts)
+
+
+def home_opened(channel: Channel, *, event_ts: str) -> dict[str, Any]:
+    """Return the envelope for a person who opens the direct message with the app.
+
+    https://docs.slack.dev/reference/events/app_home_opened
+    """
+    event = {"type": "app_home_opened", "user": USER_ID, "channel": channel.id, "tab": "messages", "event_ts": event_ts}
+    return envelope(event, ts=event_ts)
 
 
 def session_stopped(
@@ -94,7 +103,7 @@ def session_stopped(
     }
 
 
-def _envelope(event: Mapping[str, Any], *, ts: str) -> dict[str, Any]:
+def envelope(event: Mapping[str, Any], *, ts: str) -> dict[str, Any]:
     """Return an event as Slack delivers it; `ts` says when it happened."""
     return {
         "token": VERIFICATION_TOKEN,

@@ -160,6 +160,8 @@ class Playground:
             web.get(PREFIX + "/static/{name}", self._loopback_only(self._static)),
             web.get(PREFIX + "/events", self._loopback_only(self._events)),
             web.post(PREFIX + "/say", self._loopback_only(self._page_only(self._post))),
+            web.post(PREFIX + "/open", self._loopback_only(self._page_only(self._open))),
+            web.post(PREFIX + "/stop", self._loopback_only(self._page_only(self._stop))),
             web.post(PREFIX + "/click", self._loopback_only(self._page_only(self._click))),
             web.get(PREFIX + "/api/{method}", self._loopback_only(self._programs_only(self._call))),
             web.post(PREFIX + "/api/{method}", self._loopback_only(self._programs_only(self._call))),
@@ -265,6 +267,14 @@ class Playground:
         text, thread_ts = bodies.text_of(body, "text"), bodies.ts_of(body, "thread_ts")
         self._workspace.zone = bodies.zone_of(body, "zone") or self._workspace.zone
         await self._conversation.post(text, channel=channel, thread_ts=thread_ts)
+        return web.Response(status=204)
+
+    async def _open(self, _: dict[str, Any], channel: Channel) -> web.Response:
+        await self._conversation.open(channel)
+        return web.Response(status=204)
+
+    async def _stop(self, body: dict[str, Any], channel: Channel) -> web.Response:
+        await self._conversation.stop(channel, thread_ts=bodies.ts_of(body, "thread_ts") or "0.0")
         return web.Response(status=204)
 
     async def _click(self, body: dict[str, Any], channel: Channel) -> web.Response:

@@ -61,15 +61,15 @@ class Content:
     chunks: tuple[Chunk, ...] = ()
 
 
-NOTHING = Content()
-
-
 class Ending(StrEnum):
     """How a stream ended."""
 
     STOPPED = "stopped"
     EXPIRED = "expired"
     STOPPED_BY_USER = "stopped_by_user"
+
+
+NOTHING = Content()
 
 
 @dataclass(frozen=True, kw_only=True)

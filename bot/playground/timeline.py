@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 from bot.model.message import Block
 from bot.playground.streams import Ending, Stream
+from bot.playground.surroundings import Surroundings
 from bot.slack.scopes import FILES, HISTORIES, SCOPES
 
 TEAM_ID = "T0PLAYGROUND"
@@ -184,6 +185,8 @@ class TimelineEvent:
 class Timeline:
     """The messages of all channels. `clock` returns seconds since 1970; `boot` identifies this process.
 
+    `around` is what is shown beside them.
+
     When there are more than `max_messages`, or they need more than `max_memory` bytes, the oldest are dropped.
     """
 
@@ -197,6 +200,8 @@ class Timeline:
         self._sizes: dict[tuple[str, str], int] = {}
         self._size = 0
         self._live: set[tuple[str, str]] = set()
+        self._touched: dict[str, int] = {}
+        self.around = Surroundings(clock=clock, on_change=self._touch)
         self._changed = asyncio.Event()
         self._last_microseconds = 0
         self.revision = 0
@@ -214,6 +219,8 @@ class Timeline:
     def put(self, message: Message) -> Message:
         """Add a message, or replace the one with the same channel and `ts`."""
         message = replace(message, blocks=tuple(_with_block_ids(message.blocks)))
+        if message.thread_ts is not None and self.find(message.channel, message.ts) is None:
+            self.around.set_status(message.channel, message.thread_ts, "")  # any new reply ends it
         self._record(message.channel, message.ts, message)
         return message
 
@@ -266,10 +273,23 @@ class Timeline:
         later = (change for change in self._changes.values() if change.revision > revision)
         return sorted(later, key=lambda change: change.revision)
 
+    def touched(self, revision: int) -> list[tuple[int, str]]:
+        """Return the channels whose surroundings changed after a revision, in order, each with its revision."""
+        return sorted((at, channel) for channel, at in self._touched.items() if at > revision)
+
     async def changed(self, *, since: int) -> None:
         """Wait until there is a change after a revision."""
         while self.revision <= since:
             await self._changed.wait()
+
+    def _touch(self, channel: str) -> None:
+        self.revision += 1
+        self._touched[channel] = self.revision
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     def _record(self, channel: str, ts: str, message: Message | None) -> None:
         self.revision += 1
@@ -281,8 +301,7 @@ class Timeline:
         self._size += self._sizes[channel, ts]
         while len(self._changes) > self._max_messages or (self._size > self._max_memory and len(self._changes) > 1):
             self._forget(next(iter(self._changes)))
-        self._changed.set()
-        self._changed = asyncio.Event()
+        self._wake()
 
     def _forget(self, place: tuple[str, str]) -> None:
         self._changes.pop(place, None)
@@ -320,16 +339,18 @@ async def event_stream(
 ) -> AsyncGenerator[bytes, None]:
     """Yield frames until `closing` is set: a `hello`, what was missed since the last event, then every change.
 
-    An event id is `<boot>-<revision>`; one from before a restart is ignored.
+    A `change` is that of a message, `around` says what is shown around those of a channel. An event id is
+    `<boot>-<revision>`; one from before a restart is ignored.
     """
     boot, _, number = last_event_id.partition("-")
     known = boot == timeline.boot and number.isascii() and number.isdecimal() and len(number) <= _MAX_DIGITS
     seen = int(number) if known else 0
     yield _frame("hello", {**hello, "boot": timeline.boot}, f"{timeline.boot}-{seen}")
     while not closing.is_set():
-        for change in timeline.since(seen):
-            seen = change.revision
-            yield _frame("change", _event_data(change), f"{timeline.boot}-{seen}")
+        changes = [(change.revision, "change", _event_data(change)) for change in timeline.since(seen)]
+        around = [(at, "around", timeline.around.as_page(channel)) for at, channel in timeline.touched(seen)]
+        for seen, event, data in sorted([*changes, *around], key=lambda frame: frame[0]):
+            yield _frame(event, data, f"{timeline.boot}-{seen}")
         if not await _wait_for_any(timeline.changed(since=seen), closing.wait(), seconds=heartbeat_seconds):
             yield b": still here\n\n"
 

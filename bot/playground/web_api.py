@@ -15,6 +15,7 @@ from typing import Any
 from bot.playground.bodies import BadInput, blocks_of, json_value, text_of, ts_of
 from bot.playground.limits import MAX_TEXT_BYTES, SlackError, check_message
 from bot.playground.streams import DISPLAY_MODES, Ending, Stream, read_content, replaces_rich_text
+from bot.playground.surroundings import SuggestedPrompt
 from bot.playground.timeline import Author, Channel, Message, Timeline, Workspace
 
 Arguments = Mapping[str, Any]
@@ -62,6 +63,27 @@ class WebApi:
             raise SlackError("missing_scope", needed=scope, provided=",".join(granted))
 
 
+async def _suggest_prompts(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    channel = _channel(api, arguments, name="channel_id")
+    prompts = _decode_argument(arguments, "prompts", list) or []
+    if len(prompts) > MAX_PROMPTS or not all(isinstance(one, dict) for one in prompts):
+        raise SlackError("invalid_arguments")
+    suggested = tuple(SuggestedPrompt(title=text_of(p, "title"), message=text_of(p, "message")) for p in prompts)
+    if not all(prompt.title and prompt.message for prompt in suggested):
+        raise SlackError("invalid_arguments")
+    if ts_of(arguments, "thread_ts") is None:  # with one, the call of an agent does nothing
+        api.timeline.around.suggest(channel.id, suggested, title=text_of(arguments, "title"))
+    return {}
+
+
+async def _set_status(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    channel, thread_ts = _channel(api, arguments, name="channel_id"), _thread(arguments)
+    if len(_decode_argument(arguments, "loading_messages", list) or []) > MAX_LOADING_MESSAGES:
+        raise SlackError("invalid_arguments")
+    api.timeline.around.set_status(channel.id, thread_ts, text_of(arguments, "status"))
+    return {}
+
+
 async def _auth_test(api: WebApi, _: Arguments) -> dict[str, Any]:
     return api.workspace.identity(origin=api.origin)
 
@@ -89,6 +111,7 @@ async def _start_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     ts = api.timeline.next_ts()
     message = Message(channel=channel.id, ts=ts, author=Author.APP, text="", thread_ts=thread_ts)
     api.timeline.put(message.streaming(stream))
+    api.timeline.around.set_session(message.channel, thread_ts, "processing")
     return {"channel": message.channel, "ts": message.ts}
 
 
@@ -103,11 +126,12 @@ async def _append_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
 async def _stop_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     content, closing = read_content(arguments), blocks_of(_decode_argument(arguments, "blocks", list))
     metadata = _decode_argument(arguments, "metadata", dict)
-    _one_of(arguments, "session_status", SESSION_STATUSES)
+    status = _one_of(arguments, "session_status", SESSION_STATUSES) or "active"
     message = await _grow(
         api, arguments, lambda stream: replace(stream.grown(content), closing=closing, ending=Ending.STOPPED), last=True
     )
     api.timeline.put(replace(message, metadata=metadata))
+    api.timeline.around.set_session(message.channel, message.thread_ts or "", status)
     return {"channel": message.channel, "ts": message.ts}
 
 
@@ -189,7 +213,12 @@ async def _user_info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
 
 SESSION_STATUSES = {"active", "processing", "suspended", "closed"}
 
+MAX_PROMPTS = 4
+MAX_LOADING_MESSAGES = 10
+
 METHODS: dict[str, Method] = {
+    "assistant.threads.setStatus": _set_status,
+    "assistant.threads.setSuggestedPrompts": _suggest_prompts,
     "auth.test": _auth_test,
     "chat.postMessage": _post_message,
     "chat.postEphemeral": _post_ephemeral,
@@ -206,6 +235,8 @@ METHODS: dict[str, Method] = {
 }
 
 SCOPES = {
+    "assistant.threads.setStatus": "chat:write",
+    "assistant.threads.setSuggestedPrompts": "assistant:write",
     "chat.postMessage": "chat:write",
     "chat.postEphemeral": "chat:write",
     "chat.update": "chat:write",
@@ -224,8 +255,8 @@ _KINDS = {"C": "channels", "G": "groups", "D": "im"}
 """What the scopes call a channel, by the first letter of its id."""
 
 
-def _channel(api: WebApi, arguments: Arguments) -> Channel:
-    channel = api.workspace.channel(str(arguments.get("channel", "")))
+def _channel(api: WebApi, arguments: Arguments, *, name: str = "channel") -> Channel:
+    channel = api.workspace.channel(str(arguments.get(name, "")))
     if channel is None:
         raise SlackError("channel_not_found")
     return channel

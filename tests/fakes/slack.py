@@ -267,7 +267,7 @@ class FakeSlack:
         if method in {"chat.postMessage", "chat.postEphemeral"}:
             _check_unfurling(arguments)
         if thread_ts := arguments.get("ts" if method == "conversations.replies" else "thread_ts"):
-            self._put_question(arguments["channel"], thread_ts)
+            self._put_question(arguments.get("channel") or arguments["channel_id"], thread_ts)
         api = WebApi(
             timeline=self.timeline,
             workspace=self.workspace,

@@ -10,14 +10,16 @@ const list = document.querySelector("#messages");
 const empty = document.querySelector("#empty");
 const template = document.querySelector("#message");
 
-export function createMessages({ state, onExample, onPrompt, onReply }) {
+export function createMessages({ state, onExample, onPrompt, onReply, onStop }) {
   const following = createFollowing(list);
   const examples = createExamples({ state, onExample, onPrompt });
   const shown = new Map(); // "channel ts" -> {message, element}
 
   list.addEventListener("click", (event) => {
-    const reply = event.target.closest("button.reply");
-    if (reply) onReply(shown.get(reply.closest("article").dataset.key).message);
+    const ours = event.target.closest("button.reply, button.stop");
+    const message = ours && shown.get(ours.closest("article").dataset.key).message;
+    if (ours?.matches(".reply")) onReply(message);
+    else if (ours) onStop({ channel: message.channel, thread: message.thread_ts });
     else press(event.target.closest("button[id]"));
   });
 
@@ -50,9 +52,25 @@ export function createMessages({ state, onExample, onPrompt, onReply }) {
     element.classList.toggle("private", message.private);
     element.classList.toggle("in-thread", isReply(message));
     element.setAttribute("aria-label", labelOf(element, message));
+    showLive(element, message);
     const body = element.querySelector(".body");
-    render(body, message.blocks.length ? message.blocks : [asBlock(message.text)]);
+    render(body, message.blocks.length || !message.text ? message.blocks : [asBlock(message.text)]);
     gatherCitations(body);
+  }
+
+  // A stream is read aloud when it ends, not at each word.
+  function showLive(element, message) {
+    const left = message.live_until === null ? 0 : message.live_until * 1000 - Date.now();
+    const line = element.querySelector(".live");
+    if (left <= 0 && line.contains(document.activeElement)) list.focus();
+    line.hidden = left <= 0;
+    element.setAttribute("aria-busy", String(left > 0));
+    if (left > 0) setTimeout(() => expire(element), left);
+  }
+
+  function expire(element) {
+    const current = shown.get(element.dataset.key);
+    if (current?.element === element) showLive(element, current.message);
   }
 
   function drop(key) {

@@ -1,4 +1,5 @@
 // The page: one state, one stream that changes it, and the parts that show it.
+import { createAround } from "./around.js";
 import { createComposer } from "./composer.js";
 import { createMessages } from "./messages.js";
 import { createSidebar } from "./sidebar.js";
@@ -12,17 +13,26 @@ const messages = createMessages({
   onExample: (line) => composer.fill(line),
   onPrompt: (line) => say(line, null),
   onReply: (message) => composer.enterThread(message),
+  onStop: stop,
 });
+const around = createAround({ state, onPrompt: (line) => say(line, null), onStop: stop });
 const composer = createComposer({
   state,
   onSend: (text, thread) => say(text, thread),
 });
-const sidebar = createSidebar({ state, onOpen: open });
+const sidebar = createSidebar({
+  state,
+  onOpen: (channelId) => {
+    open(channelId);
+    post("open", { channel: channelId });
+  },
+});
 
 follow({
   onHello(hello) {
     if (state.boot && state.boot !== hello.boot) {
       notice("The app was restarted. What it wrote before is kept here; you can go on.", { seconds: 8 });
+      around.clear();
     } else {
       notice("");
     }
@@ -35,6 +45,7 @@ follow({
     messages.change(change);
     if (change.channel !== state.channel && change.message) sidebar.mark(change.channel);
   },
+  onAround: around.change,
   onLost: () => notice("The app cannot be reached. Trying again …"),
 });
 
@@ -44,6 +55,10 @@ function say(text, thread) {
   return post("say", { channel: state.channel, text, thread_ts: thread, zone });
 }
 
+function stop({ channel, thread }) {
+  return post("stop", { channel, thread_ts: thread });
+}
+
 function open(channelId) {
   state.channel = channelId;
   const { label, is_im: direct } = state.channels.find((channel) => channel.id === channelId);
@@ -51,5 +66,6 @@ function open(channelId) {
   document.title = `${direct ? state.app : label} · ${state.team}`;
   sidebar.show();
   messages.show();
+  around.show();
   composer.show();
 }

@@ -231,6 +231,7 @@ async def test_a_method_without_its_scope_is_refused() -> None:
 
     assert answers["chat.postMessage"]["ok"]
     assert {name: answer["needed"] for name, answer in answers.items() if answer.get("error") == "missing_scope"} == {
+        "assistant.threads.setSuggestedPrompts": "assistant:write",
         "conversations.open": "im:write",
         "conversations.history": "channels:history",
         "conversations.replies": "channels:history",

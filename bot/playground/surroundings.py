@@ -1,0 +1,71 @@
+"""What Slack shows around the messages of a channel: suggested prompts, and what the app does in each thread.
+
+https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
+https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+https://docs.slack.dev/ai/agent-sessions
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+STATUS_SECONDS = 120.0
+"""How long a status is shown, unless a message in its thread ends it earlier."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuggestedPrompt:
+    """A button that sends `message`."""
+
+    title: str
+    message: str
+
+
+class Surroundings:
+    """The surroundings of all channels. `clock` returns seconds since 1970; `on_change` is called with a channel."""
+
+    def __init__(self, *, clock: Callable[[], float], on_change: Callable[[str], None]) -> None:
+        self._clock = clock
+        self._on_change = on_change
+        self._prompts: dict[str, tuple[str, tuple[SuggestedPrompt, ...]]] = {}
+        self._statuses: defaultdict[str, dict[str, tuple[str, float]]] = defaultdict(dict)
+        self._sessions: dict[tuple[str, str], str] = {}
+
+    def prompts(self, channel: str) -> tuple[SuggestedPrompt, ...]:
+        """Return the prompts that a channel shows."""
+        return self._prompts.get(channel, ("", ()))[1]
+
+    def suggest(self, channel: str, prompts: tuple[SuggestedPrompt, ...], *, title: str = "") -> None:
+        """Show prompts, instead of those before."""
+        if prompts or self.prompts(channel):
+            self._prompts[channel] = (title, prompts)
+            self._on_change(channel)
+
+    def status(self, channel: str, thread_ts: str) -> str:
+        """Return the status of a thread, empty if it shows none."""
+        text, until = self._statuses[channel].get(thread_ts, ("", 0.0))
+        return text if self._clock() < until else ""
+
+    def set_status(self, channel: str, thread_ts: str, text: str) -> None:
+        """Show what the app does in a thread; an empty text ends it."""
+        before = self._statuses[channel].pop(thread_ts, None)
+        if text:
+            self._statuses[channel][thread_ts] = (text, self._clock() + STATUS_SECONDS)
+        if text or before is not None:
+            self._on_change(channel)
+
+    def session(self, channel: str, thread_ts: str) -> str:
+        """Return the status of the agent session in a thread: "processing", "active" …; empty if there is none."""
+        return self._sessions.get((channel, thread_ts), "")
+
+    def set_session(self, channel: str, thread_ts: str, status: str) -> None:
+        """Set the status of the agent session in a thread, which begins one."""
+        self._sessions[channel, thread_ts] = status
+
+    def as_page(self, channel: str) -> dict[str, object]:
+        """Return what the page needs to show them; `until` is in seconds since 1970."""
+        title, prompts = self._prompts.get(channel, ("", ()))
+        statuses = {ts: {"text": text, "until": until} for ts, (text, until) in self._statuses[channel].items()}
+        return {"channel": channel, "title": title, "prompts": list(map(asdict, prompts)), "statuses": statuses}
