@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         Passage,
         Query,
         Question,
+        Restarted,
         RunStarted,
         SearchQueries,
         SearchResults,
@@ -105,6 +106,7 @@ __all__ = [
     "Recency",
     "RequestCancelled",
     "RequestKind",
+    "Restarted",
     "RetryPolicy",
     "RunFailed",
     "RunStarted",
@@ -140,7 +142,7 @@ _NAMES = {
     "perplexity.providers.perplexity": "PerplexityProvider",
     "perplexity.retry": "RetryPolicy",
     "perplexity.types": (
-        "API Answer AnswerKind Context Done Event Message Passage Query Question RunStarted "
+        "API Answer AnswerKind Context Done Event Message Passage Query Question Restarted RunStarted "
         "SearchQueries SearchResults Source Sources TextDelta Usage"
     ),
 }

@@ -146,20 +146,25 @@ class Runs:
             raise MalformedResponse("the run has no id")
         return state
 
-    async def wait(self, run_id: str, *, state: dict[str, JSON] | None = None, deadline: Deadline) -> dict[str, JSON]:
-        """Return the state of a run that has ended, asking again and again; `state` is what is known already.
+    async def states(
+        self, run_id: str, *, state: dict[str, JSON] | None = None, deadline: Deadline
+    ) -> AsyncGenerator[dict[str, JSON], None]:
+        """Yield the states of a run, asking again and again until it has ended; `state` is what is known already.
 
         A service that is unavailable, hangs or sends nonsense for a while does not lose the run. Raises RunFailed for a
         run that the service does not know, TimedOut, or the PerplexityError of a refusal; at a limit too, if
         the service wants to be asked again only when the time is over.
         """
         polls = 0
+        if state is not None:
+            yield state
         while state is None or as_text(state.get("status")).lower() in _RUNNING:
             if polls or state is not None:
                 await self._sleep_within(min(polls + 1.0, _MAX_PAUSE_SECONDS), deadline=deadline)
             polls += 1
             state = await self._poll(run_id, before=state, deadline=deadline)
-        return state
+            if state is not None:
+                yield state
 
     async def _poll(self, run_id: str, *, before: dict[str, JSON] | None, deadline: Deadline) -> dict[str, JSON] | None:
         poll = Deadline(at=min(deadline.at, deadline.clock() + self.poll_seconds), clock=deadline.clock)

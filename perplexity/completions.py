@@ -25,6 +25,7 @@ from perplexity.types import (
     Done,
     Event,
     Question,
+    Restarted,
     RunStarted,
     SearchQueries,
     Sources,
@@ -60,6 +61,9 @@ class Completions:
         pages anyway: it may say what the messages do not.
         """
         self.wire.check(question)
+        if question.on_event is not None:
+            events = self._events(question, target, started=started, deadline=deadline, repeat=True)
+            return await _reported(events, question.on_event)
         answer = await self._answer(question, target, deadline=deadline)
         expected = self.wire.emits_thinking(question, target)
         return await self._finalize(answer, question, target, expected=expected, started=started)
@@ -72,12 +76,23 @@ class Completions:
         Once an event was yielded, nothing is tried again.
         """
         self.wire.check(question)
+        async with aclosing(self._events(question, target, started=started, deadline=deadline)) as events:
+            async for event in events:
+                yield event
+
+    async def _events(
+        self, question: Question, target: Target, *, started: float, deadline: Deadline, repeat: bool = False
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the events without thoughts and foreign sources; `repeat` is as for `_stream_attempts`."""
         thinking = ThinkStripper(expected=self.wire.emits_thinking(question, target))
         kept = _kept_text(question)
-        async with aclosing(self._all_events(question, target, deadline=deadline)) as batches:
+        async with aclosing(self._all_events(question, target, deadline=deadline, repeat=repeat)) as batches:
             async for batch in batches:
                 for event in batch:
-                    if isinstance(event, TextDelta):
+                    if isinstance(event, Restarted):
+                        thinking, kept = ThinkStripper(expected=thinking.expected), _kept_text(question)
+                        yield event
+                    elif isinstance(event, TextDelta):
                         piece = thinking.feed(event.text)
                         if kept is not None:
                             piece = await run_in_thread(kept.take) if kept.feed(piece) else ""
@@ -134,7 +149,7 @@ class Completions:
             )
             return self.wire.read(state)
         async with aclosing(self._all_events(question, target, deadline=deadline, repeat=True)) as batches:
-            return await _from_stream(batches, question)
+            return await _from_stream(batches)
 
     def _all_events(
         self, question: Question, target: Target, *, deadline: Deadline, repeat: bool = False
@@ -182,6 +197,7 @@ class Completions:
                 failure = error
             finally:
                 self._abandon(reader)
+            yield [Restarted()] if yielded else []
             await self.api.retries.wait_or_raise(
                 failure, attempts=len(readers.made), deadline=deadline, persist=question.persist
             )
@@ -207,7 +223,7 @@ class Completions:
     async def _background_events(
         self, question: Question, target: Target, *, deadline: Deadline
     ) -> AsyncGenerator[Sequence[Event], None]:
-        run_id, state = question.run_id or "", None
+        run_id, state, known = question.run_id or "", None, list[Event]()
         if not run_id:
             beginning = asyncio.create_task(self._begin(question, target, deadline=deadline))
             try:
@@ -217,14 +233,19 @@ class Completions:
                 raise
         try:
             yield [RunStarted(id=run_id)]
-            state = await self.runs.wait(run_id, state=state, deadline=deadline)
+            async with aclosing(self.runs.states(run_id, state=state, deadline=deadline)) as states:
+                async for state in states:
+                    found = self.wire.progress(state)
+                    if found != known:
+                        known = found
+                        yield found
         except RunFailed:
             raise
         except BaseException as error:
             if isinstance(error, Exception) or not question.resumable:
                 self._cancel(run_id)
             raise
-        yield _as_events(self._read(run_id, state))
+        yield [event for event in _as_events(self._read(run_id, state or {})) if event not in known]
 
     async def _begin(self, question: Question, target: Target, *, deadline: Deadline) -> tuple[str, dict[str, JSON]]:
         """Begin a run and hand on its id; return both its id and its state. A run that is not wanted is cancelled."""
@@ -304,14 +325,22 @@ def _read(reader: StreamReader, chunk: Iterator[dict[str, JSON]]) -> tuple[list[
     return events, None
 
 
-async def _from_stream(batches: AsyncIterator[Sequence[Event]], question: Question) -> Answer:
-    """Return the answer at the end of the events; the question's `on_event` is called with the others."""
+async def _from_stream(batches: AsyncIterator[Sequence[Event]]) -> Answer:
+    """Return the answer at the end of the events."""
     async for batch in batches:
         for event in batch:
             if isinstance(event, Done):
                 return event.answer
-            if question.on_event is not None:
-                question.on_event(event)
+    raise StreamTruncated("the stream ended without its last event")
+
+
+async def _reported(events: AsyncGenerator[Event, None], on_event: Callable[[Event], None]) -> Answer:
+    """Return the answer at the end of the events, and report the others."""
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Done):
+                return event.answer
+            on_event(event)
     raise StreamTruncated("the stream ended without its last event")
 
 

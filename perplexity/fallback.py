@@ -26,7 +26,7 @@ from perplexity.errors import (
 from perplexity.models import Effort, FallbackTimeouts, resolve
 from perplexity.providers.base import Provider, generates_text, log_attempt, resumes_runs
 from perplexity.retry import is_transient
-from perplexity.types import Answer, Done, Event, Query, Question, SearchResults, TextDelta
+from perplexity.types import Answer, Done, Event, Query, Question, Restarted, SearchResults, TextDelta
 
 log = logging.getLogger(__name__)
 
@@ -285,6 +285,7 @@ class Fallback:
             run,
             lambda candidate: candidate.provider.answer(_request_for(candidate, question)),
             check_cancelled=question.check_cancelled,
+            on_event=question.on_event,
         )
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
@@ -351,9 +352,12 @@ async def _first_reply(
     ask: Callable[[Candidate], Awaitable[Reply]],
     *,
     check_cancelled: Callable[[], Awaitable[None]] | None = None,
+    on_event: Callable[[Event], None] | None = None,
 ) -> Reply:
     for candidate in run.candidates():
         await _check_cancelled(run, candidate, check_cancelled)
+        if on_event is not None and run.failed:
+            on_event(Restarted())
         try:
             async with asyncio.timeout(_with_grace(candidate.seconds)):
                 reply: Reply = await ask(candidate)

@@ -62,7 +62,7 @@ class Question:
     question is not `resumable`, its run is cancelled in that case, too, also a quick answer's. `check_cancelled` is
     awaited before a chain asks a second provider; it raises RequestCancelled if the answer is no longer wanted, so that
     no other provider is paid for it. `persist` is as in a `Query`. `on_event` is called with the events of an answer
-    that is not streamed to the caller, if its service sends any.
+    that is not streamed to the caller, `Done` left out; unlike a stream, such an answer may begin anew (`Restarted`).
     """
 
     messages: tuple[Message, ...]
@@ -237,4 +237,9 @@ class Done:
     answer: Answer
 
 
-Event = RunStarted | SearchQueries | Sources | TextDelta | Done
+@dataclass(frozen=True, kw_only=True)
+class Restarted:
+    """The text so far is void: the question is asked again, of the same service or of the next one."""
+
+
+Event = RunStarted | SearchQueries | Sources | TextDelta | Restarted | Done

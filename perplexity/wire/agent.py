@@ -370,6 +370,13 @@ class Agent:
         note = "Answered in the language {} if possible; sources may be in any language."
         return (note.format(languages[0]),) if languages else ()
 
+    def progress(self, body: Mapping[str, JSON]) -> list[Event]:
+        """Return the searches that a run has made so far, and the pages that it found."""
+        output = as_objects(body.get("output"))
+        queries, sources = tuple(dict.fromkeys(search_queries(output))), merge(search_results(output))
+        events: list[Event] = [SearchQueries(queries=queries)] if queries else []
+        return [*events, Sources(sources=sources)] if sources else events
+
     def read(self, body: Mapping[str, JSON]) -> Answer:
         """Return the answer of a finished run. Raises RunFailed or MalformedResponse."""
         return parse_answer(body)

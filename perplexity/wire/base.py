@@ -99,6 +99,10 @@ class Wire(Protocol):
         """Return the answer of a finished run. Raises RunFailed or MalformedResponse."""
         ...
 
+    def progress(self, body: Mapping[str, JSON]) -> list[Event]:
+        """Return what the state of a run says of its searches and sources so far."""
+        ...
+
     def reader(self) -> StreamReader:
         """Return a reader for one stream."""
         ...

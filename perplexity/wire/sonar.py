@@ -328,6 +328,10 @@ class Sonar:
             notes.append("Sonar models take no tools: they were left out.")
         return tuple(notes)
 
+    def progress(self, body: Mapping[str, JSON]) -> list[Event]:
+        """Return nothing: there are no runs."""
+        return []
+
     def read(self, body: Mapping[str, JSON]) -> Answer:
         """Return the answer of a whole response. Raises what its `error` says, RunFailed or MalformedResponse."""
         return parse_answer(body, provider=self.provider, error_map=self.error_map)

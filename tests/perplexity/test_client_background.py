@@ -134,10 +134,10 @@ async def test_one_question_for_the_state_that_hangs_does_not_use_up_the_run_s_t
     deadline = Deadline.after(20, monotonic)
 
     begun = await runs.create({"effort": "high", "input": "why", "background": True, "store": True}, deadline=deadline)
-    state = await runs.wait("resp_1", state=begun, deadline=deadline)
+    states = [state async for state in runs.states("resp_1", state=begun, deadline=deadline)]
     await transport.close()
 
-    assert (state["status"], deadline.remaining() > 15) == ("completed", True)
+    assert (states[-1]["status"], deadline.remaining() > 15) == ("completed", True)
 
 
 async def refuse(run_id: str) -> None:
@@ -266,6 +266,18 @@ async def test_a_stream_of_a_deep_answer_has_the_same_events(fake: FakePerplexit
     assert [RunStarted, SearchQueries, Sources, TextDelta, Done] == [type(event) for event in events]
     assert RunStarted(id="resp_1") == events[0]
     assert runs.told == [("resp_1", 1)]
+
+
+async def test_a_run_says_what_it_searches_for_while_it_runs(fake: FakePerplexity, client: PerplexityClient) -> None:
+    searched = {"type": "search_results", "queries": ["q1"], "results": []}
+    running = {"id": "resp_4", "status": "in_progress", "output": [searched]}
+    text = {"type": "message", "content": [{"type": "output_text", "text": "done"}]}
+    fake.runs["resp_4"] = [running, running, {"id": "resp_4", "status": "completed", "output": [searched, text]}]
+
+    events = [event async for event in client.stream("why", model="high", run_id="resp_4")]
+
+    assert [RunStarted, SearchQueries, TextDelta, Done] == [type(event) for event in events]
+    assert events[1] == SearchQueries(queries=("q1",))
 
 
 async def test_a_deep_answer_without_sources_has_none(fake: FakePerplexity, client: PerplexityClient) -> None:

@@ -10,7 +10,7 @@ from perplexity.client import PerplexityClient
 from perplexity.errors import ConnectionFailed, InvalidRequest, PerplexityError, RunFailed, StreamTruncated, TimedOut
 from perplexity.filters import Filters
 from perplexity.retry import RetryPolicy
-from perplexity.types import Done, Event, RunStarted, SearchQueries, Sources, TextDelta
+from perplexity.types import Done, Event, Message, Question, Restarted, RunStarted, SearchQueries, Sources, TextDelta
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, sse, stream_reply
 
 RUN = "resp_00000000-0000-4000-8000-000000000001"
@@ -39,6 +39,10 @@ async def collect(
     async for event in client.stream("why", seconds=seconds):
         events.append(event)
     return events
+
+
+def asked(events: list[Event]) -> Question:
+    return Question(messages=(Message(role="user", content="why"),), on_event=events.append)
 
 
 async def test_events_come_in_order_and_done_is_the_last(fake: FakePerplexity, client: PerplexityClient) -> None:
@@ -140,6 +144,29 @@ async def test_after_the_first_event_a_failure_is_raised_and_nothing_is_tried_ag
 
     assert [RunStarted(id=RUN), TextDelta(text="half")] == events
     assert (caught.value.provider, [r.path for r in fake.requests].count("/v1/agent")) == ("Perplexity", 1)
+
+
+async def test_an_answer_reports_its_events(fake: FakePerplexity, client: PerplexityClient) -> None:
+    events: list[Event] = []
+
+    answer = await client.answer(asked(events))
+
+    kinds = [type(event) for event in events]
+    assert kinds == [RunStarted, SearchQueries, Sources, TextDelta, TextDelta, TextDelta]
+    assert answer.text == "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert fake.requests[0].json["stream"]
+
+
+async def test_an_answer_that_broke_off_begins_anew_and_says_so(fake: FakePerplexity, client: PerplexityClient) -> None:
+    fake.script("/v1/agent", stream_reply(SOME))
+    events: list[Event] = []
+
+    answer = await client.answer(asked(events))
+
+    begun = events.index(Restarted())
+    assert [event.text for event in events[:begun] if isinstance(event, TextDelta)] == ["half"]
+    assert answer.text == "".join(event.text for event in events[begun:] if isinstance(event, TextDelta))
+    assert len(fake.requests) >= 2
 
 
 async def test_a_stream_that_is_left_early_is_cancelled_at_the_service(fake: FakePerplexity) -> None:
