@@ -53,7 +53,7 @@ _WWW = re.compile(r"\.(?<=[wW]{3}\.)")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|www\.", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SENTENCE_END = ".,;:!?'’”*_~。，、；：！？"
-_BETWEEN = re.compile(r"[ \t.,;:!?…'\"’”)*_~。，、；：！？）」』]{0,20}")
+BETWEEN = re.compile(r"[ \t.,;:!?…'\"’”)*_~。，、；：！？）」』]{0,20}")
 """What may be between a link and the marker of the same page, both of which belong to one statement."""
 
 
@@ -108,7 +108,7 @@ def references(document: Document, known: SourceIndex) -> list[Reference]:
         _, end, mark = place
         gap = document.text[end : found[-1][0]] if found else None
         sources = reference[2].sources
-        if gap is None or not _BETWEEN.fullmatch(gap):
+        if gap is None or not BETWEEN.fullmatch(gap):
             ahead.clear()
         elif mark.address and sources and ahead.issuperset(sources):
             reference = _unmarked(reference, adjacent=not gap)
@@ -367,15 +367,15 @@ class CitedText:
         return self.original.rewritten(text, [(origin, place) for origin, place in places if origin >= 0])
 
 
-def number_citations(text: str, sources: Sequence[Source]) -> CitedText:
-    """Find the markers of a text and number them by first use.
+def number_citations(text: str, sources: Sequence[Source], *, first: Sequence[Source] = ()) -> CitedText:
+    """Find the markers of a text and number them by first use, after those of `first`, which an earlier text refers to.
 
     Markers are `[1]`, `[2][3]`, `[1, 3-5]`, `[web:4]`, `【1】`, `［１］` and links whose text is such a number; they
     count only outside code and LaTeX. A link to a retrieved page keeps its words and gets that page's marker, unless
     its own marker follows. Markers of no source are removed, with the space before them, and counted; a number of four
     digits or more, as in `[2024-2026]`, is no marker.
     """
-    return _cited(text, index_sources(sources), sources)
+    return _cited(text, index_sources(sources), sources, first)
 
 
 def number_each(texts: Iterable[str], sources: Sequence[Source]) -> list[CitedText]:
@@ -384,10 +384,10 @@ def number_each(texts: Iterable[str], sources: Sequence[Source]) -> list[CitedTe
     return [_cited(text, known, ()) for text in texts]
 
 
-def _cited(text: str, known: SourceIndex, sources: Sequence[Source]) -> CitedText:
+def _cited(text: str, known: SourceIndex, sources: Sequence[Source], first: Sequence[Source] = ()) -> CitedText:
     document, dangling, found = _drop_dangling(parse(text), known)
     text = document.text
-    markers: dict[Source, Marker] = {}
+    markers = {source: Marker(number=place, source=source) for place, source in enumerate(first, 1)}
     # To find a source by its fields takes longer than to know it again.
     known_markers: dict[int, Marker] = {}
     pieces: list[str | Marker] = []

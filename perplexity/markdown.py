@@ -314,12 +314,24 @@ def _math(text: str, code: Sequence[Region], cells: Sequence[tuple[int, int]]) -
     for (_, start), (end, _) in pairwise(edges):
         if not may_have_math(text[start:end]):
             continue
-        spaced = [m for m in _SPACED_MATH.finditer(text, start, end) if looks_like_maths(m["body"], "$$")]
+        spaced = [m for m in _spaced(text, start, end) if looks_like_maths(m["body"], "$$")]
         yield from (Region(RegionKind.MATH, start=m.start("all"), end=m.end("all")) for m in spaced)
         breaks = [(start, start), *_breaks(text, start, end, spaced), (end, end)]
         breaks += [(place, place) for place in _edges_between(cells, start, end)]
         for (_, first), (last, _) in pairwise(sorted(breaks)):
             yield from _math_between(text, first, last)
+
+
+def _spaced(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield what may be formulas with empty lines around them; the sign that ends a formula above begins none."""
+    while match := _SPACED_MATH.search(text, start, end):
+        sign = match.start("all")
+        above = text.rfind("\n\n", start, sign)
+        if text.count("$$", max(above, start), sign) % 2:
+            start = sign + 2
+        else:
+            yield match
+            start = match.end()
 
 
 def _breaks(text: str, start: int, end: int, spaced: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:

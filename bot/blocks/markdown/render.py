@@ -57,7 +57,7 @@ _APART = "\x1c"
 _OF_ADDRESSES = frozenset(".:/@")
 # Emphasis that begins or ends with punctuation next to a letter is none (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run);
 # between words without spaces, as in Chinese and Japanese, it is meant anyway.
-_BOLD = re.compile(r"\*\*(?<!\*\*\*)(?![*\s])([^*\n\x1c]+)(?<![*\s])\*\*(?!\*)")
+BOLD = re.compile(r"\*\*(?<!\*\*\*)(?![*\s])([^*\n\x1c]+)(?<![*\s])\*\*(?!\*)")
 
 
 def in_each(change: Callable[[str], str], stretches: Sequence[str]) -> list[str]:
@@ -82,7 +82,7 @@ def neutralize(prose: str) -> str:
     if "." in prose:
         prose = HOST_DOT.sub(_broken_dot if "\\." in prose else f"{WORD_JOINER}.{WORD_JOINER}", prose)
     if "*" in prose and "**" in prose:
-        prose = _BOLD.sub(_freed_bold, prose)
+        prose = BOLD.sub(_freed_bold, prose)
     return break_mentions(prose)
 
 
@@ -130,7 +130,12 @@ class Part:
     @cached_property
     def blocks(self) -> int:
         """The most blocks that Slack makes of it."""
-        return _block_sums(segments(parse(self.text)))[-1] if self.known_blocks is None else self.known_blocks
+        return count_blocks(self.text) if self.known_blocks is None else self.known_blocks
+
+
+def count_blocks(text: str) -> int:
+    """Return the most blocks that Slack makes of a rendered text."""
+    return _block_sums(segments(parse(text)))[-1]
 
 
 def split_markdown(document: Document, addresses: Addresses, *, limit: int = MAX_BLOCK) -> list[Part]:
@@ -145,6 +150,14 @@ def split_markdown(document: Document, addresses: Addresses, *, limit: int = MAX
         return [_part(whole, together, splitter, addresses)] if whole else []
     pieces = [piece for segment in whole for piece in splitter.split(segment)]
     return [_part(run, joined(run), splitter, addresses) for run in _runs(pieces, splitter)]
+
+
+def render_whole(document: Document, addresses: Addresses) -> str:
+    """Return a text with marks as the one part that it would be if a part had no limit."""
+    document = directed(readable(document))
+    splitter = Splitter(limit=MAX_BLOCK, weights=MaxSizes(document.text, addresses))
+    whole = [small for segment in segments(document) for small in _short_tables(segment, splitter)]
+    return "".join([stretch for _, stretch in render(joined(whole, document), addresses)])
 
 
 def _part(pieces: Sequence[MarkdownBlock], document: Document, splitter: Splitter, addresses: Addresses) -> Part:
@@ -244,7 +257,7 @@ _RIGHT = (
     "\u06ef\u06fa-\u08c9\u200f\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc]"
 )
 _STRONG = re.compile(rf"(?P<right>{_RIGHT})|[^\W\d_]|{LEFT_TO_RIGHT}")
-_RIGHT_LETTER = re.compile(_RIGHT)
+RIGHT_LETTER = re.compile(_RIGHT)
 _CODE = frozenset({RegionKind.FENCE, RegionKind.INDENTED, RegionKind.SPAN})
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
 _ADDRESS = re.compile(r"https?://[^\s)\]|]+")
@@ -280,7 +293,7 @@ def directed(document: Document) -> Document:
     code and addresses do not count.
     """
     text = document.text
-    if text.isascii() or not _RIGHT_LETTER.search(text):
+    if text.isascii() or not RIGHT_LETTER.search(text):
         return document
     units = [unit for unit in _units(document) if _begins_from_left(text, *unit)]
     if not units:

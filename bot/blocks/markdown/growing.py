@@ -1,0 +1,278 @@
+"""How much of a Markdown text that is still being written can be shown for good: no later text changes how it is read.
+
+What is still open is held back: a construct inside a line until it is closed or its line ends, code until its
+paragraph ends, a row of a table and a line of code until the line ends, a formula until it ends. A paragraph is shown
+clause by clause, although a line of dashes below it would make a heading of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from bot.blocks.markdown.blocks import MOST_COLUMNS
+from bot.blocks.markdown.render import BOLD, RIGHT_LETTER, runs_right_to_left
+from perplexity.block_parser import Block, BlockKind
+from perplexity.citations import BETWEEN, index_sources, number_citations, references, unknown_links
+from perplexity.formulas import unfinished
+from perplexity.markdown import DISPLAYED, Document, RegionKind, parse
+from perplexity.types import Source
+
+_MARKER = r"[\[【［][^\[\]【】［］\s]{1,20}[\]】］]"
+_CLAUSE_END = re.compile(
+    rf"(?P<sentence>[.!?…])(?:[\"'”’)\]*_~`]| ?{_MARKER})*(?=\s)"
+    rf"|[,;:–—](?:[\"'”’)\]*_~`]| ?{_MARKER})*(?=\s)"
+    r"|(?P<wide>[。！？；，、：])(?=[^\s\W_])"
+    r"|(?P<line>(?=\n))"
+    r"|(?P<word>(?<=\S)(?=[ \t]))"
+)
+"""What ends a clause: punctuation with what belongs to it, a line's end, and if nothing else comes, a word."""
+_SHORT_CLAUSE = 16
+"""Characters of a clause that is long enough to be shown although its sentence continues."""
+_LONG_CLAUSE = 120
+"""Characters after which a clause is shown word by word."""
+_SIGNS_OF_A_BLOCK = re.compile(r"[ \t>]*(?:[-+*_=:|#~`> \t]*|\d{1,9}[.)]?[ \t]*)(?:\[[ xX]?\]?)?")
+_UNDERLINE = re.compile(r"[ \t]*[-=:|]?[-=:| \t]*")
+"""What may become the line below a heading, or below the header of a table."""
+_CLOSING_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*\n?")
+_FENCE = "```"
+_LONE_OPENER = re.compile(r"^[ \t]*(?:\$\$|\\\[)[ \t]*\n[ \t]*$", re.MULTILINE)
+_SPACED_SO_FAR = re.compile(
+    r"[ \t]*(?:\$\$|\\\[)[ \t]*\n(?:[ \t]*\n)*+(?:[ \t]*[^\s][^\n]*\n)*+(?:[^\n]*|(?:[ \t]*\n)++[ \t]*[$\\]?[$\]]?)"
+)
+_BLANK_LINE = re.compile(r"(?:\n[ \t]*)+\n")
+_STOPS = re.compile(r"[ \t]*[.,;:]?[ \t]*")
+_CELL_EDGE = re.compile(r"(?<!\\)\|")
+_BRACKETS = re.compile(r"[!\\]?[\[【［]|[\]】］]")
+_ADDRESS = re.compile(r"[\]】］]\(")
+_URL = re.compile(r"(?i:https?://|www\.)\S*")
+_BOLD_BEGINS = re.compile(r"\*\*(?=[^\s*])")
+_EMPHASIS = (
+    (re.compile(r"(?<![\w*\\])\*(?![\s*])"), re.compile(r"(?<![\s*\\])\*(?!\*)")),
+    (re.compile(r"(?<![\w\\])_(?!\s)"), re.compile(r"(?<![\s\\])_(?!\w)")),
+    (re.compile(r"(?<![\\~])~~(?![\s~])"), re.compile(r"(?<![\s\\~])~~")),
+)
+
+Span = tuple[int, int]
+
+
+def final_end(document: Document, sources: Sequence[Source], start: int) -> int:
+    """Return where the last clause ends that is final, and `start` if none ends after that place.
+
+    `sources` are all that are known so far; a marker of another one, and what follows it, is not final.
+    """
+    text = document.text
+    line = text.rfind("\n") + 1
+    limit = min(_blocks_end(document, line), unfinished(document), _spaced_formula(document), _code_begins(document))
+    limit = min(limit, _inline_begins(_masked(document, line), line))
+    limit, spans = _before_references(document, sources, limit)
+    spans += [(r.start, r.end) for r in document.regions if r.kind in (RegionKind.SPAN, RegionKind.MATH)]
+    spans += [match.span() for match in _URL.finditer(text, start)]
+    code = [(r.start, r.end) for r in document.regions if r.kind in (RegionKind.FENCE, RegionKind.INDENTED)]
+    has_right = not text.isascii() and RIGHT_LETTER.search(text) is not None
+    for match in reversed([*_CLAUSE_END.finditer(text, start, min(limit + 1, len(text)))]):
+        place = match.end()
+        if not start < place <= limit or _inside(place, spans):
+            continue
+        ends_line = match.lastgroup == "line"
+        if not ends_line and (_inside(place, code) or not _is_long_enough(text, start, match)):
+            continue
+        if has_right and not ends_line and not runs_right_to_left(text[text.rfind("\n", 0, place) + 1 : place]):
+            continue
+        if ends_line and not _inside(place, code) and (blank := _BLANK_LINE.match(text, place)):
+            place = blank.end()
+        # The end of a text would end a formula that is none.
+        if unfinished(parse(text[:place])) == place:
+            return place
+    return start
+
+
+def _is_long_enough(text: str, start: int, match: re.Match[str]) -> bool:
+    """Return whether what ends inside a line is a clause, and not only the sign of a list's item."""
+    place = match.end()
+    line = text.rfind("\n", 0, place) + 1
+    if _SIGNS_OF_A_BLOCK.fullmatch(text, line, place):
+        return False
+    length = place - max(start, line)
+    if match.lastgroup == "word":
+        return length >= _LONG_CLAUSE
+    return match.lastgroup is not None or length >= _SHORT_CLAUSE
+
+
+def _inside(place: int, spans: Sequence[Span]) -> bool:
+    return any(start < place < end for start, end in spans)
+
+
+def is_open_code(document: Document, block: Block | None) -> bool:
+    """Return whether a document's last block is code that the next line may continue: between fences, or indented."""
+    if block is None or block.kind not in (BlockKind.FENCE, BlockKind.INDENTED):
+        return False
+    return block.kind is BlockKind.INDENTED or not _is_closed_fence(document, block)
+
+
+def last_block(document: Document) -> Block | None:
+    """Return the last block that is in no other."""
+    return next((block for block in reversed(document.blocks) if block.depth == 0), None)
+
+
+def _is_closed_fence(document: Document, block: Block) -> bool:
+    lines = document.lines
+    if block.end - block.start < 2:
+        return False
+    last = document.text[lines[block.end - 1] : lines[min(block.end, len(lines) - 1)]]
+    closing = _CLOSING_FENCE.fullmatch(last)
+    return closing is not None and closing[1].startswith(block.markup)
+
+
+def _blocks_end(document: Document, line: int) -> int:
+    """Return where the blocks end whose kind is known; `line` is where the line begins that is being written."""
+    last, text, lines = last_block(document), document.text, document.lines
+    if last is None:
+        return 0
+    start, end = lines[last.start], lines[min(last.end, len(lines) - 1)]
+    is_closed, above = "\n" in text[end:], max(line - 1, 0)
+    found = len(text)
+    match last.kind:
+        case BlockKind.RULE | BlockKind.HEADING:
+            found = end if text.endswith("\n", start, end) else start
+        case BlockKind.FENCE:
+            found = _fence_end(document, last, above)
+        case BlockKind.INDENTED:
+            found = above
+        case BlockKind.TABLE:
+            found = end if is_closed else _rows_end(document, last, line)
+        case BlockKind.PARAGRAPH if is_closed:
+            found = end
+        case BlockKind.PARAGRAPH if _UNDERLINE.fullmatch(text, line):
+            found = start
+        case _ if "|" in text[line:] or _SIGNS_OF_A_BLOCK.fullmatch(text, line):
+            found = above
+    return found
+
+
+def _fence_end(document: Document, block: Block, above: int) -> int:
+    """Return where the code ends that can be shown, if the last complete line ends at `above`."""
+    text, lines = document.text, document.lines
+    start, end = lines[block.start], lines[min(block.end, len(lines) - 1)]
+    if _is_closed_fence(document, block) and text.endswith("\n", start, end):
+        return end
+    # Of other fences, the length depends on what is between them.
+    begin = lines[block.start + 1] if block.start + 1 < len(lines) else above
+    return above if block.markup == _FENCE and text[begin:above].strip() else start
+
+
+def _rows_end(document: Document, block: Block, line: int) -> int:
+    """Return where the rows end that can be shown: none of a table that will be several, since it is too wide."""
+    text, lines = document.text, document.lines
+    rows = min(block.end, document.line_at(line)) - block.start
+    header = len(_CELL_EDGE.findall(text, lines[block.start], lines[block.start + 1]))
+    return max(line - 1, 0) if rows > 2 and header <= MOST_COLUMNS else lines[block.start]
+
+
+def _spaced_formula(document: Document) -> int:
+    """Return where a formula begins that may have empty lines around it, if it has not ended."""
+    text = document.text
+    if "$$" not in text and "\\[" not in text:
+        return len(text)
+    formulas = [(region.start, region.end) for region in document.regions if region.kind is RegionKind.MATH]
+    for match in _LONE_OPENER.finditer(text):
+        sign = match.end() - len(match[0].lstrip())
+        if not any(start <= sign < end for start, end in formulas) and _SPACED_SO_FAR.fullmatch(text, match.start()):
+            return match.start()
+    # Punctuation after a displayed formula becomes part of it if the line ends there.
+    if formulas and text.startswith(DISPLAYED, formulas[-1][0]) and _STOPS.fullmatch(text, formulas[-1][1]):
+        return formulas[-1][0]
+    return len(text)
+
+
+def _code_begins(document: Document) -> int:
+    """Return where a backtick is whose other may be in a later line of the same paragraph."""
+    text, lines, last = document.text, document.lines, document.blocks[-1:]
+    if "`" not in text or not last or last[0].kind not in (BlockKind.PARAGRAPH, BlockKind.HEADING):
+        return len(text)
+    if "\n" in text[lines[min(last[0].end, len(lines) - 1)] :]:
+        return len(text)
+    begin = lines[last[0].start]
+    prose = (r for r in document.regions if r.kind is RegionKind.PROSE and r.end > begin)
+    found = (text.find("`", max(begin, region.start), region.end) for region in prose)
+    return next((place for place in found if place >= 0), len(text))
+
+
+def _masked(document: Document, line: int) -> str:
+    """Return the text from a place on, with letters in the place of code and formulas."""
+    return "".join(
+        document.text[max(line, region.start) : region.end]
+        if region.kind is RegionKind.PROSE
+        else "x" * (region.end - max(line, region.start))
+        for region in document.regions
+        if region.end > line
+    )
+
+
+def _inline_begins(text: str, line: int) -> int:
+    """Return where in a line, which begins at `line`, something begins that is not closed yet."""
+    return line + min(_bracket_begins(text), _emphasis_begins(text))
+
+
+def _bracket_begins(text: str) -> int:
+    opened: list[int] = []
+    last = 0
+    for match in _BRACKETS.finditer(text):
+        if match[0][-1] in "[【［":
+            opened.append(match.start())
+        elif opened:
+            last = opened.pop()
+            if not opened and _ADDRESS.match(text, match.start()) and not _closes(text, match.end()):
+                return last
+    return opened[0] if opened else len(text)
+
+
+def _closes(text: str, place: int) -> bool:
+    """Return whether the parenthesis at a place is closed."""
+    depth = 0
+    for sign in re.finditer(r"[()]", text[place:]):
+        depth += 1 if sign[0] == "(" else -1
+        if depth == 0:
+            return True
+    return False
+
+
+def _emphasis_begins(text: str) -> int:
+    found = len(text)
+    if "**" in text:
+        text = BOLD.sub(lambda match: "x" * len(match[0]), text)
+        bold = _BOLD_BEGINS.search(text)
+        found = bold.start() if bold else found
+    for begins, ends in _EMPHASIS:
+        place = 0
+        while opener := begins.search(text, place):
+            closer = ends.search(text, opener.end())
+            if closer is None:
+                found = min(found, opener.start())
+                break
+            place = closer.end()
+    return found
+
+
+def _before_references(document: Document, sources: Sequence[Source], limit: int) -> tuple[int, list[Span]]:
+    """Return the limit before the first reference that may have another meaning later, and what belongs together."""
+    text, known = document.text, index_sources(sources)
+    found = references(document, known)
+    for start, _, meaning in found:
+        unknown = meaning.dangling or (meaning.moved and number_citations(meaning.text, sources).dangling)
+        if unknown and start < limit:
+            limit = start
+            break
+    if not known.numbers:
+        limit = min([limit, *(start for start, _, _ in unknown_links(document, known))])
+    places = [(start, end) for start, end, _ in found if end <= limit or start < limit]
+    for start, end in reversed(places):
+        if end < limit and (not BETWEEN.fullmatch(text, end, limit) or text.startswith("\n", limit)):
+            break
+        if "(" in text[start:end] or "/" in text[start:end] or "." in text[start:end] or end > limit:
+            limit = start
+    together = [
+        (start, after) for (start, end), (then, after) in pairwise(places) if BETWEEN.fullmatch(text, end, then)
+    ]
+    return limit, [*places, *together]
