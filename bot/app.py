@@ -252,6 +252,7 @@ async def compose(
             upload_report=report_uploader.start,
             refusal=installation.refusal,
             record_end=installation.end,
+            suggest_prompts=chat.suggest_prompts,
             delete_pending=status_messages.delete_pending_in_thread,
             is_admin=admins.is_admin,
             is_known_outsider=admission.is_known_outsider,

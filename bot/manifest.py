@@ -13,6 +13,7 @@ from typing import Any
 
 from bot.commands import COMMANDS
 from bot.commands.routing import APP_NAME, ROOT_COMMAND, SlashCommand, slash_commands
+from bot.conversations.prompts import EXAMPLES
 from bot.slack.scopes import NO_FEATURES, Features
 
 Value = str | bool | int | Sequence["Value"] | Mapping[str, "Value"]
@@ -25,6 +26,7 @@ EXAMPLE = "https://example.com"
 EVENTS = {
     "app_mention": "A mention in a channel; needs app_mentions:read.",
     "message.im": "A direct message; needs im:history.",
+    "app_home_opened": "The messages tab was opened: the app suggests questions there.",
     "app_uninstalled": "The app was removed: its work ends and its texts are deleted.",
     "tokens_revoked": "The bot token was revoked: digests pause and open questions end.",
 }
@@ -104,16 +106,7 @@ def _features(prefix: str, url: str | None) -> dict[str, Value]:
     return {
         "agent_view": {
             "agent_description": f"{DESCRIPTION} you can check.",
-            "suggested_prompts": [
-                {
-                    "title": "What changed this week?",
-                    "message": "What changed this week in open source databases?",
-                },
-                {
-                    "title": "Compare two things",
-                    "message": "Compare PostgreSQL and MySQL for full-text search.",
-                },
-            ],
+            "suggested_prompts": [prompt._asdict() for prompt in EXAMPLES],
         },
         # Without a writable messages tab no one can send the app a direct message.
         "app_home": {

@@ -67,13 +67,17 @@ def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) 
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, hint))
 
 
-def help_message(command: Command[Any, Any], *, slash: str) -> OutgoingMessage:
-    """Render the help of a command: summary, options and examples."""
+def help_message(command: Command[Any, Any], *, slash: str, in_thread: str | None = None) -> OutgoingMessage:
+    """Render the help of a command: summary, options and examples.
+
+    `in_thread` is what to type in a thread, for a slash command, of which Slack runs none there.
+    """
     options = ["*Options*", *(_option(option) for option in command.options)] if command.options else []
     examples = [f"{_command_line(slash, arguments)}  {escape(what)}" for arguments, what in command.examples]
     shown = ["*Examples*", *examples] if examples else []
+    threads = [f"Slack runs no slash commands in threads. Mention me there: {code(in_thread)}"] if in_thread else []
     return _sections_message(
-        [f"{escape(command.summary)}.\n{_usage(command, slash)}", *join_lines(options), *join_lines(shown)]
+        [f"{escape(command.summary)}.\n{_usage(command, slash)}", *join_lines(options), *join_lines(shown), *threads]
     )
 
 

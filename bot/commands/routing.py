@@ -147,6 +147,13 @@ BY_MENTION = Invocation(prefix=f"@{APP_NAME}")
 IN_DIRECT_MESSAGE = Invocation(prefix="")
 
 
+def mention_line(command: Command[Any, Any]) -> str | None:
+    """Return what to type in a thread instead of a slash command; None if only the slash command exists."""
+    if not command.has_slash_command:
+        return None
+    return BY_MENTION.command_line("question" if command.name == ASK.name else f"{command.name} …")
+
+
 def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -> OutgoingMessage | None:
     """Return help or a usage error as the reply to a message; None if the message is a question."""
     # Everyone in the conversation sees the answer, so `--public` is not needed.

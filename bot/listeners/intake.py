@@ -15,8 +15,9 @@ from bot.clock import ARRIVED
 from bot.commands.base import Command
 from bot.commands.help import MAX_LISTED
 from bot.model.digest import DigestService
-from bot.model.message import OutgoingMessage
+from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion, OpenQuestion, QuestionRow, Received
+from bot.slack.messages import PostResult, Sent
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
@@ -153,6 +154,11 @@ async def delete_nothing(row: QuestionRow) -> None:
     """Do nothing: no message is posted."""
 
 
+async def suggest_nothing(channel: str, prompts: Sequence[SuggestedPrompt]) -> PostResult:
+    """Do nothing: no questions are suggested."""
+    return Sent()
+
+
 async def never_admin(user_id: str) -> bool:
     """Return False: no one is an admin."""
     return False
@@ -189,6 +195,8 @@ class ListenerContext:
     for one user. `cancel_runs` cancels a question's background runs. `load_report` returns the report of a question,
     `upload_report` sends it to a user. `new_id` makes a question's id.
 
+    `suggest_prompts` shows questions to choose from in a direct message.
+
     `refusal` returns why a request is refused, `record_end` records that the app is no longer installed. `is_admin`
     returns whether a user is an admin, `is_known_outsider` whether one is known to be an outsider, `record_sender`
     records that an event says so. `follow_ups` is whether replies without a mention are answered. `request_file` is
@@ -212,6 +220,7 @@ class ListenerContext:
     refusal: Callable[[Mapping[str, Any]], str | None] = never_refused
     record_end: Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]] = ignore_end
     delete_pending: Callable[[QuestionRow], Awaitable[None]] = delete_nothing
+    suggest_prompts: Callable[[str, Sequence[SuggestedPrompt]], Awaitable[PostResult]] = suggest_nothing
     is_admin: Callable[[str], Awaitable[bool]] = never_admin
     is_known_outsider: Callable[[dict[str, Any], str], bool] = never_known
     record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]] = record_nothing

@@ -12,13 +12,17 @@ from typing import Any, Literal
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
+from bot.blocks.escaping import unescape_slack
+from bot.commands.ask import ASK
 from bot.commands.help import text_message
 from bot.commands.routing import begins_conversation, route_message
+from bot.conversations.prompts import choose_prompts
 from bot.listeners.intake import ListenerContext, Submitted
 from bot.listeners.slash import too_many_open
 from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow
+from bot.slack.messages import Retryable, Sent
 from bot.slack.threads import is_by_person
 from bot.storage.database import DATABASE_UNAVAILABLE as DATABASE_AWAY
 from perplexity.threads import run_in_thread
@@ -27,6 +31,11 @@ log = logging.getLogger(__name__)
 
 REPLY_SECONDS = 0.5
 RECORD_SECONDS = 0.5
+PROMPTS_SECONDS = 1.5
+
+RECENT_QUESTIONS = 100
+"""From so many of a person's last questions those are chosen that are suggested."""
+
 DATABASE_DOWN = (
     "I can’t reach my database just now. I’ll keep trying for about five minutes. "
     "If you have no answer by then, please ask again."
@@ -78,6 +87,10 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     @app.event("app_mention")
     async def on_mention(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
         return await receive(body, context, redelivered=_is_redelivery(request))
+
+    @app.event("app_home_opened")
+    async def on_home_opened(body: dict[str, Any]) -> None:
+        await suggest_prompts(body, context)
 
     @app.event("message")
     async def on_message(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
@@ -306,6 +319,34 @@ async def _reply_to_asker(event: MessageEvent, message: OutgoingMessage, context
             else:
                 thread_ts = None if event.ts == event.thread_ts else event.thread_ts
                 await context.post_ephemeral(event.channel, event.user, thread_ts, message)
+
+
+async def suggest_prompts(body: dict[str, Any], context: ListenerContext) -> None:
+    """Suggest questions when a person opens the messages tab: examples, later their own, never those of others.
+
+    https://docs.slack.dev/reference/events/app_home_opened
+    """
+    event = body.get("event")
+    if not isinstance(event, dict) or event.get("tab") != "messages":
+        return
+    channel, user = _texts(event, "channel", "user")
+    if not (channel and user) or context.is_known_outsider(body, user):
+        return
+    asked = context.questions.asked_directly(
+        team_id=RequestOrigin.from_body(body).team_id, channel_id=channel, user_id=user, most=RECENT_QUESTIONS
+    )
+    try:
+        questions = await context.intake.within_ack_deadline(asked, seconds=RECORD_SECONDS)
+    except DATABASE_AWAY:
+        questions = []
+    typed = [unescape_slack(text if command == ASK.name else f"{command} {text}") for command, text in questions]
+    try:
+        async with asyncio.timeout(PROMPTS_SECONDS):
+            result = await context.suggest_prompts(channel, choose_prompts(typed))
+    except TimeoutError:
+        result = Retryable(error="timeout")
+    if not isinstance(result, Sent):
+        log.info("prompts.refused", extra={"error": result.error})
 
 
 def _is_redelivery(request: AsyncBoltRequest) -> bool:

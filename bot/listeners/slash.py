@@ -18,7 +18,7 @@ from bot.commands.help import (
     too_many_open_message,
     usage_message,
 )
-from bot.commands.routing import RoutedCommand, route_slash_command
+from bot.commands.routing import RoutedCommand, mention_line, route_slash_command
 from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.intake import ListenerContext, Submitted
@@ -58,7 +58,7 @@ async def respond(payload: dict[str, Any], context: ListenerContext) -> Outgoing
     if command is None:
         return help_overview(context.commands, slash=route.slash, unknown=route.unknown, closest=route.closest)
     if route.help:
-        return help_message(command, slash=route.slash)
+        return help_message(command, slash=route.slash, in_thread=mention_line(command))
     try:
         request = command.parse(route.rest)
     except UsageError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 Block = dict[str, Any]
 """A Block Kit block as plain JSON: the SDK's models drop block types that they do not know."""
@@ -27,3 +27,10 @@ class OutgoingMessage:
     text: str
     blocks: tuple[Block, ...] = ()
     private: bool = False
+
+
+class SuggestedPrompt(NamedTuple):
+    """A question to choose: `message` is sent as if the person had typed it."""
+
+    title: str
+    message: str

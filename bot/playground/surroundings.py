@@ -9,18 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+
+from bot.model.message import SuggestedPrompt
 
 STATUS_SECONDS = 120.0
 """How long a status is shown, unless a message in its thread ends it earlier."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SuggestedPrompt:
-    """A button that sends `message`."""
-
-    title: str
-    message: str
 
 
 class Surroundings:
@@ -68,4 +61,9 @@ class Surroundings:
         """Return what the page needs to show them; `until` is in seconds since 1970."""
         title, prompts = self._prompts.get(channel, ("", ()))
         statuses = {ts: {"text": text, "until": until} for ts, (text, until) in self._statuses[channel].items()}
-        return {"channel": channel, "title": title, "prompts": list(map(asdict, prompts)), "statuses": statuses}
+        return {
+            "channel": channel,
+            "title": title,
+            "prompts": [prompt._asdict() for prompt in prompts],
+            "statuses": statuses,
+        }

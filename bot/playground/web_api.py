@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bot.model.message import SuggestedPrompt
 from bot.playground.bodies import BadInput, blocks_of, json_value, text_of, ts_of
 from bot.playground.limits import MAX_TEXT_BYTES, SlackError, check_message
 from bot.playground.streams import DISPLAY_MODES, Ending, Stream, read_content, replaces_rich_text
-from bot.playground.surroundings import SuggestedPrompt
 from bot.playground.timeline import Author, Channel, Message, Timeline, Workspace
 
 Arguments = Mapping[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,7 +16,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.model.message import Audience, OutgoingMessage
+from bot.model.message import Audience, OutgoingMessage, SuggestedPrompt
 
 _NAME = re.compile(r"[a-z_]{1,60}")
 
@@ -180,6 +180,20 @@ class Chat:
         except FAILURES as error:
             return classify_error(error)
         return Sent(ts=ts)
+
+    async def suggest_prompts(self, channel: str, prompts: Sequence[SuggestedPrompt]) -> PostResult:
+        """Suggest questions in the messages tab of a direct message.
+
+        Slack refuses that for guests, and in plans without agents. An agent app must not name a thread.
+        https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
+        """
+        try:
+            await self._client.assistant_threads_setSuggestedPrompts(
+                channel_id=channel, prompts=[prompt._asdict() for prompt in prompts]
+            )
+        except FAILURES as error:
+            return classify_error(error)
+        return Sent()
 
     async def delete(self, channel: str, ts: str) -> None:
         """Delete one of the app's own messages, if possible. Raises nothing."""

@@ -33,8 +33,8 @@ SCOPES = (
     ),
     Scope(
         name="assistant:write",
-        why="Slack's agent view needs it.",
-        without="The app is missing from Slack's agent view.",
+        why="Slack's agent view needs it, and the questions that the app suggests there.",
+        without="The app is missing from Slack's agent view, and suggests no questions.",
     ),
     Scope(
         name="channels:read",

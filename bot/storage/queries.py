@@ -207,6 +207,15 @@ TURNS = """
 """
 """List the answered questions of a conversation before one of its questions, in the order in which they were asked."""
 
+ASKED_DIRECTLY = """
+    SELECT command, text FROM questions
+    WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND user_id = %(user_id)s AND surface = 'im'
+        AND state = 'answered' AND seconds IS NOT NULL
+    ORDER BY received_at DESC
+    LIMIT %(most)s
+"""
+"""List a person's answered questions in direct messages, the newest first."""
+
 RECORD_RUN = "UPDATE questions SET run_id = %(run_id)s WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id"
 """Keep the provider's id of a background run."""
 

@@ -223,6 +223,13 @@ class QuestionStore:
             rows = await (await connection.execute(queries.TURNS, values | {"most": LISTED_TURNS})).fetchall()
         return [Turn(ts=message_ts(row.pop("delivery_key"), row.pop("received_at")), **row) for row in rows]
 
+    async def asked_directly(self, *, team_id: str, channel_id: str, user_id: str, most: int) -> list[tuple[str, str]]:
+        """Return the command and the text of a person's answered direct messages, the newest first."""
+        values = {"team_id": team_id, "channel_id": channel_id, "user_id": user_id, "most": most}
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(queries.ASKED_DIRECTLY, values)).fetchall()
+        return [(row["command"], row["text"]) for row in rows]
+
     async def record_run(self, row: QuestionRow, run_id: str) -> bool:
         """Keep the id of a background run that has just begun to cost money."""
         return await self._changed(queries.RECORD_RUN, row, run_id=run_id)

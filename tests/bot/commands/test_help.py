@@ -17,6 +17,7 @@ from bot.commands.help import (
     text_message,
     usage_message,
 )
+from bot.commands.routing import mention_line
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.limits import check_message
@@ -130,6 +131,17 @@ def test_help_lists_every_option_and_example_as_the_asker_calls_the_command() ->
 
         assert all(f"`{f'{option.name} {option.value}'.strip()}`" in text for option in command.options)
         assert all(f"`/pplx {command.name} {arguments}`" in text for arguments, _ in command.examples)
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"), [("ask", "@Web Answers question"), ("news", "@Web Answers news …"), ("status", None)]
+)
+def test_help_says_what_to_type_in_a_thread(name: str, typed: str | None) -> None:
+    command = next(command for command in COMMANDS if command.name == name)
+    text = shown_text(help_message(command, slash=f"/{name}", in_thread=mention_line(command)))
+
+    said = f"Slack runs no slash commands in threads. Mention me there: `{typed}`"
+    assert (said in text) if typed else ("threads" not in text)
 
 
 @pytest.mark.parametrize("agent", [True, False])

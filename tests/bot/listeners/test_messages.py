@@ -15,11 +15,13 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.app import bolt_app
 from bot.commands import COMMANDS
+from bot.conversations.prompts import EXAMPLES
 from bot.listeners.intake import Intake, ListenerContext
-from bot.listeners.messages import DATABASE_DOWN, MessageEvent, parse_event, receive
-from bot.model.message import OutgoingMessage
+from bot.listeners.messages import DATABASE_DOWN, MessageEvent, parse_event, receive, suggest_prompts
+from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion
 from bot.slack.connection import SlackConnection
+from bot.slack.messages import PostResult, Sent
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 from tests.fakes.digest_service import FakeDigests
@@ -99,12 +101,20 @@ class DatabaseDown:
     hangs: bool = False
     posts: list[tuple[str, str | None, str]] = field(default_factory=list)
     ephemeral_posts: list[tuple[str, str, str | None, str]] = field(default_factory=list)
+    suggested: list[tuple[str, tuple[SuggestedPrompt, ...]]] = field(default_factory=list)
 
     async def insert(self, _: NewQuestion) -> bool:
         raise OperationalError("down")
 
     async def answered_in_thread(self, **place: str) -> bool:
         raise OperationalError("down")
+
+    async def asked_directly(self, **place: str) -> list[tuple[str, str]]:
+        raise OperationalError("down")
+
+    async def suggest(self, channel: str, prompts: Sequence[SuggestedPrompt]) -> PostResult:
+        self.suggested.append((channel, tuple(prompts)))
+        return Sent()
 
     async def say(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
         self.posts.append((channel, thread_ts, message.text))
@@ -131,6 +141,7 @@ class DatabaseDown:
             upload_report=lambda report, user_id, *, on_failure, on_refusal: None,
             post_in_thread=self.say,
             post_ephemeral=self.whisper,
+            suggest_prompts=self.suggest,
             digests=FakeDigests(),
         )
 
@@ -176,6 +187,15 @@ async def test_a_reply_while_the_database_is_down_is_redelivered_and_nobody_is_t
     assert refused.status == 503
     assert (listeners.ephemeral_posts, listeners.posts) == ([], [])
     assert await receive(reply(), listeners.services(), redelivered=False) is None
+
+
+async def test_while_the_database_is_down_examples_are_suggested() -> None:
+    listeners = DatabaseDown()
+    opened = envelope("U0APP", type="app_home_opened", channel="D1", tab="messages")
+
+    await suggest_prompts(opened, listeners.services())
+
+    assert listeners.suggested == [("D1", EXAMPLES)]
 
 
 async def test_an_event_without_a_question_is_acknowledged_while_the_database_is_down() -> None:

@@ -1,0 +1,43 @@
+"""Suggested prompts: the questions that a person can choose from when the messages tab is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.model.message import SuggestedPrompt
+
+MAX_PROMPTS = 4
+"""The most that Slack shows. https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts"""
+
+MIN_QUESTIONS = 10
+"""From so many questions on, a person's own are suggested instead of the examples."""
+
+MAX_TITLE = 60
+MAX_MESSAGE = 1_000
+"""A longer question is not suggested."""
+
+
+EXAMPLES = (
+    SuggestedPrompt("What changed this week?", "What changed this week in open source databases?"),
+    SuggestedPrompt("Compare two things", "Compare PostgreSQL and MySQL for full-text search."),
+    SuggestedPrompt("Read the news", "news technology"),
+)
+
+
+def choose_prompts(asked: Sequence[str]) -> tuple[SuggestedPrompt, ...]:
+    """Return what to suggest to a person who has asked these questions, the newest first: different ones, or examples.
+
+    A question that differs only in case or spaces counts as the same.
+    """
+    if len(asked) < MIN_QUESTIONS:
+        return EXAMPLES
+    distinct: dict[str, str] = {}
+    for message in asked:
+        distinct.setdefault(" ".join(message.split()).casefold(), message.strip())
+    fitting = [message for message in distinct.values() if 0 < len(message) <= MAX_MESSAGE]
+    return tuple(SuggestedPrompt(_title(message), message) for message in fitting[:MAX_PROMPTS]) or EXAMPLES
+
+
+def _title(message: str) -> str:
+    line = " ".join(message.split())
+    return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1].rstrip()}…"
