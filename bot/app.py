@@ -19,6 +19,7 @@ from bot.commands import available_commands
 from bot.delivery.delivery import Delivery
 from bot.delivery.routes import default_routes
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
+from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.digests.service import DigestComponents
 from bot.listeners import actions, installation, messages, slash
 from bot.listeners.admission import Admission
@@ -171,12 +172,14 @@ async def compose(
             database_retry=database_retry,
             external=settings.allow_external_users,
         )
+        thread_reader = ThreadReader(
+            client=client,
+            capped=settings.thread_history == "capped",
+            may_read=lambda: database_retry(workspaces.record_thread_read),
+        )
+        withdrawal = AnswerWithdrawal(questions=questions, chat=chat, reader=thread_reader)
         thread_history = ThreadHistory(
-            reader=ThreadReader(
-                client=client,
-                capped=settings.thread_history == "capped",
-                may_read=lambda: database_retry(workspaces.record_thread_read),
-            ),
+            reader=thread_reader,
             is_member=admission.is_member,
             bot_user=lambda: installation.identity.bot_user_id if installation.identity is not None else None,
         )
@@ -252,6 +255,7 @@ async def compose(
             upload_report=report_uploader.start,
             refusal=installation.refusal,
             record_end=installation.end,
+            withdraw_answer=lambda row: background.start(withdrawal.withdraw(row)),
             suggest_prompts=chat.suggest_prompts,
             delete_pending=status_messages.delete_pending_in_thread,
             is_admin=admins.is_admin,

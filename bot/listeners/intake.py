@@ -159,6 +159,10 @@ async def suggest_nothing(channel: str, prompts: Sequence[SuggestedPrompt]) -> P
     return Sent()
 
 
+def withdraw_nothing(row: QuestionRow) -> None:
+    """Do nothing: answers stay."""
+
+
 async def never_admin(user_id: str) -> bool:
     """Return False: no one is an admin."""
     return False
@@ -195,7 +199,8 @@ class ListenerContext:
     for one user. `cancel_runs` cancels a question's background runs. `load_report` returns the report of a question,
     `upload_report` sends it to a user. `new_id` makes a question's id.
 
-    `suggest_prompts` shows questions to choose from in a direct message.
+    `suggest_prompts` shows questions to choose from in a direct message. `withdraw_answer` starts withdrawing the
+    answer to a question whose message was deleted.
 
     `refusal` returns why a request is refused, `record_end` records that the app is no longer installed. `is_admin`
     returns whether a user is an admin, `is_known_outsider` whether one is known to be an outsider, `record_sender`
@@ -220,6 +225,7 @@ class ListenerContext:
     refusal: Callable[[Mapping[str, Any]], str | None] = never_refused
     record_end: Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]] = ignore_end
     delete_pending: Callable[[QuestionRow], Awaitable[None]] = delete_nothing
+    withdraw_answer: Callable[[QuestionRow], None] = withdraw_nothing
     suggest_prompts: Callable[[str, Sequence[SuggestedPrompt]], Awaitable[PostResult]] = suggest_nothing
     is_admin: Callable[[str], Awaitable[bool]] = never_admin
     is_known_outsider: Callable[[dict[str, Any], str], bool] = never_known

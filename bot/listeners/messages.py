@@ -162,7 +162,7 @@ async def _receive_question(
 async def _receive_change(
     change: MessageChange, body: dict[str, Any], context: ListenerContext, *, redelivered: bool
 ) -> BoltResponse | None:
-    """Ask anew, or withdraw the question, if the message's question is still open."""
+    """Ask anew, or withdraw the question, if the message's question is still open; otherwise withdraw its answer."""
     message, seconds = change.message, DELETE_SECONDS if change.deleted else EDIT_SECONDS
     find = context.questions.open_question_of(
         message.delivery_key, team_id=message.team, user_id=message.user, seconds=seconds
@@ -170,6 +170,8 @@ async def _receive_change(
     try:
         earlier = await context.intake.within_ack_deadline(find, seconds=RECORD_SECONDS)
         if earlier is None:
+            if change.deleted:
+                await _withdraw_answer(message, context)
             return None
         if change.deleted:
             await context.intake.within_ack_deadline(
@@ -199,6 +201,20 @@ async def _withdraw(row: QuestionRow, context: ListenerContext) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(REPLY_SECONDS):
                 await context.delete_pending(current)
+
+
+async def _withdraw_answer(message: MessageEvent, context: ListenerContext) -> None:
+    """Start withdrawing the answer to a deleted message, if it has one. Raises database errors."""
+    find = context.questions.answered_question_of(
+        message.delivery_key,
+        team_id=message.team,
+        channel_id=message.channel,
+        thread_ts=message.thread_ts,
+        user_id=message.user,
+    )
+    answered = await context.intake.within_ack_deadline(find, seconds=RECORD_SECONDS)
+    if answered is not None:
+        context.withdraw_answer(answered)
 
 
 async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Submitted:

@@ -290,6 +290,20 @@ OPEN_OF_MESSAGE = f"""
 """
 """Read a person's open question that a message or an edit of it asked, if it is new and has no answer yet."""
 
+ANSWERED_OF_MESSAGE = f"""
+    SELECT {_ROW} FROM questions
+    WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s
+        AND user_id = %(user_id)s AND messages IS NOT NULL AND state IN ('delivering', 'answered')
+        AND (delivery_key = %(delivery_key)s OR starts_with(delivery_key, %(delivery_key)s || ':edited:'))
+    LIMIT 1
+"""
+"""Read a person's question that a message of a thread or an edit of it asked, if it has an answer."""
+
+WITHDRAW_ANSWER = """
+    UPDATE questions SET state = 'withdrawn', remembered = NULL WHERE id = %(id)s AND state = 'answered' RETURNING id
+"""
+"""Note that the answer to a question is withdrawn; it goes along with no later question."""
+
 WITHDRAW = f"""
     WITH closed AS (
         UPDATE questions

@@ -275,6 +275,19 @@ class QuestionStore:
         values = {"delivery_key": delivery_key, "team_id": team_id, "user_id": user_id, "seconds": seconds}
         return await self._row(queries.OPEN_OF_MESSAGE, values)
 
+    async def answered_question_of(
+        self, delivery_key: str, *, team_id: str, channel_id: str, thread_ts: str, user_id: str
+    ) -> QuestionRow | None:
+        """Return the question of a message or of its last edit if its answer is posted or about to be."""
+        values = {"delivery_key": delivery_key, "team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
+        return await self._row(queries.ANSWERED_OF_MESSAGE, values | {"user_id": user_id})
+
+    async def withdraw_answer(self, question_id: UUID) -> bool:
+        """Note that the answer to a question is withdrawn; False if it has none any more."""
+        async with self._pool.connection() as connection:
+            changed = await connection.execute(queries.WITHDRAW_ANSWER, {"id": question_id})
+            return await changed.fetchone() is not None
+
     async def withdraw(self, question_id: UUID) -> bool:
         """Close a question whose message was deleted; False if it is closed, or its answer is there."""
         return await self._was_settled(queries.WITHDRAW, {"id": question_id})

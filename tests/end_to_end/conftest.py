@@ -63,6 +63,15 @@ class AppHarness:
             await asyncio.sleep(0.05)
 
 
+async def wait_for_log(caplog: pytest.LogCaptureFixture, event: str) -> None:
+    """Wait until the app has logged an event."""
+    async with asyncio.timeout(10):
+        while True:
+            if event in caplog.messages:
+                return
+            await asyncio.sleep(0.05)
+
+
 @pytest.fixture
 async def slack() -> AsyncIterator[FakeSlack]:
     async with FakeSlack() as fake:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from typing import Any
 
 import psycopg
 import pytest
 
-from tests.end_to_end.conftest import AppHarness
+from tests.end_to_end.conftest import AppHarness, wait_for_log
+from tests.fakes.news_answers import text_reply
+from tests.fakes.slack import Fault
 
 TS, EDITED = "1795255200.000100", "1795255210.000100"
+LATER = "9999999999.000100"
 BEFORE, AFTER = "what is new about weels?", "what is new about wheels?"
 
 
@@ -150,11 +155,122 @@ async def test_a_deleted_question_gets_no_answer_and_loses_its_placeholder(
     assert not harness.slack.thread("DU1", TS)
 
 
-async def test_the_deletion_of_an_answered_question_changes_nothing(harness: AppHarness, database: str) -> None:
-    await harness.send_direct_message(BEFORE, ts=TS)
-    await harness.wait_until_settled(1)
+async def test_the_run_of_a_deleted_question_is_cancelled_at_the_service(
+    harness: AppHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    harness.perplexity.hold()
+    await harness.send_direct_message("--model high wheels", ts=TS)
+    await harness.perplexity.wait_for(1)
 
     assert await delete(harness) == 200
+    await wait_for_log(caplog, "question.superseded")
+    harness.perplexity.release()
+    async with asyncio.timeout(10):
+        await harness.perplexity.cancel_requested.wait()
 
-    assert await states(database) == ["answered"]
+    assert [request.path for request in harness.perplexity.requests] == ["/v1/agent", "/v1/agent/resp_1/cancel"]
+
+
+async def test_the_connection_for_a_deleted_question_is_closed(
+    harness: AppHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    await ask_and_wait(harness)
+
+    assert await delete(harness) == 200
+    await wait_for_log(caplog, "question.superseded")
+    harness.perplexity.release()
+    await harness.send_direct_message("the end", ts="1795255300.000100")
+    await harness.wait_until_settled(2)
+
+    assert [served.left for served in harness.perplexity.served] == [True, False]
+
+
+async def answered(harness: AppHarness) -> None:
+    await harness.send_direct_message(BEFORE, ts=TS)
+    await harness.wait_until_settled(1)
     assert len(harness.slack.thread("DU1", TS)) == 1
+
+
+@pytest.fixture(autouse=True)
+def logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="bot")
+
+
+async def test_the_deletion_of_an_answered_question_withdraws_the_answer(
+    harness: AppHarness, database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await answered(harness)
+
+    assert await delete(harness) == 200
+    await wait_for_log(caplog, "answer.withdrawn")
+    await harness.send_direct_message("and now?", ts="1795255300.000100")
+    await harness.wait_until_settled(2)
+
+    assert not harness.slack.thread("DU1", TS)
+    assert await states(database) == ["withdrawn", "answered"]
+    assert asked(harness) == [BEFORE, "and now?"]
+
+
+async def test_every_part_of_a_long_answer_is_withdrawn(harness: AppHarness, caplog: pytest.LogCaptureFixture) -> None:
+    harness.perplexity.script("/v1/agent", text_reply("word " * 6_000))
+    await harness.send_direct_message(BEFORE, ts=TS)
+    await harness.wait_until_settled(1)
+    assert len(harness.slack.thread("DU1", TS)) > 2
+
+    await delete(harness)
+    await wait_for_log(caplog, "answer.withdrawn")
+
+    assert not harness.slack.thread("DU1", TS)
+
+
+async def test_an_answer_that_is_just_being_posted_is_withdrawn_after_that(
+    harness: AppHarness, database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    harness.slack.fail("chat.update", Fault(status=200, seconds=1.0, serve_first=True))
+    await harness.send_direct_message(BEFORE, ts=TS)
+    await harness.slack.wait_until(lambda: "chat.update" in [method for method, _ in harness.slack.calls])
+
+    await delete(harness)
+    await wait_for_log(caplog, "answer.withdrawn")
+
+    assert not harness.slack.thread("DU1", TS)
+    assert await states(database) == ["withdrawn"]
+
+
+@pytest.mark.parametrize("by", ["person", "question", "app"])
+async def test_an_answer_that_was_replied_to_stays(
+    harness: AppHarness, database: str, caplog: pytest.LogCaptureFixture, by: str
+) -> None:
+    await answered(harness)
+    match by:
+        case "person":
+            harness.slack.write("U2", "Thank you", ts=LATER, thread_ts=TS, channel="DU1")
+        case "app":
+            harness.slack.write("U0APP", "A notice", ts=LATER, thread_ts=TS, channel="DU1", bot_id="B0APP")
+        case _:
+            await harness.send_direct_message("and now?", ts=EDITED, thread_ts=TS)
+            await harness.wait_until_settled(2)
+    shown = len(harness.slack.thread("DU1", TS))
+
+    assert await delete(harness) == 200
+    await wait_for_log(caplog, "answer.not_withdrawn")
+
+    assert len(harness.slack.thread("DU1", TS)) == shown
+    assert set(await states(database)) == {"answered"}
+
+
+@pytest.mark.parametrize("scopes", [(), ("channels:history",)])
+async def test_in_a_channel_it_takes_the_scope_to_read_the_thread(
+    harness: AppHarness, caplog: pytest.LogCaptureFixture, scopes: tuple[str, ...]
+) -> None:
+    harness.slack.workspace.scopes += scopes
+    await harness.mention(BEFORE, ts=TS)
+    await harness.wait_until_settled(1)
+    told = {"channel": "C1", "channel_type": "channel", "deleted_ts": TS}
+    gone = message(f"<@U0APP> {BEFORE}")
+
+    assert await report(harness, "message_deleted", previous_message=gone | {"user": "U2"}, **told) == 200
+    assert await report(harness, "message_deleted", previous_message=gone, **told) == 200
+    await wait_for_log(caplog, "answer.withdrawn" if scopes else "answer.not_withdrawn")
+
+    assert len(harness.slack.thread("C1", TS)) == (0 if scopes else 1)

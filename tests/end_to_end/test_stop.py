@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.conftest import AppHarness
+from tests.end_to_end.conftest import AppHarness, wait_for_log
 
 QUESTION = "what is <new> about wheels?"
 TS = "1795255200.000100"
@@ -33,11 +33,7 @@ async def click(harness: AppHarness, question: str, *, user: str = "U1", token: 
 
 async def let_go(caplog: pytest.LogCaptureFixture) -> None:
     """Wait until the worker has ended its work on a question, which the service still holds."""
-    async with asyncio.timeout(10):
-        while True:
-            if "question.superseded" in caplog.messages:
-                return
-            await asyncio.sleep(0.05)
+    await wait_for_log(caplog, "question.superseded")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,75 @@
+"""Withdrawing an answer whose question was deleted, unless someone has replied to it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.model.question import QuestionRow
+from bot.slack.messages import Chat
+from bot.slack.threads import ThreadReader
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.questions import QuestionStore
+
+log = logging.getLogger(__name__)
+
+LOOKS = 20
+LOOK_SECONDS = 0.5
+"""How often, and how long apart, a question is looked at whose answer is being posted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerWithdrawal:
+    """Withdraws answers: deletes their messages, so that they go along with no later question either."""
+
+    questions: QuestionStore
+    chat: Chat
+    reader: ThreadReader
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def withdraw(self, row: QuestionRow) -> None:
+        """Withdraw the answer to a question if it is the last message of its thread; raise nothing.
+
+        If the thread cannot be read, the answer stays.
+        """
+        try:
+            if await self._is_answered(row):
+                await self._withdraw(row)
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("answer.not_withdrawn", extra=row.ids | {"error": type(error).__name__})
+
+    async def _withdraw(self, row: QuestionRow) -> None:
+        if row.thread_ts is None:
+            return
+        page = await self.reader.read(row.channel_id, row.thread_ts, since=row.asked_ts)
+        answer = find_answer(page.messages, row) if page is not None and page.complete else None
+        if answer is None or not await self.questions.withdraw_answer(row.id):
+            log.info("answer.not_withdrawn", extra=row.ids | {"error": "replies" if page is not None else "not read"})
+            return
+        for ts in answer:
+            await self.chat.delete(row.channel_id, ts)
+        log.info("answer.withdrawn", extra=row.ids | {"parts": len(answer)})
+
+    async def _is_answered(self, row: QuestionRow) -> bool:
+        """Return whether a question was answered, once its answer is posted."""
+        for _ in range(LOOKS):
+            current = await self.questions.get(row.id)
+            if current is None or current.settled:
+                return current is not None and current.state == "answered"
+            await self.sleep(LOOK_SECONDS)
+        return False
+
+
+def find_answer(messages: Sequence[Mapping[str, Any]], row: QuestionRow) -> list[str] | None:
+    """Return the `ts` of the messages that answer a question; None if another one came after the question."""
+    later = [message for message in messages if float(message["ts"]) > float(row.asked_ts)]
+    answer = [str(message["ts"]) for message in later if _belongs_to(message, row)]
+    return answer if len(answer) == len(later) else None
+
+
+def _belongs_to(message: Mapping[str, Any], row: QuestionRow) -> bool:
+    payload = (message.get("metadata") or {}).get("event_payload") or {}
+    return bool(message["ts"] == row.message_ts or payload.get("question") == str(row.id))
