@@ -16,10 +16,6 @@ from bot.storage.questions import QuestionStore
 
 log = logging.getLogger(__name__)
 
-LOOKS = 20
-LOOK_SECONDS = 0.5
-"""How often, and how long apart, a question is looked at whose answer is being posted."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerWithdrawal:
@@ -55,12 +51,16 @@ class AnswerWithdrawal:
 
     async def _is_answered(self, row: QuestionRow) -> bool:
         """Return whether a question was answered, once its answer is posted."""
-        for _ in range(LOOKS):
+        for pause in LOOK_PAUSES:
             current = await self.questions.get(row.id)
             if current is None or current.settled:
                 return current is not None and current.state == "answered"
-            await self.sleep(LOOK_SECONDS)
+            await self.sleep(pause)
         return False
+
+
+LOOK_PAUSES = (0.5,) * 20
+"""Seconds after which a question is looked at again whose answer is being posted."""
 
 
 def find_answer(messages: Sequence[Mapping[str, Any]], row: QuestionRow) -> list[str] | None:

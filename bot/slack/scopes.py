@@ -66,7 +66,8 @@ SCOPES = (
     Scope(
         name="im:history",
         why="Receives direct messages to the app; after a lost reply from Slack, the app checks there whether its own "
-        "message arrived, instead of sending it twice, and whether someone replied to an answer whose question was deleted.",
+        "message arrived, instead of sending it twice, and whether someone replied to an answer whose question was "
+        "deleted.",
         without="The app does not receive direct messages.",
     ),
     Scope(
