@@ -169,9 +169,7 @@ def _section(block: Dict) -> Iterator[str]:
 
 
 def _context(block: Dict) -> Iterator[str]:
-    yield from _only(block, "elements")
-    if not 1 <= len(block.get("elements", [])) <= 10:
-        yield "needs 1 to 10 elements"
+    yield from _elements(block, most=10)
     for element in block.get("elements", []):
         yield from _image(element) if element.get("type") == "image" else _text_object(element)
 
@@ -191,11 +189,51 @@ def _markdown(block: Dict) -> Iterator[str]:
 
 
 def _actions(block: Dict) -> Iterator[str]:
-    yield from _only(block, "elements")
-    if not 1 <= len(block.get("elements", [])) <= 25:
-        yield "needs 1 to 25 elements"
+    yield from _elements(block, most=25)
     for element in block.get("elements", []):
-        yield from _button(element)
+        yield from _overflow(element) if element.get("type") == "overflow" else _button(element)
+
+
+def _elements(block: Dict, *, most: int) -> Iterator[str]:
+    yield from _only(block, "elements")
+    if not 1 <= len(block.get("elements", [])) <= most:
+        yield f"needs 1 to {most} elements"
+
+
+def _overflow(menu: Dict) -> Iterator[str]:
+    """Check a menu (https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element)."""
+    yield from _only(menu, "action_id", "options", "confirm")
+    yield from _action_id(menu)
+    if not 1 <= len(menu.get("options", [])) <= 5:
+        yield "needs 1 to 5 options"
+    for option in menu.get("options", []):
+        yield from _text_object(option.get("text"), longest=75, types=("plain_text",))
+        if not 1 <= len(option.get("value", "")) <= 150:
+            yield "the value of an option must have 1 to 150 characters"
+
+
+def _context_actions(block: Dict) -> Iterator[str]:
+    """Check feedback buttons (https://docs.slack.dev/reference/block-kit/blocks/context-actions-block)."""
+    yield from _elements(block, most=5)
+    for element in block.get("elements", []):
+        if element.get("type") != "feedback_buttons":
+            yield f"has the element {element.get('type')}"
+            continue
+        yield from _only(element, "action_id", "positive_button", "negative_button")
+        yield from _action_id(element)
+        for name in ("positive_button", "negative_button"):
+            yield from _feedback_button(element.get(name) or {})
+
+
+def _feedback_button(button: Dict) -> Iterator[str]:
+    yield from _text_object(button.get("text"), longest=75, types=("plain_text",))
+    if not 1 <= len(button.get("value", "")) <= 2000:
+        yield "value must have 1 to 2000 characters"
+
+
+def _action_id(element: Dict) -> Iterator[str]:
+    if not 1 <= len(element.get("action_id", "")) <= 255:
+        yield "action_id must have 1 to 255 characters"
 
 
 def _button(button: Dict) -> Iterator[str]:
@@ -203,8 +241,7 @@ def _button(button: Dict) -> Iterator[str]:
         yield f"has the element {button.get('type')} where a button must be"
     yield from _only(button, "text", "action_id", "value", "url", "style", "confirm", "accessibility_label")
     yield from _text_object(button.get("text"), longest=75, types=("plain_text",))
-    if not 1 <= len(button.get("action_id", "")) <= 255:
-        yield "action_id must have 1 to 255 characters"
+    yield from _action_id(button)
     if len(button.get("value", "")) > 2000:
         yield "value must have at most 2000 characters"
     if button.get("style", "primary") not in {"primary", "danger"}:
@@ -309,6 +346,7 @@ CHECKS: dict[str, Callable[[Dict], Iterator[str]]] = {
     "context": _context,
     "markdown": _markdown,
     "actions": _actions,
+    "context_actions": _context_actions,
     "header": _header,
     "divider": _divider,
     "rich_text": _rich_text,

@@ -192,7 +192,7 @@ def _decoded(chunks: object) -> object:
 def _checked(chunk: object) -> Chunk:
     """Return a well-formed chunk. Raises `SlackError`."""
     kind = chunk.get("type") if isinstance(chunk, dict) else None
-    if not isinstance(chunk, dict) or kind not in _KNOWN or set(chunk) - _KNOWN[kind] - {"type"}:
+    if not isinstance(chunk, dict) or not isinstance(kind, str) or set(chunk) - _KNOWN.get(kind, set()) - {"type"}:
         raise SlackError("invalid_chunks")
     texts = [chunk[name] for name in ("text", "id", "title", *_APPENDED) if name in chunk]
     if not all(isinstance(text, str) for text in texts) or len(chunk.get("title", "")) > MAX_TITLE:
@@ -201,13 +201,14 @@ def _checked(chunk: object) -> Chunk:
         _check_text(chunk.get("text", ""))
     elif kind == "blocks":
         _check_blocks(chunk.get("blocks"))
-    elif not chunk.get("title") or (kind == "task_update" and not _is_task(chunk)):
+    elif kind not in _KNOWN or not chunk.get("title") or (kind == "task_update" and not _is_task(chunk)):
         raise SlackError("invalid_chunks")
     return chunk
 
 
 def _is_task(chunk: Chunk) -> bool:
-    return bool(chunk.get("id")) and chunk.get("status") in STATUSES and isinstance(chunk.get("sources", []), list)
+    named = bool(chunk.get("id")) and isinstance(chunk.get("sources", []), list)
+    return named and isinstance(chunk.get("status"), str) and chunk["status"] in STATUSES
 
 
 def _check_text(text: str) -> None:
@@ -238,7 +239,7 @@ def _rich_text(text: str) -> dict[str, Any]:
 
 def _is_empty(block: Block) -> bool:
     """Return whether a block shows nothing yet: text of spaces alone."""
-    return block["type"] == "markdown" and not block["text"].strip()
+    return block.get("type") == "markdown" and not str(block.get("text", "")).strip()
 
 
 def replaces_rich_text(stream: Stream, blocks: Sequence[Block]) -> bool:

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from typing import Any
 
 from bot.model.message import SuggestedPrompt
 
 STATUS_SECONDS = 120.0
 """How long a status is shown, unless a message in its thread ends it earlier."""
+
+MAX_TRACKED = 50
+"""The most statuses of a channel, and the most sessions, that are kept; the oldest are dropped first."""
 
 
 class Surroundings:
@@ -46,6 +50,7 @@ class Surroundings:
         before = self._statuses[channel].pop(thread_ts, None)
         if text:
             self._statuses[channel][thread_ts] = (text, self._clock() + STATUS_SECONDS)
+            _drop_oldest(self._statuses[channel])
         if text or before is not None:
             self._on_change(channel)
 
@@ -56,6 +61,7 @@ class Surroundings:
     def set_session(self, channel: str, thread_ts: str, status: str) -> None:
         """Set the status of the agent session in a thread, which begins one."""
         self._sessions[channel, thread_ts] = status
+        _drop_oldest(self._sessions)
 
     def as_page(self, channel: str) -> dict[str, object]:
         """Return what the page needs to show them; `until` is in seconds since 1970."""
@@ -67,3 +73,8 @@ class Surroundings:
             "prompts": [prompt._asdict() for prompt in prompts],
             "statuses": statuses,
         }
+
+
+def _drop_oldest(entries: dict[Any, Any]) -> None:
+    if len(entries) > MAX_TRACKED:
+        del entries[next(iter(entries))]

@@ -313,7 +313,8 @@ def _size(message: Message | None) -> int:
     """Return about how many bytes a message takes in memory."""
     if message is None:
         return _BYTES_PER_VALUE
-    written = json.dumps([message.text, message.blocks, message.metadata])
+    chunks = () if message.stream is None else message.stream.content.chunks
+    written = json.dumps([message.text, message.blocks, message.metadata, chunks])
     return len(written) + _BYTES_PER_VALUE * sum(map(written.count, ",:[{"))
 
 

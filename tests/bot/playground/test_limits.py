@@ -11,11 +11,25 @@ from bot.playground.limits import check_message, rendered_blocks
 BUTTON = {"type": "button", "text": {"type": "plain_text", "text": "Go"}, "action_id": "go", "value": "1"}
 RICH = {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [{"type": "text", "text": "x"}]}]}
 IMAGE = {"type": "image", "image_url": "https://a.example/x.png", "alt_text": "x"}
+TASK = {"type": "task_card", "task_id": "1", "title": "Read 8 pages", "status": "complete"}
+SOURCE = {"type": "url", "url": "https://a.example/", "text": "a.example"}
+OPTION = {"text": {"type": "plain_text", "text": "x"}, "value": "x"}
+MENU = {"type": "overflow", "action_id": "more", "options": [OPTION]}
+RATING = {"text": {"type": "plain_text", "text": "Good"}, "value": "up"}
+FEEDBACK = {
+    "type": "feedback_buttons",
+    "action_id": "feedback",
+    "positive_button": RATING,
+    "negative_button": RATING,
+}
 FINE: list[dict[str, Any]] = [
     {"type": "section", "text": {"type": "mrkdwn", "text": "x", "verbatim": True}, "expand": True},
     {"type": "context", "elements": [{"type": "mrkdwn", "text": "x"}, IMAGE]},
     {"type": "markdown", "text": "# x"},
-    {"type": "actions", "elements": [BUTTON]},
+    {"type": "actions", "elements": [BUTTON, MENU]},
+    {"type": "context_actions", "elements": [FEEDBACK]},
+    {"type": "plan", "title": "Answering", "tasks": [TASK | {"status": "pending"}]},
+    TASK | {"details": RICH, "output": RICH, "sources": [SOURCE]},
     {"type": "header", "text": {"type": "plain_text", "text": "x"}},
     {"type": "divider"},
     RICH,
@@ -56,6 +70,21 @@ def rich(*leaves: dict[str, Any], kind: str = "rich_text_section") -> dict[str, 
         {"type": "actions", "elements": [BUTTON | {"style": "blue"}]},
         {"type": "actions", "elements": [BUTTON | {"type": "menu"}]},
         {"type": "actions", "elements": [BUTTON | {"text": {"type": "plain_text", "text": "x" * 76}}]},
+        {"type": "actions", "elements": [MENU | {"action_id": ""}]},
+        {"type": "actions", "elements": [MENU | {"options": []}]},
+        {"type": "actions", "elements": [MENU | {"options": [OPTION] * 6}]},
+        {"type": "actions", "elements": [MENU | {"options": [OPTION | {"value": "x" * 151}]}]},
+        {"type": "context_actions", "elements": []},
+        {"type": "context_actions", "elements": [BUTTON]},
+        {"type": "context_actions", "elements": [FEEDBACK | {"action_id": ""}]},
+        {"type": "context_actions", "elements": [FEEDBACK | {"negative_button": {"text": RATING["text"]}}]},
+        {"type": "context_actions", "elements": [FEEDBACK | {"positive_button": {"value": "up"}}]},
+        {"type": "plan", "title": {"type": "plain_text", "text": "x"}, "tasks": [TASK]},
+        {"type": "plan", "title": "x", "tasks": [TASK | {"status": "done"}]},
+        TASK | {"status": "pending"},
+        TASK | {"task_id": ""},
+        TASK | {"title": ""},
+        TASK | {"sources": [SOURCE | {"text": ""}]},
         {"type": "header", "text": {"type": "plain_text", "text": "x" * 151}},
         {"type": "rich_text", "elements": []},
         rich(),
@@ -78,6 +107,8 @@ def test_a_malformed_block_is_refused(block: dict[str, Any]) -> None:
         ({"text": "x" * 40_001}, "msg_too_long"),
         ({"text": "é" * 2_001, "blocks": FINE}, "msg_too_long"),
         ({"text": "\ud800"}, "invalid_arguments"),
+        ({"text": "x", "blocks": [TASK | {"details": "x"}]}, "invalid_blocks"),
+        ({"text": "x", "blocks": [TASK | {"sources": ["https://a.example/"]}]}, "invalid_blocks"),
         ({"text": "x", "blocks": [{"type": "divider"}] * 51}, "msg_blocks_too_long"),
         ({"text": "x", "blocks": [{"type": "markdown", "text": "# h\n" * 51}]}, "msg_blocks_too_long"),
         ({"text": "x", "blocks": [{"type": "markdown", "text": "x" * 12_001}]}, "msg_blocks_too_long"),

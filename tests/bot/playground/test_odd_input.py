@@ -7,6 +7,7 @@ import json
 import logging
 import time
 import tracemalloc
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -49,13 +50,26 @@ values = st.recursive(
 )
 names = st.sampled_from(
     ["channel", "text", "ts", "thread_ts", "blocks", "block_id", "action_id", "private", "metadata", "user", "users",
-     "limit", "response_type", "replace_original", "delete_original", "include_all_metadata", "token"]
+     "limit", "response_type", "replace_original", "delete_original", "include_all_metadata", "token", "markdown_text",
+     "chunks", "recipient_user_id", "recipient_team_id", "task_display_mode", "session_status", "channel_id", "prompts",
+     "status", "loading_messages", "title"]
 )  # fmt: skip
 blocks = st.lists(
     st.fixed_dictionaries({}, optional={"type": values, "block_id": words, "elements": values, "accessory": values})
     | values,
     max_size=3,
 )
+kinds = st.sampled_from(["markdown_text", "task_update", "plan_update", "blocks", "x"])
+chunk_fields = ("text", "id", "title", "status", "details", "sources", "blocks")
+odd_chunks = st.fixed_dictionaries({"type": kinds | values}, optional=dict.fromkeys(chunk_fields, values | blocks))
+good_chunks = st.sampled_from(
+    [
+        {"type": "markdown_text", "text": "x"},
+        {"type": "task_update", "id": "1", "title": "x", "status": "complete"},
+        {"type": "plan_update", "title": "x"},
+    ]
+)
+STREAM = {"channel": GENERAL.id, "thread_ts": "1.2", "recipient_user_id": USER_ID, "recipient_team_id": "T0"}
 objects = st.dictionaries(names, values, max_size=6)
 bodies = st.one_of(
     objects,
@@ -63,7 +77,9 @@ bodies = st.one_of(
         lambda one, other: {"channel": GENERAL.id, **one, **other}, objects, st.fixed_dictionaries({"blocks": blocks})
     ),
     st.builds(lambda one: {"channel": GENERAL.id, "text": "x", **one}, objects),
-)
+    st.builds(lambda one, chunks: {**STREAM, **one, "chunks": chunks}, objects,
+              st.lists(odd_chunks | good_chunks, max_size=3)),
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -73,13 +89,13 @@ async def token(site: Site, browser: BrowserClient) -> str:
 
 
 def paths(token: str) -> list[str]:
-    return ["say", "click", f"response/{token}", *(f"api/{method}" for method in (*METHODS, "none"))]
+    return ["say", "click", "open", "stop", f"response/{token}", *(f"api/{method}" for method in (*METHODS, "none"))]
 
 
 async def sent(browser: BrowserClient, path: str, **request: Any) -> int:
     """Send a request with everything right but its body; return the status."""
     headers = {"Authorization": f"Bearer {BOT_TOKEN}", **request.pop("headers", {})}
-    if path in {"say", "click"}:
+    if path in {"say", "click", "open", "stop"}:
         headers["Origin"] = browser.origin
     async with browser.session.post(f"{browser.origin}/playground/{path}", headers=headers, **request) as response:
         await response.read()
@@ -221,16 +237,32 @@ async def test_tabs_that_are_closed_leave_no_trace(
     assert traces(caplog) == []
 
 
-async def test_memory_is_bounded() -> None:
+def a_large_message(number: int) -> tuple[str, dict[str, Any]]:
+    nested = {"event_type": "nested", "event_payload": [[number] for _ in range(1500)]}
+    return "chat.postMessage", {"channel": GENERAL.id, "text": "x" * 10_000, "metadata": nested}
+
+
+def a_long_stream(number: int) -> tuple[str, dict[str, Any]]:
+    step = {"type": "task_update", "id": "1", "status": "complete"}
+    chunks = [step | {"title": f"{number} {at}"} for at in range(200)]
+    return "chat.startStream", STREAM | {"thread_ts": f"{number}.1", "chunks": chunks}
+
+
+def a_status(number: int) -> tuple[str, dict[str, Any]]:
+    status = f"{number:04}" * 5_000
+    return "assistant.threads.setStatus", {"channel_id": GENERAL.id, "thread_ts": f"{number}.1", "status": status}
+
+
+@pytest.mark.parametrize(("call", "times"), [(a_large_message, 60), (a_long_stream, 100), (a_status, 300)])
+async def test_memory_is_bounded(call: Callable[[int], tuple[str, dict[str, Any]]], times: int) -> None:
     limit = 1024 * 1024
     timeline = Timeline(clock=time.time, max_memory=limit)
     api = WebApi(timeline=timeline, workspace=Workspace(), bot_token=BOT_TOKEN, origin="http://127.0.0.1:3000")
     tracemalloc.start()
     try:
-        for number in range(60):
-            nested = {"event_type": "nested", "event_payload": [[number] for _ in range(1500)]}
-            message = {"channel": GENERAL.id, "text": "x" * 10_000, "metadata": nested}
-            assert (await api.call("chat.postMessage", message, token=BOT_TOKEN))["ok"]
+        for number in range(times):
+            method, arguments = call(number)
+            assert (await api.call(method, arguments, token=BOT_TOKEN))["ok"]
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
