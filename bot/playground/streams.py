@@ -15,7 +15,7 @@ from typing import Any
 
 from bot.model.message import Block
 from bot.playground.bodies import json_value
-from bot.playground.limits import MAX_BLOCKS, MAX_MARKDOWN, SlackError, check_blocks
+from bot.playground.limits import MAX_MARKDOWN, SlackError, check_blocks
 
 LIFETIME_SECONDS = 306.0
 """From the start; appends do not extend it."""
@@ -221,8 +221,6 @@ def _check_text(text: str) -> None:
 def _check_blocks(blocks: object) -> None:
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise SlackError("invalid_blocks_format")
-    if len(blocks) > MAX_BLOCKS:
-        raise SlackError("msg_blocks_too_many")
 
 
 def _task_card(task: Chunk) -> dict[str, Any]:

@@ -13,12 +13,11 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.limits import MAX_BLOCKS, MAX_MARKDOWN
-from bot.playground.streams import LIFETIME_SECONDS
 from bot.playground.timeline import Author, Message
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
-from tests.fakes.tiers import PER_MINUTE, POST_BURST
 from tests.fakes.time import Time
 
+LIFETIME_SECONDS = 306
 CHANNEL, DIRECT, THREAD = "C1", "DU1", "1795255200.000100"
 TO_ASKER = {"recipient_user_id": "U1", "recipient_team_id": "T1"}
 DIVIDER = {"type": "divider"}
@@ -258,7 +257,7 @@ async def too_many_updates(bot: Bot) -> None:
 
 
 async def too_many_posts(bot: Bot) -> None:
-    for _ in range(POST_BURST + 1):
+    for _ in range(6):
         await bot.post()
 
 
@@ -415,15 +414,45 @@ async def test_a_plan_has_all_its_tasks_in_one_block(bot: Bot) -> None:
 
 
 async def test_too_fast_a_bot_is_told_when_to_come_back(bot: Bot) -> None:
-    for _ in range(PER_MINUTE["chat.startStream"]):
-        await bot.start()
-    bot.slack.advance(20.5)
-    with pytest.raises(SlackApiError) as refused:
-        await bot.start()
-    bot.slack.advance(39.5)
-    await bot.start()
+    refusals = []
+    for _ in range(2):
+        for _ in range(20):
+            await bot.start()
+        bot.slack.advance(20.5)
+        with pytest.raises(SlackApiError) as refused:
+            await bot.start()
+        refusals.append((refused.value.response.status_code, refused.value.response.headers["Retry-After"]))
+        bot.slack.advance(39.5)
 
-    assert (refused.value.response.status_code, refused.value.response.headers["Retry-After"]) == (429, "40")
+    assert refusals == [(429, "40")] * 2
+
+
+async def test_a_channel_takes_one_post_a_second_after_a_burst(bot: Bot) -> None:
+    for seconds in (0, 0, 0, 0, 0, 1, 1, 3, 0, 0):
+        bot.slack.advance(seconds)
+        await bot.post()
+    with pytest.raises(SlackApiError, match="ratelimited"):
+        await bot.post()
+
+
+async def test_a_stream_can_grow_until_its_last_second(bot: Bot) -> None:
+    await bot.start(markdown_text="Text")
+    bot.slack.advance(LIFETIME_SECONDS - 1)
+    await bot.append()
+    await bot.stop()
+
+
+async def test_slacks_own_helper_can_stream(bot: Bot) -> None:
+    stream = await bot.client.chat_stream(channel=CHANNEL, thread_ts=THREAD, buffer_size=10, **TO_ASKER)
+    for word in ["One", "two", "three", "four", "five", "six."]:
+        await stream.append(markdown_text=f"{word} ")
+    await stream.append(chunks=[STEP])
+    await stream.stop(markdown_text="Done.", blocks=[DIVIDER])
+    [streamed] = bot.slack.streams(CHANNEL, THREAD)
+
+    assert streamed.markdown == "One two three four five six. Done."
+    assert [block["type"] for block in streamed.blocks()] == ["markdown", "task_card", "markdown", "divider"]
+    assert bot.slack.posts == []
 
 
 async def test_calls_at_the_same_time_lose_nothing(bot: Bot) -> None:
