@@ -18,6 +18,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from bot.storage.database import migrate
 from bot.storage.embedded import embedded_server
+from tests.fakes.duckduckgo import PointDdgsAt
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -35,6 +36,14 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         if name.lower() in Settings.model_fields or name.startswith("PPLX_"):
             monkeypatch.delenv(name)
     monkeypatch.setitem(Settings.model_config, "env_file", tmp_path / ".env")
+
+
+@pytest.fixture
+def point_ddgs_at(monkeypatch: pytest.MonkeyPatch) -> PointDdgsAt:
+    """Return a function that has the `ddgs` library fetch its results from a URL; it has no setting for that."""
+    from ddgs.engines.duckduckgo import Duckduckgo
+
+    return lambda url: monkeypatch.setattr(Duckduckgo, "search_url", url)
 
 
 @pytest.fixture(autouse=True)
