@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.model.question import QuestionRow
 from bot.slack.messages import Chat
-from bot.slack.threads import ThreadReader
+from bot.slack.threads import ThreadReader, seconds_of
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
 
@@ -65,11 +65,13 @@ LOOK_PAUSES = (0.5,) * 20
 
 def find_answer(messages: Sequence[Mapping[str, Any]], row: QuestionRow) -> list[str] | None:
     """Return the `ts` of the messages that answer a question; None if another one came after the question."""
-    later = [message for message in messages if float(message["ts"]) > float(row.asked_ts)]
+    later = [message for message in messages if seconds_of(message.get("ts")) > seconds_of(row.asked_ts)]
     answer = [str(message["ts"]) for message in later if _belongs_to(message, row)]
     return answer if len(answer) == len(later) else None
 
 
 def _belongs_to(message: Mapping[str, Any], row: QuestionRow) -> bool:
-    payload = (message.get("metadata") or {}).get("event_payload") or {}
-    return bool(message["ts"] == row.message_ts or payload.get("question") == str(row.id))
+    metadata = message.get("metadata")
+    payload = metadata.get("event_payload") if isinstance(metadata, Mapping) else None
+    named = payload.get("question") if isinstance(payload, Mapping) else None
+    return message["ts"] == row.message_ts or named == str(row.id)

@@ -283,8 +283,8 @@ def _is_by_a_person(event: dict[str, Any]) -> bool:
 
 def _is_follow_up(event: dict[str, Any], text: str) -> bool:
     """Return whether a message is a reply in a channel, has text, and does not begin with a mention of someone."""
-    is_reply = event.get("thread_ts") not in {None, "", event.get("ts")}
-    in_channel = event.get("channel_type") in {"channel", "group"}
+    thread_ts, ts, kind = _texts(event, "thread_ts", "ts", "channel_type")
+    is_reply, in_channel = thread_ts not in {"", ts}, kind in {"channel", "group"}
     return is_reply and in_channel and bool(text) and not text.startswith(("<@", "<!"))
 
 

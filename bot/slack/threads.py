@@ -31,7 +31,7 @@ READ_SECONDS = 5.0
 MAX_AUTHORS = 20
 """The most people whose membership is looked up for one question."""
 
-USER_SUBTYPES = frozenset({None, "file_share", "thread_broadcast"})
+USER_SUBTYPES = (None, "file_share", "thread_broadcast")
 """The subtypes of messages that people write, as opposed to edits, joins and others.
 
 https://docs.slack.dev/reference/events/message#subtypes
@@ -137,7 +137,7 @@ class ThreadHistory:
         if not is_by_person(message) or not text.strip() or not message.get("user") or message["user"] == bot_user:
             return False
         mentioned = bot_user is not None and f"<@{bot_user}" in text
-        return not mentioned and ts not in answered and _seconds(ts) < _seconds(row.asked_ts)
+        return not mentioned and ts not in answered and seconds_of(ts) < seconds_of(row.asked_ts)
 
     async def _members(self, written: Sequence[Mapping[str, Any]], row: QuestionRow) -> set[tuple[str, str]]:
         """Return the authors, each with the workspace that their messages name, who are full members."""
@@ -153,8 +153,9 @@ def _author(message: Mapping[str, Any]) -> tuple[str, str]:
     return str(message["user"]), str(team or "")
 
 
-def _seconds(ts: str) -> float:
+def seconds_of(ts: object) -> float:
+    """Return a message's `ts` as seconds since 1970; 0 if it is none."""
     try:
-        return float(ts)
+        return float(str(ts))
     except ValueError:
         return 0.0

@@ -15,7 +15,7 @@ from hypothesis import settings as with_settings
 
 from bot.app import compose
 from bot.settings import Settings
-from tests.fakes.odd_bodies import COMMAND, DIRECT, FORM, JSON, MENTION, as_form, as_payload, click, odd
+from tests.fakes.odd_bodies import COMMAND, DIRECT, FORM, JSON, MENTION, OPENED, REPLY, as_form, as_payload, click, odd
 from tests.fakes.person import signed
 
 
@@ -30,6 +30,11 @@ class EventEndpoint:
         headers = signed(body) | {"Content-Type": kind}
         async with self.session.post(f"{self.url}/slack/events", data=body, headers=headers) as response:
             return response.status
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"follow_ups": "always"})
 
 
 @pytest.fixture
@@ -87,6 +92,9 @@ NEVER_SENT = (
     (with_event(user=["U1"]), JSON),
     (with_event(text={"a": 1}), JSON),
     (with_event(subtype=[]), JSON),
+    (json.dumps(REPLY | {"event": REPLY["event"] | {"thread_ts": "1.1\x00"}}).encode(), JSON),
+    (json.dumps(REPLY | {"event": REPLY["event"] | {"channel_type": []}}).encode(), JSON),
+    (json.dumps(OPENED | {"event": OPENED["event"] | {"channel": "D\x001"}}).encode(), JSON),
     (with_event(type={}), JSON),
     (json.dumps(MENTION | {"event": "type"}).encode(), JSON),
     (json.dumps(MENTION | {"event": None}).encode(), JSON),

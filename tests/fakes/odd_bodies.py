@@ -29,6 +29,18 @@ MENTION = event_envelope(
 DIRECT = event_envelope(
     {"type": "message", "channel": "D1", "channel_type": "im", "text": "why", "ts": "1.2"}, user="U1", id="E"
 )
+_WRITTEN = {"type": "message", "user": "U1", "text": "why", "ts": "1.2", "thread_ts": "1.1"}
+REPLY = event_envelope(_WRITTEN | {"channel": "C1", "channel_type": "channel"}, user="U1", id="E")
+CHANGES = tuple(
+    event_envelope(
+        {"type": "message", "subtype": subtype, "channel": "D1", "channel_type": "im", "ts": "1.3", "hidden": True}
+        | {"message": _WRITTEN | {"text": "why not"}, "previous_message": _WRITTEN},
+        user="U1",
+        id="E",
+    )
+    for subtype in ("message_changed", "message_deleted")
+)
+OPENED = event_envelope({"type": "app_home_opened", "channel": "D1", "tab": "messages"}, user="U1", id="E")
 
 
 def click(action_id: str) -> dict[str, Any]:
@@ -60,6 +72,9 @@ def click(action_id: str) -> dict[str, Any]:
 ENVELOPES: tuple[dict[str, Any], ...] = (
     MENTION,
     DIRECT,
+    REPLY,
+    *CHANGES,
+    OPENED,
     {"type": "url_verification", "challenge": "c"},
     {"type": "event_callback", "is_ext_shared_channel": True, **MENTION},
 )
@@ -68,7 +83,7 @@ NAMES = sorted({
     "team", "user", "channel", "enterprise", "message", "previous_message", "item", "assistant_thread", "view", "event",
     "authorizations", "actions", "response_urls", "function_data", "function_execution_id", "is_ext_shared_channel",
     "is_enterprise_install", "command", "ssl_check", "payload", "type", "callback_id", "subtype", "edited", "hidden",
-    "bot_id", "user_team", "thread_ts", "workflow_step", "challenge",
+    "bot_id", "bot_profile", "user_team", "thread_ts", "workflow_step", "challenge", "channel_type", "tab",
 })  # fmt: skip
 
 

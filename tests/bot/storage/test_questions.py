@@ -18,6 +18,7 @@ from bot.model.membership import Identity
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion, Outcome, QuestionRow, Received
 from bot.storage.installation import REVOKED, WorkspaceStore
+from bot.storage.queries import ANSWERED_IN_THREAD
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
 from tests.fakes.rows import claim
 
@@ -410,3 +411,13 @@ async def test_what_waits_though_there_is_room_is_released_by_the_sweep(database
 
     assert released == 2
     assert set((await enqueued(database))[2:]) == {asked[2].id, asked[3].id}
+
+
+async def test_whether_a_thread_has_an_answer_is_read_by_an_index(database: str) -> None:
+    values = {"team_id": "T1", "channel_id": "C1", "thread_ts": "1.1"}
+    async with await AsyncConnection.connect(database) as connection:
+        await connection.execute("SET enable_seqscan = off")
+        await connection.execute("SET enable_bitmapscan = off")
+        rows = await (await connection.execute(f"EXPLAIN {ANSWERED_IN_THREAD}".encode(), values)).fetchall()
+
+    assert any("Index Scan using questions_of_thread" in line and "Seq" not in line for (line,) in rows)
