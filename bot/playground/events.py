@@ -162,7 +162,7 @@ def click_form(click: Click, *, channel: Channel, trigger_id: str, response_url:
 
 
 def _action(click: Click) -> dict[str, Any]:
-    known = ("action_id", "type", "text", "value", "style", "url")
+    known = ("action_id", "type", "text", "value", "selected_option", "style", "url")
     kept = {name: click.element[name] for name in known if name in click.element}
     return {**kept, "block_id": click.block_id, "action_ts": click.action_ts}
 
@@ -175,6 +175,23 @@ def find_element(blocks: tuple[Block, ...], *, block_id: str, action_id: str) ->
             candidates = [*(elements if isinstance(elements, list) else ()), block.get("accessory")]
             return next((e for e in candidates if isinstance(e, dict) and e.get("action_id") == action_id), None)
     return None
+
+
+def choose(element: Mapping[str, Any], value: str) -> dict[str, Any] | None:
+    """Return an element as it is reported when a person chose one of its values; None if it has no such value.
+
+    https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element
+    https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element
+    """
+    if element.get("type") not in {"feedback_buttons", "overflow"}:
+        return dict(element)
+    options = element.get("options")
+    ratings = [element.get("positive_button"), element.get("negative_button")]
+    offered = options if isinstance(options, list) else ratings
+    chosen = next((one for one in offered if isinstance(one, dict) and one.get("value") == value), None)
+    if chosen is None:
+        return None
+    return {**element, "selected_option": chosen} if chosen not in ratings else {**element, "value": value}
 
 
 FORM = "application/x-www-form-urlencoded"

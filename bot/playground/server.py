@@ -282,9 +282,10 @@ class Playground:
         message = self._timeline.find(channel.id, shown.ts) or shown
         block_id, action_id = bodies.text_of(body, "block_id"), bodies.text_of(body, "action_id")
         element = events.find_element(message.blocks, block_id=block_id, action_id=action_id)
-        if element is None:
+        chosen = None if element is None else events.choose(element, bodies.text_of(body, "choice"))
+        if chosen is None:
             return web.Response(status=409, text="That button is gone.")
-        click = Click(message=message, block_id=block_id, element=element, action_ts=self._timeline.next_ts())
+        click = Click(message=message, block_id=block_id, element=chosen, action_ts=self._timeline.next_ts())
         await self._conversation.click(click, channel=channel)
         return web.Response(status=204)
 

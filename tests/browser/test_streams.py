@@ -14,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.timeline import DIRECT, GENERAL, TEAM_ID, USER_ID
 from tests.browser.page import Page
-from tests.fakes.playground_app import BOT_TOKEN, Site
+from tests.fakes.playground_app import BOT_TOKEN, Site, quiet
 
 pytestmark = pytest.mark.browser
 
@@ -67,6 +67,7 @@ def page(browser: WebDriver, site: Site) -> Page:
 
 @pytest.fixture
 def app(site: Site) -> Streaming:
+    site.app.reply = quiet
     return Streaming(site)
 
 
@@ -146,3 +147,57 @@ def test_a_status_is_shown_until_the_app_answers(page: Page, app: Streaming, sit
     assert status.text.startswith("Web Answers is searching …")
     app.call("chat.postMessage", channel=DIRECT.id, thread_ts=root, text="Because.")
     assert page.wait(lambda: not page.browser.find_elements(By.CSS_SELECTOR, "#statuses li"))
+
+
+CHOICES = [
+    {
+        "type": "actions",
+        "elements": [
+            {
+                "type": "overflow",
+                "action_id": "more",
+                "options": [
+                    {"text": {"type": "plain_text", "text": label}, "value": label.lower()}
+                    for label in ("Regenerate", "Save")
+                ],
+            }
+        ],
+    },
+    {
+        "type": "context_actions",
+        "elements": [
+            {
+                "type": "feedback_buttons",
+                "action_id": "rate",
+                "positive_button": {"text": {"type": "plain_text", "text": "Good"}, "value": "up"},
+                "negative_button": {"text": {"type": "plain_text", "text": "Bad"}, "value": "down"},
+            }
+        ],
+    },
+]
+
+
+def test_menus_and_ratings_are_used_by_keyboard(page: Page, app: Streaming, site: Site) -> None:
+    def chosen(count: int) -> Any:
+        found = page.wait(lambda: [r["actions"][0] for r in site.app.requests if "actions" in r][count - 1 :])
+        return found[0].get("selected_option", found[0])["value"]
+
+    app.call("chat.postMessage", channel=GENERAL.id, text="Rate this", blocks=[*STOP_BLOCKS, *CHOICES])
+    message = page.message_with("Go deeper")
+    menu = message.find_element(By.CSS_SELECTOR, 'button[aria-label="More options"]')
+    for keys, expected in (((Keys.ENTER,), "regenerate"), ((Keys.ARROW_DOWN, Keys.ENTER), "save")):
+        menu.send_keys(Keys.ENTER)
+        page.wait(lambda: page.browser.switch_to.active_element.get_attribute("role") == "menuitem")
+        for key in keys:
+            page.browser.switch_to.active_element.send_keys(key)
+        assert chosen(1) == expected
+        page.wait(lambda: page.browser.switch_to.active_element == menu)
+        site.app.requests.clear()
+    menu.send_keys(Keys.ENTER)
+    assert page.faults() == []
+    page.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+    page.wait(lambda: menu.get_attribute("aria-expanded") == "false")
+    for label, expected in (("Positive", "up"), ("Negative", "down")):
+        message.find_element(By.CSS_SELECTOR, f'button[aria-label="{label} feedback"]').send_keys(Keys.ENTER)
+        assert chosen(1) == expected
+        site.app.requests.clear()

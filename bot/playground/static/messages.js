@@ -1,6 +1,7 @@
 // The list of messages: what arrives takes its place by `ts`, a thread's replies below its first message; what changes
 // changes in place.
 import { createExamples } from "./examples.js";
+import { followChoices } from "./choices.js";
 import { createFollowing } from "./following.js";
 import { gatherCitations } from "./citations.js";
 import { discard, render } from "./renderer.js";
@@ -23,16 +24,27 @@ export function createMessages({ state, onExample, onPrompt, onReply, onStop }) 
     else press(event.target.closest("button[id]"));
   });
 
+  followChoices(list, (node, at) => send(node, at));
+
   async function press(button) {
-    const article = button?.closest("article");
-    if (!article) return;
-    const { message } = shown.get(article.dataset.key);
-    const block = message.blocks.find((candidate) => holds(candidate, button.id) && encloses(candidate, button));
-    if (!block) return;
+    if (!button || !elementOf(button)) return;
     button.disabled = true;
-    const { channel, ts, text, blocks, private: hidden } = message;
-    await post("click", { channel, ts, text, blocks, private: hidden, block_id: block.block_id, action_id: button.id });
+    await send(button);
     button.disabled = false;
+  }
+
+  // `at` says which choice of an element that has several.
+  async function send(node, at) {
+    const { message, block, element } = elementOf(node);
+    const { channel, ts, text, blocks, private: hidden } = message;
+    const place = { channel, ts, text, blocks, private: hidden, block_id: block.block_id, action_id: node.id };
+    await post("click", { ...place, choice: choiceOf(element, at) });
+  }
+
+  function elementOf(node) {
+    const message = shown.get(node.closest("article")?.dataset.key)?.message;
+    const block = message?.blocks.find((candidate) => holding(candidate, node.id) && encloses(candidate, node));
+    return block && { message, block, element: holding(block, node.id) };
   }
 
   function change({ channel, ts, message }) {
@@ -130,8 +142,12 @@ function isReply({ ts, thread_ts: thread }) {
   return Boolean(thread) && thread !== ts;
 }
 
-function holds(block, actionId) {
-  return [...(block.elements ?? []), block.accessory].some((element) => element?.action_id === actionId);
+function holding(block, actionId) {
+  return [...(block.elements ?? []), block.accessory].find((element) => element?.action_id === actionId);
+}
+
+function choiceOf({ positive_button: positive, negative_button: negative, options }, at) {
+  return (positive ? [positive, negative] : options)?.[at]?.value;
 }
 
 // Action ids repeat across blocks, so the block is the one whose element the button is in.

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.timeline import GENERAL, USER_ID
 from tests.bot.playground.browser_client import BrowserClient
@@ -109,6 +110,45 @@ async def test_a_message_that_only_the_page_remembers_can_be_clicked(site: Site,
     await browser.respond(site.app.requests[0]["response_url"], text="The answer", replace_original=True)
 
     assert [(m["ts"], m["text"], m["private"]) for m in await browser.shown()] == [(old["ts"], "The answer", True)]
+
+
+TEXT = {"type": "plain_text", "text": "x"}
+RATING = {
+    "type": "feedback_buttons",
+    "action_id": "rate",
+    "positive_button": {"text": TEXT, "value": "up"},
+    "negative_button": {"text": TEXT, "value": "down"},
+}
+OPTIONS = [{"text": TEXT, "value": "save"}, {"text": TEXT, "value": "again"}]
+MENU = {"type": "overflow", "action_id": "more", "options": OPTIONS}
+IN_MENU = {"block_id": "menu", "action_id": "more"}
+IN_RATING = {"block_id": "rating", "action_id": "rate"}
+CHOICES = [
+    {"type": "actions", "block_id": "menu", "elements": [MENU]},
+    {"type": "context_actions", "block_id": "rating", "elements": [RATING]},
+]
+
+
+@pytest.mark.parametrize(
+    ("click", "reported"),
+    [
+        (IN_RATING | {"choice": "up"}, {"type": "feedback_buttons", "value": "up"}),
+        (IN_RATING | {"choice": "down"}, {"type": "feedback_buttons", "value": "down"}),
+        (IN_MENU | {"choice": "again"}, {"type": "overflow", "selected_option": OPTIONS[1]}),
+        (IN_MENU | {"choice": "gone"}, None),
+        (IN_RATING, None),
+    ],
+)
+async def test_a_choice_is_reported_as_slack_reports_it(
+    site: Site, browser: BrowserClient, client: AsyncWebClient, click: dict[str, str], reported: dict[str, Any] | None
+) -> None:
+    ts = (await client.chat_postMessage(channel=GENERAL.id, text="x", blocks=CHOICES))["ts"]
+    status = await browser.post("click", {"channel": GENERAL.id, "ts": ts, **click})
+    actions = [request["actions"][0] for request in site.app.requests]
+
+    assert status == (409 if reported is None else 204)
+    expected = [] if reported is None else [reported | {name: click[name] for name in ("action_id", "block_id")}]
+    assert [{name: value for name, value in one.items() if name != "action_ts"} for one in actions] == expected
 
 
 @pytest.mark.parametrize("gone", [{"block_id": "none"}, {"action_id": "none"}, {"ts": "1.1"}])
