@@ -38,20 +38,22 @@ _LINK_BEHIND = re.compile(r"\](?=[(\[:])")
 _TAG = re.compile(r" ?<(?=[A-Za-z/!?])")
 
 
-def readable(document: Document) -> Document:
+def readable(document: Document, *, beside_right: bool = False) -> Document:
     """Return a document whose LaTeX is Unicode if that is exact, and otherwise code with every character.
 
     A formula inside a line becomes text or inline code, a displayed one a code block; in a heading or a table, where no
     block can be, it is treated as one inside a line. The signs around a formula, such as `$`, are left out. Prices and
-    code stay as they are.
+    code stay as they are. `beside_right` is whether the text continues one that has right-to-left letters.
     """
     if "$" not in document.text and "\\" not in document.text:
         return document
     cut = _cut_off(document)
     if cut is None:
-        return document.replace(list(_Writer(document).edits()))
+        return document.replace(list(_Writer(document, beside_right=beside_right).edits()))
     written, rest = parse(document.text[:cut]), document.text[cut:]
-    return parse(written.replace(list(_Writer(written).edits())).text + _ESCAPE.sub(r"\\\\", rest))
+    return parse(
+        written.replace(list(_Writer(written, beside_right=beside_right).edits())).text + _ESCAPE.sub(r"\\\\", rest)
+    )
 
 
 def unfinished(document: Document) -> int:
@@ -104,11 +106,11 @@ class _Place:
 class _Writer:
     """Writes a text with its formulas made readable."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, *, beside_right: bool) -> None:
         self._document = document
         self._text, self._lines = document.text, document.lines
         self._places: list[_Place] | None = None
-        self._mark = _LEFT_TO_RIGHT_MARK if _RIGHT_TO_LEFT.search(self._text) else ""
+        self._mark = _LEFT_TO_RIGHT_MARK if beside_right or _RIGHT_TO_LEFT.search(self._text) else ""
 
     def edits(self) -> Iterator[Edit]:
         """Yield what to write in the place of the formulas, in order."""

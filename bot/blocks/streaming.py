@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.blocks.escaping import WORD_JOINER, clean
 from bot.blocks.markdown.blocks import insert_placeholders
-from bot.blocks.markdown.growing import final_end, is_open_code, last_block
-from bot.blocks.markdown.render import RIGHT_LETTER, count_blocks, render_whole
+from bot.blocks.markdown.growing import find_final, is_open_code, last_block
+from bot.blocks.markdown.render import NO_LETTERS, Letters, count_blocks, count_letters, render_whole
 from bot.blocks.markdown.split import rendered_size
 from bot.blocks.sources import link_url
 from perplexity.block_parser import BlockKind
 from perplexity.citations import CitedText, number_citations
-from perplexity.markdown import RegionKind, parse
+from perplexity.markdown import Document, RegionKind, parse
 from perplexity.types import Answer, AnswerKind, Source
 from perplexity.validation import MAX_ANSWER_LENGTH, shorten_answer
 
 _PIECE = 2_000
 """Characters of the answer's text that are looked at for one piece, unless nothing in them is final."""
+_SHARE = 8
+"""A piece is at least this part of a long block, so that reading it takes time in proportion to its length."""
+_LONGEST = MAX_ANSWER_LENGTH - 1_000
+"""Characters that are surely shown of a text, even if it is shortened."""
 _CLOSING = re.compile(r"\n[ >]*(`+)\Z")
 
 
@@ -46,18 +50,17 @@ class StreamedText:
     """
 
     def __init__(self) -> None:
-        self._sources: tuple[Source, ...] = ()
-        self._shown = ""
-        self._message = ""
+        self._shown = self._message = ""
         self._seam: _Seam | None = None
+        self._whole: str | None = None
         self._begin()
 
     def _begin(self) -> None:
         self._text = self._held = ""
-        self._place = self._frozen = 0
-        # What the text before `_frozen` became, and the sources that it refers to, in the order of their numbers.
-        self._above = ""
-        self._cited: tuple[Source, ...] = ()
+        self._sources: tuple[Source, ...] = ()
+        self._frozen = _Frozen()
+        self._place = 0
+        self._awaits_text = self._awaits_source = False
 
     @property
     def size(self) -> int:
@@ -75,82 +78,93 @@ class StreamedText:
         # A line feed may follow, which makes one line end of both.
         self._held = "\r" if text.endswith("\r") else ""
         self._text += clean(text.removesuffix(self._held))
+        self._awaits_text = False
 
     def add_sources(self, sources: Sequence[Source]) -> None:
         """Take all sources that are known so far."""
+        if self._sources == tuple(sources):
+            return
         self._sources = tuple(sources)
         known = {source.number: source for source in reversed(self._sources)}
-        self._cited = tuple([known.get(source.number, source) for source in self._cited])
+        cited = tuple([known.get(source.number, source) for source in self._frozen.cited])
+        self._frozen = replace(self._frozen, cited=cited)
+        self._awaits_text = self._awaits_source = False
 
     def restart(self) -> None:
         """Begin again with the text of another provider; what was shown stays, and is compared with the new text."""
-        self._sources = ()
         self._begin()
 
     def take(self) -> str:
         """Return the next piece, some clauses, or an empty string if nothing more is final.
 
-        A piece is as long as some 2,000 characters of the text can become; there may be another one.
+        A piece is what about 2,000 characters of the text become, or more if less is not final; call this until there
+        is no piece. After `finish`, the pieces are those of the rest.
         """
-        length = _PIECE
-        end = min(len(self._text), MAX_ANSWER_LENGTH)
-        while self._place < end:
+        end = min(len(self._text), _LONGEST)
+        # A long block is read as a whole for each piece: the longer it is, the longer are they.
+        least = (self._place - self._frozen.place) // _SHARE
+        length = max(_PIECE, least)
+        if self._whole is None and least > _PIECE // _SHARE and end - self._place < least:
+            return ""
+        while self._place < end and not (self._awaits_text or self._awaits_source):
             visible = min(self._place + length, end)
-            if piece := self._take(self._text[self._frozen : visible]):
+            if piece := self._take(self._text[self._frozen.place : visible]):
                 return self._in_message(piece)
-            if visible == end:
-                break
+            self._awaits_text = visible == end
             length *= 2
-        return ""
+        if self._whole is None:
+            return ""
+        self._place = len(self._text)
+        piece, self._shown = self._whole[len(self._shown) :], self._whole
+        return self._in_message(piece) if piece else ""
 
     def _take(self, text: str) -> str:
-        start = self._place - self._frozen
-        end = final_end(parse(text), self._sources, start)
-        if end <= start:
+        start = self._place - self._frozen.place
+        final = find_final(parse(text), self._sources, start, is_finished=self._whole is not None)
+        self._awaits_source = final.awaits_source
+        if final.end <= start:
             return ""
-        rendered, _ = self._rendered(text[:end])
-        self._freeze(text[:end], rendered)
-        self._place += end - start
-        if not rendered.startswith(self._shown):
+        text = text[: final.end]
+        rendered, _ = self._rendered(text, self._frozen)
+        self._place = self._frozen.place + final.end
+        self._frozen = self._freeze(text, rendered)
+        known = self._whole is None or self._whole.startswith(rendered)
+        if not (known and rendered.startswith(self._shown)):
             return ""
         piece = rendered[len(self._shown) :]
         self._shown = rendered
         return piece
 
-    def _rendered(self, text: str) -> tuple[str, tuple[Source, ...]]:
-        """Return what a text below the frozen one becomes, and the sources that both refer to."""
-        cited = number_citations(text, self._sources, first=self._cited)
-        shown = render_whole(insert_placeholders(cited), [link_url(source) for source in cited.sources]).rstrip()
+    def _rendered(self, text: str, above: _Frozen) -> tuple[str, tuple[Source, ...]]:
+        """Return what a text becomes with the one above it, and the sources that both refer to."""
+        cited = number_citations(text, self._sources, first=above.cited)
+        addresses = [link_url(source) for source in cited.sources]
+        shown = render_whole(insert_placeholders(cited), addresses, above=above.letters).rstrip()
         document = parse(text)
         if shown and is_open_code(document, last_block(document)):
-            shown = _CLOSING.sub("", shown)
-        return "\n\n".join(filter(None, (self._above, shown))), cited.sources
+            shown = _CLOSING.sub("", shown).rstrip()
+        return above.joint.join(filter(None, (above.text, shown))), cited.sources
 
-    def _freeze(self, text: str, rendered: str) -> None:
-        """Leave out the complete blocks of a text from now on if those below do not depend on them."""
-        document = parse(text)
-        starts = [document.lines[block.start] for block in document.blocks if block.depth == 0]
-        formulas = [region for region in document.regions if region.kind is RegionKind.MATH]
-        start = starts[-1] if starts else 0
-        if not start or not text.endswith("\n\n", 0, start) or text[start : start + 1] in "[【［\\":
-            return
-        if RIGHT_LETTER.search(text) or any(region.start < start < region.end for region in formulas):
-            return
-        above, cited = self._rendered(text[:start])
-        before = self._above, self._cited
-        self._above, self._cited = above, cited
-        if self._rendered(text[start:])[0] == rendered:
-            self._frozen += start
-        else:
-            self._above, self._cited = before
+    def _freeze(self, text: str, rendered: str) -> _Frozen:
+        """Return as much of a text as what follows does not depend on, so that it need not be read again."""
+        above, document = self._frozen, parse(text)
+        start, in_list = _last_part(document)
+        if not start:
+            return above
+        became, cited = self._rendered(text[:start], above)
+        letters = count_letters(parse(text[:start]), above.letters)
+        joint = text[len(text[:start].rstrip()) : start] if in_list else "\n\n"
+        frozen = _Frozen(place=above.place + start, text=became, joint=joint, cited=cited, letters=letters)
+        return frozen if self._rendered(text[start:], frozen)[0] == rendered else above
 
     def close_message(self) -> str:
         """Return what closes the code that the present message ends in; the next piece begins another message.
 
         That piece opens the code again, or repeats the header of the table whose rows follow.
         """
-        self._seam = _seam(self._message)
-        self._message = ""
+        if not self._message:
+            return ""
+        self._seam, self._message = _seam(self._message), ""
         return self._seam.closing
 
     def _in_message(self, piece: str) -> str:
@@ -161,17 +175,52 @@ class StreamedText:
         return piece
 
     def finish(self, answer: Answer) -> Ending:
-        """Return what is left of the finished answer; `take` returns nothing more.
+        """Return how the text of the finished answer ends; if the rest is too long, `take` returns it in pieces.
 
         This takes as long as rendering the answer does.
         """
-        rendered, cited = render_answer_text(answer)
-        self._place = len(self._text)
-        if not rendered.startswith(self._shown):
-            return Ending(rest="", is_correct=False, cited=cited)
-        rest = rendered[len(self._shown) :]
-        self._shown = rendered
-        return Ending(rest=self._in_message(rest) if rest else "", is_correct=True, cited=cited)
+        whole, cited = render_answer_text(answer)
+        is_correct = whole.startswith(self._shown)
+        text = clean(shorten_answer(answer).text)
+        if not text.startswith(self._text):
+            self._begin()
+        self.add_sources(answer.sources)
+        self._text, self._held, self._awaits_text, self._awaits_source = text, "", False, False
+        self._whole = whole if is_correct else self._shown
+        rest = self._whole[len(self._shown) :]
+        rest = self._seam.begin(rest) if self._seam and rest and not self._message else rest
+        return Ending(rest=rest, is_correct=is_correct, cited=cited)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Frozen:
+    """The beginning of a text that is not read again, up to `place`.
+
+    `text` is what it became, which `joint` joins to what follows; `cited` are its sources in the order of their
+    numbers.
+    """
+
+    place: int = 0
+    text: str = ""
+    joint: str = ""
+    cited: tuple[Source, ...] = ()
+    letters: Letters = NO_LETTERS
+
+
+def _last_part(document: Document) -> tuple[int, bool]:
+    """Return where the last block of a text begins, or the last item of its list, and whether it is an item.
+
+    The place is 0 if the text cannot be read from there alone.
+    """
+    last = last_block(document)
+    if last is None:
+        return 0, False
+    items = [block for block in document.blocks if block.kind is BlockKind.ITEM and block.depth == 1]
+    in_list = last.kind is BlockKind.LIST and items[-1].start > last.start
+    start = document.lines[items[-1].start if in_list else last.start]
+    is_apart = in_list or document.text.endswith("\n\n", 0, start)
+    formulas = (region for region in document.regions if region.kind is RegionKind.MATH)
+    return (0 if not is_apart or any(one.start < start < one.end for one in formulas) else start), in_list
 
 
 def render_answer_text(answer: Answer) -> tuple[str, CitedText]:

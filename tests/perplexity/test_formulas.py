@@ -52,6 +52,12 @@ def test_a_displayed_formula_is_a_code_block_with_every_character(signs: str, fo
     assert f"```latex\n{formula}\n```" in readable(f"So:\n\n{signs % formula}\n\nEnd.")
 
 
+def test_words_between_two_displayed_formulas_are_no_formula() -> None:
+    text = "$$\na^2\n$$\n\nWords with $\\alpha$ inside.\n\n$$\nb^2\n$$"
+
+    assert readable(text) == "```latex\na^2\n```\n\nWords with α inside.\n\n```latex\nb^2\n```"
+
+
 def test_an_environment_is_shown_whole() -> None:
     text = "\\begin{align*}\na &= b \\\\\n\\begin{cases}c\\end{cases}\n\\end{align*}"
 

@@ -8,13 +8,15 @@ clause by clause, although a line of dashes below it would make a heading of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from bot.blocks.markdown.blocks import MOST_COLUMNS
 from bot.blocks.markdown.render import BOLD, RIGHT_LETTER, runs_right_to_left
 from perplexity.block_parser import Block, BlockKind
-from perplexity.citations import BETWEEN, index_sources, number_citations, references, unknown_links
+from perplexity.citations import BETWEEN, SourceIndex, index_sources, number_citations, references, unknown_links
 from perplexity.formulas import unfinished
 from perplexity.markdown import DISPLAYED, Document, RegionKind, parse
 from perplexity.types import Source
@@ -32,6 +34,8 @@ _SHORT_CLAUSE = 16
 """Characters of a clause that is long enough to be shown although its sentence continues."""
 _LONG_CLAUSE = 120
 """Characters after which a clause is shown word by word."""
+_TRIES = 3
+"""Ends of clauses that are looked at if a formula may have begun before them."""
 _SIGNS_OF_A_BLOCK = re.compile(r"[ \t>]*(?:[-+*_=:|#~`> \t]*|\d{1,9}[.)]?[ \t]*)(?:\[[ xX]?\]?)?")
 _UNDERLINE = re.compile(r"[ \t]*[-=:|]?[-=:| \t]*")
 """What may become the line below a heading, or below the header of a table."""
@@ -45,6 +49,7 @@ _BLANK_LINE = re.compile(r"(?:\n[ \t]*)+\n")
 _STOPS = re.compile(r"[ \t]*[.,;:]?[ \t]*")
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
 _BRACKETS = re.compile(r"[!\\]?[\[【［]|[\]】］]")
+_PARENTHESES = re.compile(r"[()]")
 _ADDRESS = re.compile(r"[\]】］]\(")
 _URL = re.compile(r"(?i:https?://|www\.)\S*")
 _BOLD_BEGINS = re.compile(r"\*\*(?=[^\s*])")
@@ -57,35 +62,55 @@ _EMPHASIS = (
 Span = tuple[int, int]
 
 
-def final_end(document: Document, sources: Sequence[Source], start: int) -> int:
-    """Return where the last clause ends that is final, and `start` if none ends after that place.
+@dataclass(frozen=True, kw_only=True)
+class Final:
+    """How much of a text is final: what is before `end`.
 
-    `sources` are all that are known so far; a marker of another one, and what follows it, is not final.
+    `awaits_source` is whether only a source that is not known yet can make more of it final.
+    """
+
+    end: int
+    awaits_source: bool = False
+
+
+def find_final(document: Document, sources: Sequence[Source], start: int, *, is_finished: bool = False) -> Final:
+    """Return up to which end of a clause a text is final, `start` if none ends after that place.
+
+    `sources` are all that are known so far; a marker of another one, and what follows it, is not final. If the answer
+    `is_finished`, no more of them come.
     """
     text = document.text
     line = text.rfind("\n") + 1
     limit = min(_blocks_end(document, line), unfinished(document), _spaced_formula(document), _code_begins(document))
     limit = min(limit, _inline_begins(_masked(document, line), line))
-    limit, spans = _before_references(document, sources, limit)
-    spans += [(r.start, r.end) for r in document.regions if r.kind in (RegionKind.SPAN, RegionKind.MATH)]
+    known = index_sources(sources)
+    unknown, unknown_end = (len(text), len(text)) if is_finished else _unknown_reference(document, known, sources)
+    # What follows may make a link of it.
+    awaits_source = unknown < limit and unknown_end < len(text)
+    limit, spans = _before_references(document, known, min(limit, unknown))
     spans += [match.span() for match in _URL.finditer(text, start)]
-    code = [(r.start, r.end) for r in document.regions if r.kind in (RegionKind.FENCE, RegionKind.INDENTED)]
+    kept = _Spans([*spans, *_stretches(document, RegionKind.SPAN, RegionKind.MATH)])
+    code = _Spans(_stretches(document, RegionKind.FENCE, RegionKind.INDENTED))
     has_right = not text.isascii() and RIGHT_LETTER.search(text) is not None
+    tries = _TRIES
     for match in reversed([*_CLAUSE_END.finditer(text, start, min(limit + 1, len(text)))]):
-        place = match.end()
-        if not start < place <= limit or _inside(place, spans):
+        place, ends_line = match.end(), match.lastgroup == "line"
+        if not start < place <= limit or kept.hold(place):
             continue
-        ends_line = match.lastgroup == "line"
-        if not ends_line and (_inside(place, code) or not _is_long_enough(text, start, match)):
+        if not ends_line and (code.hold(place) or not _is_long_enough(text, start, match)):
             continue
-        if has_right and not ends_line and not runs_right_to_left(text[text.rfind("\n", 0, place) + 1 : place]):
+        # The mark that a line from right to left may begin with depends on all of it.
+        if not ends_line and has_right and not runs_right_to_left(_line_until(text, place)):
             continue
-        if ends_line and not _inside(place, code) and (blank := _BLANK_LINE.match(text, place)):
+        if ends_line and not code.hold(place) and (blank := _BLANK_LINE.match(text, place)):
             place = blank.end()
         # The end of a text would end a formula that is none.
         if unfinished(parse(text[:place])) == place:
-            return place
-    return start
+            return Final(end=place)
+        tries -= 1
+        if not tries:
+            break
+    return Final(end=start, awaits_source=awaits_source)
 
 
 def _is_long_enough(text: str, start: int, match: re.Match[str]) -> bool:
@@ -100,8 +125,33 @@ def _is_long_enough(text: str, start: int, match: re.Match[str]) -> bool:
     return match.lastgroup is not None or length >= _SHORT_CLAUSE
 
 
-def _inside(place: int, spans: Sequence[Span]) -> bool:
-    return any(start < place < end for start, end in spans)
+def _line_until(text: str, place: int) -> str:
+    """Return the beginning of the line in which a place is."""
+    line = text.rfind("\n", 0, place) + 1
+    return text[line : min(place, line + _LONG_CLAUSE)]
+
+
+class _Spans:
+    """Stretches of a text, which may overlap."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(spans):
+            if self._ends and start < self._ends[-1]:
+                self._ends[-1] = max(end, self._ends[-1])
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def hold(self, place: int) -> bool:
+        """Return whether a place is inside one of them."""
+        index = bisect_left(self._starts, place) - 1
+        return index >= 0 and place < self._ends[index]
+
+
+def _stretches(document: Document, *kinds: RegionKind) -> list[Span]:
+    return [(region.start, region.end) for region in document.regions if region.kind in kinds]
 
 
 def is_open_code(document: Document, block: Block | None) -> bool:
@@ -175,10 +225,11 @@ def _spaced_formula(document: Document) -> int:
     text = document.text
     if "$$" not in text and "\\[" not in text:
         return len(text)
-    formulas = [(region.start, region.end) for region in document.regions if region.kind is RegionKind.MATH]
+    formulas = _stretches(document, RegionKind.MATH)
+    inside = _Spans([(start - 1, end) for start, end in formulas])
     for match in _LONE_OPENER.finditer(text):
         sign = match.end() - len(match[0].lstrip())
-        if not any(start <= sign < end for start, end in formulas) and _SPACED_SO_FAR.fullmatch(text, match.start()):
+        if not inside.hold(sign) and _SPACED_SO_FAR.fullmatch(text, match.start()):
             return match.start()
     # Punctuation after a displayed formula becomes part of it if the line ends there.
     if formulas and text.startswith(DISPLAYED, formulas[-1][0]) and _STOPS.fullmatch(text, formulas[-1][1]):
@@ -231,7 +282,7 @@ def _bracket_begins(text: str) -> int:
 def _closes(text: str, place: int) -> bool:
     """Return whether the parenthesis at a place is closed."""
     depth = 0
-    for sign in re.finditer(r"[()]", text[place:]):
+    for sign in _PARENTHESES.finditer(text, place):
         depth += 1 if sign[0] == "(" else -1
         if depth == 0:
             return True
@@ -255,22 +306,26 @@ def _emphasis_begins(text: str) -> int:
     return found
 
 
-def _before_references(document: Document, sources: Sequence[Source], limit: int) -> tuple[int, list[Span]]:
+def _unknown_reference(document: Document, known: SourceIndex, sources: Sequence[Source]) -> Span:
+    """Return where the first marker of no known source is; as long as no source is known, links are markers, too."""
+    places = [
+        (start, end)
+        for start, end, meaning in references(document, known)
+        if meaning.dangling or (meaning.moved and number_citations(meaning.text, sources).dangling)
+    ]
+    if not sources:
+        places += [(start, end) for start, end, _ in unknown_links(document, known)]
+    return min(places, default=(len(document.text), len(document.text)))
+
+
+def _before_references(document: Document, known: SourceIndex, limit: int) -> tuple[int, list[Span]]:
     """Return the limit before the first reference that may have another meaning later, and what belongs together."""
-    text, known = document.text, index_sources(sources)
-    found = references(document, known)
-    for start, _, meaning in found:
-        unknown = meaning.dangling or (meaning.moved and number_citations(meaning.text, sources).dangling)
-        if unknown and start < limit:
-            limit = start
-            break
-    if not known.numbers:
-        limit = min([limit, *(start for start, _, _ in unknown_links(document, known))])
-    places = [(start, end) for start, end, _ in found if end <= limit or start < limit]
+    text = document.text
+    places = [(start, end) for start, end, _ in references(document, known) if start < limit]
     for start, end in reversed(places):
         if end < limit and (not BETWEEN.fullmatch(text, end, limit) or text.startswith("\n", limit)):
             break
-        if "(" in text[start:end] or "/" in text[start:end] or "." in text[start:end] or end > limit:
+        if end > limit or any(sign in text[start:end] for sign in "(/."):
             limit = start
     together = [
         (start, after) for (start, end), (then, after) in pairwise(places) if BETWEEN.fullmatch(text, end, then)

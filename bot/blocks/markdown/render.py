@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import cast
+from typing import NamedTuple, cast
 
 from bot.blocks.escaping import WORD_JOINER, break_mentions
 from bot.blocks.markdown.blocks import (
@@ -108,6 +108,15 @@ def _is_word(text: str, place: int) -> bool:
     return 0 <= place < len(text) and text[place].isalnum()
 
 
+class Letters(NamedTuple):
+    """How many letters of a text run from right to left, and from left to right; those of code do not count."""
+
+    right: int
+    left: int
+
+
+NO_LETTERS = Letters(right=0, left=0)
+
 CODE = frozenset({RegionKind.FENCE, RegionKind.SPAN})
 """Regions that Slack shows as code; it may not know the indented ones."""
 
@@ -152,9 +161,12 @@ def split_markdown(document: Document, addresses: Addresses, *, limit: int = MAX
     return [_part(run, joined(run), splitter, addresses) for run in _runs(pieces, splitter)]
 
 
-def render_whole(document: Document, addresses: Addresses) -> str:
-    """Return a text with marks as the one part that it would be if a part had no limit."""
-    document = directed(readable(document))
+def render_whole(document: Document, addresses: Addresses, *, above: Letters = NO_LETTERS) -> str:
+    """Return a text with marks as the one part that it would be if a part had no limit.
+
+    `above` are the letters of the text that it continues.
+    """
+    document = directed(readable(document, beside_right=above.right > 0), above)
     splitter = Splitter(limit=MAX_BLOCK, weights=MaxSizes(document.text, addresses))
     whole = [small for segment in segments(document) for small in _short_tables(segment, splitter)]
     return "".join([stretch for _, stretch in render(joined(whole, document), addresses)])
@@ -286,11 +298,24 @@ class _Strength(dict[int, str]):
 _STRENGTH = _Strength()
 
 
-def directed(document: Document) -> Document:
+def count_letters(document: Document, above: Letters = NO_LETTERS) -> Letters:
+    """Return the letters of a text and of the one that it continues."""
+    strengths = _strengths(document)
+    return Letters(right=above.right + strengths.count("R"), left=above.left + strengths.count("L"))
+
+
+def _strengths(document: Document) -> str:
+    """Return the directions of a text's characters, spaces for those of code and addresses."""
+    code = [(region.start, region.end) for region in document.regions if region.kind in _CODE]
+    words = _ADDRESS.sub(lambda match: " " * len(match[0]), _without(document.text, code))
+    return words.translate(_STRENGTH)
+
+
+def directed(document: Document, above: Letters = NO_LETTERS) -> Document:
     """Return a document whose right-to-left lines and cells begin with a letter or a mark of that direction.
 
-    A line is one if it has more such letters than others, or any of them if most letters of the whole text are such;
-    code and addresses do not count.
+    A line is one if it has more such letters than others, or any of them if most letters of the whole text are such,
+    those `above` it included; code and addresses do not count.
     """
     text = document.text
     if text.isascii() or not RIGHT_LETTER.search(text):
@@ -299,9 +324,8 @@ def directed(document: Document) -> Document:
     if not units:
         return document
     code = [region for region in document.regions if region.kind in _CODE]
-    words = _ADDRESS.sub(lambda match: " " * len(match[0]), _without(text, [(r.start, r.end) for r in code]))
-    strengths = words.translate(_STRENGTH)
-    mostly = _more_right(strengths, 0, len(words))
+    strengths, letters = _strengths(document), count_letters(document, above)
+    mostly = letters.right > letters.left
     edits: list[Edit] = []
     for start, end in units:
         if "R" in strengths[start:end] and (mostly or _more_right(strengths, start, end)):

@@ -16,6 +16,7 @@ from bot.blocks.escaping import sanitize_message, unescape_slack
 from bot.blocks.markdown.render import split_markdown
 from bot.blocks.messages import fallback_text, without_blocks
 from bot.blocks.sources import link_url, linked_title, results_messages
+from bot.blocks.streaming import StreamedText
 from bot.commands import COMMANDS
 from bot.commands.base import Command
 from bot.commands.help import pending_message
@@ -67,6 +68,15 @@ def found(text: str) -> object:
     )
 
 
+def streamed(text: str) -> object:
+    sources = (Source(number=1, title=text[:500], url="https://a.example/1"),)
+    growing = StreamedText()
+    growing.add_sources(sources)
+    growing.feed(text)
+    pieces = [growing.take() for _ in range(3)]
+    return pieces, growing.finish(Answer(text=text, sources=sources, provider="P")), growing.take()
+
+
 READERS: dict[str, Callable[[str], object]] = {
     "split": tokenize,
     "plain": unescape_slack,
@@ -99,6 +109,7 @@ RENDERERS: dict[str, Callable[[str], object]] = {
     "answer": answered,
     "results": found,
     "split_markdown": lambda text: split_markdown(parse(text), ["https://a.example/1"]),
+    "streamed": streamed,
     "fallback text": lambda text: fallback_text([markdown(text)]),
     "fallback of a section": lambda text: fallback_text([section(text)]),
     "without blocks": lambda text: without_blocks(OutgoingMessage(text="", blocks=(markdown(text), section(text)))),
