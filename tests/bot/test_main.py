@@ -10,6 +10,7 @@ import pytest
 
 from bot.__main__ import main
 from bot.manifest import as_json, as_yaml
+from bot.slack.scopes import Features
 
 pytestmark = pytest.mark.usefixtures("logging_as_it_was")
 
@@ -99,6 +100,24 @@ def test_the_manifest_carries_the_prefix_and_the_address(
 def test_the_manifest_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["manifest", "--json"]) == 0
     assert capsys.readouterr().out == as_json()
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "features"),
+    [
+        ("FOLLOW_UPS", "always", Features(follow_ups=True)),
+        ("THREAD_HISTORY", "full", Features(thread_history=True)),
+        ("THREAD_HISTORY", "capped", Features(thread_history=True)),
+        ("THREAD_HISTORY", "off", Features()),
+    ],
+)
+def test_the_manifest_asks_for_what_the_settings_need(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], setting: str, value: str, features: Features
+) -> None:
+    monkeypatch.setenv(setting, value)
+
+    assert main(["manifest"]) == 0
+    assert capsys.readouterr().out == as_yaml(features=features)
 
 
 def test_with_an_app_token_the_manifest_is_for_socket_mode(

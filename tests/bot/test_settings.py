@@ -78,6 +78,8 @@ def test_either_name_of_the_key_is_read(monkeypatch: pytest.MonkeyPatch, name: s
         ("DATABASE_URL", "mysql://u:hunter2@h/d", "DATABASE_URL"),
         ("PERPLEXITY_API", "chat", "PERPLEXITY_API"),
         ("REASONING_EFFORT", "hard", "REASONING_EFFORT"),
+        ("FOLLOW_UPS", "never", "FOLLOW_UPS"),
+        ("THREAD_HISTORY", "on", "THREAD_HISTORY"),
         ("LOG_LEVEL", "loud", "LOG_LEVEL"),
         ("RETRY_ATTEMPTS", "0", "RETRY_ATTEMPTS"),
         ("SLACK_BOT_TOKEN", "xoxb-hunter2", "SLACK_SIGNING_SECRET is missing"),
