@@ -11,9 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 
+from bot.conversations.prompts import EXAMPLES
 from tests.browser.page import Page
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.ports import free_port
@@ -127,6 +129,20 @@ def test_the_status_as_charts_and_as_a_table(browser: WebDriver, database: str, 
         browser.save_screenshot(str(artifacts / "app-status.png"))
 
         assert "only visible to you" in shown
+
+
+def test_a_suggested_question_is_asked_by_pressing_it(browser: WebDriver, database: str, artifacts: Path) -> None:
+    page = Page(browser=browser, timeout_seconds=20)
+    with running(database, with_key=True) as app:
+        page.open(app.url)
+        page.open_direct()
+        shown = page.wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#prompts:not([hidden]) button"))
+        browser.save_screenshot(str(artifacts / "app-prompts.png"))
+        assert [button.text for button in shown] == [prompt.title for prompt in EXAMPLES]
+
+        shown[0].click()
+        page.message_with("Example answer with a claim.")
+        assert app.perplexity.requests[-1].json["input"] == EXAMPLES[0].message
 
 
 def test_a_mention_and_a_follow_up_in_its_thread_and_a_direct_message(
