@@ -29,6 +29,7 @@ from bot.process import Application
 from bot.services import open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
 from bot.slack.messages import Chat, ResponseUrls
+from bot.slack.streams import Streams
 from bot.slack.threads import ThreadHistory, ThreadReader
 from bot.slack.users import Admins, Profiles
 from bot.storage.attempts import AttemptLog, AttemptStore
@@ -37,6 +38,8 @@ from bot.storage.digests import DigestStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import FairShare, QuestionStore, connection_pool
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
+from bot.storage.streams import StreamLog
+from bot.streaming.live import LiveAnswers
 from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
@@ -226,6 +229,14 @@ async def compose(
                 routes=(digests.channel_route, *default_routes(chat, response_urls, slack_api_url=slack.api_url)),
             ),
             status_messages=status_messages,
+            live=LiveAnswers(
+                questions=questions,
+                streams=Streams(client),
+                chat=chat,
+                calls=StreamLog(pool),
+                render_stopped=runner.stopped_message,
+                in_channels=settings.channel_streaming,
+            ),
             database_retry=database_retry,
             metrics=metrics,
             admission=admission,

@@ -26,6 +26,7 @@ EXAMPLE = "https://example.com"
 EVENTS = {
     "app_mention": "A mention in a channel; needs app_mentions:read.",
     "message.im": "A direct message; needs im:history.",
+    "agent_session_stopped": "Slack's own stop button was pressed while an answer was written.",
     "app_home_opened": "The messages tab was opened: the app suggests questions there.",
     "app_uninstalled": "The app was removed: its work ends and its texts are deleted.",
     "tokens_revoked": "The bot token was revoked: digests pause and open questions end.",

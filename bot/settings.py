@@ -110,6 +110,7 @@ class Settings(_ProviderSettings):
     admin_user_ids: str = ""
     allow_external_users: bool = False
     follow_ups: Literal["mention", "always"] = "mention"
+    channel_streaming: bool = False
     thread_history: Literal["off", "capped", "full"] = "off"
 
     open_questions_per_user: int = Field(default=5, ge=0, le=1_000_000)

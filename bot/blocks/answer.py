@@ -12,7 +12,7 @@ from bot.blocks.markdown.render import Part, split_markdown
 from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import cost_with_failures
-from perplexity.citations import number_citations
+from perplexity.citations import CitedText, number_citations
 from perplexity.formatting import pluralize
 from perplexity.notes import NO_MODEL, fallback_notice
 from perplexity.types import Answer, AnswerKind, Passage, Source
@@ -80,6 +80,14 @@ def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -
     blocks = [*above, *body, *tail, *notes, _footer(answer, dangling, audience, question)]
     summary = pluralize(len(answer.sources), "source")
     return messages.pack(blocks, summary=summary, quote=quote_question(question, audience))
+
+
+def answer_ending(answer: Answer, cited: CitedText, *, audience: Audience, question: str = "") -> tuple[Block, ...]:
+    """Return what follows an answer whose text is shown already: warnings, sources, notes and the footer."""
+    above = warning_blocks([fallback_notice(answer), answer.as_of])
+    notes = [context(note) for note in _notes(answer)]
+    sources = source_blocks(cited.sources, cited.others)
+    return (*above, *sources, *notes, _footer(answer, cited.dangling, audience, question))
 
 
 def _render_text(answer: Answer) -> tuple[list[Block | Part], list[Block], int]:

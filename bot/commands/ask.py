@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from bot.blocks.answer import answer_messages
+from bot.blocks.answer import answer_ending, answer_messages
 from bot.commands.base import Command, CommandContext, Option, Reply, Stats
 from bot.commands.filters import (
     AFTER,
@@ -23,7 +24,7 @@ from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_
 from bot.conversations.memory import build_messages, remember_answer, standalone_question
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.model.question import Thread, Turn
+from bot.model.question import StreamEnding, Thread, Turn
 from perplexity.attempts import cost_with_failures
 from perplexity.freshness import add_newest_source_line
 from perplexity.models import EFFORTS, resolve
@@ -109,7 +110,11 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
     else:
         reply = await context.provider.answer(
             replace(
-                request.question, run_id=context.run_id, on_run=context.on_run, check_cancelled=context.check_cancelled
+                request.question,
+                run_id=context.run_id,
+                on_run=context.on_run,
+                on_event=context.on_event,
+                check_cancelled=context.check_cancelled,
             )
         )
     return await run_in_thread_if_long(
@@ -154,6 +159,12 @@ def render(answer: Answer, request: AskRequest, audience: Audience) -> Reply:
     )
 
 
+def ending(answer: Answer, request: AskRequest, audience: Audience) -> StreamEnding:
+    """Return what follows the answer's text."""
+    blocks = partial(answer_ending, answer, audience=audience, question=question_text(request))
+    return StreamEnding(answer=answer, blocks=blocks)
+
+
 ASK = Command(
     name="ask",
     summary="Get an answer from the web, with sources",
@@ -173,6 +184,7 @@ ASK = Command(
     result_length=result_length,
     add_turns=add_turns,
     remember=remember_answer,
+    ending=ending,
     nothing_found=nothing_found_text,
     pending_label="Searching the web",
     stoppable=True,

@@ -15,11 +15,11 @@ from bot.errors import AgentNotSetUp, UsageError
 from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
-from bot.model.question import Thread, Turn
+from bot.model.question import StreamEnding, Thread, Turn
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.providers.base import Provider
-from perplexity.types import Answer, Question
+from perplexity.types import Answer, Event, Question
 
 log = logging.getLogger(__name__)
 
@@ -135,7 +135,8 @@ class CommandContext:
     `provider_stats` returns the statistics of the last day; it raises database errors. `run_id` is the background run
     to resume and `on_run` records a new one. `check_cancelled` raises once the answer is no longer wanted. `now`
     returns seconds since 1970. Without a `deepdives`, `provider` makes deep dives. `stages` saves the parts of a long
-    answer, `progress` shows them, at most once in `pace_seconds`. `can_upload` returns whether files can be sent.
+    answer, `progress` shows them, at most once in `pace_seconds`. `on_event` is called with the events of an answer
+    that a command shows while it is made. `can_upload` returns whether files can be sent.
     """
 
     provider: Provider
@@ -154,6 +155,7 @@ class CommandContext:
     deepdives: DeepDiveRunner | None = None
     stages: StageStore = field(default_factory=NullStageStore)
     progress: Progress = NULL_PROGRESS
+    on_event: Callable[[Event], None] | None = None
     pace_seconds: float = PACE_SECONDS
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
 
@@ -200,7 +202,8 @@ class Command(Generic[Request, Result]):
     result. `past_week` returns the text that asks the same for the past week, None if that would find no more.
     `result_length` returns how many characters of a result `render` reads. `add_turns` returns a request that goes
     along with the earlier turns of its conversation and other messages of its thread. `remember` returns what of a
-    result goes along with the next question of its conversation.
+    result goes along with the next question of its conversation. `ending` returns how a result ends whose text was
+    shown while it was made; a command with one calls `on_event`.
     """
 
     name: str
@@ -224,6 +227,7 @@ class Command(Generic[Request, Result]):
     result_length: Callable[[Result], int] = _unknown_length
     add_turns: Callable[[Request, Sequence[Turn], Thread], Request] | None = None
     remember: Callable[[Result], str] | None = None
+    ending: Callable[[Result, Request, Audience], StreamEnding] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))

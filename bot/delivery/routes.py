@@ -164,24 +164,31 @@ def digest_route(chat: Chat, *, on_closed: Callable[[QuestionRow, str], Awaitabl
 
 @dataclass(frozen=True, kw_only=True)
 class EditMessageRoute:
-    """Replaces the app's pending message in the thread with the answer."""
+    """Replaces the app's pending message, or its streamed messages, in the thread with the answer."""
 
     chat: Chat
     name: str = "update"
     response_url_cost: int = 0
 
     def accepts(self, part: OutgoingPart) -> bool:
-        """Return whether this is the first part and the thread has a pending message."""
-        has_pending = part.row.thread_ts is not None and part.row.message_ts is not None
-        return part.number == 0 and has_pending and not part.private
+        """Return whether the thread has a message for this part: a pending one, or the text as it was streamed."""
+        return _message_to_edit(part.row, part.number) is not None and not part.private
 
     async def post(self, part: OutgoingPart) -> PostResult:
         """Replace the pending message. Delete one that cannot be changed: it would say forever that it is searching."""
-        channel, ts = part.row.channel_id, part.row.message_ts or ""
+        channel, ts = part.row.channel_id, _message_to_edit(part.row, part.number) or ""
         result = await self.chat.update(channel, ts, part.message)
         if _cannot_update(result, part):
             await self.chat.delete(channel, ts)
         return result
+
+
+def _message_to_edit(row: QuestionRow, part: int) -> str | None:
+    if row.thread_ts is None:
+        return None
+    if row.streams:
+        return row.streams[part] if part < len(row.streams) else None
+    return row.message_ts if part == 0 else None
 
 
 @dataclass(frozen=True, kw_only=True)

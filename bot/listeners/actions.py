@@ -242,7 +242,7 @@ def _build_retry(earlier: QuestionRow, click: Click, context: ListenerContext, *
     )
 
 
-async def stop_question(click: Click, context: ListenerContext) -> Reply:
+async def stop_question(click: Click, context: ListenerContext) -> Reply | None:
     """Close the question as stopped, for its asker or an admin, and cancel its runs. Its worker ends the rest."""
     row = await _question(click, context)
     if row is None:
@@ -258,6 +258,8 @@ async def stop_question(click: Click, context: ListenerContext) -> Reply:
     context.cancel_runs(row.id)
     context.metrics.settled(command=row.command, state="stopped")
     log.info("question.stopped", extra={"question": str(row.id), "command": row.command})
+    if row.shown:  # the worker keeps the text that is there, and says below it that it was stopped
+        return None
     command = _command_of(row, context.commands)
     text = command.parse_question_text(row.text) if command is not None else ""
     return Reply(message=question_stopped_message(text, question_id=str(row.id)), replaces=True)

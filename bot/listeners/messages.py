@@ -92,9 +92,40 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     async def on_home_opened(body: dict[str, Any]) -> None:
         await suggest_prompts(body, context)
 
+    @app.event("agent_session_stopped")
+    async def on_session_stopped(body: dict[str, Any]) -> None:
+        await stop_session(body, context)
+
     @app.event("message")
     async def on_message(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
         return await receive(body, context, redelivered=_is_redelivery(request))
+
+
+async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
+    """Stop the question whose answer was being written when Slack's own stop was pressed, for its asker or an admin.
+
+    https://docs.slack.dev/reference/events/agent_session_stopped
+    """
+    event = body.get("event") or {}
+    user, channel, streams = event.get("user"), event.get("channel"), event.get("streaming_message_ts")
+    if not isinstance(user, str) or not isinstance(channel, str) or not isinstance(streams, list):
+        return
+    named = [ts for ts in streams if isinstance(ts, str)]
+    try:
+        row = await context.intake.within_ack_deadline(
+            context.questions.question_of_streams(channel, named, team_id=RequestOrigin.from_body(body).team_id),
+            seconds=RECORD_SECONDS,
+        )
+        if row is None or not (row.user_id == user or await context.is_admin(user)):
+            return
+        if await context.intake.within_ack_deadline(
+            context.questions.stop(row.id, user_id=row.user_id), seconds=RECORD_SECONDS
+        ):
+            context.cancel_runs(row.id)
+            context.metrics.settled(command=row.command, state="stopped")
+            log.info("question.stopped", extra=row.ids)
+    except DATABASE_AWAY as error:
+        log.warning("stop.not_recorded", extra={"error": type(error).__name__})
 
 
 async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered: bool) -> BoltResponse | None:

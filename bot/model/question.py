@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from bot.model.message import OutgoingMessage
+from bot.model.message import Block, OutgoingMessage
+from perplexity.citations import CitedText
+from perplexity.types import Answer
 
 OPEN = frozenset({"received", "working", "delivering"})
 """The states of a question that is not settled."""
@@ -103,6 +105,9 @@ class QuestionRow:
     `received` is when it was received on this process's monotonic clock, computed from its age by the database's own
     clock; `received_at` is the database's wall clock. `unconfirmed` counts the posts of the current part to the
     response_url that got no clear reply. `conversation` is the id of the first question of its conversation.
+
+    `streams` are the `ts` of the messages in which its answer is being written, `shown` how many characters of it Slack
+    has confirmed; while it is `streaming`, one of the messages may be open, also one that is not known here.
     """
 
     id: UUID
@@ -128,6 +133,9 @@ class QuestionRow:
     unconfirmed: int = 0
     delivery_key: str = ""
     conversation: UUID | None = None
+    streams: tuple[str, ...] = ()
+    shown: int = 0
+    streaming: bool = False
 
     @property
     def begins_thread(self) -> bool:
@@ -169,10 +177,22 @@ class Claimed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StreamEnding:
+    """How an answer ends whose text was shown while it was made: `blocks` returns what follows its text."""
+
+    answer: Answer
+    blocks: Callable[[CitedText], tuple[Block, ...]]
+
+
+_NO_FIGURES = {"messages", "state", "remembered", "ending"}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """The result of a question: its messages, and the figures that the row keeps of it.
 
-    `remembered` is what of the answer goes along with the next question of its conversation.
+    `remembered` is what of the answer goes along with the next question of its conversation, `ending` how it ends in a
+    message that shows its text already.
     """
 
     messages: Sequence[OutgoingMessage]
@@ -184,6 +204,12 @@ class Outcome:
     seconds: float | None = None
     error: str | None = None
     remembered: str | None = None
+    ending: StreamEnding | None = None
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What the row keeps of it besides its messages, by column."""
+        return {name: value for name, value in vars(self).items() if name not in _NO_FIGURES}
 
 
 def message_ts(delivery_key: str, received_at: datetime) -> str:

@@ -125,7 +125,8 @@ def _with_examples(command: Command[Any, Any], *, pause: Pause, sentence: str) -
         reply = command.render(result, request, audience)
         return replace(reply, messages=tuple(map(_label, reply.messages))) if own and meant(request) else reply
 
-    return replace(command, answer=answer, render=render)
+    # A recorded answer is shown whole, since its label is above its text.
+    return replace(command, answer=answer, render=render, ending=None if own else command.ending)
 
 
 def _no_key_sentence(prefix: str) -> str:

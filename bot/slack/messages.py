@@ -200,6 +200,24 @@ class Chat:
         with suppress(*FAILURES):
             await self._client.chat_delete(channel=channel, ts=ts)
 
+    async def find_unmarked(self, channel: str, *, thread_ts: str, since: datetime) -> list[str]:
+        """Return the `ts` of the app's messages in a thread that no call has marked: streams that were not ended.
+
+        They are by the same bot as a message that is marked. Raises nothing; without one, or if the thread cannot be
+        read, the list is empty.
+        """
+        unmarked: dict[str, str] = {}
+        ours: set[str] = set()
+        with suppress(*FAILURES):
+            async for message in self._messages(channel, thread_ts, since):
+                if message is None or not message.get("bot_id"):
+                    continue
+                if (message.get("metadata") or {}).get("event_type") == EVENT_TYPE:
+                    ours.add(message["bot_id"])
+                else:
+                    unmarked[str(message["ts"])] = message["bot_id"]
+        return [ts for ts, bot in unmarked.items() if bot in ours]
+
     async def find(
         self, channel: str, *, question: str, part: int, thread_ts: str | None = None, since: datetime
     ) -> LookupResult:

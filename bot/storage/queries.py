@@ -150,7 +150,8 @@ NOTICE = """
 
 _COLUMNS = """
     id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, response_uses, message_ts,
-    thread_ts, state, attempt, returns, messages, outcome, part, run_id, received_at, unconfirmed, conversation
+    thread_ts, state, attempt, returns, messages, outcome, part, run_id, received_at, unconfirmed, conversation,
+    streams, shown, streaming
 """
 """Named one by one: a prepared statement fails when a newer version's migration adds a column to its result."""
 
@@ -303,6 +304,14 @@ WITHDRAW_ANSWER = """
     UPDATE questions SET state = 'withdrawn', remembered = NULL WHERE id = %(id)s AND state = 'answered' RETURNING id
 """
 """Note that the answer to a question is withdrawn; it goes along with no later question."""
+
+OF_STREAMS = f"""
+    SELECT {_ROW} FROM questions
+    WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND streams && %(streams)s
+        AND state IN ('received', 'working', 'delivering')
+    LIMIT 1
+"""
+"""Read the open question whose answer is being written in one of some messages."""
 
 WITHDRAW = f"""
     WITH closed AS (

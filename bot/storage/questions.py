@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import select
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
@@ -111,6 +111,7 @@ def _row_of(row: Mapping[str, Any], *, now: float) -> QuestionRow:
     """Read a row of the table; `now` is the monotonic clock."""
     values = {name: row[_COLUMNS.get(name, name)] for name in QuestionRow.__dataclass_fields__ if name != "received"}
     values["received"] = now - row["age"]
+    values["streams"] = tuple(row["streams"])
     messages = row["messages"]
     if messages is not None:
         values["messages"] = tuple(_message(m) for m in messages)
@@ -243,7 +244,6 @@ class QuestionStore:
 
         If nothing is posted, they stay as they were.
         """
-        figures = {k: v for k, v in vars(outcome).items() if k not in {"messages", "state", "remembered"}}
         messages = Jsonb([_kept(message) for message in outcome.messages])
         return await self._changed(
             queries.KEEP_MESSAGES,
@@ -253,7 +253,7 @@ class QuestionStore:
             uses=uses,
             unconfirmed=unconfirmed,
             remembered=None if outcome.remembered is None else storable(outcome.remembered),
-            **figures,
+            **outcome.figures,
         )
 
     async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
@@ -287,6 +287,11 @@ class QuestionStore:
         async with self._pool.connection() as connection:
             changed = await connection.execute(queries.WITHDRAW_ANSWER, {"id": question_id})
             return await changed.fetchone() is not None
+
+    async def question_of_streams(self, channel_id: str, streams: Sequence[str], *, team_id: str) -> QuestionRow | None:
+        """Return the open question whose answer is being written in one of these messages; None without one."""
+        values = {"channel_id": channel_id, "streams": list(streams), "team_id": team_id}
+        return await self._row(queries.OF_STREAMS, values)
 
     async def withdraw(self, question_id: UUID) -> bool:
         """Close a question whose message was deleted; False if it is closed, or its answer is there."""

@@ -34,6 +34,7 @@ from bot.model.provider_stats import ProviderStats
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Claimed, Outcome, QuestionRow, Thread, Turn
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
+from bot.streaming.live import LiveAnswer, LiveAnswers
 from bot.web.metrics import Metrics
 from bot.worker.background import StopWatcher
 from perplexity.attempts import Attempt, attempt_reasons
@@ -50,6 +51,7 @@ from perplexity.errors import (
 from perplexity.notes import is_empty_result, with_reasons
 from perplexity.providers.base import Provider
 from perplexity.threads import run_in_thread, run_in_thread_if_long
+from perplexity.types import Event
 
 log = logging.getLogger(__name__)
 
@@ -148,6 +150,10 @@ class CommandRunner:
         message = usage_reply(row.text, self.commands[row.command], THREAD_SURFACES[row.surface])
         return None if message is None else Outcome(messages=(message,), state="answered")
 
+    def shows_text(self, row: QuestionRow) -> bool:
+        """Return whether the text of the question's answer can be shown while it is made."""
+        return self.commands[row.command].ending is not None
+
     def placeholder(self, row: QuestionRow) -> OutgoingMessage:
         """Return the message that the question's answer replaces. Raises UsageError if the text cannot be parsed."""
         command = self.commands[row.command]
@@ -161,14 +167,16 @@ class CommandRunner:
             self.commands[row.command].parse_question_text(row.text), question_id=str(row.id)
         )
 
-    async def run(self, row: QuestionRow, progress: Progress) -> Outcome:
+    async def run(
+        self, row: QuestionRow, progress: Progress, *, on_event: Callable[[Event], None] | None = None
+    ) -> Outcome:
         """Return what becomes of a question, a failure too. Raises `ClaimLost` if another worker has claimed it."""
         started = self.clock()
         if row.redeliveries > MAX_REDELIVERIES:
             self.cancel_runs(row.id)
             return self._failure(row, INTERRUPTED, error="interrupted", seconds=None)
         try:
-            return await self._execute(row, started, progress)
+            return await self._execute(row, started, progress, on_event)
         except RequestCancelled:
             raise ClaimLost from None
         except PerplexityError as error:
@@ -221,7 +229,9 @@ class CommandRunner:
             return Audience.CHANNEL if row.surface in CHANNEL_THREADS else Audience.ASKER
         return self.commands[row.command].audience(request)
 
-    async def _execute(self, row: QuestionRow, started: float, progress: Progress) -> Outcome:
+    async def _execute(
+        self, row: QuestionRow, started: float, progress: Progress, on_event: Callable[[Event], None] | None
+    ) -> Outcome:
         command = self.commands[row.command]
         request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
         if command.add_turns is not None:
@@ -254,6 +264,7 @@ class CommandRunner:
             deepdives=self.deepdives,
             stages=self.stages(row),
             progress=progress,
+            on_event=on_event,
             can_upload=self.can_upload,
         )
         result = await self.stops.guard(row, command.answer(request, context))
@@ -262,11 +273,13 @@ class CommandRunner:
         remembered = None
         if command.remember is not None and row.surface in THREAD_SURFACES:
             remembered = await run_in_thread_if_long(length, command.remember, result)
+        ending = None if command.ending is None else command.ending(result, request, self._audience(row, request))
         return Outcome(
             messages=reply.messages,
             state="answered",
             seconds=self.clock() - started,
             remembered=remembered,
+            ending=ending,
             **vars(reply.stats),
         )
 
@@ -373,7 +386,8 @@ ADMIT_EVERYONE = AdmitEveryone()
 class QuestionWorker:
     """Answers questions.
 
-    `admission` decides whose, `runner` runs their commands, `progress_of` shows their progress; `new_id` names a claim.
+    `admission` decides whose, `runner` runs their commands, `progress_of` shows their progress, `live` their
+    text while it is made; `new_id` names a claim.
     """
 
     questions: QuestionStore
@@ -384,6 +398,7 @@ class QuestionWorker:
     metrics: Metrics
     admission: AdmissionCheck = ADMIT_EVERYONE
     progress_of: Callable[[QuestionRow], Progress] = lambda row: NULL_PROGRESS
+    live: LiveAnswers | None = None
     new_id: Callable[[], UUID] = uuid4
 
     async def process(self, question_id: UUID, job: int | None = None) -> bool:
@@ -418,17 +433,29 @@ class QuestionWorker:
             if row is not None and not row.settled and row.command not in commands:
                 log.info("question.unknown_command", extra=row.ids)
                 raise UnknownCommand(row.command)
+            if row is not None and row.settled and row.streaming and self.live is not None:
+                await self.live.clear_up(row)
         return claimed
 
     async def _answer(self, claimed: Claimed, *, job: int | None) -> None:
         """Deliver the answer that is kept, or find one and keep it before the first of its messages is posted."""
         row, first = claimed.row, None
+        if row.streaming and self.live is not None:
+            row = await self.live.end(row)
         if row.messages is None:
-            row, outcome = await self._outcome(claimed)
+            row, outcome, live = await self._outcome(replace(claimed, row=row))
             row = replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
             audience = await run_in_thread_if_long(len(row.text), self.runner.audience, row)
-            first = self.delivery.first_post(row, audience=audience)
+            first = None if row.streams else self.delivery.first_post(row, audience=audience)
             await self._keep(row, outcome, first)
+            if live is not None:
+                finished = await live.finish(outcome.ending)
+                row = replace(row, streams=tuple(live.messages) or row.streams)
+                if live.uncertain and self.live is not None:
+                    row = await self.live.end(row)
+                if finished:
+                    await self._settle(row, row.outcome or "failed", job=job)
+                    return
         else:
             audience = await run_in_thread_if_long(len(row.text), self.runner.audience, row)
         if row.redeliveries > MAX_REDELIVERIES_IN_DELIVERY:
@@ -436,9 +463,9 @@ class QuestionWorker:
         else:
             await self._deliver(row, audience, first, job=job)
 
-    async def _outcome(self, claimed: Claimed) -> tuple[QuestionRow, Outcome]:
-        """Return the question's outcome, and the row with what was posted meanwhile."""
-        row = claimed.row
+    async def _outcome(self, claimed: Claimed) -> tuple[QuestionRow, Outcome, LiveAnswer | None]:
+        """Return the question's outcome, the row with what was posted meanwhile, and what showed the text already."""
+        row, live = claimed.row, None
         outcome = await self.admission.refused(row, user_team=claimed.user_team)
         outcome = outcome or await run_in_thread_if_long(len(row.text), self.runner.usage_reply, row)
         if outcome is None:
@@ -446,9 +473,23 @@ class QuestionWorker:
                 placeholder = await run_in_thread_if_long(len(row.text), self.runner.placeholder, row)
                 row = await self.status_messages.post_pending(row, placeholder)
             progress = self.progress_of(row)
-            outcome = await self.runner.run(row, progress)
+            if self.live is not None and self.runner.shows_text(row):
+                live = self.live.answer(row, progress)
+                outcome = await self._run_live(row, progress, live, self.live)
+                row = replace(row, streams=tuple(live.messages) or row.streams)
+            else:
+                outcome = await self.runner.run(row, progress)
             row = replace(row, response_uses=row.response_uses + progress.response_url_uses)
-        return row, outcome
+        return row, outcome, live
+
+    async def _run_live(self, row: QuestionRow, progress: Progress, live: LiveAnswer, answers: LiveAnswers) -> Outcome:
+        """Run the command while its answer is shown; what was shown of one that was stopped stays."""
+        try:
+            async with live:
+                return await self.runner.run(row, progress, on_event=live.on_event)
+        except ClaimLost:
+            await answers.leave(live)
+            raise
 
     async def _keep(self, row: QuestionRow, outcome: Outcome, first: FirstPost | None) -> None:
         uses, unconfirmed = (row.response_uses, 0) if first is None else (first.uses, first.unconfirmed)
@@ -456,8 +497,8 @@ class QuestionWorker:
             lambda: self.questions.save_messages(row, outcome, uses=uses, unconfirmed=unconfirmed)
         ):
             raise ClaimLost
-        figures = {name: value for name, value in vars(outcome).items() if name not in {"messages", "remembered"}}
-        log.info("answer.kept", extra=row.ids | figures | {"parts": len(outcome.messages)})
+        extra = row.ids | outcome.figures | {"state": outcome.state, "parts": len(outcome.messages)}
+        log.info("answer.kept", extra=extra)
 
     async def _deliver(self, row: QuestionRow, audience: Audience, first: FirstPost | None, *, job: int | None) -> None:
         delivered = await self.delivery.deliver(row, audience=audience, first=first)
@@ -465,6 +506,8 @@ class QuestionWorker:
             await self.status_messages.delete_pending(row)
         if delivered and row.surface in CHANNEL_THREADS and any(message.private for message in row.messages or ()):
             await self.status_messages.delete_pending_in_thread(row)
+        if delivered and self.live is not None:
+            await self.live.delete_leftovers(row)
         await self._settle(row, row.outcome or "failed" if delivered else "expired", job=job)
 
     async def _settle(self, row: QuestionRow, state: str, *, job: int | None) -> None:

@@ -19,7 +19,7 @@ from bot.slack.scopes import Features
 
 SCHEMA = json.loads(Path("tests/data/slack-manifest.v2.schema.json").read_text(encoding="utf-8"))
 NEEDS = {"app_mention": "app_mentions:read", "message.im": "im:history"}
-WITHOUT_SCOPE = ["app_home_opened", "app_uninstalled", "tokens_revoked"]
+WITHOUT_SCOPE = ["agent_session_stopped", "app_home_opened", "app_uninstalled", "tokens_revoked"]
 
 
 def read(text: str) -> dict[str, Any]:

@@ -60,7 +60,7 @@ async def test_ask__shows_the_answer_with_linked_sources(harness: AppHarness) ->
     (request,) = harness.perplexity.requests
     assert (request.path, request.json) == (
         "/v1/agent",
-        {"effort": "fast", "input": "what is example", "store": False},
+        {"effort": "fast", "input": "what is example", "store": False, "stream": True},
     )
 
 

@@ -1,0 +1,130 @@
+"""Renders an answer that is being made: what it searches for and reads, its text so far, and that it was stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.blocks.elements import context, markdown, secondary_button, section
+from bot.blocks.escaping import WORD_JOINER, clean, escape, one_line, shorten
+from bot.blocks.markdown.render import neutralize
+from bot.blocks.messages import fallback_text
+from bot.blocks.sources import link_url
+from bot.model.message import Block, OutgoingMessage
+from perplexity.formatting import pluralize
+from perplexity.types import Source
+from perplexity.urls import hostname
+
+_QUERY = 80
+_TITLE = 240
+_SITES = 4
+
+
+def answer_progress_message(
+    queries: Sequence[str], sources: Sequence[Source], *, seconds: float, question_id: str
+) -> OutgoingMessage:
+    """Render the searches that the model has made, the pages that it reads, and the seconds so far, with a Stop button.
+
+    https://docs.slack.dev/reference/block-kit/blocks/plan-block
+    """
+    tasks: list[Block] = []
+    if queries:
+        tasks.append(
+            {
+                "type": "task_card",
+                "task_id": "1",
+                "title": _task_title(_searched(queries, done=bool(sources))),
+                "status": "complete" if sources else "in_progress",
+            }
+        )
+    if sources:
+        tasks.append(
+            {
+                "type": "task_card",
+                "task_id": "2",
+                "title": f"Reading {pluralize(len(sources), 'page')}",
+                "status": "in_progress",
+                "sources": [
+                    {"type": "url", "url": address, "text": shorten(site, _QUERY)} for site, address in _sites(sources)
+                ],
+            }
+        )
+    if not tasks:
+        text = f"Searching the web · {_whole(seconds)}"
+        return OutgoingMessage(text=text, blocks=(section(text), _stop(question_id)))
+    plan = {"type": "plan", "title": f"Answering for {_whole(seconds)}", "tasks": tasks}
+    return OutgoingMessage(text=progress_text(queries, sources, seconds=seconds), blocks=(plan, _stop(question_id)))
+
+
+def progress_line_message(
+    queries: Sequence[str], sources: Sequence[Source], *, seconds: float, question_id: str
+) -> OutgoingMessage:
+    """Render the same in one line, for a message that is changed only once."""
+    text = progress_text(queries, sources, seconds=seconds)
+    return OutgoingMessage(text=text, blocks=(section(text), _stop(question_id)))
+
+
+def progress_text(queries: Sequence[str], sources: Sequence[Source], *, seconds: float) -> str:
+    """Return what is searched for and read as mrkdwn."""
+    parts = [escape(_searched(queries, done=bool(sources)))] if queries else []
+    if sources:
+        sites = ", ".join(escape(neutralize(site)) for site, _ in _sites(sources))
+        parts.append(f"Reading {pluralize(len(sources), 'page')}{f': {sites}' if sites else ''}")
+    return " · ".join([*parts, _whole(seconds)])
+
+
+def _searched(queries: Sequence[str], *, done: bool) -> str:
+    shown = ", ".join(f"“{neutralize(clean(shorten(one_line(query), _QUERY)))}”" for query in queries[-3:])
+    return f"{'Searched' if done else 'Searching'} {shown}"
+
+
+def _task_title(text: str) -> str:
+    """Return a title, which is a bare string in which mentions must not come alive."""
+    return shorten(text.replace("<", f"<{WORD_JOINER}"), _TITLE)
+
+
+def _sites(sources: Sequence[Source]) -> list[tuple[str, str]]:
+    """Return the sites of the first sources, each once, with an address there."""
+    sites: dict[str, str] = {}
+    for source in sources:
+        address = link_url(source)
+        if address is not None:
+            sites.setdefault(hostname(source.url).removeprefix("www."), address)
+        if len(sites) == _SITES:
+            break
+    return list(sites.items())
+
+
+def _whole(seconds: float) -> str:
+    whole = int(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
+
+
+def _stop(question_id: str) -> Block:
+    return secondary_button("Stop", action_id="stop", value=question_id)
+
+
+def written_message(text: str, *, question_id: str) -> OutgoingMessage:
+    """Render an answer's text so far, with a Stop button; `text` is what a `StreamedText` gave."""
+    body = markdown(text)
+    return OutgoingMessage(text=fallback_text([body]), blocks=(body, _stop(question_id)))
+
+
+def stopped_blocks(*, seconds: float, question_id: str) -> tuple[Block, ...]:
+    """Return what follows the text of an answer that was stopped after so many seconds."""
+    return (
+        context(f"You stopped this answer after {_whole(seconds)} · the service doesn’t say what it cost"),
+        secondary_button("Start again", action_id="retry", value=question_id),
+    )
+
+
+def stopped_note(*, seconds: float, question_id: str) -> OutgoingMessage:
+    """Render that an answer was stopped whose text is in the messages above."""
+    below = stopped_blocks(seconds=seconds, question_id=question_id)
+    return OutgoingMessage(text=fallback_text(below[:1]), blocks=below)
+
+
+def stopped_message(text: str, *, seconds: float, question_id: str) -> OutgoingMessage:
+    """Render the text that a stopped answer had, and that it was stopped."""
+    body = markdown(text)
+    below = stopped_blocks(seconds=seconds, question_id=question_id)
+    return OutgoingMessage(text=fallback_text([body]), blocks=(body, *below))

@@ -1,0 +1,109 @@
+"""Slack's calls for a message that is written while people read it, each tried once, and what their results mean.
+
+https://docs.slack.dev/reference/methods/chat.startStream
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.model.message import Block
+from bot.slack.messages import EVENT_TYPE, FAILURES, Rejected, Retryable, RouteClosed, Sent, classify_error
+
+UNSUPPORTED_ERRORS = frozenset(
+    {"unknown_method", "method_deprecated", "feature_not_enabled", "feature_disabled", "not_agent_app"}
+)
+"""Errors of a workspace or an app without streams."""
+
+STOPPED_BY_PERSON = "stopped_by_user"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unsupported:
+    """The workspace has no streams."""
+
+    error: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamEnded:
+    """The message cannot grow any more: it is too old, too long, was stopped, or is no stream."""
+
+    error: str
+
+    @property
+    def stopped_by_person(self) -> bool:
+        """Whether the reader pressed Slack's own stop."""
+        return self.error == STOPPED_BY_PERSON
+
+
+StreamResult = Sent | StreamEnded | Unsupported | Retryable
+
+
+class Streams:
+    """Starts, continues and ends streamed messages; each call is tried once.
+
+    All of them send chunks: a stream that began with chunks takes no plain text.
+    """
+
+    def __init__(self, client: AsyncWebClient) -> None:
+        self._client = client
+
+    async def start(
+        self, channel: str, thread_ts: str, text: str, *, recipient: tuple[str, str] | None = None
+    ) -> StreamResult:
+        """Start a message in a thread with its first text; outside direct messages for a user of a workspace."""
+        user, team = recipient or (None, None)
+        try:
+            response = await self._client.chat_startStream(
+                channel=channel,
+                thread_ts=thread_ts,
+                recipient_user_id=user,
+                recipient_team_id=team,
+                chunks=_text_chunks(text),
+            )
+        except FAILURES as error:
+            return _meaning(error)
+        return Sent(ts=response.get("ts"))
+
+    async def append(self, channel: str, ts: str, text: str) -> StreamResult:
+        """Add text to a message."""
+        try:
+            await self._client.chat_appendStream(channel=channel, ts=ts, chunks=_text_chunks(text))
+        except FAILURES as error:
+            return _meaning(error)
+        return Sent(ts=ts)
+
+    async def stop(
+        self, channel: str, ts: str, *, question: str, part: int, text: str = "", blocks: Sequence[Block] = ()
+    ) -> StreamResult:
+        """End a message with its last text and the blocks below it, and the metadata by which it is found."""
+        try:
+            await self._client.chat_stopStream(
+                channel=channel,
+                ts=ts,
+                chunks=_text_chunks(text) or None,
+                blocks=list(blocks) or None,
+                metadata={"event_type": EVENT_TYPE, "event_payload": {"question": question, "part": part}},
+            )
+        except FAILURES as error:
+            return _meaning(error)
+        return Sent(ts=ts)
+
+
+def _text_chunks(text: str) -> list[dict[str, Any]]:
+    return [{"type": "markdown_text", "text": text}] if text else []
+
+
+def _meaning(error: Exception) -> StreamResult:
+    match classify_error(error):
+        case Rejected(error=name) | RouteClosed(error=name):
+            return Unsupported(error=name) if name in UNSUPPORTED_ERRORS else StreamEnded(error=name)
+        case Sent():  # which no error is
+            raise error
+        case result:
+            return result

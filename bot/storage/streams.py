@@ -1,0 +1,184 @@
+"""What the database knows of streamed answers: their messages, and the calls that a workspace has left this minute.
+
+All streams of a workspace share Slack's limits, in whatever process they are, so their calls are counted here.
+https://docs.slack.dev/apis/web-api/rate-limits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any, LiteralString
+
+from bot.model.question import QuestionRow
+from bot.storage.questions import Pool
+
+STARTS_PER_MINUTE = 20
+APPENDS_PER_MINUTE = 100
+EDITS_PER_MINUTE = 40
+"""Slack allows 50; the others are for finished answers, which do not wait."""
+
+WINDOW_SECONDS = 61
+"""A minute, and a second in which calls can overtake each other on their way."""
+
+RESERVED_SECONDS = 330
+"""How long a start keeps the place of its stop: a stream lives for less."""
+
+UNSUPPORTED_HOURS = 24
+"""For how long a workspace counts as one without streams after Slack said so."""
+
+
+class Permit(Enum):
+    """Whether a call may be made now."""
+
+    GRANTED = "granted"
+    USED_UP = "used up"
+    """The workspace has no such call left in this minute, or no streams."""
+    LOST = "lost"
+    """The question is closed or another worker's."""
+
+
+def _recent(column: LiteralString) -> LiteralString:
+    """Return the SQL expression of the times of a column that still count."""
+    return (
+        f"ARRAY(SELECT at FROM unnest(calls.{column}) at "
+        f"WHERE at > clock_timestamp() - {WINDOW_SECONDS} * interval '1 second')"
+    )
+
+
+_OURS = """
+    UPDATE questions SET shown = %(shown)s
+    WHERE id = %(id)s AND attempt = %(attempt)s AND state IN ('working', 'delivering')
+    RETURNING team_id
+"""
+
+
+def _take(column: LiteralString, limit: int) -> LiteralString:
+    """Return the statement that takes one call, and records how many characters were shown before it."""
+    return f"""
+        WITH ours AS ({_OURS}),
+        taken AS (
+            INSERT INTO slack_calls AS calls (team_id, {column})
+            SELECT team_id, ARRAY[clock_timestamp()] FROM ours
+            ON CONFLICT (team_id) DO UPDATE SET {column} = {_recent(column)} || clock_timestamp()
+            WHERE cardinality({_recent(column)}) < {limit}
+            RETURNING team_id)
+        SELECT EXISTS (SELECT FROM ours) AS ours, EXISTS (SELECT FROM taken) AS taken
+    """
+
+
+APPEND = _take("appends", APPENDS_PER_MINUTE)
+EDIT = _take("edits", EDITS_PER_MINUTE)
+
+START = f"""
+    WITH ours AS (
+        SELECT team_id FROM questions
+        WHERE id = %(id)s AND attempt = %(attempt)s AND state IN ('working', 'delivering')
+        FOR UPDATE),
+    taken AS (
+        INSERT INTO slack_calls AS calls (team_id, starts, stops)
+        SELECT team_id, ARRAY[clock_timestamp()], ARRAY[clock_timestamp() + {RESERVED_SECONDS} * interval '1 second']
+        FROM ours
+        ON CONFLICT (team_id) DO UPDATE SET
+            starts = {_recent("starts")} || clock_timestamp(),
+            stops = {_recent("stops")} || (clock_timestamp() + {RESERVED_SECONDS} * interval '1 second')
+        WHERE cardinality({_recent("starts")}) < {STARTS_PER_MINUTE}
+            AND cardinality({_recent("stops")}) < {STARTS_PER_MINUTE}
+            AND coalesce(calls.no_streams_until < clock_timestamp(), true)
+        RETURNING stops[cardinality(stops)] AS reserved),
+    begun AS (
+        UPDATE questions SET state = 'delivering', streaming = true, shown = %(shown)s
+        WHERE id = %(id)s AND EXISTS (SELECT FROM taken))
+    SELECT EXISTS (SELECT FROM ours) AS ours, (SELECT reserved FROM taken) AS reserved
+"""
+"""Take a start and reserve its stop, and record that a message may be there from now on that has no known `ts`."""
+
+STARTED = """
+    UPDATE questions SET streams = %(streams)s
+    WHERE id = %(id)s AND attempt = %(attempt)s AND state IN ('working', 'delivering')
+    RETURNING id
+"""
+
+ENDED = """
+    WITH ended AS (
+        UPDATE questions SET streaming = false, shown = greatest(shown, %(shown)s), streams = %(streams)s
+        WHERE id = %(id)s AND attempt = %(attempt)s
+        RETURNING id),
+    released AS (
+        UPDATE slack_calls SET stops = array_append(array_remove(stops, %(reserved)s), clock_timestamp())
+        WHERE team_id = %(team_id)s)
+    SELECT id FROM ended
+"""
+
+UNSUPPORTED = f"""
+    INSERT INTO slack_calls (team_id, no_streams_until)
+    VALUES (%(team_id)s, clock_timestamp() + {UNSUPPORTED_HOURS} * interval '1 hour')
+    ON CONFLICT (team_id) DO UPDATE SET no_streams_until = excluded.no_streams_until
+"""
+
+KNOWN = """
+    SELECT unnest(streams) AS ts FROM questions
+    WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s
+"""
+
+
+class StreamLog:
+    """Records streamed messages, and takes the calls that write them from the workspace's share."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def start(self, row: QuestionRow, *, shown: int) -> tuple[Permit, datetime | None]:
+        """Take the start of a stream; return also the place that is reserved for its stop."""
+        found = await self._one(START, row, shown=shown)
+        if not found.get("ours"):
+            return Permit.LOST, None
+        reserved: datetime | None = found["reserved"]
+        return (Permit.USED_UP if reserved is None else Permit.GRANTED), reserved
+
+    async def started(self, row: QuestionRow, streams: Sequence[str]) -> bool:
+        """Record the messages of an answer; False if it is another worker's."""
+        async with self._pool.connection() as connection:
+            cursor = await connection.execute(STARTED, self._values(row, streams=list(streams)))
+            return await cursor.fetchone() is not None
+
+    async def append(self, row: QuestionRow, *, shown: int) -> Permit:
+        """Take an append; `shown` is how many characters of the answer Slack has confirmed."""
+        return _permit(await self._one(APPEND, row, shown=shown))
+
+    async def edit(self, row: QuestionRow, *, shown: int) -> Permit:
+        """Take an edit of a message; `shown` is how many characters of the answer it has shown so far."""
+        return _permit(await self._one(EDIT, row, shown=shown))
+
+    async def ended(self, row: QuestionRow, streams: Sequence[str], *, shown: int, reserved: datetime | None) -> None:
+        """Record that no message of an answer is open any more; the stop takes its reserved place."""
+        async with self._pool.connection() as connection:
+            values = self._values(row, streams=list(streams), shown=shown, reserved=reserved, team_id=row.team_id)
+            await connection.execute(ENDED, values)
+
+    async def unsupported(self, team_id: str) -> None:
+        """Record that a workspace has no streams."""
+        async with self._pool.connection() as connection:
+            await connection.execute(UNSUPPORTED, {"team_id": team_id})
+
+    async def known(self, row: QuestionRow) -> set[str]:
+        """Return the streamed messages of every question in a question's thread."""
+        values = {"team_id": row.team_id, "channel_id": row.channel_id, "thread_ts": row.thread_ts}
+        async with self._pool.connection() as connection:
+            rows = await connection.execute(KNOWN, values)
+            return {one["ts"] for one in await rows.fetchall()}
+
+    async def _one(self, query: LiteralString, row: QuestionRow, *, shown: int) -> dict[str, Any]:
+        async with self._pool.connection() as connection:
+            cursor = await connection.execute(query, self._values(row, shown=shown), prepare=True)
+            return await cursor.fetchone() or {}
+
+    def _values(self, row: QuestionRow, **values: Any) -> dict[str, Any]:
+        return {"id": row.id, "attempt": row.claim, **values}
+
+
+def _permit(found: dict[str, Any]) -> Permit:
+    if not found.get("ours"):
+        return Permit.LOST
+    return Permit.GRANTED if found["taken"] else Permit.USED_UP

@@ -1,0 +1,1 @@
+"""Answers that are shown while they are made."""

@@ -1,0 +1,583 @@
+"""Shows one answer while it is made: its searches and pages in a status message, then its text as it is written.
+
+In direct messages the text is a stream; elsewhere, and where a stream is not to be had, the status message is edited.
+What is shown so is only a preview to the rest of the app: the answer is kept and delivered as any other, and a message
+that may be wrong is replaced then. https://docs.slack.dev/ai/developing-ai-apps
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import Enum
+from time import monotonic
+from types import TracebackType
+from typing import Protocol, Self
+
+from bot.blocks import escaping
+from bot.blocks.markdown.split import rendered_size
+from bot.blocks.progress import (
+    answer_progress_message,
+    progress_line_message,
+    stopped_blocks,
+    stopped_message,
+    stopped_note,
+    written_message,
+)
+from bot.blocks.streaming import StreamedText
+from bot.commands.base import PACE_SECONDS, Progress
+from bot.delivery.delivery import ClaimLost
+from bot.model.message import Block, OutgoingMessage
+from bot.model.question import QuestionRow, StreamEnding
+from bot.slack.messages import Chat, Retryable, Sent
+from bot.slack.streams import StreamEnded, StreamResult, Streams, Unsupported
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.questions import QuestionStore
+from bot.storage.streams import Permit
+from perplexity.errors import RequestCancelled
+from perplexity.threads import run_in_thread_if_long
+from perplexity.types import Event, Restarted, SearchQueries, Source, Sources, TextDelta
+
+log = logging.getLogger(__name__)
+
+HOLD_SECONDS = 0.1
+"""How long the first text is held back: an answer that is complete by then is posted in one piece."""
+
+FLUSH_SECONDS = 1.0
+"""The pause between two appends to a stream."""
+
+BUSY_SECONDS = 1.5
+"""The pause before the next try when the workspace has no call left in this minute."""
+
+ROLL_OVER_SECONDS = 240.0
+"""A stream is ended after this time and continued in a new message: Slack ends it after some 306 seconds."""
+
+MAX_SIZE = 9_000
+MAX_BLOCKS = 40
+"""A message that is longer, as Slack counts, is continued in a new one."""
+
+MAX_LAST_SIZE = 11_000
+"""The size of a message with the last words of a text; what follows it must still fit."""
+
+MAX_TRIES = 3
+
+FIRST_STATUS_SECONDS = 1.0
+"""When the first searches are shown at the soonest, unless the same message will show the text: then after the pace."""
+
+ONCE_SECONDS = 2.0
+"""When progress is shown that can be shown only once."""
+
+LONG_SECONDS = 30.0
+LONG_PACE_SECONDS = 10.0
+"""After so many seconds the status changes this seldom: it only counts on."""
+
+CLOSING_SECONDS = 5.0
+"""How long a call that is under way may take when the answer is complete or given up."""
+
+
+class Mode(Enum):
+    """How an answer's text is shown while it is written."""
+
+    STREAM = "stream"
+    EDIT = "edit"
+    """The status message, or a stream that is over, is edited."""
+    NONE = "none"
+    """Only its progress is shown, once: the message can be changed a few times only."""
+
+
+class CallLog(Protocol):
+    """Where calls to Slack are taken from the workspace's share, and streams recorded; see `StreamLog`."""
+
+    async def start(self, row: QuestionRow, *, shown: int) -> tuple[Permit, datetime | None]:
+        """Take the start of a stream; return also the place that is reserved for its stop."""
+        ...
+
+    async def started(self, row: QuestionRow, streams: list[str]) -> bool:
+        """Record the messages of an answer; False if it is another worker's."""
+        ...
+
+    async def append(self, row: QuestionRow, *, shown: int) -> Permit:
+        """Take an append."""
+        ...
+
+    async def edit(self, row: QuestionRow, *, shown: int) -> Permit:
+        """Take an edit of a message."""
+        ...
+
+    async def ended(self, row: QuestionRow, streams: list[str], *, shown: int, reserved: datetime | None) -> None:
+        """Record that no message of an answer is open any more."""
+        ...
+
+    async def unsupported(self, team_id: str) -> None:
+        """Record that a workspace has no streams."""
+        ...
+
+    async def known(self, row: QuestionRow) -> set[str]:
+        """Return the streamed messages of every question in the thread."""
+        ...
+
+
+@dataclass(kw_only=True)
+class LiveAnswer:
+    """One question's answer on its way; while it is entered, it shows what `on_event` takes.
+
+    `mode` says how the text is shown, `messages` are the `ts` of its streams; if it is `uncertain`, one more may be
+    there. `clock` is monotonic. `on_stopped` is awaited when the reader pressed Slack's own
+    stop.
+    """
+
+    row: QuestionRow
+    progress: Progress
+    mode: Mode
+    streams: Streams
+    chat: Chat
+    calls: CallLog
+    on_stopped: Callable[[], Awaitable[object]]
+    clock: Callable[[], float] = monotonic
+    text: StreamedText = field(default_factory=StreamedText)
+    messages: list[str] = field(default_factory=list)
+    uncertain: bool = False
+    _queries: tuple[str, ...] = ()
+    _sources: tuple[Source, ...] = ()
+    _pending: str = ""
+    _written: str = ""
+    _confirmed: int = 0
+    _open: str | None = None
+    _opened: float = 0.0
+    _reserved: datetime | None = None
+    _broken: bool = False
+    _tries: int = 0
+    _started: float = 0.0
+    _next_text: float = 0.0
+    _next_edit: float = 0.0
+    _progress_shown: bool = False
+    _closing: asyncio.Event = field(default_factory=asyncio.Event)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._started = self.clock()
+        self._task = asyncio.create_task(self._show())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._changed.set()
+        if self._task is not None:
+            # A call that is under way is not cut off: Slack would take it, and no one would know.
+            await asyncio.wait({self._task}, timeout=CLOSING_SECONDS)
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def on_event(self, event: Event) -> None:
+        """Take an event of the answer."""
+        match event:
+            case SearchQueries(queries=queries):
+                self._queries = tuple(dict.fromkeys((*self._queries, *queries)))
+            case Sources(sources=sources):
+                self._sources = sources
+                self.text.add_sources(sources)
+            case TextDelta(text=text):
+                self.text.feed(text)
+            case Restarted():
+                self._queries, self._sources = (), ()
+                self.text.restart()
+            case _:
+                return
+        self._changed.set()
+
+    async def finish(self, ending: StreamEnding | None) -> bool:
+        """End the streamed message with the rest of the answer; False if it must be delivered in another way.
+
+        `ending` is None for a failure. Raises ClaimLost if another worker took over.
+        """
+        if not self.messages:
+            return False
+        if ending is None or self.mode is not Mode.STREAM or self._broken:
+            await self._close()
+            return False
+        await self._write_rest()
+        end = await run_in_thread_if_long(len(ending.answer.text), self.text.finish, ending.answer)
+        if not end.is_correct:
+            log.info("stream.corrected", extra=self.row.ids)
+        elif self.text.size + rendered_size(end.rest) <= MAX_LAST_SIZE:
+            self._pending += end.rest
+        else:
+            await self._write_rest()
+        if not end.is_correct or self._broken:
+            await self._close()
+            return False
+        if self._open is None and (not self._pending or not await self._start()):
+            return False
+        if not await self._stop(blocks=ending.blocks(end.cited)):
+            return False
+        await self._delete_status()
+        return True
+
+    async def mark_stopped(self) -> None:
+        """Keep what was shown of an answer that was stopped, and say so below it; raises nothing of Slack's."""
+        seconds, question = self.clock() - self._started, str(self.row.id)
+        if self._open is not None and await self._stop(blocks=stopped_blocks(seconds=seconds, question_id=question)):
+            await self._delete_status()
+        elif self._written:
+            ts = self.messages[-1] if self.messages else self.row.message_ts
+            message = stopped_message(self._written, seconds=seconds, question_id=question)
+            await self.chat.update(self.row.channel_id, ts or "", escaping.sanitize_message(message))
+            if self.messages:
+                await self._delete_status()
+        elif self.messages:
+            note = stopped_note(seconds=seconds, question_id=question)
+            await self.chat.post(
+                self.row.channel_id, note, question=question, part=len(self.messages), thread_ts=self.row.thread_ts
+            )
+            await self._delete_status()
+
+    async def remove(self) -> None:
+        """Delete what was shown of an answer that is not wanted any more; the status message is another's by then."""
+        await self._close()
+        for ts in self.messages:
+            await self.chat.delete(self.row.channel_id, ts)
+
+    async def _show(self) -> None:
+        """Show what comes, until the answer is complete. An error ends this alone: the answer is delivered anyway."""
+        try:
+            while not self._closing.is_set():
+                self._changed.clear()
+                pause, event = await self._step()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(pause):
+                        await event.wait()
+        except (ClaimLost, RequestCancelled):
+            log.info("stream.left", extra=self.row.ids)
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("stream.left", extra=self.row.ids | {"error": type(error).__name__})
+        except Exception:
+            log.exception("stream.broke", extra=self.row.ids)
+
+    async def _step(self) -> tuple[float | None, asyncio.Event]:
+        """Show what is due; return the seconds until the next look, and the event that makes it sooner."""
+        if self.mode is Mode.NONE:
+            return await self._show_progress_once(), self._changed
+        self._pull()
+        if self._pending:
+            if not self._confirmed and not self._next_text:
+                self._next_text = self.clock() + HOLD_SECONDS
+            if self._next_text <= self.clock():
+                await self._flush()
+            return max(0.0, self._next_text - self.clock()), self._closing
+        if self._is_old():
+            await self._stop()
+        if self._confirmed:
+            return self._seconds_left(), self._changed
+        return await self._show_status(), self._changed
+
+    def _pull(self) -> None:
+        """Take text that may be shown, until the present message is full."""
+        while not self._is_full() and (piece := self.text.take()):
+            self._pending += piece
+
+    def _is_full(self) -> bool:
+        return self.text.size >= MAX_SIZE or self.text.blocks >= MAX_BLOCKS
+
+    def _is_old(self) -> bool:
+        return self._open is not None and self.clock() - self._opened >= ROLL_OVER_SECONDS
+
+    def _seconds_left(self) -> float | None:
+        return None if self._open is None else max(0.0, ROLL_OVER_SECONDS - (self.clock() - self._opened))
+
+    async def _flush(self) -> None:
+        """Show the text that is pending, in the way that works."""
+        if self.mode is Mode.EDIT:
+            await self._edit()
+        elif self._open is None:
+            await self._start()
+        elif self._is_full() or self._is_old():
+            await self._stop(last=self.text.close_message())
+        else:
+            await self._append()
+
+    async def _start(self) -> bool:
+        permit, self._reserved = await self.calls.start(self.row, shown=self._confirmed)
+        self._check(permit)
+        if permit is Permit.USED_UP:
+            self._wait_or_edit(BUSY_SECONDS)
+            return False
+        recipient = None if self.row.surface == "im" else (self.row.user_id, self.row.team_id)
+        result = await self.streams.start(
+            self.row.channel_id, self.row.thread_ts or "", self._pending, recipient=recipient
+        )
+        if isinstance(result, Sent) and result.ts:
+            self.messages.append(result.ts)
+            if not await self.calls.started(self.row, self.messages):
+                await self.streams.stop(self.row.channel_id, result.ts, question=str(self.row.id), part=0)
+                await self.chat.delete(self.row.channel_id, result.ts)
+                raise ClaimLost
+            self._open, self._opened = result.ts, self.clock()
+            self._sent()
+            return True
+        if isinstance(result, Unsupported):
+            await self.calls.unsupported(self.row.team_id)
+        self._log_refused("stream.not_started", result)
+        if isinstance(result, Retryable) and result.maybe_posted:
+            self._broken = self.uncertain = True  # and remains recorded as open: its message may be there
+        else:
+            await self._record_end()
+        self._tries += 1
+        if isinstance(result, Retryable) and not result.maybe_posted and self._tries < MAX_TRIES:
+            self._next_text = self.clock() + (result.seconds or FLUSH_SECONDS)
+        else:
+            self._wait_or_edit(FLUSH_SECONDS, give_up=True)
+        return False
+
+    def _wait_or_edit(self, seconds: float, *, give_up: bool = False) -> None:
+        """Go on by edits if no text is shown yet; else wait, or give up what comes until the answer is complete."""
+        if not self.messages:
+            self.mode = Mode.EDIT
+        elif give_up:
+            self._broken = True
+        else:
+            self._next_text = self.clock() + seconds
+
+    async def _append(self) -> None:
+        permit = await self.calls.append(self.row, shown=self._confirmed)
+        self._check(permit)
+        if permit is Permit.USED_UP:
+            self._next_text = self.clock() + BUSY_SECONDS
+            return
+        result = await self.streams.append(self.row.channel_id, self._open or "", self._pending)
+        match result:
+            case Sent():
+                self._sent()
+            case Retryable(maybe_posted=False, seconds=seconds):
+                self._next_text = self.clock() + (seconds or FLUSH_SECONDS)
+            case StreamEnded(stopped_by_person=True):
+                await self.on_stopped()
+                raise ClaimLost
+            case _:
+                self._log_refused("stream.not_appended", result)
+                await self._fall_back_to_edits()
+
+    async def _fall_back_to_edits(self) -> None:
+        """Edit the present message from now on: it cannot grow, or it is not known how far it has grown."""
+        self._broken = True
+        await self._close()
+        self.mode = Mode.EDIT
+
+    async def _stop(self, *, last: str = "", blocks: tuple[Block, ...] = ()) -> bool:
+        """End the present message with the text that is pending, and with `last`; return whether Slack took it."""
+        if self._open is None:
+            return False
+        result = await self._end_message(self._pending + last, blocks)
+        if not isinstance(result, Sent):
+            self._log_refused("stream.not_stopped", result)
+            self._broken = True
+            await self._close()
+            return False
+        self._open = None
+        self._pending += last
+        self._sent()
+        self._written = ""
+        await self._record_end()
+        return True
+
+    async def _end_message(self, text: str, blocks: tuple[Block, ...]) -> StreamResult:
+        """Call `chat.stopStream` until Slack takes it or says why not."""
+        tries = 0
+        while True:
+            tries += 1
+            result = await self.streams.stop(
+                self.row.channel_id,
+                self._open or "",
+                question=str(self.row.id),
+                part=len(self.messages) - 1,
+                text=text,
+                blocks=blocks,
+            )
+            if not isinstance(result, Retryable) or result.maybe_posted or tries == MAX_TRIES:
+                return result
+            await asyncio.sleep(min(result.seconds or FLUSH_SECONDS, CLOSING_SECONDS))
+
+    async def _close(self) -> None:
+        """End the present message as it is, if it is open."""
+        if self._open is not None:
+            ts, self._open = self._open, None
+            await self.streams.stop(self.row.channel_id, ts, question=str(self.row.id), part=len(self.messages) - 1)
+            await self._record_end()
+
+    async def _write_rest(self) -> None:
+        """Write the text that is left, but what ends the last message, as far as Slack takes it now."""
+        while not self._broken:
+            self._pull()
+            if self._open is not None and not (self._is_full() or self._is_old()):
+                return
+            if self._open is not None:
+                await self._stop(last=self.text.close_message())
+            elif not self._pending or not await self._start():
+                return
+
+    async def _edit(self) -> None:
+        """Show the text so far by an edit of the status message, or of the last stream."""
+        if self._next_edit > self.clock():
+            self._next_text = self._next_edit
+            return
+        if self.text.size >= MAX_SIZE:  # the rest comes with the whole answer
+            self._pending = ""
+            return
+        shown = self._written + self._pending
+        message = written_message(shown, question_id=str(self.row.id))
+        self._check(permit := await self.calls.edit(self.row, shown=self._confirmed + len(self._pending)))
+        if permit is Permit.GRANTED and await self._update(message):
+            self._written, self._pending = shown, ""
+            self._confirmed = len(shown)
+        self._next_text = self._next_edit = self.clock() + PACE_SECONDS
+
+    async def _update(self, message: OutgoingMessage) -> bool:
+        if not self.messages:
+            return await self.progress.update(message, milestone=False)
+        result = await self.chat.update(self.row.channel_id, self.messages[-1], escaping.sanitize_message(message))
+        return isinstance(result, Sent)
+
+    async def _show_status(self) -> float | None:
+        """Show what is searched for and read, and for how long; return the seconds until the next time."""
+        seconds = self.clock() - self._started
+        first = FIRST_STATUS_SECONDS if self.mode is Mode.STREAM and self._queries else PACE_SECONDS
+        if (wait := max(first - seconds, self._next_edit - self.clock())) > 0:
+            return wait
+        message = answer_progress_message(self._queries, self._sources, seconds=seconds, question_id=str(self.row.id))
+        self._check(permit := await self.calls.edit(self.row, shown=0))
+        if permit is Permit.GRANTED:
+            await self.progress.update(message, milestone=False)
+        pace = PACE_SECONDS if seconds < LONG_SECONDS else LONG_PACE_SECONDS
+        self._next_edit = self.clock() + pace
+        return pace
+
+    async def _show_progress_once(self) -> float | None:
+        """Show the searches and pages by the response_url, one time; an answer that is there soon needs no such line."""
+        if self._progress_shown or not (self._queries or self._sources):
+            return None
+        seconds = self.clock() - self._started
+        if seconds < ONCE_SECONDS:
+            return ONCE_SECONDS - seconds
+        self._progress_shown = True
+        message = progress_line_message(self._queries, self._sources, seconds=seconds, question_id=str(self.row.id))
+        await self.progress.update(message, milestone=True)
+        return None
+
+    def _sent(self) -> None:
+        """Take note that Slack has the pending text."""
+        self._written += self._pending
+        self._confirmed += len(self._pending)
+        self._pending = ""
+        self._next_text = self.clock() + FLUSH_SECONDS
+
+    async def _record_end(self) -> None:
+        reserved, self._reserved = self._reserved, None
+        await self.calls.ended(self.row, self.messages, shown=self._confirmed, reserved=reserved)
+
+    async def _delete_status(self) -> None:
+        if self.row.message_ts is not None:
+            await self.chat.delete(self.row.channel_id, self.row.message_ts)
+
+    def _check(self, permit: Permit) -> None:
+        if permit is Permit.LOST:
+            raise ClaimLost
+
+    def _log_refused(self, event: str, result: StreamResult) -> None:
+        error = None if isinstance(result, Sent) else result.error
+        log.warning(event, extra=self.row.ids | {"error": error})
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveAnswers:
+    """Shows answers while they are made, and clears up after workers that could not.
+
+    With `in_channels`, the text is streamed in the threads of channels too: there only the asker sees it grow.
+    """
+
+    questions: QuestionStore
+    streams: Streams
+    chat: Chat
+    calls: CallLog
+    render_stopped: Callable[[QuestionRow], OutgoingMessage]
+    in_channels: bool = False
+    clock: Callable[[], float] = monotonic
+
+    def answer(self, row: QuestionRow, progress: Progress) -> LiveAnswer:
+        """Return what shows the answer of a question."""
+
+        async def on_stopped() -> None:
+            await self.questions.stop(row.id, user_id=row.user_id)
+
+        return LiveAnswer(
+            row=row,
+            progress=progress,
+            mode=self._mode(row),
+            streams=self.streams,
+            chat=self.chat,
+            calls=self.calls,
+            on_stopped=on_stopped,
+            clock=self.clock,
+        )
+
+    def _mode(self, row: QuestionRow) -> Mode:
+        if row.thread_ts is None or row.message_ts is None or row.streams:
+            # In place of what a worker that died has streamed, the whole answer is shown.
+            return Mode.NONE
+        return Mode.STREAM if row.surface == "im" or self.in_channels else Mode.EDIT
+
+    async def leave(self, live: LiveAnswer) -> None:
+        """Clear up what was shown of an answer that this worker must not deliver; its messages may be another's."""
+        current = await self._current(live.row)
+        if current is None or current.state == "withdrawn":
+            await live.remove()
+        elif current.state == "stopped":
+            await live.mark_stopped()
+
+    async def end(self, row: QuestionRow) -> QuestionRow:
+        """End what a worker that died may have left open, and delete a message that it could not record.
+
+        Return the row, whose messages can be replaced by the answer then.
+        """
+        question = str(row.id)
+        for part, ts in enumerate(row.streams):
+            await self.streams.stop(row.channel_id, ts, question=question, part=part)
+        known = {*row.streams, *await self.calls.known(row)}
+        for ts in await self.chat.find_unmarked(row.channel_id, thread_ts=row.thread_ts or "", since=row.received_at):
+            if ts not in known:
+                await self.streams.stop(row.channel_id, ts, question=question, part=len(row.streams))
+                await self.chat.delete(row.channel_id, ts)
+        await self.calls.ended(row, list(row.streams), shown=row.shown, reserved=None)
+        return replace(row, streaming=False)
+
+    async def clear_up(self, row: QuestionRow) -> None:
+        """End what a worker that died left open of a question that was stopped or withdrawn meanwhile."""
+        row = await self.end(row)
+        kept = row.streams[:1] if row.state == "stopped" else ()
+        for ts in row.streams[len(kept) :]:
+            await self.chat.delete(row.channel_id, ts)
+        for ts in kept:
+            await self.chat.update(row.channel_id, ts, escaping.sanitize_message(self.render_stopped(row)))
+            await self.delete_status(row)
+
+    async def delete_leftovers(self, row: QuestionRow) -> None:
+        """Delete what is left of a streamed answer that was delivered in other messages, and its status message."""
+        for ts in row.streams[len(row.messages or ()) :]:
+            await self.chat.delete(row.channel_id, ts)
+        await self.delete_status(row)
+
+    async def delete_status(self, row: QuestionRow) -> None:
+        """Delete the status message of an answer that has messages of its own."""
+        if row.streams and row.message_ts is not None:
+            await self.chat.delete(row.channel_id, row.message_ts)
+
+    async def _current(self, row: QuestionRow) -> QuestionRow | None:
+        try:
+            return await self.questions.get(row.id)
+        except DATABASE_UNAVAILABLE:
+            return row

@@ -1,0 +1,254 @@
+"""Answers that are shown while they are made, end to end: streamed in direct messages, edited elsewhere."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.playground.streams import Ending
+from tests.end_to_end.conftest import AppHarness
+from tests.end_to_end.test_stop import stop_button
+from tests.fakes.answers import beginning, deltas, end, whole_stream
+from tests.fakes.perplexity import stream_reply
+from tests.fakes.slack import Fault
+
+TS = "1795255200.000100"
+TEXT = (
+    "**Yes, a heat pump costs less to run** than a gas boiler in most buildings.[1] "
+    "The price of electricity decides the rest.[2]\n\n"
+    "- It needs a low flow temperature[1]\n- It needs an installer\n\nAsk two of them, and compare their offers."
+)
+SHOWN = (
+    "**Yes, a heat pump costs less to run** than a gas boiler in most buildings.[[1]](https://a.example/1) "
+    "The price of electricity decides the rest.[[2]](https://b.example/2)\n\n"
+    "- It needs a low flow temperature[[1]](https://a.example/1)\n- It needs an installer\n\n"
+    "Ask two of them, and compare their offers."
+)
+
+
+def markdown(payload: dict[str, Any]) -> str:
+    return "".join(block["text"] for block in payload["blocks"] if block["type"] == "markdown")
+
+
+def methods(harness: AppHarness) -> list[str]:
+    return [name for name, _ in harness.slack.calls if name.startswith("chat.")]
+
+
+async def test_a_direct_message_is_answered_by_a_stream(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.25))
+
+    await harness.send_direct_message("do heat pumps pay off?", ts=TS)
+    await harness.wait_until_settled(1)
+
+    (stream,) = harness.slack.streams("DU1", TS)
+    assert stream.ending is Ending.STOPPED
+    assert stream.markdown == SHOWN
+    assert len([name for name in methods(harness) if name == "chat.appendStream"]) >= 2
+    (message,) = harness.slack.thread("DU1", TS)
+    kinds = [block["type"] for block in message.payload["blocks"]]
+    assert kinds == ["markdown", "context", "context"]
+    assert "*Sources*" in message.shown_text
+    assert "$0.004" in message.shown_text
+    assert "Searching" not in message.shown_text
+    assert not harness.slack.refusals
+
+
+async def test_the_first_clause_is_shown_while_the_rest_is_written(harness: AppHarness) -> None:
+    first, rest = deltas(TEXT)[:4], deltas(TEXT)[4:]
+    harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *first, hang=True))
+
+    await harness.send_direct_message("do heat pumps pay off?", ts=TS)
+    await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", TS)))
+
+    (stream,) = harness.slack.streams("DU1", TS)
+    assert stream.markdown.startswith("**Yes, a heat pump costs less to run**")
+    assert rest
+
+
+async def test_what_is_searched_for_and_read_is_shown_first(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", stream_reply(*beginning(queries=("heat pump <@U1> cost",)), hang=True))
+
+    await harness.send_direct_message("do heat pumps pay off?", ts=TS)
+    await harness.slack.wait_until(lambda: "chat.update" in methods(harness))
+
+    (status,) = harness.slack.thread("DU1", TS)
+    (plan,) = [block for block in status.payload["blocks"] if block["type"] == "plan"]
+    searched, reading = plan["tasks"]
+    assert "heat pump" in searched["title"]
+    assert "<@U1>" not in json.dumps(plan)
+    assert (reading["title"], [source["text"] for source in reading["sources"]]) == (
+        "Reading 2 pages",
+        ["a.example", "b.example"],
+    )
+    assert stop_button(status.payload)
+
+
+async def test_in_a_channel_the_placeholder_is_edited(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.15))
+
+    await harness.mention("do heat pumps pay off?", ts=TS)
+    await harness.wait_until_settled(1)
+
+    assert "chat.startStream" not in methods(harness)
+    edits = [arguments for name, arguments in harness.slack.calls if name == "chat.update"]
+    first = markdown({"blocks": edits[0]["blocks"]})
+    assert first
+    assert SHOWN.startswith(first)
+    (message,) = harness.slack.thread("C1", TS)
+    assert markdown(message.payload) == SHOWN
+
+
+@pytest.mark.parametrize("error", ["unknown_method", "feature_not_enabled", "invalid_thread_ts"])
+async def test_without_streams_the_placeholder_is_edited(harness: AppHarness, error: str) -> None:
+    harness.slack.lasting["chat.startStream"] = refusal(error)
+    replies = [stream_reply(*whole_stream(TEXT), pause=0.1) for _ in range(2)]
+    harness.perplexity.script("/v1/agent", *replies)
+
+    await harness.send_direct_message("do heat pumps pay off?", ts=TS)
+    await harness.wait_until_settled(1)
+    await harness.send_direct_message("new and heaters?", ts="1795255300.000100")
+    await harness.wait_until_settled(2)
+
+    for thread in (TS, "1795255300.000100"):
+        (message,) = harness.slack.thread("DU1", thread)
+        assert markdown(message.payload) == SHOWN
+    remembered = error != "invalid_thread_ts"
+    assert methods(harness).count("chat.startStream") == (1 if remembered else 2)
+
+
+def refusal(error: str) -> Fault:
+    return Fault(status=200, body=json.dumps({"ok": False, "error": error}))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        refusal("message_not_in_streaming_state"),
+        refusal("msg_too_long"),
+        refusal("streaming_mode_mismatch"),
+        Fault(status=500, body="down"),
+        Fault(status=0, serve_first=True),
+        Fault(status=429, headers={"Retry-After": "1"}),
+        Fault(status=200, body="", seconds=0.0, serve_first=False),
+    ],
+    ids=["expired", "too-long", "mode", "http-500", "lost-reply", "limited", "empty"],
+)
+@pytest.mark.parametrize("method", ["chat.startStream", "chat.appendStream", "chat.stopStream"])
+async def test_whatever_a_call_is_answered_with_the_answer_is_there_once(
+    harness: AppHarness, method: str, fault: Fault
+) -> None:
+    harness.slack.fail(method, fault)
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.1))
+
+    await harness.send_direct_message("do heat pumps pay off?", ts=TS)
+    await harness.wait_until_settled(1)
+
+    shown = harness.slack.thread("DU1", TS)
+    assert [markdown(message.payload) for message in shown] == [SHOWN]
+    assert "*Sources*" in shown[0].shown_text
+    assert len(harness.perplexity.requests) == 1
+
+
+async def test_a_text_that_the_service_corrects_is_corrected(harness: AppHarness) -> None:
+    wrong = TEXT.replace("Ask two", "Ask three")
+    harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(wrong), end(TEXT), pause=0.1))
+
+    await harness.send_direct_message("do heat pumps pay off?", ts=TS)
+    await harness.wait_until_settled(1)
+
+    (message,) = harness.slack.thread("DU1", TS)
+    assert markdown(message.payload) == SHOWN
+
+
+async def test_an_answer_that_broke_off_is_made_anew(harness: AppHarness) -> None:
+    broken = stream_reply(*beginning(), *deltas(TEXT)[:6], pause=0.3)
+    harness.perplexity.script("/v1/agent", broken, stream_reply(*whole_stream("No. " + TEXT), pause=0.02))
+
+    await harness.send_direct_message("do heat pumps pay off?", ts=TS)
+    await harness.wait_until_settled(1)
+
+    (message,) = harness.slack.thread("DU1", TS)
+    assert markdown(message.payload) == "No. " + SHOWN
+
+
+@pytest.mark.parametrize("surface", ["im", "mention"])
+async def test_a_stop_keeps_what_was_said(harness: AppHarness, surface: str) -> None:
+    first = deltas(TEXT)[:6]
+    harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *first, hang=True))
+    channel = "DU1" if surface == "im" else "C1"
+    send = harness.send_direct_message if surface == "im" else harness.mention
+    await send("do heat pumps pay off?", ts=TS)
+    await harness.slack.wait_until(
+        lambda: any(
+            ("a heat pump" in message.shown_text and "Stop" not in message.shown_text) or "**Yes" in message.shown_text
+            for message in harness.slack.thread(channel, TS)
+        )
+    )
+    question = next(
+        stop_button(message.payload) for message in harness.slack.thread(channel, TS) if '"stop"' in message.shown_text
+    )
+
+    async with await replace(harness.person, user="U1").click("stop", question, token="stop") as response:
+        assert response.status == 200
+    await harness.slack.wait_until(
+        lambda: (
+            "You stopped this answer" in "".join(m.shown_text for m in harness.slack.thread(channel, TS))
+            and len(harness.slack.thread(channel, TS)) == 1
+        )
+    )
+
+    (message,) = harness.slack.thread(channel, TS)
+    assert markdown(message.payload)
+    assert SHOWN.startswith(markdown(message.payload))
+    assert "Start again" in message.shown_text
+    assert '"stop"' not in message.shown_text
+
+
+async def test_a_private_command_shows_its_progress_once(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.2))
+
+    await harness.ask("/ask do heat pumps pay off?")
+    await harness.wait_until_settled(1)
+
+    progress, answer = harness.slack.posts
+    assert "Reading 2 pages" in progress.shown_text
+    assert stop_button(progress.payload)
+    assert markdown(answer.payload) == SHOWN
+
+
+async def test_slack_s_own_stop_ends_the_answer_and_keeps_what_was_said(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
+    await harness.send_direct_message("do heat pumps pay off?", ts=TS)
+    await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", TS)))
+
+    event = harness.slack.press_stop("DU1", TS)
+    async with await harness.person.event(event) as response:
+        assert response.status == 200
+    await harness.slack.wait_until(
+        lambda: (
+            "You stopped this answer" in "".join(m.shown_text for m in harness.slack.thread("DU1", TS))
+            and len(harness.slack.thread("DU1", TS)) == 1
+        )
+    )
+
+    (message,) = harness.slack.thread("DU1", TS)
+    assert SHOWN.startswith(markdown(message.payload))
+    await harness.wait_until_settled(1)
+
+
+async def test_another_person_s_stop_is_ignored(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.2))
+    await harness.send_direct_message("do heat pumps pay off?", ts=TS)
+    await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", TS)))
+    (ts,) = [message["ts"] for message in harness.slack.shown.values() if "plan" not in json.dumps(message)][-1:]
+
+    event = {"type": "agent_session_stopped", "channel": "DU1", "thread_ts": TS, "user": "U2"}
+    async with await harness.person.event(event | {"streaming_message_ts": [ts], "event_ts": ts}) as response:
+        assert response.status == 200
+    await harness.wait_until_settled(1)
+
+    (message,) = harness.slack.thread("DU1", TS)
+    assert markdown(message.payload) == SHOWN
