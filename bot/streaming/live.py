@@ -458,7 +458,7 @@ class LiveAnswer:
         return pace
 
     async def _show_progress_once(self) -> float | None:
-        """Show the searches and pages by the response_url, one time; an answer that is there soon needs no such line."""
+        """Show the searches and pages by the response_url, once; an answer that is there soon needs no such line."""
         if self._progress_shown or not (self._queries or self._sources):
             return None
         seconds = self.clock() - self._started

@@ -46,6 +46,7 @@ async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_pl
         "effort": "fast",
         "input": "what is a.example & co?",
         "store": False,
+        "stream": True,
     }
 
 
