@@ -183,6 +183,8 @@ class LiveAnswer:
             case Sources(sources=sources):
                 self._sources = sources
                 self.text.add_sources(sources)
+            case TextDelta() if self.mode is Mode.NONE:
+                return
             case TextDelta(text=text):
                 self.text.feed(text)
             case Restarted():

@@ -14,12 +14,15 @@ from tests.benchmarks.answers import agent_body, agent_events, search_body
 
 
 @asynccontextmanager
-async def serve(*, answer: bytes | None = None) -> AsyncIterator[int]:
-    """Serve on a free port, and yield the port. `answer` is the body of every answer, by default one of 4 KB."""
+async def serve(*, answer: bytes | None = None, stream: bytes | None = None) -> AsyncIterator[int]:
+    """Serve on a free port, and yield the port.
+
+    `answer` is the body of every answer, `stream` that of every stream; by default their text has 4 KB.
+    """
     replies = {
         "search": _whole(search_body()),
         "answer": _whole(answer or agent_body()),
-        "stream": _streamed(agent_events()),
+        "stream": _streamed(agent_events() if stream is None else [stream]),
     }
     server = await asyncio.get_running_loop().create_server(lambda: _Connection(replies), "127.0.0.1", 0)
     async with server:

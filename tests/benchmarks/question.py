@@ -223,7 +223,8 @@ async def _world(conninfo: str) -> AsyncIterator[_World]:
     async with AsyncExitStack() as stack:
         slack = _Slack()
         await stack.enter_async_context(slack.serve())
-        provider = await stack.enter_async_context(serve(answer=fixture("agent.200.json")))
+        sentence = serve(answer=fixture("agent.200.json"), stream=fixture("agent.stream.completed.sse"))
+        provider = await stack.enter_async_context(sentence)
         session = await stack.enter_async_context(ClientSession())
         yield _World(conninfo=conninfo, provider=provider, slack=slack, session=session)
 
