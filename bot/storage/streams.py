@@ -103,7 +103,7 @@ STARTED = """
 ENDED = """
     WITH ended AS (
         UPDATE questions SET streaming = false, shown = greatest(shown, %(shown)s), streams = %(streams)s
-        WHERE id = %(id)s AND attempt = %(attempt)s
+        WHERE id = %(id)s AND (attempt = %(attempt)s OR state IN ('stopped', 'withdrawn'))
         RETURNING id),
     released AS (
         UPDATE slack_calls SET stops = array_append(array_remove(stops, %(reserved)s), clock_timestamp())

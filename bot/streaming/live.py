@@ -126,8 +126,7 @@ class LiveAnswer:
     """One question's answer on its way; while it is entered, it shows what `on_event` takes.
 
     `mode` says how the text is shown, `messages` are the `ts` of its streams; if it is `uncertain`, one more may be
-    there. `clock` is monotonic. `on_stopped` is awaited when the reader pressed Slack's own
-    stop.
+    there. `clock` is monotonic. `on_stopped` is awaited when the reader pressed Slack's own stop.
     """
 
     row: QuestionRow
@@ -201,6 +200,15 @@ class LiveAnswer:
         """
         if not self.messages:
             return False
+        try:
+            return await self._finish(ending)
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("stream.left", extra=self.row.ids | {"error": type(error).__name__})
+            with suppress(*DATABASE_UNAVAILABLE):
+                await self._close()
+            return False
+
+    async def _finish(self, ending: StreamEnding | None) -> bool:
         if ending is None or self.mode is not Mode.STREAM or self._broken:
             await self._close()
             return False
@@ -266,6 +274,8 @@ class LiveAnswer:
         """Show what is due; return the seconds until the next look, and the event that makes it sooner."""
         if self.mode is Mode.NONE:
             return await self._show_progress_once(), self._changed
+        if self._broken and self.mode is Mode.STREAM:  # the whole answer comes when it is complete
+            return None, self._closing
         self._pull()
         if self._pending:
             if not self._confirmed and not self._next_text:
@@ -536,10 +546,11 @@ class LiveAnswers:
     async def leave(self, live: LiveAnswer) -> None:
         """Clear up what was shown of an answer that this worker must not deliver; its messages may be another's."""
         current = await self._current(live.row)
-        if current is None or current.state == "withdrawn":
-            await live.remove()
-        elif current.state == "stopped":
-            await live.mark_stopped()
+        with suppress(*DATABASE_UNAVAILABLE):
+            if current is None or current.state == "withdrawn":
+                await live.remove()
+            elif current.state == "stopped":
+                await live.mark_stopped()
 
     async def end(self, row: QuestionRow) -> QuestionRow:
         """End what a worker that died may have left open, and delete a message that it could not record.
@@ -569,7 +580,8 @@ class LiveAnswers:
 
     async def delete_leftovers(self, row: QuestionRow) -> None:
         """Delete what is left of a streamed answer that was delivered in other messages, and its status message."""
-        for ts in row.streams[len(row.messages or ()) :]:
+        delivered = [message for message in row.messages or () if not message.private]
+        for ts in row.streams[len(delivered) :]:
             await self.chat.delete(row.channel_id, ts)
         await self.delete_status(row)
 

@@ -433,15 +433,15 @@ class QuestionWorker:
             if row is not None and not row.settled and row.command not in commands:
                 log.info("question.unknown_command", extra=row.ids)
                 raise UnknownCommand(row.command)
-            if row is not None and row.settled and row.streaming and self.live is not None:
+            if row is not None and row.state in {"stopped", "withdrawn"} and row.streaming and self.live is not None:
                 await self.live.clear_up(row)
         return claimed
 
     async def _answer(self, claimed: Claimed, *, job: int | None) -> None:
         """Deliver the answer that is kept, or find one and keep it before the first of its messages is posted."""
         row, first = claimed.row, None
-        if row.streaming and self.live is not None:
-            row = await self.live.end(row)
+        if row.streaming:
+            row = await self._end_streams(row)
         if row.messages is None:
             row, outcome, live = await self._outcome(replace(claimed, row=row))
             row = replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
@@ -451,8 +451,8 @@ class QuestionWorker:
             if live is not None:
                 finished = await live.finish(outcome.ending)
                 row = replace(row, streams=tuple(live.messages) or row.streams)
-                if live.uncertain and self.live is not None:
-                    row = await self.live.end(row)
+                if live.uncertain:
+                    row = await self._end_streams(row)
                 if finished:
                     await self._settle(row, row.outcome or "failed", job=job)
                     return
@@ -481,6 +481,11 @@ class QuestionWorker:
                 outcome = await self.runner.run(row, progress)
             row = replace(row, response_uses=row.response_uses + progress.response_url_uses)
         return row, outcome, live
+
+    async def _end_streams(self, row: QuestionRow) -> QuestionRow:
+        """End the messages of an answer that may be open, so that they can be replaced."""
+        live = self.live
+        return row if live is None else await self.database_retry(lambda: live.end(row))
 
     async def _run_live(self, row: QuestionRow, progress: Progress, live: LiveAnswer, answers: LiveAnswers) -> Outcome:
         """Run the command while its answer is shown; what was shown of one that was stopped stays."""
