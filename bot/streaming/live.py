@@ -45,7 +45,7 @@ from perplexity.types import Event, Restarted, SearchQueries, Source, Sources, T
 log = logging.getLogger(__name__)
 
 HOLD_SECONDS = 0.1
-"""How long the first text is held back: an answer that is complete by then is posted in one piece."""
+"""How long text is held back after the first characters: an answer that is complete by then is posted in one piece."""
 
 FLUSH_SECONDS = 1.0
 """The pause between two appends to a stream."""
@@ -186,6 +186,7 @@ class LiveAnswer:
                 return
             case TextDelta(text=text):
                 self.text.feed(text)
+                self._next_text = self._next_text or self.clock() + HOLD_SECONDS
             case Restarted():
                 self._queries, self._sources = (), ()
                 self.text.restart()
@@ -278,8 +279,6 @@ class LiveAnswer:
             return None, self._closing
         self._pull()
         if self._pending:
-            if not self._confirmed and not self._next_text:
-                self._next_text = self.clock() + HOLD_SECONDS
             if self._next_text <= self.clock():
                 await self._flush()
             return max(0.0, self._next_text - self.clock()), self._closing

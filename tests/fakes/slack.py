@@ -253,14 +253,19 @@ class FakeSlack:
             if fault.take_message:
                 await self._call(method, arguments, token=token)
             return await _fail_with(fault, request)
-        if self.tiers is not None and (seconds := self.tiers.count(method, arguments)):
-            self.answered.append(Call(method=method, arguments=arguments, at=self.now(), error="ratelimited"))
-            headers = {"Retry-After": str(seconds)}
-            return web.json_response({"ok": False, "error": "ratelimited"}, status=429, headers=headers)
+        answer, seconds = await self.answer(method, arguments, token=token)
+        if seconds:
+            return web.json_response(answer, status=429, headers={"Retry-After": str(seconds)})
         # Slack sends the token's scopes with every answer: https://docs.slack.dev/authentication/installing-with-oauth
         headers = {"x-oauth-scopes": ",".join(self.workspace.scopes)}
-        answer = web.json_response(await self._call(method, arguments, token=token), headers=headers)
-        return await _late(fault, request, answer)
+        return await _late(fault, request, web.json_response(answer, headers=headers))
+
+    async def answer(self, method: str, arguments: dict[str, Any], *, token: str) -> tuple[dict[str, Any], int]:
+        """Return the answer to a call, and the seconds to wait if it is one too many."""
+        if self.tiers is not None and (seconds := self.tiers.count(method, arguments)):
+            self.answered.append(Call(method=method, arguments=arguments, at=self.now(), error="ratelimited"))
+            return {"ok": False, "error": "ratelimited"}, seconds
+        return await self._call(method, arguments, token=token), 0
 
     async def _call(self, method: str, arguments: dict[str, Any], *, token: str) -> dict[str, Any]:
         """Have the playground's Web API answer a call, and remember the message that it took."""

@@ -1,0 +1,227 @@
+"""Answers that are shown live in a Slack in the same process, all by the clock of the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.blocks.elements import markdown
+from bot.blocks.streaming import render_answer_text
+from bot.model.message import OutgoingMessage
+from bot.model.question import QuestionRow, StreamEnding
+from bot.slack.messages import Chat, Retryable, Sent
+from bot.slack.streams import Streams
+from bot.storage.streams import (
+    APPENDS_PER_MINUTE,
+    EDITS_PER_MINUTE,
+    RESERVED_SECONDS,
+    STARTS_PER_MINUTE,
+    WINDOW_SECONDS,
+    Permit,
+)
+from bot.streaming.live import LiveAnswer, Mode
+from perplexity.types import SearchQueries, Sources, TextDelta
+from tests.fakes.recordings import Recording
+from tests.fakes.rows import BEGAN, row
+from tests.fakes.slack import FakeSlack
+
+CALL_SECONDS = 0.12
+"""How long a call to Slack takes; Slack makes the change after half of it."""
+
+QUERY_SECONDS = 0.005
+"""How long a query of the database takes."""
+
+
+class DirectClient(AsyncWebClient):
+    """Slack's client, without a network in between."""
+
+    def __init__(self, slack: FakeSlack) -> None:
+        super().__init__(token=slack.token)
+        self._slack = slack
+
+    async def api_call(
+        self,
+        api_method: str,
+        *,
+        params: dict[str, Any] | None = None,
+        json: dict[str, Any] | None = None,
+        **_rest: Any,
+    ) -> AsyncSlackResponse:
+        """Have the Slack answer a call. Raises SlackApiError."""
+        await asyncio.sleep(CALL_SECONDS / 2)
+        arguments = {**(params or {}), **(json or {})}
+        answer, seconds = await self._slack.answer(api_method, arguments, token=self._slack.token)
+        await asyncio.sleep(CALL_SECONDS / 2)
+        response = AsyncSlackResponse(
+            client=self,
+            http_verb="POST",
+            api_url=api_method,
+            req_args={},
+            data=answer,
+            headers={"Retry-After": str(seconds)} if seconds else {},
+            status_code=429 if seconds else 200,
+        )
+        response.validate()  # type: ignore[no-untyped-call]
+        return response
+
+
+class MemoryCallLog:
+    """What `StreamLog` does, without a database; `clock` returns seconds."""
+
+    def __init__(self, *, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._times: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+        self.no_streams: set[str] = set()
+
+    async def start(self, row: QuestionRow, *, shown: int) -> tuple[Permit, datetime | None]:
+        await asyncio.sleep(QUERY_SECONDS)
+        starts, stops = self._recent(row.team_id, "starts"), self._recent(row.team_id, "stops")
+        if row.team_id in self.no_streams or max(len(starts), len(stops)) >= STARTS_PER_MINUTE:
+            return Permit.USED_UP, None
+        starts.append(self._clock())
+        # The times of stops that are reserved are told apart, as those of the database are.
+        stops.append(self._clock() + RESERVED_SECONDS + len(stops) * 1e-6)
+        return Permit.GRANTED, BEGAN + timedelta(seconds=stops[-1])
+
+    async def started(self, row: QuestionRow, streams: list[str]) -> bool:
+        await asyncio.sleep(QUERY_SECONDS)
+        return True
+
+    async def append(self, row: QuestionRow, *, shown: int) -> Permit:
+        return await self._take(row, "appends", APPENDS_PER_MINUTE)
+
+    async def edit(self, row: QuestionRow, *, shown: int) -> Permit:
+        return await self._take(row, "edits", EDITS_PER_MINUTE)
+
+    async def ended(self, row: QuestionRow, streams: list[str], *, shown: int, reserved: datetime | None) -> None:
+        await asyncio.sleep(QUERY_SECONDS)
+        stops = self._recent(row.team_id, "stops")
+        if reserved is not None:
+            place = (reserved - BEGAN).total_seconds()
+            stops.remove(min(stops, key=lambda at: abs(at - place)))
+        stops.append(self._clock())
+
+    async def unsupported(self, team_id: str) -> None:
+        self.no_streams.add(team_id)
+
+    async def known(self, row: QuestionRow) -> set[str]:
+        return set()
+
+    async def _take(self, row: QuestionRow, kind: str, limit: int) -> Permit:
+        await asyncio.sleep(QUERY_SECONDS)
+        taken = self._recent(row.team_id, kind)
+        if len(taken) >= limit:
+            return Permit.USED_UP
+        taken.append(self._clock())
+        return Permit.GRANTED
+
+    def _recent(self, team: str, kind: str) -> list[float]:
+        times = self._times[team, kind]
+        times[:] = [at for at in times if at > self._clock() - WINDOW_SECONDS]
+        return times
+
+
+@dataclass
+class EditedStatus:
+    """A question's status message."""
+
+    chat: Chat
+    row: QuestionRow
+    editable: bool = True
+    milestones_shown: int = 0
+    response_url_uses: int = 0
+
+    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+        return isinstance(await self.chat.update(self.row.channel_id, self.row.message_ts or "", message), Sent)
+
+
+@dataclass(kw_only=True)
+class LiveWorkspace:
+    """A workspace in which questions are answered live; `slack` counts the calls as Slack does."""
+
+    slack: FakeSlack = field(init=False)
+    calls: MemoryCallLog = field(init=False)
+    client: DirectClient = field(init=False)
+
+    def __post_init__(self) -> None:
+        clock = asyncio.get_running_loop().time
+        began = BEGAN.timestamp()
+        self.slack = FakeSlack(clock=lambda: began + clock(), tiers=True)
+        self.calls = MemoryCallLog(clock=clock)
+        self.client = DirectClient(self.slack)
+
+    async def answer(self, recording: Recording, *, number: int = 1, surface: str = "im") -> QuestionRow:
+        """Show an answer as it was recorded, and deliver it; return its question."""
+        chat, clock = Chat(self.client), asyncio.get_running_loop().time
+        question = await self._ask(chat, number, surface)
+        live = LiveAnswer(
+            row=question,
+            progress=EditedStatus(chat, question),
+            mode=Mode.STREAM if surface == "im" else Mode.EDIT,
+            streams=Streams(self.client),
+            chat=chat,
+            calls=self.calls,
+            on_stopped=_unexpected,
+            clock=clock,
+        )
+        begins = clock()
+        async with live:
+            live.on_event(SearchQueries(queries=("why is the sky blue",)))
+            await asyncio.sleep(recording.begins / 2)
+            live.on_event(Sources(sources=recording.answer.sources))
+            for at, text in recording.deltas:
+                await asyncio.sleep(max(0.0, begins + at - clock()))
+                live.on_event(TextDelta(text=text))
+        whole, _ = render_answer_text(recording.answer)
+        if not await live.finish(StreamEnding(answer=recording.answer, blocks=lambda _cited: ())):
+            await self._deliver(chat, question, live.messages, whole)
+        return question
+
+    async def answer_by_helper(self, recording: Recording) -> QuestionRow:
+        """Stream an answer with the helper of Slack's SDK, as its documentation does; return its question."""
+        clock = asyncio.get_running_loop().time
+        question = await self._ask(Chat(self.client), 1, "im")
+        begins = clock()
+        stream = await self.client.chat_stream(channel=question.channel_id, thread_ts=question.thread_ts or "")
+        for at, text in recording.deltas:
+            await asyncio.sleep(max(0.0, begins + at - clock()))
+            await stream.append(markdown_text=text)
+        await stream.stop()
+        return question
+
+    def times(self, method: str, channel: str = "") -> list[float]:
+        """Return when Slack had answered the calls of a method, in seconds; they may be those for one channel."""
+        calls = [call for call in self.slack.answered if channel in {"", call.arguments["channel"]}]
+        return [call.at - BEGAN.timestamp() + CALL_SECONDS / 2 for call in calls if call.method == method]
+
+    async def _ask(self, chat: Chat, number: int, surface: str) -> QuestionRow:
+        channel = f"D{number}" if surface == "im" else f"C{number}"
+        asked = row(id=uuid4(), surface=surface, channel_id=channel, thread_ts=f"{BEGAN.timestamp() - 9:.6f}")
+        sent = await chat.post(
+            channel, OutgoingMessage(text="Searching"), question=str(asked.id), part=0, thread_ts=asked.thread_ts
+        )
+        assert isinstance(sent, Sent)
+        return row(**(vars(asked) | {"message_ts": sent.ts}))
+
+    async def _deliver(self, chat: Chat, question: QuestionRow, streams: list[str], text: str) -> None:
+        """Put the whole answer in the place of what was shown, as delivery does."""
+        shown, message = [*streams, question.message_ts or ""], OutgoingMessage(text=text, blocks=(markdown(text),))
+        result = await chat.update(question.channel_id, shown[0], message)
+        if isinstance(result, Retryable):
+            await asyncio.sleep(result.seconds or 1.0)
+            result = await chat.update(question.channel_id, shown[0], message)
+        assert isinstance(result, Sent)
+        for ts in shown[1:]:
+            await chat.delete(question.channel_id, ts)
+
+
+async def _unexpected() -> None:
+    raise AssertionError("no one stopped it")
