@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -200,23 +200,27 @@ class Chat:
         with suppress(*FAILURES):
             await self._client.chat_delete(channel=channel, ts=ts)
 
-    async def find_unmarked(self, channel: str, *, thread_ts: str, since: datetime) -> list[str]:
-        """Return the `ts` of the app's messages in a thread that no call has marked: streams that were not ended.
+    async def find_unrecorded(
+        self, channel: str, *, question: str, thread_ts: str, since: datetime, known: Collection[str]
+    ) -> list[str]:
+        """Return the `ts` of streams in a thread that are not `known`: no call has marked them, or for this question.
 
         They are by the same bot as a message that is marked. Raises nothing; without one, or if the thread cannot be
         read, the list is empty.
         """
-        unmarked: dict[str, str] = {}
+        found: dict[str, str] = {}
         ours: set[str] = set()
         with suppress(*FAILURES):
             async for message in self._messages(channel, thread_ts, since):
                 if message is None or not message.get("bot_id"):
                     continue
-                if (message.get("metadata") or {}).get("event_type") == EVENT_TYPE:
+                metadata = message.get("metadata") or {}
+                marked = metadata.get("event_type") == EVENT_TYPE
+                if marked:
                     ours.add(message["bot_id"])
-                else:
-                    unmarked[str(message["ts"])] = message["bot_id"]
-        return [ts for ts, bot in unmarked.items() if bot in ours]
+                if not marked or (metadata.get("event_payload") or {}).get("question") == question:
+                    found[str(message["ts"])] = message["bot_id"]
+        return [ts for ts, bot in found.items() if bot in ours and ts not in known]
 
     async def find(
         self, channel: str, *, question: str, part: int, thread_ts: str | None = None, since: datetime

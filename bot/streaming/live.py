@@ -559,11 +559,12 @@ class LiveAnswers:
         question = str(row.id)
         for part, ts in enumerate(row.streams):
             await self.streams.stop(row.channel_id, ts, question=question, part=part)
-        known = {*row.streams, *await self.calls.known(row)}
-        for ts in await self.chat.find_unmarked(row.channel_id, thread_ts=row.thread_ts or "", since=row.received_at):
-            if ts not in known:
-                await self.streams.stop(row.channel_id, ts, question=question, part=len(row.streams))
-                await self.chat.delete(row.channel_id, ts)
+        known = {row.message_ts or "", *row.streams, *await self.calls.known(row)}
+        for ts in await self.chat.find_unrecorded(
+            row.channel_id, question=question, thread_ts=row.thread_ts or "", since=row.received_at, known=known
+        ):
+            await self.streams.stop(row.channel_id, ts, question=question, part=len(row.streams))
+            await self.chat.delete(row.channel_id, ts)
         await self.calls.ended(row, list(row.streams), shown=row.shown, reserved=None)
         return replace(row, streaming=False)
 

@@ -1,10 +1,11 @@
-"""The whole app in this process: signed requests in, recorded posts out, fakes around it."""
+"""The whole app, in this process or in others: signed requests in, recorded posts out, fakes around it."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from bot.settings import Settings
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.ports import free_port
+from tests.fakes.process import Process
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 KEY = "pplx-test-key"
@@ -119,3 +121,59 @@ async def harness(
         yield AppHarness(person=person, slack=slack, perplexity=perplexity, url=url, session=session)
         stop.set()
         await serving
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workspace:
+    """The services around processes that come and go, which have these `settings` too."""
+
+    slack: FakeSlack
+    perplexity: FakePerplexity
+    session: ClientSession
+    database: str
+    settings: dict[str, str] = field(default_factory=dict)
+    processes: list[Process] = field(default_factory=list)
+
+    async def start(self, *arguments: str, port: int | None = None) -> Process:
+        process = await Process.start(
+            *(arguments or ("run",)),
+            port=port,
+            SLACK_BOT_TOKEN=BOT_TOKEN,
+            SLACK_SIGNING_SECRET=SIGNING_SECRET,
+            SLACK_API_URL=self.slack.api_url,
+            PERPLEXITY_API_KEY=KEY,
+            PERPLEXITY_BASE_URL=self.perplexity.base_url,
+            DATABASE_URL=self.database,
+            LOG_LEVEL="INFO",
+            **self.settings,
+        )
+        self.processes.append(process)
+        return process
+
+    def person(self, process: Process, number: int = 0) -> Person:
+        """Return one of many people, who each have few questions."""
+        user = f"U{number}"
+        return Person(session=self.session, app_url=process.url, response_url=self.slack.response_url, user=user)
+
+    async def ask(self, process: Process, number: int) -> str:
+        """Ask one question and return the text of the ack; the number is the delivery."""
+        async with await self.person(process, number).type_command(
+            f"/ask question {number}", trigger=f"t{number}"
+        ) as response:
+            assert response.status == 200
+            text: str = (await response.json())["text"]
+            return text
+
+    def answers_by_trigger(self) -> Counter[str]:
+        """Count the answers by the delivery they belong to."""
+        return Counter(post.payload["token"] for post in self.slack.posts if post.method == "response_url")
+
+
+@pytest.fixture
+async def workspace(
+    slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession, database: str
+) -> AsyncIterator[Workspace]:
+    made = Workspace(slack=slack, perplexity=perplexity, session=session, database=database)
+    yield made
+    for process in made.processes:
+        await process.kill()

@@ -6,76 +6,20 @@ import asyncio
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from aiohttp import ClientError, ClientSession
 
 from bot.storage.postmaster import Postmaster
-from tests.end_to_end.conftest import KEY
+from tests.end_to_end.conftest import Workspace
 from tests.fakes.perplexity import FakePerplexity
-from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.process import Process
-from tests.fakes.slack import BOT_TOKEN, FakeSlack
+from tests.fakes.slack import FakeSlack
 
 QUESTIONS = 50
 MAY_BE_SAVED = "may not have been saved"
 """What an acknowledgement says if the reply to the write was lost: such a question may be answered."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Workspace:
-    """The services around processes that come and go."""
-
-    slack: FakeSlack
-    perplexity: FakePerplexity
-    session: ClientSession
-    database: str
-    processes: list[Process] = field(default_factory=list)
-
-    async def start(self, *arguments: str, port: int | None = None) -> Process:
-        process = await Process.start(
-            *(arguments or ("run",)),
-            port=port,
-            SLACK_BOT_TOKEN=BOT_TOKEN,
-            SLACK_SIGNING_SECRET=SIGNING_SECRET,
-            SLACK_API_URL=self.slack.api_url,
-            PERPLEXITY_API_KEY=KEY,
-            PERPLEXITY_BASE_URL=self.perplexity.base_url,
-            DATABASE_URL=self.database,
-            LOG_LEVEL="INFO",
-        )
-        self.processes.append(process)
-        return process
-
-    def person(self, process: Process, number: int = 0) -> Person:
-        """Return one of many people, who each have few questions."""
-        user = f"U{number}"
-        return Person(session=self.session, app_url=process.url, response_url=self.slack.response_url, user=user)
-
-    async def ask(self, process: Process, number: int) -> str:
-        """Ask one question and return the text of the ack; the number is the delivery."""
-        async with await self.person(process, number).type_command(
-            f"/ask question {number}", trigger=f"t{number}"
-        ) as response:
-            assert response.status == 200
-            text: str = (await response.json())["text"]
-            return text
-
-    def answers_by_trigger(self) -> Counter[str]:
-        """Count the answers by the delivery they belong to."""
-        return Counter(post.payload["token"] for post in self.slack.posts if post.method == "response_url")
-
-
-@pytest.fixture
-async def workspace(
-    slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession, database: str
-) -> AsyncIterator[Workspace]:
-    made = Workspace(slack=slack, perplexity=perplexity, session=session, database=database)
-    yield made
-    for process in made.processes:
-        await process.kill()
 
 
 def each_once(count: int) -> Counter[str]:

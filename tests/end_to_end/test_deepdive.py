@@ -16,14 +16,13 @@ from psycopg import AsyncConnection
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import KEY, AppHarness
+from tests.end_to_end.conftest import AppHarness, Workspace
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import FakePerplexity
-from tests.fakes.person import SIGNING_SECRET, Person
-from tests.fakes.process import Process
+from tests.fakes.person import Person
 from tests.fakes.service import Fault
-from tests.fakes.slack import BOT_TOKEN, FakeSlack, Post
+from tests.fakes.slack import FakeSlack, Post
 
 
 @pytest.fixture
@@ -245,31 +244,14 @@ async def test_only_the_asker_can_stop_it(harness: AppHarness, posts: FakeGrok) 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Services:
+class Services(Workspace):
     """What a real process talks to, and what of it was asked for money."""
 
-    slack: FakeSlack
-    facts: FakePerplexity
     posts: FakeGrok
-    session: ClientSession
-    database: str
-
-    async def start(self) -> Process:
-        return await Process.start(
-            "run",
-            SLACK_BOT_TOKEN=BOT_TOKEN,
-            SLACK_SIGNING_SECRET=SIGNING_SECRET,
-            SLACK_API_URL=self.slack.api_url,
-            PERPLEXITY_API_KEY=KEY,
-            PERPLEXITY_BASE_URL=self.facts.base_url,
-            XAI_API_KEY=grok.KEY,
-            XAI_BASE_URL=self.posts.api_url,
-            DATABASE_URL=self.database,
-        )
 
     def requests_by_stage(self) -> dict[str, int]:
         """Count the requests that begin a stage, and so cost money."""
-        begun = [request for request in self.facts.requests if request.path == "/v1/agent"]
+        begun = [request for request in self.perplexity.requests if request.path == "/v1/agent"]
         situations = sum(bool(request.json.get("background")) for request in begun)
         return {"situation": situations, "pulse": len(self.posts.requests), "analysis": len(begun) - situations}
 
@@ -294,7 +276,10 @@ async def test_kill_9_in_each_stage__it_is_finished_after_a_restart_and_no_finis
     slack: FakeSlack, session: ClientSession, database: str, stage: str
 ) -> None:
     async with FakePerplexity(polls=2) as facts, FakeGrok() as posts:
-        services = Services(slack=slack, facts=facts, posts=posts, session=session, database=database)
+        more = {"XAI_API_KEY": grok.KEY, "XAI_BASE_URL": posts.api_url}
+        services = Services(
+            slack=slack, perplexity=facts, posts=posts, session=session, database=database, settings=more
+        )
         first = await services.start()
         # The stage that the process dies in does not end before; the one next to it does.
         if stage == "pulse":

@@ -72,6 +72,16 @@ class Fault:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Halt:
+    """A call that gets no answer; `reached` is set when it has come, or with `served` when it was done."""
+
+    method: str
+    number: int
+    served: bool
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Call:
     """One call to the Web API. `at` is a time of Slack's clock, `error` is empty if the call succeeded."""
 
@@ -149,6 +159,7 @@ class FakeSlack:
         self.expired: set[str] = set()
         self.closing = False
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
+        self._halts: list[Halt] = []
         self._uses = UseCounter(clock=time.time)
         self._changed = asyncio.Condition()
         self._runner: web.AppRunner | None = None
@@ -216,6 +227,12 @@ class FakeSlack:
         """Answer the next calls of a method, or the next posts to a "response_url", with these faults, in order."""
         self._faults[method].extend(faults)
 
+    def halt(self, method: str, number: int = 1, *, served: bool) -> Halt:
+        """Never answer the call of a method with this number, counted from 1; with `served`, do what it asks for."""
+        halt = Halt(method=method, number=number, served=served)
+        self._halts.append(halt)
+        return halt
+
     def write(self, user: str, text: str, *, ts: str, thread_ts: str, channel: str = "C1", **fields: Any) -> None:
         """Have a person write in a thread; `fields` are further ones of the message, as Slack returns it."""
         message = Message(channel=channel, ts=ts, thread_ts=thread_ts, author=Author.YOU, text=text)
@@ -253,6 +270,13 @@ class FakeSlack:
             if fault.take_message:
                 await self._call(method, arguments, token=token)
             return await _fail_with(fault, request)
+        number = sum(name == method for name, _ in self.calls)
+        halt = next((one for one in self._halts if (one.method, one.number) == (method, number)), None)
+        if halt is not None:
+            if halt.served:
+                await self._call(method, arguments, token=token)
+            halt.reached.set()
+            await asyncio.Event().wait()
         answer, seconds = await self.answer(method, arguments, token=token)
         if seconds:
             return web.json_response(answer, status=429, headers={"Retry-After": str(seconds)})

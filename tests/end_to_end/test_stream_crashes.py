@@ -1,0 +1,122 @@
+"""A worker that is killed at any call of a streamed answer: the next one leaves one whole answer and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+
+from tests.end_to_end.conftest import Workspace
+from tests.end_to_end.test_streaming import SHOWN, TEXT, TS, markdown
+from tests.fakes.answers import whole_stream
+from tests.fakes.perplexity import stream_reply
+from tests.fakes.process import Process
+
+
+@dataclass(frozen=True)
+class At:
+    """A call of Slack's, counted over all processes: the worker dies before it is done, or else before the reply."""
+
+    method: str
+    number: int
+    served: bool
+
+    def __str__(self) -> str:
+        return f"{'after' if self.served else 'before'}-{self.method.split('.')[1]}-{self.number}"
+
+
+def each(method: str, number: int = 1) -> list[At]:
+    """Return both moments of a call."""
+    return [At(method, number, False), At(method, number, True)]
+
+
+ONCE = [
+    *((at, 1) for at in each("chat.postMessage")),
+    *((at, 2) for method in ("chat.update", "chat.startStream") for at in each(method)),
+    *((at, 2) for number in (1, 2) for at in each("chat.appendStream", number)),
+    *((at, 1) for method in ("chat.stopStream", "chat.delete") for at in each(method)),
+]
+"""Where the first worker dies, and how many requests the service gets: none again for an answer that is kept."""
+
+STARTED, WRITTEN, KEPT = (At(f"chat.{name}Stream", 1, True) for name in ("start", "append", "stop"))
+
+TWICE = [
+    (STARTED, At("chat.stopStream", 1, True), 2),
+    (STARTED, At("chat.delete", 1, True), 2),
+    (STARTED, At("chat.startStream", 2, True), 3),
+    (WRITTEN, At("chat.stopStream", 1, True), 2),
+    (WRITTEN, At("chat.update", 2, True), 2),
+    (WRITTEN, At("chat.delete", 1, True), 2),
+    (KEPT, At("chat.stopStream", 2, True), 1),
+    (KEPT, At("chat.update", 2, True), 1),
+    (KEPT, At("chat.delete", 1, True), 1),
+]
+"""Where the first worker and the one that goes on die, and how many requests the service gets."""
+
+
+async def give_back(database: str) -> None:
+    """Give the jobs of killed workers back, which the sweep does after some silence: see `test_crashes.py`."""
+    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+        await connection.execute(
+            "UPDATE procrastinate_jobs SET status = 'todo', worker_id = NULL WHERE status = 'doing'"
+        )
+
+
+async def answer_until(workspace: Workspace, *deaths: At) -> None:
+    """Ask a question, and kill each worker as soon as it has made its call, which gets no reply."""
+    for number, at in enumerate(deaths):
+        halt = workspace.slack.halt(at.method, at.number, served=at.served)
+        process = await workspace.start()
+        if number == 0:
+            await ask(workspace, process)
+        async with asyncio.timeout(20):
+            await halt.reached.wait()
+        await process.kill()
+        await give_back(workspace.database)
+
+
+async def ask(workspace: Workspace, process: Process) -> None:
+    async with await workspace.person(process).send_direct_message("do heat pumps pay off?", ts=TS) as response:
+        assert response.status == 200
+
+
+async def the_answer_is_there_once(workspace: Workspace) -> None:
+    """Start a worker, let it do what is left, and look at the thread."""
+    last = await workspace.start()
+    await last.logs("question.settled", 1)
+    assert await last.terminate() == 0
+    shown = workspace.slack.thread("DU1", TS)
+    assert [markdown(message.payload) for message in shown] == [SHOWN]
+    assert shown[0].shown_text.count("*Sources*") == 1
+    assert "Searching" not in shown[0].shown_text
+    assert all(stream.ending for stream in workspace.slack.streams("DU1", TS))
+
+
+def script(workspace: Workspace) -> None:
+    """Have the service write the first answer slowly, so that all calls are needed, and the others fast."""
+    fast = stream_reply(*whole_stream(TEXT), pause=0.05)
+    workspace.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT, size=30), pause=0.4), fast, fast)
+
+
+@pytest.mark.parametrize(("at", "requests"), ONCE, ids=str)
+async def test_kill_9_at_any_call_of_a_stream__one_answer_is_left(workspace: Workspace, at: At, requests: int) -> None:
+    script(workspace)
+
+    await answer_until(workspace, at)
+    await the_answer_is_there_once(workspace)
+
+    assert len(workspace.perplexity.requests) == requests
+
+
+@pytest.mark.parametrize(("first", "second", "requests"), TWICE, ids=str)
+async def test_kill_9_again_while_the_next_worker_clears_up__one_answer_is_left(
+    workspace: Workspace, first: At, second: At, requests: int
+) -> None:
+    script(workspace)
+
+    await answer_until(workspace, first, second)
+    await the_answer_is_there_once(workspace)
+
+    assert len(workspace.perplexity.requests) == requests
