@@ -158,6 +158,11 @@ class LiveAnswer:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
 
+    @property
+    def shows_text(self) -> bool:
+        """Whether the text is shown while it is written."""
+        return self.mode is not Mode.NONE
+
     async def __aenter__(self) -> Self:
         self._started = self.clock()
         self._task = asyncio.create_task(self._show())

@@ -446,9 +446,10 @@ class QuestionWorker:
             row, outcome, live = await self._outcome(replace(claimed, row=row))
             row = replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
             audience = await run_in_thread_if_long(len(row.text), self.runner.audience, row)
-            first = None if row.streams else self.delivery.first_post(row, audience=audience)
-            await self._keep(row, outcome, first)
-            if live is not None:
+            if live is None:
+                first = self.delivery.first_post(row, audience=audience)
+                await self._keep(row, outcome, first)
+            else:
                 finished = await live.finish(outcome.ending)
                 row = replace(row, streams=tuple(live.messages) or row.streams)
                 if live.uncertain:
@@ -464,7 +465,10 @@ class QuestionWorker:
             await self._deliver(row, audience, first, job=job)
 
     async def _outcome(self, claimed: Claimed) -> tuple[QuestionRow, Outcome, LiveAnswer | None]:
-        """Return the question's outcome, the row with what was posted meanwhile, and what showed the text already."""
+        """Return the question's outcome, the row with what was posted meanwhile, and what showed the text already.
+
+        An outcome whose text was shown already is saved.
+        """
         row, live = claimed.row, None
         outcome = await self.admission.refused(row, user_team=claimed.user_team)
         outcome = outcome or await run_in_thread_if_long(len(row.text), self.runner.usage_reply, row)
@@ -477,6 +481,7 @@ class QuestionWorker:
                 live = self.live.answer(row, progress)
                 outcome = await self._run_live(row, progress, live, self.live)
                 row = replace(row, streams=tuple(live.messages) or row.streams)
+                live = live if live.shows_text else None
             else:
                 outcome = await self.runner.run(row, progress)
             row = replace(row, response_uses=row.response_uses + progress.response_url_uses)
@@ -491,7 +496,11 @@ class QuestionWorker:
         """Run the command while its answer is shown; what was shown of one that was stopped stays."""
         try:
             async with live:
-                return await self.runner.run(row, progress, on_event=live.on_event)
+                outcome = await self.runner.run(row, progress, on_event=live.on_event)
+                if live.shows_text:
+                    # Saved at once: a call to Slack that is under way may take seconds, and a worker can die meanwhile.
+                    await self._keep(row, outcome, None)
+                return outcome
         except ClaimLost:
             await answers.leave(live)
             raise

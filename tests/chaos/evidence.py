@@ -81,7 +81,7 @@ def shows(message: dict[str, Any]) -> Shows:
         return Shows.FAILURE
     if any(away in seen for away in AWAY):
         return Shows.OTHER
-    if any(waiting in seen for waiting in WAITING):
+    if "stop" in _actions(message) or any(waiting in seen for waiting in WAITING):
         return Shows.WAITING
     return Shows.FAILURE if "Sorry" in seen else Shows.ANSWER
 

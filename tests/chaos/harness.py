@@ -25,6 +25,9 @@ from tests.fakes.slack import BOT_TOKEN, FakeSlack
 FASTEST_SECONDS, SLOWEST_SECONDS = 0.3, 1.0
 """How long a provider takes: long enough that something is in flight whenever a fault strikes."""
 
+EVENT_SECONDS = 0.08
+"""The pause between two events of a streamed answer, so that direct messages are streamed for a second or two."""
+
 OPEN = "SELECT state, count(*) FROM questions WHERE state IN ('received', 'working', 'delivering') GROUP BY 1"
 JOBS = "SELECT count(*) FROM procrastinate_jobs"
 
@@ -174,7 +177,7 @@ async def open_harness(
         await postgres.copy_database(name, template=template)
         gateway = await stack.enter_async_context(Gateway(postgres.socket))
         slack = await stack.enter_async_context(FakeSlack())
-        perplexity = await stack.enter_async_context(FakePerplexity(key=None, delay=delay))
+        perplexity = await stack.enter_async_context(FakePerplexity(key=None, delay=delay, pause=EVENT_SECONDS))
         brave = await stack.enter_async_context(FakeBrave(key=None, delay=delay))
         session = await stack.enter_async_context(opened())
         settings = {

@@ -164,5 +164,11 @@ def _keep(harness: ChaosHarness, row: Row) -> None:
         for post in harness.slack.posts
     ]
     calls_made = [asdict(one) for service in (harness.perplexity, harness.brave) for one in service.served]
-    told = {"questions": about, "posts": posts, "calls": calls_made, "blows": [asdict(blow) for blow in harness.blows]}
+    told = {
+        "questions": about,
+        "posts": posts,
+        "shown": list(harness.slack.shown.values()),
+        "calls": calls_made,
+        "blows": [asdict(blow) for blow in harness.blows],
+    }
     (folder / "evidence.json").write_text(json.dumps(told, default=str, ensure_ascii=False), encoding="utf-8")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ class FakePerplexity(FakeService):
     """The server. `runs` are the states of background runs by id.
 
     `key` is the only key it takes, None takes any; every answer waits `delay` seconds. A background run is told to be
-    in progress `polls` times before it is finished. `retired` takes the chat completions out of service.
+    in progress `polls` times before it is finished. The events of a stream come `pause` seconds apart. `retired` takes the chat completions out of service.
     """
 
     def __init__(
@@ -104,13 +105,14 @@ class FakePerplexity(FakeService):
         port: int = 0,
         delay: float | Callable[[], float] = 0.0,
         polls: int = 0,
+        pause: float = 0.0,
         retired: bool = False,
     ) -> None:
         super().__init__(port=port, delay=delay)
         self.runs: dict[str, list[dict[str, Any]]] = {}
         self.cancelled: list[str] = []
         self.cancel_requested = asyncio.Event()
-        self._key, self._polls, self._retired = key, polls, retired
+        self._key, self._polls, self._pause, self._retired = key, polls, pause, retired
 
     def routes(self) -> Iterable[web.RouteDef]:
         """Return what it serves."""
@@ -160,7 +162,9 @@ class FakePerplexity(FakeService):
         if body.get("background"):
             return self._begun(json.loads(recorded(fixture("agent.200.json"))))
         if body.get("stream"):
-            return await send(request, stream_reply(recorded(fixture("agent.stream.completed.sse"))))
+            stream = recorded(fixture("agent.stream.completed.sse"))
+            events = re.split(rb"(?<=\n\n)", stream) if self._pause else [stream]
+            return await send(request, stream_reply(*events, pause=self._pause))
         return whole(recorded(fixture("agent.200.json")))
 
     def _begun(self, finished: dict[str, Any]) -> web.Response:
