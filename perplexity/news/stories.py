@@ -168,7 +168,8 @@ def _cannot_match(one: Headline, other: Headline) -> bool:
     if one.prefixes.isdisjoint(other.prefixes):
         return True
     common = len(one.prefixes & other.prefixes)
-    return _overlap(NAME_WEIGHT * common * one.max_per_prefix, one.weight, other.weight) < _LIKELY_SHARE
+    most = max(one.max_per_prefix, other.max_per_prefix)
+    return _overlap(NAME_WEIGHT * common * most, one.weight, other.weight) < _LIKELY_SHARE
 
 
 def _contradict(one: Headline, other: Headline) -> bool:

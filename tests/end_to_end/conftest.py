@@ -165,8 +165,9 @@ class Workspace:
             return text
 
     def answers_by_trigger(self) -> Counter[str]:
-        """Count the answers by the delivery they belong to."""
-        return Counter(post.payload["token"] for post in self.slack.posts if post.method == "response_url")
+        """Count the answers by the delivery they belong to; what can still be stopped is none."""
+        posted = [post for post in self.slack.posts if post.method == "response_url"]
+        return Counter(post.payload["token"] for post in posted if '"action_id": "stop"' not in post.shown_text)
 
 
 @pytest.fixture

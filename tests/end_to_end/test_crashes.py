@@ -156,7 +156,7 @@ async def test_kill_9_during_deep_research__it_is_resumed_and_paid_once(
         await perplexity.wait_for(3)
         await first.kill()
         second = await workspace.start()
-        await slack.wait_for(1, seconds=60)
+        await slack.wait_until(lambda: bool(workspace.answers_by_trigger()), seconds=60)
         await second.terminate()
 
     begun = [request for request in perplexity.requests if request.method == "POST"]

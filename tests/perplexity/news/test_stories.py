@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from perplexity.news.stories import Story, deduplicate, fingerprint, unseen
@@ -89,6 +89,7 @@ stories = st.builds(
 
 
 @given(stories, stories)
+@example(make_story("[1]@everyone"), make_story("@everyoneA"))
 @settings(max_examples=150, deadline=None)
 def test_similarity_is_symmetric_and_survives_saving(one: Story, other: Story) -> None:
     assert is_same(one, one)
