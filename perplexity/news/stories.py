@@ -246,8 +246,14 @@ def _is_background(one: Headline, other: Headline) -> bool:
 def _similarity(one: Keywords, other: Keywords) -> float:
     """Return the share of keywords that both have, from 0 to 1."""
     names = one.names | other.names
-    common = sum(NAME_WEIGHT if stem in names else 1.0 for stem in matching_stems(one.stems, other.stems))
-    common += NUMBER_WEIGHT * len(one.numbers & other.numbers)
+
+    def common_weight(mine: Keywords, theirs: Keywords) -> float:
+        return sum(NAME_WEIGHT if stem in names else 1.0 for stem in matching_stems(mine.stems, theirs.stems))
+
+    # A name may be the beginning of a word that is none: then each side sees another weight.
+    common = min(common_weight(one, other), common_weight(other, one)) + NUMBER_WEIGHT * len(
+        one.numbers & other.numbers
+    )
     return _overlap(common, weight(one, names), weight(other, names))
 
 

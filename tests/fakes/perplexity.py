@@ -95,7 +95,8 @@ class FakePerplexity(FakeService):
     """The server. `runs` are the states of background runs by id.
 
     `key` is the only key it takes, None takes any; every answer waits `delay` seconds. A background run is told to be
-    in progress `polls` times before it is finished. The events of a stream come `pause` seconds apart. `retired` takes the chat completions out of service.
+    in progress `polls` times before it is finished. The events of a stream come `pause` seconds
+    apart. `retired` takes the chat completions out of service.
     """
 
     def __init__(
