@@ -14,6 +14,7 @@ from perplexity.formatting import pluralize
 from perplexity.types import Source
 from perplexity.urls import hostname
 
+WRITING = "Writing the answer"
 _QUERY = 80
 _TITLE = 240
 _SITES = 4
@@ -26,14 +27,32 @@ def answer_progress_message(
 
     https://docs.slack.dev/reference/block-kit/blocks/plan-block
     """
+    tasks = _tasks(queries, sources, is_over=False)
+    if not tasks:
+        text = f"Searching the web · {_whole(seconds)}"
+        return OutgoingMessage(text=text, blocks=(section(text), _stop(question_id)))
+    plan = {"type": "plan", "title": f"Answering for {_whole(seconds)}", "tasks": tasks}
+    return OutgoingMessage(text=progress_text(queries, sources, seconds=seconds), blocks=(plan, _stop(question_id)))
+
+
+def writing_message(queries: Sequence[str], sources: Sequence[Source], *, question_id: str) -> OutgoingMessage:
+    """Render that the searches and pages are done with and the text is being written, below this message."""
+    tasks = _tasks(queries, sources, is_over=True)
+    plan = {"type": "plan", "title": WRITING, "tasks": tasks}
+    return OutgoingMessage(text=WRITING, blocks=(plan if tasks else section(WRITING), _stop(question_id)))
+
+
+def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) -> list[Block]:
+    """Return a card for the searches and one for the pages, as far as there are any."""
     tasks: list[Block] = []
     if queries:
+        searched = is_over or bool(sources)
         tasks.append(
             {
                 "type": "task_card",
                 "task_id": "1",
-                "title": _task_title(_searched(queries, done=bool(sources))),
-                "status": "complete" if sources else "in_progress",
+                "title": _task_title(_searched(queries, done=searched)),
+                "status": "complete" if searched else "in_progress",
             }
         )
     if sources:
@@ -41,18 +60,14 @@ def answer_progress_message(
             {
                 "type": "task_card",
                 "task_id": "2",
-                "title": f"Reading {pluralize(len(sources), 'page')}",
-                "status": "in_progress",
+                "title": f"{'Read' if is_over else 'Reading'} {pluralize(len(sources), 'page')}",
+                "status": "complete" if is_over else "in_progress",
                 "sources": [
                     {"type": "url", "url": address, "text": shorten(site, _QUERY)} for site, address in _sites(sources)
                 ],
             }
         )
-    if not tasks:
-        text = f"Searching the web · {_whole(seconds)}"
-        return OutgoingMessage(text=text, blocks=(section(text), _stop(question_id)))
-    plan = {"type": "plan", "title": f"Answering for {_whole(seconds)}", "tasks": tasks}
-    return OutgoingMessage(text=progress_text(queries, sources, seconds=seconds), blocks=(plan, _stop(question_id)))
+    return tasks
 
 
 def progress_line_message(

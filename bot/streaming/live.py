@@ -26,6 +26,7 @@ from bot.blocks.progress import (
     stopped_blocks,
     stopped_message,
     stopped_note,
+    writing_message,
     written_message,
 )
 from bot.blocks.streaming import StreamedText
@@ -154,6 +155,7 @@ class LiveAnswer:
     _next_text: float = 0.0
     _next_edit: float = 0.0
     _progress_shown: bool = False
+    _status_ended: bool = False
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
@@ -285,11 +287,15 @@ class LiveAnswer:
         self._pull()
         if self._pending:
             if self._next_text <= self.clock():
+                is_late = bool(self.messages)
                 await self._flush()
+                if is_late:
+                    await self._end_status()
             return max(0.0, self._next_text - self.clock()), self._closing
         if self._is_old():
             await self._stop()
         if self._confirmed:
+            await self._end_status()
             return self._seconds_left(), self._changed
         return await self._show_status(), self._changed
 
@@ -472,6 +478,16 @@ class LiveAnswer:
         pace = PACE_SECONDS if seconds < LONG_SECONDS else LONG_PACE_SECONDS
         self._next_edit = self.clock() + pace
         return pace
+
+    async def _end_status(self) -> None:
+        """Show once, above a stream, that the searches are over; an answer that ends within a second needs it not."""
+        if self._status_ended or self._open is None:
+            return
+        self._status_ended = True
+        message = writing_message(self._queries, self._sources, question_id=str(self.row.id))
+        self._check(permit := await self.calls.edit(self.row, shown=self._confirmed))
+        if permit is Permit.GRANTED:
+            await self.progress.update(message, milestone=False)
 
     async def _show_progress_once(self) -> float | None:
         """Show the searches and pages by the response_url, once; an answer that is there soon needs no such line."""

@@ -65,6 +65,31 @@ class Page:
         buttons = message.find_elements(By.TAG_NAME, "button")
         next(button for button in buttons if button.text == label).click()
 
+    def tab_to(self, label: str) -> None:
+        """Go with the Tab key to the next button or field with a label."""
+        self._tab(Keys.TAB, label, 1)
+
+    def tab_back_to(self, label: str, *, nth: int = 1) -> None:
+        """Go back with the Tab key to the nth button or field with a label, counted from where the focus is."""
+        self._tab(Keys.SHIFT + Keys.TAB, label, nth)
+
+    def _tab(self, keys: str, label: str, nth: int) -> None:
+        for _ in range(60):
+            self.browser.switch_to.active_element.send_keys(keys)
+            focused = self.browser.switch_to.active_element
+            nth -= label in {focused.text, focused.get_attribute("aria-label")}
+            if not nth:
+                return
+        raise AssertionError(f"the Tab key does not lead to {label}")
+
+    def key(self, *keys: str) -> None:
+        """Type into what has the focus, whatever it is."""
+        ActionChains(self.browser).send_keys(*keys).perform()
+
+    def focused(self) -> str:
+        """Return the id of the element that has the focus."""
+        return self.browser.switch_to.active_element.get_attribute("id") or ""
+
     def press_prompt(self, label: str) -> None:
         """Press the button of a recorded example."""
         buttons = self.browser.find_elements(By.CSS_SELECTOR, "#examples button")

@@ -107,16 +107,25 @@ def test_the_stop_button_is_reached_by_keyboard_and_ends_the_stream(page: Page, 
     page.message_with("why?")
     app.start(channel=GENERAL.id, markdown_text="Because")
     page.message_with("Because")
-    for _ in range(30):
-        page.browser.switch_to.active_element.send_keys(Keys.SHIFT + Keys.TAB)
-        if page.browser.switch_to.active_element.text == "Stop":
-            break
-    page.browser.switch_to.active_element.send_keys(Keys.ENTER)
+    page.tab_back_to("Stop")
+    page.key(Keys.ENTER)
     page.wait(lambda: not _is_live(page))
     event = page.wait(lambda: [r["event"] for r in site.app.requests if "event" in r][1:])[0]
 
     assert (event["type"], len(event["streaming_message_ts"])) == ("agent_session_stopped", 1)
-    assert page.browser.switch_to.active_element.get_attribute("id") == "messages"
+    assert page.focused() == "messages"
+
+
+def test_a_message_that_is_edited_is_read_aloud_when_it_is_left_alone(page: Page, app: Streaming) -> None:
+    ts = app.call("chat.postMessage", channel=GENERAL.id, text="Searching")["ts"]
+    page.message_with("Searching")
+    assert not _is_live(page)
+    for seconds in (3, 6):
+        app.call("chat.update", channel=GENERAL.id, ts=ts, text=f"Searching for {seconds} s")
+        page.message_with(f"{seconds} s")
+        assert _is_live(page)
+
+    assert page.wait(lambda: not _is_live(page))
 
 
 def test_opening_the_direct_message_tells_the_app_and_its_prompts_can_be_pressed(

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from selenium.webdriver.remote.webdriver import WebDriver
 
 from bot.conversations.prompts import EXAMPLES
 from tests.browser.page import Page
-from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.answers import beginning, deltas, whole_stream
+from tests.fakes.perplexity import FakePerplexity, stream_reply
 from tests.fakes.ports import free_port
 from tests.fakes.process import Process
 
@@ -171,6 +173,87 @@ def test_a_mention_and_a_follow_up_in_its_thread_and_a_direct_message(
         page.send("--recenty week why")
         assert "Did you mean --recency?" in page.message_with("I don’t know the option").text
         browser.save_screenshot(str(artifacts / "app-direct.png"))
+
+
+TEXT = (
+    "**Yes, a heat pump costs less to run** than a gas boiler in most buildings.[1] "
+    "The price of electricity decides the rest.[2]\n\n"
+    "It needs a low flow temperature, radiators that are large enough, and an installer who knows it.[1]\n\n"
+    "Ask two of them, and compare their offers."
+)
+
+
+def _newest_answer(page: Page) -> str:
+    return str(page.wait(lambda: page.messages()[-1]).find_element(By.CLASS_NAME, "body").text)
+
+
+def test_by_keyboard_a_stream_grows_is_followed_up_and_stopped(
+    browser: WebDriver, database: str, artifacts: Path
+) -> None:
+    page = Page(browser=browser, timeout_seconds=20)
+    with running(database, with_key=True) as app:
+        slow = [*beginning(queries=("heat pump running cost 2026",)), *[b": thinking\n\n"] * 5]
+        app.perplexity.script("/v1/agent", stream_reply(*slow, *whole_stream(TEXT)[3:], pause=0.35))
+        page.open(app.url)
+        page.tab_back_to("Direct message")
+        page.key(Keys.ENTER)
+        page.wait(lambda: page.focused() == "input")
+        page.key("do heat pumps pay off?", Keys.ENTER)
+        status = page.message_with("Reading 2 pages")
+        browser.save_screenshot(str(artifacts / "app-stream-status.png"))
+        assert "Searched “heat pump running cost 2026”" in status.text
+
+        shown = [""]
+        for moment, written in enumerate(("and in ", "Switzer", "land?"), 1):
+            page.wait(lambda: "Writing …" in page.messages()[-1].text and len(_newest_answer(page)) > len(shown[-1]))
+            shown.append(_newest_answer(page))
+            browser.save_screenshot(str(artifacts / f"app-stream-{moment}.png"))
+            page.key(written)
+        assert [later.startswith(earlier) for earlier, later in pairwise(shown)] == [True] * 3
+        assert "Read 2 pages" in page.message_with("Writing the answer").text
+        assert (page.focused(), page.composer_text()) == ("input", "and in Switzerland?")
+        answer = page.message_with("Sources")
+        page.wait_until_gone("Writing the answer")
+        browser.save_screenshot(str(artifacts / "app-stream-end.png"))
+        assert shown[-1] in answer.text
+        assert "$0.004" in answer.text
+
+        app.perplexity.script("/v1/agent", stream_reply(*whole_stream("Yes, and more so in Switzerland.[1]")))
+        page.key(Keys.ENTER)
+        page.message_with("more so in Switzerland")
+        page.wait_until_gone("Searching the web")
+        turns = [turn["content"] for turn in app.perplexity.requests[-1].json["input"]]
+        assert (turns[0], turns[-1], len(turns)) == ("do heat pumps pay off?", "and in Switzerland?", 3)
+        assert turns[1].startswith("**Yes, a heat pump costs less to run**")
+
+        half = stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True)
+        app.perplexity.script("/v1/agent", half, half, half)
+        page.key("and in Austria?", Keys.ENTER)
+        page.message_with("Writing the answer")
+        # The nearest button is Slack's own, the next one the app's.
+        _stop(page, app, button=1, shot=artifacts / "app-stream-stopped.png")
+        page.tab_to("Start again")
+        page.key(Keys.ENTER)
+        page.wait(lambda: "Stop" in page.messages()[-1].text and "in most buildings" in page.messages()[-1].text)
+        page.tab_to("Message")
+        _stop(page, app, button=1, shot=artifacts / "app-stream-stopped-again.png")
+        page.tab_to("Message")
+        page.key("new and in Italy?", Keys.ENTER)
+        page.message_with("Writing the answer")
+        _stop(page, app, button=2, shot=artifacts / "app-stream-stopped-by-the-app.png")
+
+
+def _stop(page: Page, app: RunningApp, *, button: int, shot: Path) -> None:
+    """Press a Stop button, counted from the end, and look at what is left."""
+    known = len(app.perplexity.cancelled)
+    page.tab_back_to("Stop", nth=button)
+    page.key(Keys.ENTER)
+    page.wait(lambda: "You stopped this answer" in page.messages()[-1].text)
+    page.wait_until_gone("Writing the answer")
+    page.browser.save_screenshot(str(shot))
+    assert "Yes, a heat pump costs less to run" in page.messages()[-1].text
+    assert not [one for one in page.browser.find_elements(By.TAG_NAME, "button") if one.text == "Stop"]
+    page.wait(lambda: len(app.perplexity.cancelled) > known)
 
 
 def test_no_key_and_no_network__a_recorded_example_in_its_real_time_and_one_sentence(

@@ -10,6 +10,7 @@ import { post } from "./wire.js";
 const list = document.querySelector("#messages");
 const empty = document.querySelector("#empty");
 const template = document.querySelector("#message");
+const CALM_MS = 4000; // the app edits a message that shows its progress every three seconds
 
 export function createMessages({ state, onExample, onPrompt, onReply, onStop }) {
   const following = createFollowing(list);
@@ -27,10 +28,10 @@ export function createMessages({ state, onExample, onPrompt, onReply, onStop }) 
   followChoices(list, (node, at) => send(node, at));
 
   async function press(button) {
-    if (!button || !elementOf(button)) return;
-    button.disabled = true;
+    if (!button || button.ariaDisabled || !elementOf(button)) return;
+    button.ariaDisabled = "true"; // a `disabled` button would lose the focus
     await send(button);
-    button.disabled = false;
+    button.ariaDisabled = null;
   }
 
   // `at` says which choice of an element that has several.
@@ -50,39 +51,40 @@ export function createMessages({ state, onExample, onPrompt, onReply, onStop }) 
   function change({ channel, ts, message }) {
     const key = `${channel} ${ts}`;
     const isNew = !shown.has(key);
+    const hadFocus = list.contains(document.activeElement);
     following.keep(() => {
       if (message) put(key, message);
       else drop(key);
       refresh();
     });
+    // The button that was pressed may be gone with its message.
+    if (hadFocus && !list.contains(document.activeElement)) list.focus({ preventScroll: true });
     if (isNew && message?.author === "you" && channel === state.channel) following.follow(shown.get(key).element);
   }
 
   function put(key, message) {
-    const element = shown.get(key)?.element ?? frame(key, message);
-    shown.set(key, { message, element });
+    const known = shown.get(key);
+    const element = known?.element ?? frame(key, message);
+    shown.set(key, { message, element, calmAt: known && !isLive(known.message) ? Date.now() + CALM_MS : 0 });
     element.classList.toggle("private", message.private);
     element.classList.toggle("in-thread", isReply(message));
     element.setAttribute("aria-label", labelOf(element, message));
-    showLive(element, message);
+    showLive(key);
     const body = element.querySelector(".body");
     render(body, message.blocks.length || !message.text ? message.blocks : [asBlock(message.text)]);
     gatherCitations(body);
   }
 
-  // A stream is read aloud when it ends, not at each word.
-  function showLive(element, message) {
-    const left = message.live_until === null ? 0 : message.live_until * 1000 - Date.now();
+  // A stream is read aloud when it ends, not at each word; a message that is edited, when it is left alone.
+  function showLive(key) {
+    const { message, element, calmAt } = shown.get(key);
     const line = element.querySelector(".live");
-    if (left <= 0 && line.contains(document.activeElement)) list.focus();
-    line.hidden = left <= 0;
+    const live = isLive(message);
+    if (!live && line.contains(document.activeElement)) list.focus({ preventScroll: true });
+    line.hidden = !live;
+    const left = Math.max(live ? endOf(message) : 0, calmAt) - Date.now();
     element.setAttribute("aria-busy", String(left > 0));
-    if (left > 0) setTimeout(() => expire(element), left);
-  }
-
-  function expire(element) {
-    const current = shown.get(element.dataset.key);
-    if (current?.element === element) showLive(element, current.message);
+    if (left > 0) setTimeout(() => shown.get(key)?.element === element && showLive(key), left);
   }
 
   function drop(key) {
@@ -136,6 +138,14 @@ function labelOf(element, { private: hidden, ...message }) {
   if (isReply(message)) parts.push("reply in a thread");
   if (hidden) parts.push("only visible to you");
   return parts.join(", ");
+}
+
+function endOf(message) {
+  return (message.live_until ?? 0) * 1000;
+}
+
+function isLive(message) {
+  return endOf(message) > Date.now();
 }
 
 function isReply({ ts, thread_ts: thread }) {
