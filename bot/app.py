@@ -148,7 +148,7 @@ async def compose(
         session = await stack.enter_async_context(open_session(slack))
         client = web_client(slack.bot_token, api_url=slack.api_url, session=session)
         search_services = await stack.enter_async_context(open_search_services(settings, on_attempt=on_attempt))
-        chat, response_urls = Chat(client), ResponseUrls(session)
+        chat, streams, response_urls = Chat(client), Streams(client), ResponseUrls(session)
         status_messages = StatusMessages(
             questions=questions,
             database_retry=database_retry,
@@ -226,12 +226,15 @@ async def compose(
             delivery=Delivery(
                 questions=questions,
                 database_retry=database_retry,
-                routes=(digests.channel_route, *default_routes(chat, response_urls, slack_api_url=slack.api_url)),
+                routes=(
+                    digests.channel_route,
+                    *default_routes(chat, streams, response_urls, slack_api_url=slack.api_url),
+                ),
             ),
             status_messages=status_messages,
             live=LiveAnswers(
                 questions=questions,
-                streams=Streams(client),
+                streams=streams,
                 chat=chat,
                 calls=StreamLog(pool),
                 render_stopped=runner.stopped_message,

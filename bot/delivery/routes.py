@@ -29,6 +29,7 @@ from bot.slack.messages import (
     classify_error,
     is_slack_url,
 )
+from bot.slack.streams import Streams
 
 DIGEST_SURFACE = "digest"
 """The surface of a digest's questions, whose text no person typed."""
@@ -167,6 +168,7 @@ class EditMessageRoute:
     """Replaces the app's pending message, or its streamed messages, in the thread with the answer."""
 
     chat: Chat
+    streams: Streams
     name: str = "update"
     response_url_cost: int = 0
 
@@ -178,9 +180,16 @@ class EditMessageRoute:
         """Replace the pending message. Delete one that cannot be changed: it would say forever that it is searching."""
         channel, ts = part.row.channel_id, _message_to_edit(part.row, part.number) or ""
         result = await self.chat.update(channel, ts, part.message)
+        if isinstance(result, RouteClosed) and result.error == STILL_STREAMED:
+            await self.streams.stop(channel, ts, question=part.question_id, part=part.number)
+            return Retryable(error=result.error)
         if _cannot_update(result, part):
             await self.chat.delete(channel, ts)
         return result
+
+
+STILL_STREAMED = "streaming_state_conflict"
+"""Slack's error for a change of a message whose stream was not ended."""
 
 
 def _message_to_edit(row: QuestionRow, part: int) -> str | None:
@@ -246,13 +255,15 @@ class DirectMessageRoute:
         )
 
 
-def default_routes(chat: Chat, response_urls: ResponseUrls, *, slack_api_url: str) -> tuple[Route, ...]:
+def default_routes(
+    chat: Chat, streams: Streams, response_urls: ResponseUrls, *, slack_api_url: str
+) -> tuple[Route, ...]:
     """Return every route for an answer in the order in which they are tried."""
     return (
         ResponseUrlRoute(response_urls=response_urls, slack_api_url=slack_api_url),
         channel_route(chat),
         EphemeralRoute(chat=chat),
-        EditMessageRoute(chat=chat),
+        EditMessageRoute(chat=chat, streams=streams),
         thread_route(chat),
         DirectMessageRoute(chat=chat),
     )

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.model.question import QuestionRow
-from bot.slack.messages import Chat
-from bot.slack.threads import ThreadReader, seconds_of
+from bot.slack.messages import Chat, seconds_of
+from bot.slack.threads import ThreadReader
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
 
@@ -32,8 +32,8 @@ class AnswerWithdrawal:
         If the thread cannot be read, the answer stays.
         """
         try:
-            if await self._is_answered(row):
-                await self._withdraw(row)
+            if (answered := await self._answered(row)) is not None:
+                await self._withdraw(answered)
         except DATABASE_UNAVAILABLE as error:
             log.warning("answer.not_withdrawn", extra=row.ids | {"error": type(error).__name__})
 
@@ -49,14 +49,14 @@ class AnswerWithdrawal:
             await self.chat.delete(row.channel_id, ts)
         log.info("answer.withdrawn", extra=row.ids | {"parts": len(answer)})
 
-    async def _is_answered(self, row: QuestionRow) -> bool:
-        """Return whether a question was answered, once its answer is posted."""
+    async def _answered(self, row: QuestionRow) -> QuestionRow | None:
+        """Return an answered question once its answer is posted, None if it has another end."""
         for pause in LOOK_PAUSES:
             current = await self.questions.get(row.id)
             if current is None or current.settled:
-                return current is not None and current.state == "answered"
+                return current if current is not None and current.state == "answered" else None
             await self.sleep(pause)
-        return False
+        return None
 
 
 LOOK_PAUSES = (0.5,) * 20
@@ -74,4 +74,4 @@ def _belongs_to(message: Mapping[str, Any], row: QuestionRow) -> bool:
     metadata = message.get("metadata")
     payload = metadata.get("event_payload") if isinstance(metadata, Mapping) else None
     named = payload.get("question") if isinstance(payload, Mapping) else None
-    return message["ts"] == row.message_ts or named == str(row.id)
+    return message["ts"] in {row.message_ts, *row.streams} or named == str(row.id)

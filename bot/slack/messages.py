@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -119,6 +119,14 @@ CLOCKS_DIFFER_SECONDS = 300.0
 """The database's clock, for questions, and Slack's clock, for messages, differ by less than this."""
 
 
+def seconds_of(ts: object) -> float:
+    """Return a message's `ts` as seconds since 1970; 0 if it is none."""
+    try:
+        return float(str(ts))
+    except ValueError:
+        return 0.0
+
+
 class Chat:
     """Posts, changes, deletes and finds messages; each call is tried once.
 
@@ -195,15 +203,20 @@ class Chat:
             return classify_error(error)
         return Sent()
 
-    async def delete(self, channel: str, ts: str) -> None:
+    async def delete(self, channel: str, ts: str) -> PostResult:
         """Delete one of the app's own messages, if possible. Raises nothing."""
-        with suppress(*FAILURES):
+        try:
             await self._client.chat_delete(channel=channel, ts=ts)
+        except FAILURES as error:
+            return classify_error(error)
+        return Sent(ts=ts)
 
     async def find_unrecorded(
-        self, channel: str, *, question: str, thread_ts: str, since: datetime, known: Collection[str]
+        self, channel: str, *, question: str, thread_ts: str, since: datetime, after: str
     ) -> list[str]:
-        """Return the `ts` of streams in a thread that are not `known`: no call has marked them, or for this question.
+        """Return the `ts` of messages in a thread that no call has marked, or for this question: they may be streams.
+
+        Only those `after` the message with this `ts` count, and not the one that the thread began with.
 
         They are by the same bot as a message that is marked. Raises nothing; without one, or if the thread cannot be
         read, the list is empty.
@@ -220,7 +233,9 @@ class Chat:
                     ours.add(message["bot_id"])
                 if not marked or (metadata.get("event_payload") or {}).get("question") == question:
                     found[str(message["ts"])] = message["bot_id"]
-        return [ts for ts, bot in found.items() if bot in ours and ts not in known]
+        return [
+            ts for ts, bot in found.items() if bot in ours and ts != thread_ts and seconds_of(ts) > seconds_of(after)
+        ]
 
     async def find(
         self, channel: str, *, question: str, part: int, thread_ts: str | None = None, since: datetime

@@ -11,7 +11,7 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.question import NO_THREAD, QuestionRow, Thread, ThreadMessage
-from bot.slack.messages import FAILURES, Sent, classify_error
+from bot.slack.messages import FAILURES, Sent, classify_error, seconds_of
 
 log = logging.getLogger(__name__)
 
@@ -151,11 +151,3 @@ def _author(message: Mapping[str, Any]) -> tuple[str, str]:
     """Return the author of a message, and the workspace that it names as theirs; empty if it names none."""
     team = message.get("user_team") or message.get("source_team") or message.get("team")
     return str(message["user"]), str(team or "")
-
-
-def seconds_of(ts: object) -> float:
-    """Return a message's `ts` as seconds since 1970; 0 if it is none."""
-    try:
-        return float(str(ts))
-    except ValueError:
-        return 0.0

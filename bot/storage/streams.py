@@ -106,7 +106,9 @@ ENDED = """
         WHERE id = %(id)s AND (attempt = %(attempt)s OR state IN ('stopped', 'withdrawn'))
         RETURNING id),
     released AS (
-        UPDATE slack_calls SET stops = array_append(array_remove(stops, %(reserved)s), clock_timestamp())
+        UPDATE slack_calls SET stops = array_append(array_remove(stops, coalesce(
+            %(reserved)s::timestamptz,
+            (SELECT max(at) FROM unnest(stops) at WHERE at > clock_timestamp()))), clock_timestamp())
         WHERE team_id = %(team_id)s)
     SELECT id FROM ended
 """

@@ -76,8 +76,14 @@ LONG_SECONDS = 30.0
 LONG_PACE_SECONDS = 10.0
 """After so many seconds the status changes this seldom: it only counts on."""
 
+MAX_DELETE_PAUSE_SECONDS = 30.0
+
 CLOSING_SECONDS = 5.0
 """How long a call that is under way may take when the answer is complete or given up."""
+
+
+GIVEN_UP = frozenset({"stopped", "withdrawn"})
+"""The states of a question whose answer is not wanted any more."""
 
 
 class Mode(Enum):
@@ -165,6 +171,11 @@ class LiveAnswer:
         """Whether the text is shown while it is written."""
         return self.mode is not Mode.NONE
 
+    @property
+    def shows_any_text(self) -> bool:
+        """Whether some text of the answer was shown."""
+        return bool(self._open or self._written or self.messages)
+
     async def __aenter__(self) -> Self:
         self._started = self.clock()
         self._task = asyncio.create_task(self._show())
@@ -178,7 +189,10 @@ class LiveAnswer:
         if self._task is not None:
             # A call that is under way is not cut off: Slack would take it, and no one would know.
             await asyncio.wait({self._task}, timeout=CLOSING_SECONDS)
-            self._task.cancel()
+            if not self._task.done():
+                # It is not known what became of it, so all of the answer is delivered anew.
+                self._broken, self.uncertain = True, self.mode is Mode.STREAM
+                self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
     def on_event(self, event: Event) -> None:
@@ -233,6 +247,8 @@ class LiveAnswer:
             return False
         if self._open is None and (not self._pending or not await self._start()):
             return False
+        if not await self.calls.started(self.row, self.messages):
+            raise ClaimLost
         if not await self._stop(blocks=ending.blocks(end.cited)):
             return False
         await self._delete_status()
@@ -260,23 +276,26 @@ class LiveAnswer:
         """Delete what was shown of an answer that is not wanted any more; the status message is another's by then."""
         await self._close()
         for ts in self.messages:
-            await self.chat.delete(self.row.channel_id, ts)
+            await delete(self.chat, self.row.channel_id, ts)
 
     async def _show(self) -> None:
         """Show what comes, until the answer is complete. An error ends this alone: the answer is delivered anyway."""
         try:
             while not self._closing.is_set():
                 self._changed.clear()
-                pause, event = await self._step()
+                try:
+                    pause, event = await self._step()
+                except DATABASE_UNAVAILABLE as error:
+                    log.warning("stream.paused", extra=self.row.ids | {"error": type(error).__name__})
+                    pause, event = BUSY_SECONDS, self._closing
                 with suppress(TimeoutError):
                     async with asyncio.timeout(pause):
                         await event.wait()
         except (ClaimLost, RequestCancelled):
             log.info("stream.left", extra=self.row.ids)
-        except DATABASE_UNAVAILABLE as error:
-            log.warning("stream.left", extra=self.row.ids | {"error": type(error).__name__})
-        except Exception:
-            log.exception("stream.broke", extra=self.row.ids)
+        except Exception as error:  # noqa: BLE001 - the answer is delivered anyway
+            self._broken = True
+            log.error("stream.broke", extra=self.row.ids | {"error": type(error).__name__})
 
     async def _step(self) -> tuple[float | None, asyncio.Event]:
         """Show what is due; return the seconds until the next look, and the event that makes it sooner."""
@@ -293,7 +312,7 @@ class LiveAnswer:
                     await self._end_status()
             return max(0.0, self._next_text - self.clock()), self._closing
         if self._is_old():
-            await self._stop()
+            await self._stop(last=self.text.close_message())
         if self._confirmed:
             await self._end_status()
             return self._seconds_left(), self._changed
@@ -336,12 +355,10 @@ class LiveAnswer:
         )
         if isinstance(result, Sent) and result.ts:
             self.messages.append(result.ts)
-            if not await self.calls.started(self.row, self.messages):
-                await self.streams.stop(self.row.channel_id, result.ts, question=str(self.row.id), part=0)
-                await self.chat.delete(self.row.channel_id, result.ts)
-                raise ClaimLost
             self._open, self._opened = result.ts, self.clock()
             self._sent()
+            if not await self.calls.started(self.row, self.messages):
+                raise ClaimLost
             return True
         if isinstance(result, Unsupported):
             await self.calls.unsupported(self.row.team_id)
@@ -378,7 +395,7 @@ class LiveAnswer:
                 self._sent()
             case Retryable(maybe_posted=False, seconds=seconds):
                 self._next_text = self.clock() + (seconds or FLUSH_SECONDS)
-            case StreamEnded(stopped_by_person=True):
+            case StreamEnded(stopped_by_person=True) if self.row.surface == "im":
                 await self.on_stopped()
                 raise ClaimLost
             case _:
@@ -514,7 +531,7 @@ class LiveAnswer:
 
     async def _delete_status(self) -> None:
         if self.row.message_ts is not None:
-            await self.chat.delete(self.row.channel_id, self.row.message_ts)
+            await delete(self.chat, self.row.channel_id, self.row.message_ts)
 
     def _check(self, permit: Permit) -> None:
         if permit is Permit.LOST:
@@ -523,6 +540,15 @@ class LiveAnswer:
     def _log_refused(self, event: str, result: StreamResult) -> None:
         error = None if isinstance(result, Sent) else result.error
         log.warning(event, extra=self.row.ids | {"error": error})
+
+
+async def delete(chat: Chat, channel: str, ts: str) -> None:
+    """Delete a message of the app; try again while Slack is busy."""
+    for _ in range(MAX_TRIES):
+        result = await chat.delete(channel, ts)
+        if not isinstance(result, Retryable):
+            return
+        await asyncio.sleep(min(result.seconds or FLUSH_SECONDS, MAX_DELETE_PAUSE_SECONDS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -566,11 +592,15 @@ class LiveAnswers:
     async def leave(self, live: LiveAnswer) -> None:
         """Clear up what was shown of an answer that this worker must not deliver; its messages may be another's."""
         current = await self._current(live.row)
+        if current is not None and current.state not in GIVEN_UP:
+            return
         with suppress(*DATABASE_UNAVAILABLE):
-            if current is None or current.state == "withdrawn":
+            if current is None or (current.state == "withdrawn" and live.messages):
                 await live.remove()
-            elif current.state == "stopped":
+            elif live.shows_any_text and not live.uncertain:
                 await live.mark_stopped()
+            else:
+                await self.clear_up(current)
 
     async def end(self, row: QuestionRow) -> QuestionRow:
         """End what a worker that died may have left open, and delete a message that it could not record.
@@ -580,36 +610,43 @@ class LiveAnswers:
         question = str(row.id)
         for part, ts in enumerate(row.streams):
             await self.streams.stop(row.channel_id, ts, question=question, part=part)
-        known = {row.message_ts or "", *row.streams, *await self.calls.known(row)}
-        for ts in await self.chat.find_unrecorded(
-            row.channel_id, question=question, thread_ts=row.thread_ts or "", since=row.received_at, known=known
-        ):
-            await self.streams.stop(row.channel_id, ts, question=question, part=len(row.streams))
-            await self.chat.delete(row.channel_id, ts)
+        found = await self.chat.find_unrecorded(
+            row.channel_id, question=question, thread_ts=row.thread_ts or "", since=row.received_at, after=row.asked_ts
+        )
+        # Read after that: another question's stream may have begun meanwhile.
+        known = {row.message_ts or "", *row.streams, *(await self.calls.known(row) if found else ())}
+        for ts in found:
+            if ts not in known:
+                await self.streams.stop(row.channel_id, ts, question=question, part=len(row.streams))
+                await delete(self.chat, row.channel_id, ts)
         await self.calls.ended(row, list(row.streams), shown=row.shown, reserved=None)
         return replace(row, streaming=False)
 
     async def clear_up(self, row: QuestionRow) -> None:
         """End what a worker that died left open of a question that was stopped or withdrawn meanwhile."""
         row = await self.end(row)
-        kept = row.streams[:1] if row.state == "stopped" else ()
-        for ts in row.streams[len(kept) :]:
-            await self.chat.delete(row.channel_id, ts)
-        for ts in kept:
-            await self.chat.update(row.channel_id, ts, escaping.sanitize_message(self.render_stopped(row)))
+        if row.state == "withdrawn":
+            for ts in row.streams:
+                await delete(self.chat, row.channel_id, ts)
+        elif row.streams:
+            note = escaping.sanitize_message(self.render_stopped(row))
+            question, part = str(row.id), len(row.streams)
+            await self.chat.post(row.channel_id, note, question=question, part=part, thread_ts=row.thread_ts)
             await self.delete_status(row)
+        elif row.message_ts is not None:
+            await self.chat.update(row.channel_id, row.message_ts, escaping.sanitize_message(self.render_stopped(row)))
 
     async def delete_leftovers(self, row: QuestionRow) -> None:
         """Delete what is left of a streamed answer that was delivered in other messages, and its status message."""
         delivered = [message for message in row.messages or () if not message.private]
         for ts in row.streams[len(delivered) :]:
-            await self.chat.delete(row.channel_id, ts)
+            await delete(self.chat, row.channel_id, ts)
         await self.delete_status(row)
 
     async def delete_status(self, row: QuestionRow) -> None:
         """Delete the status message of an answer that has messages of its own."""
         if row.streams and row.message_ts is not None:
-            await self.chat.delete(row.channel_id, row.message_ts)
+            await delete(self.chat, row.channel_id, row.message_ts)
 
     async def _current(self, row: QuestionRow) -> QuestionRow | None:
         try:

@@ -34,7 +34,7 @@ from bot.model.provider_stats import ProviderStats
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Claimed, Outcome, QuestionRow, Thread, Turn
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
-from bot.streaming.live import LiveAnswer, LiveAnswers
+from bot.streaming.live import GIVEN_UP, LiveAnswer, LiveAnswers
 from bot.web.metrics import Metrics
 from bot.worker.background import StopWatcher
 from perplexity.attempts import Attempt, attempt_reasons
@@ -433,8 +433,9 @@ class QuestionWorker:
             if row is not None and not row.settled and row.command not in commands:
                 log.info("question.unknown_command", extra=row.ids)
                 raise UnknownCommand(row.command)
-            if row is not None and row.state in {"stopped", "withdrawn"} and row.streaming and self.live is not None:
-                await self.live.clear_up(row)
+            if row is not None and row.state in GIVEN_UP and (row.streaming or row.shown) and self.live is not None:
+                left, live = row, self.live
+                await self.database_retry(lambda: live.clear_up(left))
         return claimed
 
     async def _answer(self, claimed: Claimed, *, job: int | None) -> None:
@@ -450,7 +451,7 @@ class QuestionWorker:
                 first = self.delivery.first_post(row, audience=audience)
                 await self._keep(row, outcome, first)
             else:
-                finished = await live.finish(outcome.ending)
+                finished = await self._finish(live, outcome)
                 row = replace(row, streams=tuple(live.messages) or row.streams)
                 if live.uncertain:
                     row = await self._end_streams(row)
@@ -486,6 +487,15 @@ class QuestionWorker:
                 outcome = await self.runner.run(row, progress)
             row = replace(row, response_uses=row.response_uses + progress.response_url_uses)
         return row, outcome, live
+
+    async def _finish(self, live: LiveAnswer, outcome: Outcome) -> bool:
+        """Return whether the answer is complete where its text was shown already."""
+        try:
+            return await live.finish(outcome.ending)
+        except ClaimLost:
+            if self.live is not None:
+                await self.live.leave(live)
+            raise
 
     async def _end_streams(self, row: QuestionRow) -> QuestionRow:
         """End the messages of an answer that may be open, so that they can be replaced."""

@@ -34,6 +34,7 @@ from bot.slack.messages import (
     RouteClosed,
     Sent,
 )
+from bot.slack.streams import Streams
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import QuestionStore
 from tests.fakes.rows import message, row
@@ -113,7 +114,10 @@ class ScriptedSlack:
             questions=cast("QuestionStore", self),
             database_retry=DatabaseRetry(seconds=1),
             routes=default_routes(
-                cast("Chat", self), cast("ResponseUrls", self), slack_api_url="https://slack.com/api/"
+                cast("Chat", self),
+                cast("Streams", self),
+                cast("ResponseUrls", self),
+                slack_api_url="https://slack.com/api/",
             ),
             clock=lambda: self.now,
             sleep=self.sleep,
