@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bot.playground.streams import Ending
+from bot.playground.timeline import Author, Message
 from tests.end_to_end.conftest import AppHarness
 from tests.end_to_end.test_stop import stop_button
 from tests.fakes.answers import beginning, deltas, end, whole_stream
@@ -251,4 +252,52 @@ async def test_another_person_s_stop_is_ignored(harness: AppHarness) -> None:
     await harness.wait_until_settled(1)
 
     (message,) = harness.slack.thread("DU1", TS)
+    assert markdown(message.payload) == SHOWN
+
+
+DOWN = Fault(status=503, body="down")
+BUSY = Fault(status=429, headers={"Retry-After": "1"})
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {"chat.appendStream": [DOWN], "chat.stopStream": [DOWN]},
+        {"chat.stopStream": [DOWN, DOWN]},
+        {"chat.stopStream": [BUSY, BUSY, BUSY]},
+        {"chat.delete": [DOWN]},
+        {"chat.delete": [BUSY]},
+        {"chat.appendStream": [Fault(status=200, seconds=7.0, serve_first=True)]},
+        {"chat.startStream": [Fault(status=200, seconds=8.0, serve_first=True)]},
+    ],
+    ids=["append-and-stop", "stop-twice", "stop-busy", "delete", "delete-busy", "append-slow", "start-slow"],
+)
+async def test_after_several_failures_too_the_answer_is_there_once(
+    harness: AppHarness, faults: dict[str, list[Fault]]
+) -> None:
+    for method, scripted in faults.items():
+        harness.slack.fail(method, *scripted)
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.2))
+
+    await harness.send_direct_message("do heat pumps pay off?", ts=TS)
+    await harness.wait_until_settled(1)
+    await harness.slack.wait_until(lambda: len(harness.slack.thread("DU1", TS)) == 1)
+
+    (message,) = harness.slack.thread("DU1", TS)
+    assert markdown(message.payload) == SHOWN
+    assert '"stop"' not in message.shown_text
+    assert all(stream.ending for stream in harness.slack.streams("DU1", TS))
+
+
+async def test_the_app_s_message_that_began_the_thread_stays(harness: AppHarness) -> None:
+    root = "1795255100.000100"
+    harness.slack.timeline.put(Message(channel="DU1", ts=root, author=Author.APP, text="Another question's answer"))
+    harness.slack.fail("chat.startStream", Fault(status=0, serve_first=True))
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.1))
+
+    await harness.send_direct_message("do heat pumps pay off?", ts=TS, thread_ts=root)
+    await harness.wait_until_settled(1)
+
+    assert harness.slack.timeline.find("DU1", root) is not None
+    (message,) = harness.slack.thread("DU1", root)
     assert markdown(message.payload) == SHOWN
