@@ -112,10 +112,20 @@ class Completions:
                         yield event
 
     async def finish(self) -> None:
-        """Wait for the requests that begin or cancel abandoned runs, together for a few seconds."""
-        _, late = await asyncio.wait(self.cancelling, timeout=_CANCEL_SECONDS) if self.cancelling else ((), ())
-        for task in late:
+        """Wait for the requests that begin or cancel abandoned runs, for a few seconds.
+
+        What is late is cancelled; the requests that follow from that, which cancel runs, have as long again.
+        """
+        await self._wait_for_cancelling()
+        for task in list(self.cancelling):
             task.cancel()
+        await self._wait_for_cancelling()
+
+    async def _wait_for_cancelling(self) -> None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _CANCEL_SECONDS
+        while self.cancelling and loop.time() < end:
+            await asyncio.wait(self.cancelling, timeout=end - loop.time())
 
     async def _finalize(
         self, answer: Answer, question: Question, target: Target, *, expected: bool, started: float
@@ -255,8 +265,9 @@ class Completions:
         if question.on_run is not None:
             try:
                 await question.on_run(run_id)
-            except Exception:
-                self._cancel(run_id)
+            except BaseException as error:
+                if isinstance(error, Exception) or not question.resumable:
+                    self._cancel(run_id)
                 raise
         return run_id, state
 

@@ -305,11 +305,14 @@ async def test_a_shutdown_leaves_the_run_alone_so_that_it_can_be_resumed(fake: F
     assert fake.cancelled == []
 
 
-async def test_an_abandoned_run_is_cancelled_with_its_task(fake: FakePerplexity) -> None:
+@pytest.mark.parametrize("hangs", [False, True])
+async def test_an_abandoned_run_is_cancelled_even_while_its_id_is_handed_on(fake: FakePerplexity, hangs: bool) -> None:
     begun = asyncio.Event()
 
     async def on_run(run_id: str) -> None:
         begun.set()
+        if hangs:
+            await asyncio.Event().wait()
 
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:
         question = Question(messages=(Message(role="user", content="why"),), model="high", resumable=False)
