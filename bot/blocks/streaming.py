@@ -72,6 +72,11 @@ class StreamedText:
         """The most blocks that Slack makes of the present message."""
         return count_blocks(self._message)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether the text is finished, and `take` has returned all of it."""
+        return self._shown == self._whole
+
     def feed(self, text: str) -> None:
         """Add the next characters that the model wrote."""
         text = self._held + text

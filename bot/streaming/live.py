@@ -19,7 +19,6 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from bot.blocks import escaping
-from bot.blocks.markdown.split import rendered_size
 from bot.blocks.progress import (
     answer_progress_message,
     progress_line_message,
@@ -234,14 +233,11 @@ class LiveAnswer:
         if ending is None or self.mode is not Mode.STREAM or self._broken:
             await self._close()
             return False
-        await self._write_rest()
         end = await run_in_thread_if_long(len(ending.answer.text), self.text.finish, ending.answer)
-        if not end.is_correct:
-            log.info("stream.corrected", extra=self.row.ids)
-        elif self.text.size + rendered_size(end.rest) <= MAX_LAST_SIZE:
-            self._pending += end.rest
-        else:
+        if end.is_correct:
             await self._write_rest()
+        else:
+            log.info("stream.corrected", extra=self.row.ids)
         if not end.is_correct or self._broken:
             await self._close()
             return False
@@ -453,7 +449,8 @@ class LiveAnswer:
         """Write the text that is left, but what ends the last message, as far as Slack takes it now."""
         while not self._broken:
             self._pull()
-            if self._open is not None and not (self._is_full() or self._is_old()):
+            is_last = self.text.is_complete and self.text.size <= MAX_LAST_SIZE
+            if self._open is not None and (is_last or not (self._is_full() or self._is_old())):
                 return
             if self._open is not None:
                 await self._stop(last=self.text.close_message())

@@ -15,7 +15,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.blocks.elements import markdown
 from bot.blocks.streaming import render_answer_text
-from bot.model.message import OutgoingMessage
+from bot.model.message import Block, OutgoingMessage
 from bot.model.question import QuestionRow, StreamEnding
 from bot.slack.messages import Chat, Retryable, Sent
 from bot.slack.streams import Streams
@@ -145,8 +145,12 @@ class EditedStatus:
 
 @dataclass(kw_only=True)
 class LiveWorkspace:
-    """A workspace in which questions are answered live; `slack` counts the calls as Slack does."""
+    """A workspace in which questions are answered live; `slack` counts the calls as Slack does.
 
+    `below` are the blocks that follow the last words of an answer.
+    """
+
+    below: tuple[Block, ...] = ()
     slack: FakeSlack = field(init=False)
     calls: MemoryCallLog = field(init=False)
     client: DirectClient = field(init=False)
@@ -181,7 +185,7 @@ class LiveWorkspace:
                 await asyncio.sleep(max(0.0, begins + at - clock()))
                 live.on_event(TextDelta(text=text))
         whole, _ = render_answer_text(recording.answer)
-        if not await live.finish(StreamEnding(answer=recording.answer, blocks=lambda _cited: ())):
+        if not await live.finish(StreamEnding(answer=recording.answer, blocks=lambda _cited: self.below)):
             await self._deliver(chat, question, live.messages, whole)
         return question
 

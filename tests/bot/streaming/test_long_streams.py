@@ -1,0 +1,84 @@
+"""Answers that outlive a stream of Slack's, or are longer than a message: they go on in the next one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from bot.blocks.elements import context
+from bot.blocks.streaming import render_answer_text
+from bot.playground.streams import LIFETIME_SECONDS, Ending, Stream
+from bot.streaming.live import ROLL_OVER_SECONDS
+from tests.fakes.live_answers import LiveWorkspace
+from tests.fakes.recordings import Recording, recorded
+from tests.fakes.time import run_in_virtual_time
+
+ELEVEN_MINUTES = 660.0
+BELOW = (context("Perplexity · 11 min"),)
+PARAGRAPHS = "\n\n".join(f"Paragraph {number} says what is known, and no more than that.[1]" for number in range(60))
+CODE = "\n\n".join(
+    f"Step {step}:\n\n```python\n" + "\n".join(f"value_{step}_{line} = {line}" for line in range(60)) + "\n```"
+    for step in range(3)
+)
+LIST = "\n".join(f"- Item {number} of a long list, with **bold** words and a source[2]" for number in range(40))
+LONG = f"{PARAGRAPHS}\n\n{CODE}\n\n{LIST}\n\n" * 3
+
+
+def written(text: str, *, seconds: float, silent: tuple[float, float] = (0.0, 0.0)) -> Recording:
+    """Return an answer that is written evenly for so many seconds, except in the time that is `silent`."""
+    pieces = [text[place : place + 24] for place in range(0, len(text), 24)]
+    times = [2.0 + seconds * number / len(pieces) for number in range(len(pieces))]
+    begin, end = silent
+    deltas = tuple((end if begin < at < end else at, piece) for at, piece in zip(times, pieces, strict=True))
+    return Recording(name="long", answer=replace(recorded("answer"), text=text), deltas=deltas)
+
+
+async def stream(recording: Recording) -> list[Stream]:
+    """Stream an answer and return its messages, after which the thread has no other."""
+    workspace = LiveWorkspace(below=BELOW)
+    question = await workspace.answer(recording)
+    streams = workspace.slack.streams(question.channel_id, question.thread_ts or "")
+    assert len(workspace.slack.thread(question.channel_id, question.thread_ts or "")) == len(streams)
+    assert not workspace.slack.refusals
+    assert not [call for call in workspace.slack.answered if call.error]
+    return streams
+
+
+def words(text: str) -> str:
+    """Return what of a text must be there once: all but space, and the lines that begin and end code."""
+    return re.sub(r"```\w*|[\s\u2060]", "", text)
+
+
+def check(streams: list[Stream], recording: Recording) -> None:
+    golden, _ = render_answer_text(recording.answer)
+    assert words("".join(one.markdown for one in streams)) == words(golden)
+    assert [one.ending for one in streams] == [Ending.STOPPED] * len(streams)
+    assert [one.closing for one in streams] == [()] * (len(streams) - 1) + [BELOW]
+    assert all(one.markdown.count("```") % 2 == 0 for one in streams)
+
+
+@pytest.mark.parametrize("text", [PARAGRAPHS, CODE, LIST], ids=["paragraphs", "code", "list"])
+@pytest.mark.parametrize("silent", [(0.0, 0.0), (100.0, 260.0), (230.0, 480.0)], ids=["even", "pause", "long-pause"])
+def test_a_stream_of_eleven_minutes_rolls_over(text: str, silent: tuple[float, float]) -> None:
+    recording = written(text, seconds=ELEVEN_MINUTES, silent=silent)
+
+    streams = run_in_virtual_time(stream(recording))
+
+    check(streams, recording)
+    assert len(streams) >= 2 if silent[1] else len(streams) == 3
+    gaps = [later.started - earlier.started for earlier, later in pairwise(streams)]
+    assert min(gaps) >= ROLL_OVER_SECONDS
+    assert silent[1] or max(gaps) < LIFETIME_SECONDS
+
+
+@pytest.mark.parametrize("seconds", [20.0, 300.0])
+def test_a_text_longer_than_a_message_goes_on_in_the_next(seconds: float) -> None:
+    recording = written(LONG, seconds=seconds)
+
+    streams = run_in_virtual_time(stream(recording))
+
+    check(streams, recording)
+    assert len(streams) >= 3
