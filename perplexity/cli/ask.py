@@ -33,7 +33,7 @@ from perplexity.cli.options import (
     read_input,
 )
 from perplexity.cli.output import as_json, footer, format_answer, header, notes, printable, printable_line
-from perplexity.cli.progress import ProgressLine
+from perplexity.cli.progress import FIRST_STEP, ProgressLine
 from perplexity.errors import InvalidRequest
 from perplexity.freshness import add_newest_source_line, max_age_days
 from perplexity.models import EFFORTS, check_schema, resolve
@@ -71,9 +71,6 @@ def require_schema(answer: Answer, schema: Mapping[str, JSON]) -> None:
     if wrong := schema_mismatch(answer.text, schema):
         raise CommandFailed(f"{wrong}; try again, or with another --model")
 
-
-FIRST_STEP = "Searching the web"
-"""The first activity of every answer."""
 
 _JSON_PROVIDERS = ("perplexity", "openrouter")
 """The providers whose models follow a schema; passages of a search engine do not."""

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from perplexity.citations import number_citations
 from perplexity.cli.output import footer, numbered_text, printable, printable_line, source_heading
-from perplexity.cli.progress import ProgressLine
+from perplexity.cli.progress import FIRST_STEP, ProgressLine
 from perplexity.errors import StreamTruncated
 from perplexity.formatting import pluralize
 from perplexity.formulas import readable, unfinished
@@ -120,7 +120,7 @@ class Screen:
         activity until there is text; if it is not shown, this method shows the activity.
         """
         markdown_text = StreamingMarkdown()
-        begins = Text("") if progress.is_shown else _dim("Searching the web …")
+        begins = Text("") if progress.is_shown else _dim(f"{FIRST_STEP} …")
         live = Live(begins, console=self._console, auto_refresh=False, transient=True)
         try:
             if not progress.is_shown:
@@ -188,8 +188,8 @@ class Screen:
         async for event in events:
             if isinstance(event, Done):
                 return event.answer
-            if isinstance(event, SearchQueries) and not progress.is_shown:
-                live.update(_dim(f"Searching for {printable_line(' · '.join(event.queries))} …"), refresh=True)
+            if isinstance(event, SearchQueries | Sources) and not progress.is_shown and next_draw is None:
+                self._show_activity(live, progress.describe(event))
             if isinstance(event, Sources):
                 markdown_text.sources = event.sources
             if isinstance(event, TextDelta):
@@ -207,12 +207,17 @@ class Screen:
                 progress.show_event(event)
         raise StreamTruncated("the stream ended without its last event")
 
+    def _show_activity(self, live: Live, activity: str) -> None:
+        """Show what is being done where the text will be."""
+        if activity:
+            live.update(_dim(f"{printable_line(activity)} …"), refresh=True)
+
     def _show_waiting(self, live: Live, progress: ProgressLine, event: TextDelta) -> None:
         """Show that text is arriving but not shown yet."""
         if progress.is_shown:
             progress.show_event(event)
         else:
-            live.update(_dim("Writing the answer …"), refresh=True)
+            self._show_activity(live, progress.describe(event))
 
     def _replace_progress(self, live: Live, progress: ProgressLine) -> None:
         """Replace the progress line by the live text."""

@@ -5,17 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TextIO
 
 from perplexity.cli.base import ProcessIO
 from perplexity.cli.output import printable_line
 from perplexity.formatting import pluralize
-from perplexity.types import Event, RunStarted, SearchQueries, Sources, TextDelta
+from perplexity.types import Event, Restarted, RunStarted, SearchQueries, Source, Sources, TextDelta
+from perplexity.urls import hostname
 
 _CLEAR = "\r\x1b[K"
 _WIDTH = 80
+_QUERIES = 3
+_SITES = 4
+
+FIRST_STEP = "Searching the web"
+"""The first activity of every answer."""
 
 
 class ProgressLine:
@@ -38,6 +44,7 @@ class ProgressLine:
         self._started = clock()
         self._activity = ""
         self._step = 0
+        self._queries: tuple[str, ...] = ()
 
     @classmethod
     def for_process(cls, process: ProcessIO) -> ProgressLine:
@@ -65,15 +72,32 @@ class ProgressLine:
             self._draw()
 
     def show_event(self, event: Event) -> None:
-        """Show the activity of an event."""
-        if isinstance(event, RunStarted):
-            self.show("Researching")
-        elif isinstance(event, SearchQueries):
-            self.show(f"Searching for {' · '.join(event.queries)}")
-        elif isinstance(event, Sources):
-            self.show(f"Reading {pluralize(len(event.sources), 'page')}")
-        elif isinstance(event, TextDelta):
-            self.show("Writing the answer")
+        """Show the activity of an event, if it is another."""
+        if activity := self.describe(event):
+            self.show(activity)
+
+    def describe(self, event: Event) -> str:
+        """Return the activity of an event, which may be the present one; an empty string if there is no news in it.
+
+        A run in the background names all its searches again and again.
+        """
+        match event:
+            case RunStarted():
+                return "Researching"
+            case SearchQueries(queries=queries):
+                known, self._queries = self._queries, tuple(dict.fromkeys((*self._queries, *queries)))
+                shown = ", ".join(f"“{query}”" for query in self._queries[-_QUERIES:])
+                return f"Searching {shown}" if self._queries != known else ""
+            case Sources(sources=sources):
+                sites = ", ".join(_sites(sources))
+                return f"Reading {pluralize(len(sources), 'page')}{f': {sites}' if sites else ''}"
+            case TextDelta():
+                return "Writing the answer"
+            case Restarted():
+                self._queries = ()
+                return FIRST_STEP
+            case _:
+                return ""
 
     def print_above(self, line: str) -> None:
         """Write a line that stays above the progress line."""
@@ -109,6 +133,12 @@ class ProgressLine:
             return os.get_terminal_size(self._stream.fileno()).columns or _WIDTH
         except OSError:
             return _WIDTH
+
+
+def _sites(sources: Sequence[Source]) -> list[str]:
+    """Return the sites of the first sources, each once."""
+    sites = dict.fromkeys(filter(None, (hostname(source.url) for source in sources)))
+    return list(sites)[:_SITES]
 
 
 def _truncate(text: str, cells: int) -> str:

@@ -9,9 +9,10 @@ import re
 import pytest
 
 from perplexity.cli.progress import ProgressLine
-from perplexity.types import RunStarted, SearchQueries, Source, Sources, TextDelta
+from perplexity.types import Restarted, RunStarted, SearchQueries, Source, Sources, TextDelta
+from tests.fakes.answers import beginning, pages, whole_stream
 from tests.fakes.command import run
-from tests.fakes.perplexity import FakePerplexity, fixture, sse, stream_reply
+from tests.fakes.perplexity import FakePerplexity, fixture, json_reply, sse, stream_reply
 from tests.fakes.terminal import terminal
 
 RECORDED = fixture("agent.stream.completed.sse")
@@ -40,12 +41,67 @@ async def test_steps_and_seconds_are_shown_and_cleared() -> None:
     assert shown[1:6] == [
         "Searching the web … step 1 · 0 s",
         "Researching … step 2 · 0 s",
-        "Searching for heat␛[2J pumps · prices … step 3 · 0 s",
-        "Reading 1 page … step 4 · 0 s",
+        "Searching “heat␛[2J pumps”, “prices” … step 3 · 0 s",
+        "Reading 1 page: a.example … step 4 · 0 s",
         "Writing the answer … step 5 · 0 s",
     ]
     assert shown[-2:] == ["Writing the answer … step 5 · 12 s", ""]
     assert len(asyncio.all_tasks()) == 1
+
+
+async def test_what_a_run_says_again_and_again_is_one_step() -> None:
+    stream = io.StringIO()
+    progress = ProgressLine(stream, is_shown=True, clock=lambda: 0.0)
+    known = [Source(number=n, title="A", url=f"https://www.{n % 5}.example/{n}") for n in range(1, 8)]
+    polls = [(("a", "b"), known[:2]), (("a", "b"), known[:2]), (("a", "b", "c", "d"), known)]
+    async with progress.running("Searching the web"):
+        for queries, found in polls:
+            progress.show_event(SearchQueries(queries=queries))
+            progress.show_event(Sources(sources=tuple(found)))
+        progress.show_event(Restarted())
+        progress.show_event(SearchQueries(queries=("a",)))
+
+    assert [line.partition(" … step")[0] for line in stream.getvalue().split("\r\x1b[K")[1:-1]] == [
+        "Searching the web",
+        "Searching “a”, “b”",
+        "Reading 2 pages: 1.example, 2.example",
+        "Searching “b”, “c”, “d”",
+        "Reading 7 pages: 1.example, 2.example, 3.example, 4.example",
+        "Searching the web",
+        "Searching “a”",
+    ]
+
+
+@pytest.mark.parametrize("streams", [["stdout", "stderr"], ["stdout"]])
+async def test_a_terminal_shows_the_searches_and_the_pages_and_then_the_text(
+    streams: list[str], fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    first = beginning(queries=("heat pump cost", "gas cost"))
+    fake.script("/v1/agent", stream_reply(*first, *whole_stream("Yes, it pays off.[1] It does.")[3:], pause=0.15))
+
+    async with terminal("ask", "why", settings=settings, streams=streams) as screen:
+        code, _ = await screen.wait()
+
+    shown = screen.shown
+    places = [shown.find(text) for text in ("“heat pump cost”, “gas cost”", "Reading 2 pages: a.example", "Yes, it")]
+    assert (code, places) == (0, sorted(places))
+    assert places[0] > 0
+
+
+async def test_a_run_in_the_background_says_what_it_searches_for_and_reads(
+    fake: FakePerplexity, settings: dict[str, str]
+) -> None:
+    found = {"type": "search_results", "queries": ["heat pump cost"], "results": pages("a.example", "b.example")}
+    run = {"id": "resp_1", "object": "response", "status": "in_progress", "output": [found]}
+    fake.script("/v1/agent/resp_1", json_reply(run), json_reply(run))
+
+    arguments = ("ask", "--model", "high", "why")
+    async with terminal(*arguments, settings=settings, streams=["stdout", "stderr"]) as screen:
+        code, _ = await screen.wait(seconds=60)
+
+    assert code == 0
+    assert set(re.findall(r"Searching “heat pump cost” … step (\d+)", screen.shown)) == {"3"}
+    assert "Reading 2 pages: a.example, b.example … step 4" in screen.shown
 
 
 async def test_a_long_step_is_cut_to_one_line() -> None:
@@ -76,7 +132,7 @@ async def test_a_terminal_s_stderr_is_shown_what_is_done(arguments: list[str], s
 
     assert (code, written[0]) == (0, "{")
     assert "Searching the web … step 1 · 0 s" in screen.shown
-    assert "Reading 2 pages … step" in screen.shown
+    assert "Reading 2 pages: a.example, b.example … step" in screen.shown
     assert screen.shown.endswith("\r\x1b[K")
 
 
@@ -97,7 +153,7 @@ async def test_in_one_terminal_the_answer_takes_the_place_of_the_steps(
 
     steps, cleared, answer = screen.shown.rpartition("\r\x1b[K")
     assert (code, cleared) == (0, "\r\x1b[K")
-    assert "Reading 2 pages … step" in steps
+    assert "Reading 2 pages: a.example, b.example … step" in steps
     assert "Example answer with a claim" not in steps
     assert "Example answer with a claim.[1]" in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", answer)
     assert "step" not in answer
