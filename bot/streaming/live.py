@@ -159,6 +159,7 @@ class LiveAnswer:
     _started: float = 0.0
     _next_text: float = 0.0
     _next_edit: float = 0.0
+    _found: float | None = None
     _progress_shown: bool = False
     _status_ended: bool = False
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -507,9 +508,11 @@ class LiveAnswer:
         """Show the searches and pages by the response_url, once; an answer that is there soon needs no such line."""
         if self._progress_shown or not (self._queries or self._sources):
             return None
+        self._found = self.clock() if self._found is None else self._found
         seconds = self.clock() - self._started
-        if seconds < ONCE_SECONDS:
-            return ONCE_SECONDS - seconds
+        # What a run has found may become known together with its answer.
+        if (wait := max(ONCE_SECONDS - seconds, self._found + HOLD_SECONDS - self.clock())) > 0:
+            return wait
         self._progress_shown = True
         message = progress_line_message(self._queries, self._sources, seconds=seconds, question_id=str(self.row.id))
         await self.progress.update(message, milestone=True)
