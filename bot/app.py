@@ -254,7 +254,7 @@ async def compose(
         )
         jobs.register_handler(question_worker.process)
         services = ListenerContext(
-            intake=Intake(questions=received),
+            intake=Intake(questions=received, metrics=metrics),
             questions=received,
             commands=commands,
             metrics=metrics,

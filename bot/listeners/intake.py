@@ -56,9 +56,11 @@ class Intake:
     """Saves questions for the listeners.
 
     `seconds` is the time for everything from the arrival of the request, retries included; `clock` is monotonic.
+    Questions that are closed because they are asked again are counted in `metrics`.
     """
 
     questions: QuestionStore
+    metrics: Metrics
     seconds: float = ACK_SECONDS
     clock: Callable[[], float] = monotonic
     _running: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -105,7 +107,10 @@ class Intake:
     async def _submit(self, question: NewQuestion) -> Submitted:
         retry = DatabaseRetry(seconds=self.seconds_left(), first_pause=0.05)
         try:
-            match await retry(lambda: self.questions.insert(question)):
+            inserted = await retry(lambda: self.questions.insert(question))
+            if inserted.withdrawn is not None:
+                self.metrics.settled(command=inserted.withdrawn, state="withdrawn")
+            match inserted.received:
                 case Received.NEW:
                     return Submitted.NEW
                 case Received.DUPLICATE:

@@ -176,7 +176,6 @@ async def _receive_question(
             log.info("question.received", extra=extra | {"surface": question.surface})
             if question.again is not None:
                 context.cancel_runs(question.again)
-                context.metrics.settled(command=question.command, state="withdrawn")
         case Submitted.FAILED:
             if not redelivered:
                 await _reply_to_asker(event, text_message(DATABASE_DOWN), context)

@@ -57,6 +57,14 @@ class Received(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Insertion:
+    """The result of inserting a question, and the command of the earlier question that it closed, if it closed one."""
+
+    received: Received
+    withdrawn: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class OpenQuestion:
     """An unanswered question as its asker may see it; `age` is in seconds."""
 

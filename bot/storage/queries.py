@@ -108,12 +108,14 @@ RECEIVE = _on_one_line(f"""
     withdrawn AS (
         UPDATE questions
         SET state = 'withdrawn', attempt = attempt + 1, settled_at = now(), response_url = NULL
-        WHERE id = %(again)s AND state IN ('received', 'working', 'delivering') AND EXISTS (SELECT 1 FROM written)),
+        WHERE id = %(again)s AND state IN ('received', 'working', 'delivering') AND EXISTS (SELECT 1 FROM written)
+        RETURNING command),
     enqueued AS MATERIALIZED (
         SELECT {enqueue("written.id", priority="decision.priority")} FROM written, decision WHERE NOT written.waiting)
     SELECT
         CASE WHEN received = 'new' AND NOT EXISTS (SELECT 1 FROM written) THEN 'known' ELSE received END AS received,
-        (SELECT count(*) FROM enqueued) AS jobs
+        (SELECT count(*) FROM enqueued) AS jobs,
+        (SELECT command FROM withdrawn) AS withdrawn
     FROM decision
 """)
 """Insert a question and its job, unless it is known, or its asker or its thread may not have another one.

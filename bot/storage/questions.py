@@ -17,7 +17,17 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
 from bot.model.message import OutgoingMessage
-from bot.model.question import Claimed, NewQuestion, OpenQuestion, Outcome, QuestionRow, Received, Turn, message_ts
+from bot.model.question import (
+    Claimed,
+    Insertion,
+    NewQuestion,
+    OpenQuestion,
+    Outcome,
+    QuestionRow,
+    Received,
+    Turn,
+    message_ts,
+)
 from bot.storage import queries
 from bot.storage.database import is_pooled
 
@@ -148,7 +158,7 @@ class QuestionStore:
         self._share = share or FairShare()
         self._clock = clock
 
-    async def insert(self, question: NewQuestion) -> Received:
+    async def insert(self, question: NewQuestion) -> Insertion:
         """Write a question and its job in one transaction, if it is new and its asker and its thread may have one.
 
         The earlier question that it asks again is closed, if it is still open: its answer may not cover the new
@@ -162,7 +172,9 @@ class QuestionStore:
                 await connection.execute(queries.LOCK, values, prepare=True)
                 receiving = await connection.execute(queries.RECEIVE, values, prepare=True)
             row = await receiving.fetchone()
-        return Received(row["received"]) if row is not None else Received.DUPLICATE
+        if row is None:
+            return Insertion(received=Received.DUPLICATE)
+        return Insertion(received=Received(row["received"]), withdrawn=row["withdrawn"])
 
     async def open_questions(self, *, team_id: str, user_id: str, most: int = 10) -> list[OpenQuestion]:
         """Return a person's open questions, the oldest first."""

@@ -303,8 +303,11 @@ async def test_try_again_while_the_first_question_is_not_settled__it_says_no_mor
         await harness.click_retry(button(failure), message=failure.payload["ts"])
         await answer(harness)
         rows = await (await connection.execute("SELECT state FROM questions ORDER BY received_at")).fetchall()
+    async with harness.session.get(f"{harness.url}/metrics") as response:
+        metrics = await response.text()
 
     assert rows[0] == ("withdrawn",)
+    assert 'questions_settled_total{command="ask",state="withdrawn"} 1.0' in metrics
 
 
 async def wait_until(holds: Callable[[], bool]) -> None:

@@ -18,6 +18,7 @@ from bot.model.digest import Digest, DigestReport, DigestRun, Trigger
 from bot.model.question import NewQuestion
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import Pool, QuestionStore
+from bot.web.metrics import Metrics
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, NewsSummary
 from perplexity.types import Source
@@ -143,7 +144,7 @@ async def begin_run_of_another(harness: DigestHarness) -> tuple[DigestRun, UUID]
 
 async def acks(harness: DigestHarness, *, until: asyncio.Event) -> list[tuple[Submitted, float]]:
     """Have a slash command written down ten times a second; return what its ack says and after how many seconds."""
-    journal, found = Intake(questions=QuestionStore(harness.pool)), []
+    journal, found = Intake(questions=QuestionStore(harness.pool), metrics=Metrics()), []
     while not until.is_set():
         began, key = monotonic(), uuid4()
         question = NewQuestion(

@@ -70,7 +70,7 @@ class RecordingListeners:
     def _services(self) -> ListenerContext:
         questions = cast("QuestionStore", self)
         return ListenerContext(
-            intake=Intake(questions=questions),
+            intake=Intake(questions=questions, metrics=Metrics()),
             questions=questions,
             commands=COMMANDS,
             metrics=Metrics(),

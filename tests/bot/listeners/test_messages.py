@@ -130,7 +130,7 @@ class DatabaseDown:
 
         questions = cast("QuestionStore", self)
         return ListenerContext(
-            intake=Intake(questions=questions, seconds=0.45),
+            intake=Intake(questions=questions, metrics=Metrics(), seconds=0.45),
             questions=questions,
             commands=COMMANDS,
             metrics=Metrics(),

@@ -16,7 +16,7 @@ from psycopg.errors import CheckViolation
 
 from bot.model.membership import Identity
 from bot.model.message import OutgoingMessage
-from bot.model.question import NewQuestion, Outcome, QuestionRow, Received
+from bot.model.question import Insertion, NewQuestion, Outcome, QuestionRow, Received
 from bot.storage.installation import REVOKED, WorkspaceStore
 from bot.storage.queries import ANSWERED_IN_THREAD
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
@@ -56,7 +56,7 @@ def new(key: str = "T1:/ask:1") -> NewQuestion:
 async def test_the_same_delivery_is_written_once(questions: QuestionStore, database: str) -> None:
     first, second = new(), new()
 
-    assert [await questions.insert(first), await questions.insert(second)] == [Received.NEW, Received.DUPLICATE]
+    assert [(await questions.insert(one)).received for one in (first, second)] == [Received.NEW, Received.DUPLICATE]
     assert await enqueued(database) == [first.id]
 
 
@@ -72,7 +72,7 @@ async def test_an_insert_that_is_cancelled_while_it_waits_is_cancelled(questions
         with pytest.raises(asyncio.CancelledError):
             await insert
 
-    assert await questions.insert(new()) is Received.NEW
+    assert (await questions.insert(new())).received is Received.NEW
 
 
 class BusyPool:
@@ -312,11 +312,11 @@ def question_of(user: str, key: str, **changes: Any) -> NewQuestion:
 
 
 async def test_a_person_has_so_many_open_questions_and_no_more(questions: QuestionStore) -> None:
-    taken = [await questions.insert(question_of("U1", f"{n}")) for n in range(6)]
-    known = await questions.insert(question_of("U1", "0"))
-    other = await questions.insert(question_of("U2", "other"))
+    taken = [(await questions.insert(question_of("U1", f"{n}"))).received for n in range(6)]
+    known = (await questions.insert(question_of("U1", "0"))).received
+    other = (await questions.insert(question_of("U2", "other"))).received
 
-    again = await questions.insert(question_of("U1", "5"))
+    again = (await questions.insert(question_of("U1", "5"))).received
     assert taken == [Received.NEW] * 5 + [Received.TOO_MANY_OPEN]
     assert again is Received.DUPLICATE
     assert (known, other) == (Received.DUPLICATE, Received.NEW)
@@ -326,7 +326,7 @@ async def test_a_person_has_so_many_open_questions_and_no_more(questions: Questi
 async def test_six_at_once_are_no_more_than_five(questions: QuestionStore) -> None:
     taken = await asyncio.gather(*(questions.insert(question_of("U1", f"{n}")) for n in range(6)))
 
-    assert sorted(one.name for one in taken) == ["NEW"] * 5 + ["TOO_MANY_OPEN"]
+    assert sorted(one.received.name for one in taken) == ["NEW"] * 5 + ["TOO_MANY_OPEN"]
 
 
 async def test_a_question_asked_again_takes_the_place_of_the_one_before(questions: QuestionStore) -> None:
@@ -334,15 +334,24 @@ async def test_a_question_asked_again_takes_the_place_of_the_one_before(question
     for question in asked:
         await questions.insert(question)
 
-    assert await questions.insert(question_of("U1", "again", again=asked[0].id)) is Received.NEW
-    assert await questions.insert(question_of("U1", "more")) is Received.TOO_MANY_OPEN
+    again = await questions.insert(question_of("U1", "again", command="search", again=asked[0].id))
+    assert again == Insertion(received=Received.NEW, withdrawn="ask")
+    assert (await questions.insert(question_of("U1", "more"))).received is Received.TOO_MANY_OPEN
 
 
 async def test_a_closed_question_makes_room(questions: QuestionStore) -> None:
     rows = [await insert_and_claim(questions, question_of("U1", f"{n}")) for n in range(5)]
     await questions.settle(rows[0], "answered", job=None)
 
-    assert await questions.insert(question_of("U1", "more")) is Received.NEW
+    assert (await questions.insert(question_of("U1", "more"))).received is Received.NEW
+
+
+async def test_a_closed_question_is_not_withdrawn_when_it_is_asked_again(questions: QuestionStore) -> None:
+    row = await insert_and_claim(questions, question_of("U1", "0"))
+    await questions.settle(row, "answered", job=None)
+
+    again = await questions.insert(question_of("U1", "again", again=row.id))
+    assert again == Insertion(received=Received.NEW)
 
 
 async def test_the_limit_of_answers_a_minute_counts_all_people_in_a_thread(
@@ -351,8 +360,8 @@ async def test_the_limit_of_answers_a_minute_counts_all_people_in_a_thread(
     def in_thread(n: int) -> NewQuestion:
         return question_of(f"U{n}", f"{n}", surface="mention", thread_ts="1.1")
 
-    taken = [await questions.insert(in_thread(n)) for n in range(8)]
-    elsewhere = await questions.insert(question_of("U9", "9", surface="mention", thread_ts="2.2"))
+    taken = [(await questions.insert(in_thread(n))).received for n in range(8)]
+    elsewhere = (await questions.insert(question_of("U9", "9", surface="mention", thread_ts="2.2"))).received
     place = {"team_id": "T1", "channel_id": "C1", "thread_ts": "1.1"}
     told = [await questions.record_full_thread(**place) for _ in range(3)]
     async with await AsyncConnection.connect(database, autocommit=True) as connection:
@@ -361,7 +370,7 @@ async def test_the_limit_of_answers_a_minute_counts_all_people_in_a_thread(
 
     assert taken == [Received.NEW] * 6 + [Received.THREAD_FULL] * 2
     assert (elsewhere, told) == (Received.NEW, [True, False, False])
-    assert await questions.insert(in_thread(8)) is Received.NEW
+    assert (await questions.insert(in_thread(8))).received is Received.NEW
     assert await questions.record_full_thread(**place)
 
 
