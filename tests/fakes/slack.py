@@ -228,7 +228,8 @@ class FakeSlack:
         self._faults[method].extend(faults)
 
     def halt(self, method: str, number: int = 1, *, served: bool) -> Halt:
-        """Never answer the call of a method with this number, counted from 1; with `served`, do what it asks for."""
+        """Never answer the call of a method with this number, counted from now; with `served`, do what it asks for."""
+        number += sum(name == method for name, _ in self.calls)
         halt = Halt(method=method, number=number, served=served)
         self._halts.append(halt)
         return halt
