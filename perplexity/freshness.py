@@ -1,7 +1,7 @@
 """Whether a question asks for what is new, and whether its answer rests on sources that are. Pure.
 
 The words are English and German. A period that is named ("today", "this week") counts before a word such as "latest",
-which stands for the past week.
+which means the past week.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ SONAR: dict[str, Effort | None] = {
     "sonar-reasoning-pro": None,
     "sonar-deep-research": "high",
 }
-"""The effort that stands for each Sonar model; None is the effort that reasoning is set to.
+"""The effort that replaces each Sonar model; None is the effort that reasoning is set to.
 
 https://docs.perplexity.ai/docs/agent-api/migrate-from-sonar/overview
 """

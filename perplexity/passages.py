@@ -95,7 +95,7 @@ def best_passages(results: Sequence[Source], question: str) -> tuple[Passage, ..
     """Return at most 5 passages of at most 400 characters, best first, each a slice of a snippet or a title.
 
     At most two come from one source. When no passage shares a word with the question, the service's own ranking
-    stands: the beginning of each result.
+    is kept: the beginning of each result.
     """
     candidates = [Passage(text=piece, source=source.number) for source in results for piece in split_sentences(source)]
     titles = {source.number: source.title[:MAX_PASSAGE_LENGTH] for source in reversed(results)}

@@ -185,7 +185,7 @@ class TimelineEvent:
 class Timeline:
     """The messages of all channels. `clock` returns seconds since 1970; `boot` identifies this process.
 
-    `around` is what is shown beside them.
+    `around` is what is shown next to them.
 
     When there are more than `max_messages`, or they need more than `max_memory` bytes, the oldest are dropped.
     """

@@ -305,8 +305,8 @@ def _response(event: Mapping[str, JSON]) -> Mapping[str, JSON]:
     https://github.com/perplexityai/perplexity-py (the type of `response.failed`)
     """
     response = as_object(event.get("response"))
-    beside = {name: event[name] for name in ("error", "usage") if event.get(name) and not response.get(name)}
-    return {**response, **beside}
+    added = {name: event[name] for name in ("error", "usage") if event.get(name) and not response.get(name)}
+    return {**response, **added}
 
 
 INSTRUCTIONS = (

@@ -158,7 +158,7 @@ def _is_page(headers: Mapping[str, str], body: bytes) -> bool:
 
 
 def _error_type(error: Mapping[str, JSON], error_map: ErrorMap) -> str:
-    """Return the service's own type, as the error_map writes it; some answers have it in `code`, others the status."""
+    """Return the service's own type, as `error_map` spells it; some answers have it in `code`, others the status."""
     known = {_letters(kind): kind for kind in error_map.types}
     names = [
         sanitize_message(error[key])[:80] for key in ("type", "code", "status") if sanitize_message(error.get(key))

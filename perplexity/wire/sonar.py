@@ -257,7 +257,7 @@ _CONTEXT: Mapping[str, str] = {_REASONING: "medium", "sonar-deep-research": "hig
 
 
 def sonar_model(question: Question, target: Target) -> str:
-    """Return the Sonar model that answers: the named one, the reasoning one, or what stands for the effort.
+    """Return the Sonar model that answers: the named one, the reasoning one, or the one for the effort.
 
     Raises InvalidRequest for another vendor's model.
     """
