@@ -137,6 +137,7 @@ class Workspace:
     async def start(self, *arguments: str, port: int | None = None) -> Process:
         process = await Process.start(
             *(arguments or ("run",)),
+            ready="Working" if arguments == ("worker",) else "Listening",
             port=port,
             SLACK_BOT_TOKEN=BOT_TOKEN,
             SLACK_SIGNING_SECRET=SIGNING_SECRET,
