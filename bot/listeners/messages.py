@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 REPLY_SECONDS = 0.5
 RECORD_SECONDS = 0.5
+RECORDED_SECONDS = 0.3
 PROMPTS_SECONDS = 1.5
 
 RECENT_QUESTIONS = 100
@@ -113,8 +114,8 @@ async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
     named = [ts for ts in streams if isinstance(ts, str)]
     try:
         row = await context.intake.within_ack_deadline(
-            context.questions.question_of_streams(channel, named, team_id=RequestOrigin.from_body(body).team_id),
-            seconds=RECORD_SECONDS,
+            _find_streamed(channel, named, RequestOrigin.from_body(body).team_id, context),
+            seconds=RECORD_SECONDS + REPLY_SECONDS,
         )
         if row is None or not (row.user_id == user or await context.is_admin(user)):
             return
@@ -126,6 +127,17 @@ async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
             log.info("question.stopped", extra=row.ids)
     except DATABASE_AWAY as error:
         log.warning("stop.not_recorded", extra={"error": type(error).__name__})
+
+
+async def _find_streamed(
+    channel: str, streams: list[str], team_id: str, context: ListenerContext
+) -> QuestionRow | None:
+    """Return the question of streamed messages; look twice, for a stream that has just begun is being recorded."""
+    row = await context.questions.question_of_streams(channel, streams, team_id=team_id)
+    if row is None:
+        await asyncio.sleep(RECORDED_SECONDS)
+        row = await context.questions.question_of_streams(channel, streams, team_id=team_id)
+    return row
 
 
 async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered: bool) -> BoltResponse | None:
