@@ -19,6 +19,9 @@ APPENDS_PER_MINUTE = 100
 EDITS_PER_MINUTE = 40
 """Slack allows 50; the others are for finished answers, which do not wait."""
 
+STATUS_EDITS_PER_MINUTE = 20
+"""How many edits there may be before none is left for progress: the others are for text."""
+
 WINDOW_SECONDS = 61
 """A minute, and a second in which calls can overtake each other on their way."""
 
@@ -54,8 +57,11 @@ _OURS = """
 """
 
 
-def _take(column: LiteralString, limit: int) -> LiteralString:
-    """Return the statement that takes one call, and records how many characters were shown before it."""
+def _take(column: LiteralString, limit: int, *, sharing: LiteralString) -> LiteralString:
+    """Return the statement that takes one call, and records how many characters were shown before it.
+
+    `sharing` counts the answers that such calls are for.
+    """
     return f"""
         WITH ours AS ({_OURS}),
         taken AS (
@@ -63,13 +69,23 @@ def _take(column: LiteralString, limit: int) -> LiteralString:
             SELECT team_id, ARRAY[clock_timestamp()] FROM ours
             ON CONFLICT (team_id) DO UPDATE SET {column} = {_recent(column)} || clock_timestamp()
             WHERE cardinality({_recent(column)}) < {limit}
-            RETURNING team_id)
-        SELECT EXISTS (SELECT FROM ours) AS ours, EXISTS (SELECT FROM taken) AS taken
+            RETURNING cardinality({column}) AS used)
+        SELECT EXISTS (SELECT FROM ours) AS ours, (SELECT used FROM taken) AS used, ({sharing}) AS sharing
     """
 
 
-APPEND = _take("appends", APPENDS_PER_MINUTE)
-EDIT = _take("edits", EDITS_PER_MINUTE)
+OPEN_STREAMS = """
+    SELECT count(*) FROM slack_calls JOIN ours USING (team_id), unnest(stops) at WHERE at > clock_timestamp()
+"""
+
+EDITED_ANSWERS = """
+    SELECT count(*) FROM questions JOIN ours USING (team_id)
+    WHERE state IN ('working', 'delivering') AND NOT streaming AND thread_ts IS NOT NULL AND message_ts IS NOT NULL
+"""
+
+APPEND = _take("appends", APPENDS_PER_MINUTE, sharing=OPEN_STREAMS)
+EDIT = _take("edits", EDITS_PER_MINUTE, sharing=EDITED_ANSWERS)
+EDIT_STATUS = _take("edits", STATUS_EDITS_PER_MINUTE, sharing=EDITED_ANSWERS)
 
 START = f"""
     WITH ours AS (
@@ -145,13 +161,20 @@ class StreamLog:
             cursor = await connection.execute(STARTED, self._values(row, streams=list(streams)))
             return await cursor.fetchone() is not None
 
-    async def append(self, row: QuestionRow, *, shown: int) -> Permit:
-        """Take an append; `shown` is how many characters of the answer Slack has confirmed."""
-        return _permit(await self._one(APPEND, row, shown=shown))
+    async def append(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+        """Take an append; return also the seconds until the stream's next one, which leave calls to others.
 
-    async def edit(self, row: QuestionRow, *, shown: int) -> Permit:
-        """Take an edit of a message; `shown` is how many characters of the answer it has shown so far."""
-        return _permit(await self._one(EDIT, row, shown=shown))
+        `shown` is how many characters of the answer Slack has confirmed.
+        """
+        return _share(await self._one(APPEND, row, shown=shown), APPENDS_PER_MINUTE)
+
+    async def edit(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+        """Take an edit that shows text; return also the seconds until the answer's next one."""
+        return _share(await self._one(EDIT, row, shown=shown), EDITS_PER_MINUTE)
+
+    async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+        """Take an edit that shows progress; return also the seconds until the answer's next one."""
+        return _share(await self._one(EDIT_STATUS, row, shown=shown), EDITS_PER_MINUTE)
 
     async def ended(self, row: QuestionRow, streams: Sequence[str], *, shown: int, reserved: datetime | None) -> None:
         """Record that no message of an answer is open any more; the stop takes its reserved place."""
@@ -180,7 +203,18 @@ class StreamLog:
         return {"id": row.id, "attempt": row.claim, **values}
 
 
-def _permit(found: dict[str, Any]) -> Permit:
+def _share(found: dict[str, Any], limit: int) -> tuple[Permit, float]:
+    """Return whether a call may be made, and the seconds until the next one of the same answer."""
     if not found.get("ours"):
-        return Permit.LOST
-    return Permit.GRANTED if found["taken"] else Permit.USED_UP
+        return Permit.LOST, 0.0
+    if found["used"] is None:
+        return Permit.USED_UP, 0.0
+    return Permit.GRANTED, fair_pause(found["used"], limit, sharing=found["sharing"])
+
+
+def fair_pause(used: int, limit: int, *, sharing: int) -> float:
+    """Return the seconds between two calls of each of several answers so that none of them waits for a whole minute.
+
+    It is an equal share when half of the minute's calls are used, less before, since most answers are over soon.
+    """
+    return sharing * WINDOW_SECONDS / limit * (0.5 + used / limit)

@@ -106,12 +106,16 @@ class CallLog(Protocol):
         """Record the messages of an answer; False if it is another worker's."""
         ...
 
-    async def append(self, row: QuestionRow, *, shown: int) -> Permit:
-        """Take an append."""
+    async def append(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+        """Take an append; return also the seconds until the stream's next one."""
         ...
 
-    async def edit(self, row: QuestionRow, *, shown: int) -> Permit:
-        """Take an edit of a message."""
+    async def edit(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+        """Take an edit that shows text; return also the seconds until the answer's next one."""
+        ...
+
+    async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+        """Take an edit that shows progress; return also the seconds until the answer's next one."""
         ...
 
     async def ended(self, row: QuestionRow, streams: list[str], *, shown: int, reserved: datetime | None) -> None:
@@ -160,6 +164,7 @@ class LiveAnswer:
     _next_text: float = 0.0
     _next_edit: float = 0.0
     _found: float | None = None
+    _next_status: float = 0.0
     _progress_shown: bool = False
     _status_ended: bool = False
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -381,7 +386,7 @@ class LiveAnswer:
             self._next_text = self.clock() + seconds
 
     async def _append(self) -> None:
-        permit = await self.calls.append(self.row, shown=self._confirmed)
+        permit, pause = await self.calls.append(self.row, shown=self._confirmed)
         self._check(permit)
         if permit is Permit.USED_UP:
             self._next_text = self.clock() + BUSY_SECONDS
@@ -389,7 +394,7 @@ class LiveAnswer:
         result = await self.streams.append(self.row.channel_id, self._open or "", self._pending)
         match result:
             case Sent():
-                self._sent()
+                self._sent(pause)
             case Retryable(maybe_posted=False, seconds=seconds):
                 self._next_text = self.clock() + (seconds or FLUSH_SECONDS)
             case StreamEnded(stopped_by_person=True) if self.row.surface == "im":
@@ -468,11 +473,12 @@ class LiveAnswer:
             return
         shown = self._written + self._pending
         message = written_message(shown, question_id=str(self.row.id))
-        self._check(permit := await self.calls.edit(self.row, shown=self._confirmed + len(self._pending)))
+        permit, pause = await self.calls.edit(self.row, shown=self._confirmed + len(self._pending))
+        self._check(permit)
         if permit is Permit.GRANTED and await self._update(message):
             self._written, self._pending = shown, ""
             self._confirmed = len(shown)
-        self._next_text = self._next_edit = self.clock() + PACE_SECONDS
+        self._next_text = self._next_edit = self.clock() + max(PACE_SECONDS, pause)
 
     async def _update(self, message: OutgoingMessage) -> bool:
         if not self.messages:
@@ -484,14 +490,17 @@ class LiveAnswer:
         """Show what is searched for and read, and for how long; return the seconds until the next time."""
         seconds = self.clock() - self._started
         first = FIRST_STATUS_SECONDS if self.mode is Mode.STREAM and self._queries else PACE_SECONDS
-        if (wait := max(first - seconds, self._next_edit - self.clock())) > 0:
+        if (wait := max(first - seconds, self._next_status - self.clock())) > 0:
             return wait
         message = answer_progress_message(self._queries, self._sources, seconds=seconds, question_id=str(self.row.id))
-        self._check(permit := await self.calls.edit(self.row, shown=0))
+        permit, pause = await self.calls.edit_status(self.row, shown=0)
+        self._check(permit)
         if permit is Permit.GRANTED:
             await self.progress.update(message, milestone=False)
-        pace = PACE_SECONDS if seconds < LONG_SECONDS else LONG_PACE_SECONDS
-        self._next_edit = self.clock() + pace
+        # Text need not wait for as long as the next count of the seconds.
+        self._next_edit = self.clock() + PACE_SECONDS
+        pace = max(pause, PACE_SECONDS if seconds < LONG_SECONDS else LONG_PACE_SECONDS)
+        self._next_status = self.clock() + pace
         return pace
 
     async def _end_status(self) -> None:
@@ -500,7 +509,8 @@ class LiveAnswer:
             return
         self._status_ended = True
         message = writing_message(self._queries, self._sources, question_id=str(self.row.id))
-        self._check(permit := await self.calls.edit(self.row, shown=self._confirmed))
+        permit, _ = await self.calls.edit_status(self.row, shown=self._confirmed)
+        self._check(permit)
         if permit is Permit.GRANTED:
             await self.progress.update(message, milestone=False)
 
@@ -518,12 +528,12 @@ class LiveAnswer:
         await self.progress.update(message, milestone=True)
         return None
 
-    def _sent(self) -> None:
-        """Take note that Slack has the pending text."""
+    def _sent(self, pause: float = 0.0) -> None:
+        """Take note that Slack has the pending text; more may be sent after the pause."""
         self._written += self._pending
         self._confirmed += len(self._pending)
         self._pending = ""
-        self._next_text = self.clock() + FLUSH_SECONDS
+        self._next_text = self.clock() + max(FLUSH_SECONDS, pause)
 
     async def _record_end(self) -> None:
         reserved, self._reserved = self._reserved, None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
@@ -17,6 +18,8 @@ from bot.blocks.elements import markdown
 from bot.blocks.streaming import render_answer_text
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import QuestionRow, StreamEnding
+from bot.playground.limits import SlackError
+from bot.playground.web_api import METHODS, Arguments, WebApi
 from bot.slack.messages import Chat, Retryable, Sent
 from bot.slack.streams import Streams
 from bot.storage.streams import (
@@ -24,8 +27,10 @@ from bot.storage.streams import (
     EDITS_PER_MINUTE,
     RESERVED_SECONDS,
     STARTS_PER_MINUTE,
+    STATUS_EDITS_PER_MINUTE,
     WINDOW_SECONDS,
     Permit,
+    fair_pause,
 )
 from bot.streaming.live import LiveAnswer, Mode
 from perplexity.types import SearchQueries, Sources, TextDelta
@@ -74,18 +79,20 @@ class DirectClient(AsyncWebClient):
 
 
 class MemoryCallLog:
-    """What `StreamLog` does, without a database; `clock` returns seconds."""
+    """What `StreamLog` does, without a database; `edited` are the answers that are no streams now."""
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._times: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
         self.no_streams: set[str] = set()
+        self.edited: set[UUID] = set()
 
     async def start(self, row: QuestionRow, *, shown: int) -> tuple[Permit, datetime | None]:
         await asyncio.sleep(QUERY_SECONDS)
         starts, stops = self._recent(row.team_id, "starts"), self._recent(row.team_id, "stops")
         if row.team_id in self.no_streams or max(len(starts), len(stops)) >= STARTS_PER_MINUTE:
             return Permit.USED_UP, None
+        self.edited.discard(row.id)
         starts.append(self._clock())
         # The times of stops that are reserved are told apart, as those of the database are.
         stops.append(self._clock() + RESERVED_SECONDS + len(stops) * 1e-6)
@@ -95,18 +102,23 @@ class MemoryCallLog:
         await asyncio.sleep(QUERY_SECONDS)
         return True
 
-    async def append(self, row: QuestionRow, *, shown: int) -> Permit:
-        return await self._take(row, "appends", APPENDS_PER_MINUTE)
+    async def append(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+        sharing = sum(at > self._clock() for at in self._recent(row.team_id, "stops"))
+        return await self._take(row, "appends", APPENDS_PER_MINUTE, sharing)
 
-    async def edit(self, row: QuestionRow, *, shown: int) -> Permit:
-        return await self._take(row, "edits", EDITS_PER_MINUTE)
+    async def edit(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+        return await self._take(row, "edits", EDITS_PER_MINUTE, len(self.edited))
+
+    async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+        return await self._take(row, "edits", EDITS_PER_MINUTE, len(self.edited), most=STATUS_EDITS_PER_MINUTE)
 
     async def ended(self, row: QuestionRow, streams: list[str], *, shown: int, reserved: datetime | None) -> None:
         await asyncio.sleep(QUERY_SECONDS)
+        self.edited.add(row.id)
         stops = self._recent(row.team_id, "stops")
-        if reserved is not None:
-            place = (reserved - BEGAN).total_seconds()
-            stops.remove(min(stops, key=lambda at: abs(at - place)))
+        if ahead := [at for at in stops if at > self._clock()]:
+            place = max(ahead) if reserved is None else (reserved - BEGAN).total_seconds()
+            stops.remove(min(ahead, key=lambda at: abs(at - place)))
         stops.append(self._clock())
 
     async def unsupported(self, team_id: str) -> None:
@@ -115,13 +127,15 @@ class MemoryCallLog:
     async def known(self, row: QuestionRow) -> set[str]:
         return set()
 
-    async def _take(self, row: QuestionRow, kind: str, limit: int) -> Permit:
+    async def _take(
+        self, row: QuestionRow, kind: str, limit: int, sharing: int, *, most: int | None = None
+    ) -> tuple[Permit, float]:
         await asyncio.sleep(QUERY_SECONDS)
         taken = self._recent(row.team_id, kind)
-        if len(taken) >= limit:
-            return Permit.USED_UP
+        if len(taken) >= (most or limit):
+            return Permit.USED_UP, 0.0
         taken.append(self._clock())
-        return Permit.GRANTED
+        return Permit.GRANTED, fair_pause(len(taken), limit, sharing=sharing)
 
     def _recent(self, team: str, kind: str) -> list[float]:
         times = self._times[team, kind]
@@ -177,6 +191,7 @@ class LiveWorkspace:
             clock=clock,
         )
         begins = clock()
+        self.calls.edited.add(question.id)
         async with live:
             live.on_event(SearchQueries(queries=("why is the sky blue",)))
             await asyncio.sleep(recording.begins / 2)
@@ -187,6 +202,7 @@ class LiveWorkspace:
         whole, _ = render_answer_text(recording.answer)
         if not await live.finish(StreamEnding(answer=recording.answer, blocks=lambda _cited: self.below)):
             await self._deliver(chat, question, live.messages, whole)
+        self.calls.edited.discard(question.id)
         return question
 
     async def answer_by_helper(self, recording: Recording) -> QuestionRow:
@@ -200,6 +216,17 @@ class LiveWorkspace:
             await stream.append(markdown_text=text)
         await stream.stop()
         return question
+
+    def refuse_after(self, count: int, method: str, error: str) -> None:
+        """Have Slack refuse a method after so many calls."""
+        serve, served = METHODS[method], itertools.count()
+
+        async def refuse(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+            if next(served) >= count:
+                raise SlackError(error)
+            return await serve(api, arguments)
+
+        self.slack.methods[method] = refuse
 
     def times(self, method: str, channel: str = "") -> list[float]:
         """Return when Slack had answered the calls of a method, in seconds; they may be those for one channel."""
@@ -216,8 +243,11 @@ class LiveWorkspace:
         return row(**(vars(asked) | {"message_ts": sent.ts}))
 
     async def _deliver(self, chat: Chat, question: QuestionRow, streams: list[str], text: str) -> None:
-        """Put the whole answer in the place of what was shown, as delivery does."""
-        shown, message = [*streams, question.message_ts or ""], OutgoingMessage(text=text, blocks=(markdown(text),))
+        """Put the answer in the place of what was shown, as delivery does; of a long one, the first message."""
+        shown, message = (
+            [*streams, question.message_ts or ""],
+            OutgoingMessage(text="An answer", blocks=(markdown(text[:9_000]),)),
+        )
         result = await chat.update(question.channel_id, shown[0], message)
         if isinstance(result, Retryable):
             await asyncio.sleep(result.seconds or 1.0)

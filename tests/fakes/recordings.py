@@ -54,10 +54,14 @@ class Recording:
 
 def steady(text: str, *, per_second: float, begins: float = BEGINS) -> Recording:
     """Return a recorded text, written at so many characters a second."""
-    answer = recorded(text)
+    return written(recorded(text), name=f"{text}, {per_second:g} a second", per_second=per_second, begins=begins)
+
+
+def written(answer: Answer, *, name: str = "", per_second: float, begins: float = BEGINS) -> Recording:
+    """Return an answer, written at so many characters a second."""
     pieces = _pieces(answer.text, DELTA)
     deltas = [(begins + number * DELTA / per_second, piece) for number, piece in enumerate(pieces)]
-    return Recording(name=f"{text}, {per_second:g} a second", answer=answer, deltas=tuple(deltas))
+    return Recording(name=name, answer=answer, deltas=tuple(deltas))
 
 
 def bursts(text: str, *, size: int = 400, every: float = 2.0, begins: float = BEGINS) -> Recording:

@@ -134,7 +134,7 @@ class FakeSlack:
     Socket Mode connects to. `posts` are the messages that it took, `calls` all calls by method, `refusals` what was
     wrong with the messages that it refused, `files` the uploads, `written` the fields of people's messages.
     `lasting` are faults by method, or "*" for all, until they are removed; `expired` are the tokens of expired
-    response_urls.
+    response_urls. `methods` are those that do something else than in the playground.
 
     `clock` returns seconds since 1970, which `advance` moves forward: it is that of streams and tiers. With `tiers`,
     too many calls get status 429. `answered` are the calls of the Web API with their times and errors.
@@ -154,6 +154,7 @@ class FakeSlack:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refusals: list[str] = []
         self.files: dict[str, str] = {}
+        self.methods: dict[str, Method] = {}
         self.written: dict[tuple[str, str], dict[str, Any]] = {}
         self.lasting: dict[str, Fault] = {}
         self.expired: set[str] = set()
@@ -303,7 +304,7 @@ class FakeSlack:
             workspace=self.workspace,
             bot_token=self._token_of(method),
             origin=self.origin,
-            methods=METHODS | MORE_METHODS | {"apps.connections.open": self._open_connection},
+            methods=METHODS | MORE_METHODS | {"apps.connections.open": self._open_connection} | self.methods,
         )
         at = self.now()
         answer = await api.call(method, arguments, token=token)
