@@ -354,11 +354,13 @@ async def _first_reply(
     check_cancelled: Callable[[], Awaitable[None]] | None = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> Reply:
+    asked = False
     for candidate in run.candidates():
         await _check_cancelled(run, candidate, check_cancelled)
-        if on_event is not None and run.failed:
-            on_event(Restarted())
         try:
+            if on_event is not None and asked:
+                on_event(Restarted())
+            asked = True
             async with asyncio.timeout(_with_grace(candidate.seconds)):
                 reply: Reply = await ask(candidate)
             return run.record_success(candidate, reply)

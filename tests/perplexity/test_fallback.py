@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from perplexity.attempts import Attempt
+from perplexity.circuit_breaker import BreakerPolicy
 from perplexity.errors import (
     AllProvidersFailed,
     BillingError,
@@ -34,6 +35,7 @@ from perplexity.types import (
     Message,
     Query,
     Question,
+    Restarted,
     RunStarted,
     SearchResults,
     Sources,
@@ -350,3 +352,14 @@ async def test_what_a_chain_found_keeps_the_failures_of_a_chain_inside_it() -> N
     found = await Fallback([FakeProvider("Zero", error=ServerError("x")), inner]).search(QUERY)
 
     assert ([a.provider for a in found.failed], found.results) == (["Zero", "One"], results_by("Two").results)
+
+
+async def test_an_answer_begins_anew_only_after_a_provider_that_was_asked() -> None:
+    policy = BreakerPolicy(failures=1)
+    chain = Fallback([FakeProvider("One", error=ServerError("x")), FakeProvider("Two")], breaker=policy, clock=still)
+    events: list[Event] = []
+
+    for expected in ([Restarted()], []):
+        events.clear()
+        await chain.answer(replace(question(), on_event=events.append))
+        assert events == expected
