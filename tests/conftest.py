@@ -23,8 +23,8 @@ from tests.fakes.duckduckgo import PointDdgsAt
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes `--numprocesses=auto` means: one more than there are cores, for some tests wait."""
-    return (os.cpu_count() or 1) + 1
+    """Return how many processes `--numprocesses=auto` means: two more than there are cores, since many tests wait."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.fixture(autouse=True)

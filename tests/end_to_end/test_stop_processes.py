@@ -1,4 +1,4 @@
-"""Stop, with the web process and the worker apart: whoever works on the question, and whatever stage it is in."""
+"""Stop, with the web process and the worker apart, while the question waits, runs in the background or is streamed."""
 
 from __future__ import annotations
 

@@ -124,25 +124,31 @@ def refusal(error: str) -> Fault:
     return Fault(status=200, body=json.dumps({"ok": False, "error": error}))
 
 
+FAULTS = {
+    "expired": refusal("message_not_in_streaming_state"),
+    "too-long": refusal("msg_too_long"),
+    "mode": refusal("streaming_mode_mismatch"),
+    "http-500": Fault(status=500, body="down"),
+    "lost-reply": Fault(status=0, serve_first=True),
+    "limited": Fault(status=429, headers={"Retry-After": "1"}),
+    "empty": Fault(status=200, body=""),
+}
+
+
 @pytest.mark.parametrize(
-    "fault",
+    ("method", "fault"),
     [
-        refusal("message_not_in_streaming_state"),
-        refusal("msg_too_long"),
-        refusal("streaming_mode_mismatch"),
-        Fault(status=500, body="down"),
-        Fault(status=0, serve_first=True),
-        Fault(status=429, headers={"Retry-After": "1"}),
-        Fault(status=200, body="", seconds=0.0, serve_first=False),
+        *(("chat.startStream", name) for name in ("expired", "http-500", "lost-reply", "limited")),
+        *(("chat.appendStream", name) for name in FAULTS),
+        *(("chat.stopStream", name) for name in ("expired", "http-500", "lost-reply", "limited")),
     ],
-    ids=["expired", "too-long", "mode", "http-500", "lost-reply", "limited", "empty"],
 )
-@pytest.mark.parametrize("method", ["chat.startStream", "chat.appendStream", "chat.stopStream"])
 async def test_whatever_a_call_is_answered_with_the_answer_is_there_once(
-    harness: AppHarness, method: str, fault: Fault
+    harness: AppHarness, method: str, fault: str
 ) -> None:
-    harness.slack.fail(method, fault)
-    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.1))
+    harness.slack.fail(method, FAULTS[fault])
+    pause = 0.1 if method == "chat.appendStream" else 0.05
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=pause))
 
     await harness.send_direct_message("do heat pumps pay off?", ts=TS)
     await harness.wait_until_settled(1)
