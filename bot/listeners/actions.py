@@ -42,6 +42,7 @@ NOT_YOURS_TO_RETRY = "Only the person who asked can try this again."
 
 UNKNOWN_STOPPED_QUESTION = "I no longer know this question."
 NOT_YOURS_TO_STOP = "Only the person who asked, or an admin, can stop this."
+ADMIN_UNKNOWN = "Slack is slow just now, so I couldn’t check whether you are an admin. Please click again."
 ALREADY_STOPPED = "This is already stopped."
 ALREADY_FINISHED = "There’s nothing left to stop: the answer is on its way, or I’ve given up on it."
 
@@ -247,8 +248,8 @@ async def stop_question(click: Click, context: ListenerContext) -> Reply | None:
     row = await _question(click, context)
     if row is None:
         return _text(UNKNOWN_STOPPED_QUESTION)
-    if not click.is_by_asker(row) and not (row.team_id in click.teams and await context.is_admin(click.user)):
-        return _text(NOT_YOURS_TO_STOP)
+    if refusal := await _why_not_stopped(row, click, context):
+        return _text(refusal)
     if not await context.questions.stop(row.id, user_id=row.user_id):
         if row.state != "stopped":
             return _text(ALREADY_FINISHED)
@@ -263,6 +264,17 @@ async def stop_question(click: Click, context: ListenerContext) -> Reply | None:
     command = _command_of(row, context.commands)
     text = command.parse_question_text(row.text) if command is not None else ""
     return Reply(message=question_stopped_message(text, question_id=str(row.id)), replaces=True)
+
+
+async def _why_not_stopped(row: QuestionRow, click: Click, context: ListenerContext) -> str | None:
+    """Return why the person who clicked may not stop a question; None if they may."""
+    if click.is_by_asker(row):
+        return None
+    try:
+        is_admin = row.team_id in click.teams and await context.is_admin_in_time(click.user)
+    except TimeoutError:
+        return ADMIN_UNKNOWN
+    return None if is_admin else NOT_YOURS_TO_STOP
 
 
 async def apply_digest_button(click: Click, context: ListenerContext) -> Reply:

@@ -195,6 +195,10 @@ async def forget_nothing(question_id: UUID, user_id: str) -> None:
     """Do nothing: no click is remembered."""
 
 
+ADMIN_SECONDS = 0.8
+"""How long an acknowledgement waits for Slack to say whether someone is an admin."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ListenerContext:
     """What the listeners may use.
@@ -237,3 +241,8 @@ class ListenerContext:
     record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]] = record_nothing
     request_file: Callable[[UUID, str], Awaitable[bool]] = always_first
     forget_file: Callable[[UUID, str], Awaitable[None]] = forget_nothing
+
+    async def is_admin_in_time(self, user_id: str) -> bool:
+        """Return whether a user is an admin. Raises TimeoutError if Slack does not say so soon enough for an ack."""
+        async with asyncio.timeout(ADMIN_SECONDS):
+            return await self.is_admin(user_id)

@@ -24,7 +24,7 @@ from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow
 from bot.slack.messages import Retryable, Sent
 from bot.slack.threads import is_by_person
-from bot.storage.database import DATABASE_UNAVAILABLE as DATABASE_AWAY
+from bot.storage.database import DATABASE_UNAVAILABLE
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
             _find_streamed(channel, named, RequestOrigin.from_body(body).team_id, context),
             seconds=RECORD_SECONDS + REPLY_SECONDS,
         )
-        if row is None or not (row.user_id == user or await context.is_admin(user)):
+        if row is None or not (row.user_id == user or await context.is_admin_in_time(user)):
             return
         if await context.intake.within_ack_deadline(
             context.questions.stop(row.id, user_id=row.user_id), seconds=RECORD_SECONDS
@@ -125,7 +125,7 @@ async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
             context.cancel_runs(row.id)
             context.metrics.settled(command=row.command, state="stopped")
             log.info("question.stopped", extra=row.ids)
-    except DATABASE_AWAY as error:
+    except DATABASE_UNAVAILABLE as error:
         log.warning("stop.not_recorded", extra={"error": type(error).__name__})
 
 
@@ -157,7 +157,7 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
         try:
             if not await _continues_thread(event, context):
                 return None
-        except DATABASE_AWAY:
+        except DATABASE_UNAVAILABLE:
             return BoltResponse(status=503)
     question = await _build_question(event, context)
     return await _receive_question(question, event, body, context, redelivered=redelivered)
@@ -220,7 +220,7 @@ async def _receive_change(
                 _withdraw(earlier, context), seconds=RECORD_SECONDS + REPLY_SECONDS
             )
             return None
-    except DATABASE_AWAY:
+    except DATABASE_UNAVAILABLE:
         return BoltResponse(status=503)
     question = replace(
         await _build_question(message, context),
@@ -263,7 +263,7 @@ async def _submit(question: NewQuestion, body: dict[str, Any], context: Listener
     """Submit the question after saving the sender's other workspace, if the event names one: a worker needs it."""
     try:
         await context.intake.within_ack_deadline(context.record_sender(body, question.user_id), seconds=RECORD_SECONDS)
-    except DATABASE_AWAY:
+    except DATABASE_UNAVAILABLE:
         return Submitted.FAILED
     return await context.intake.submit(question)
 
@@ -395,7 +395,7 @@ async def suggest_prompts(body: dict[str, Any], context: ListenerContext) -> Non
     )
     try:
         questions = await context.intake.within_ack_deadline(asked, seconds=RECORD_SECONDS)
-    except DATABASE_AWAY:
+    except DATABASE_UNAVAILABLE:
         questions = []
     typed = [unescape_slack(text if command == ASK.name else f"{command} {text}") for command, text in questions]
     try:

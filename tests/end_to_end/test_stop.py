@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.conftest import AppHarness, wait_for_log
+from tests.fakes.slack import Fault
 
 QUESTION = "what is <new> about wheels?"
 TS = "1795255200.000100"
@@ -107,3 +108,16 @@ async def test_each_of_several_questions_is_stopped(harness: AppHarness) -> None
 
     assert all("*Stopped" in post.shown_text for post in harness.slack.posts)
     assert len(harness.slack.posts) == 3
+
+
+async def test_a_slow_slack_is_not_taken_for_a_stranger_or_a_database(harness: AppHarness) -> None:
+    harness.slack.workspace.admins.add("U3")
+    harness.slack.lasting["users.info"] = Fault(status=200, seconds=2.0, serve_first=True)
+    harness.perplexity.hold()
+    question = stop_button(await harness.ask(f"/ask {QUESTION}"))
+
+    assert "couldn’t check whether you are an admin" in await click(harness, question, user="U3")
+
+    harness.slack.lasting.clear()
+    harness.perplexity.release()
+    await harness.wait_until_settled(1)
