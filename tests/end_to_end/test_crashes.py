@@ -142,7 +142,8 @@ async def test_kill_9_with_mentions_waiting__each_line_becomes_its_answer(worksp
     await second.terminate()
 
     assert [len(workspace.slack.thread("C1", f"1795255{number:03d}.000100")) for number in range(10)] == [1] * 10
-    assert Counter(post.method for post in workspace.slack.posts) == {"chat.postMessage": 10, "chat.update": 10}
+    # A line may say meanwhile what is searched for.
+    assert Counter(post.method for post in workspace.slack.posts)["chat.postMessage"] == 10
 
 
 async def test_kill_9_during_deep_research__it_is_resumed_and_paid_once(

@@ -30,6 +30,10 @@ SHOWN = (
 )
 
 
+WAIT = b": the service is at work\n\n"
+"""A line of a stream that says nothing."""
+
+
 def markdown(payload: dict[str, Any]) -> str:
     return "".join(block["text"] for block in payload["blocks"] if block["type"] == "markdown")
 
@@ -59,18 +63,21 @@ async def test_a_direct_message_is_answered_by_a_stream(harness: AppHarness) -> 
 
 async def test_the_first_clause_is_shown_while_the_rest_is_written(harness: AppHarness) -> None:
     first, rest = deltas(TEXT)[:4], deltas(TEXT)[4:]
-    harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *first, hang=True))
+    events = [*beginning(), *first, *[WAIT] * 20, *rest, end(TEXT)]
+    harness.perplexity.script("/v1/agent", stream_reply(*events, pause=0.05))
 
     await harness.send_direct_message("do heat pumps pay off?", ts=TS)
     await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", TS)))
 
     (stream,) = harness.slack.streams("DU1", TS)
     assert stream.markdown.startswith("**Yes, a heat pump costs less to run**")
-    assert rest
+    assert "compare their offers" not in stream.markdown
+    await harness.wait_until_settled(1)
 
 
 async def test_what_is_searched_for_and_read_is_shown_first(harness: AppHarness) -> None:
-    harness.perplexity.script("/v1/agent", stream_reply(*beginning(queries=("heat pump <@U1> cost",)), hang=True))
+    events = [*beginning(queries=("heat pump <@U1> cost",)), *[WAIT] * 60, *deltas(TEXT), end(TEXT)]
+    harness.perplexity.script("/v1/agent", stream_reply(*events, pause=0.05))
 
     await harness.send_direct_message("do heat pumps pay off?", ts=TS)
     await harness.slack.wait_until(lambda: "chat.update" in methods(harness))
@@ -85,6 +92,7 @@ async def test_what_is_searched_for_and_read_is_shown_first(harness: AppHarness)
         ["a.example", "b.example"],
     )
     assert stop_button(status.payload)
+    await harness.wait_until_settled(1)
 
 
 async def test_in_a_channel_the_placeholder_is_edited(harness: AppHarness) -> None:
@@ -221,7 +229,7 @@ async def test_a_private_command_shows_its_progress_once(harness: AppHarness) ->
     await harness.wait_until_settled(1)
 
     progress, answer = harness.slack.posts
-    assert "Reading 2 pages" in progress.shown_text
+    assert "“q1”" in progress.shown_text
     assert stop_button(progress.payload)
     assert markdown(answer.payload) == SHOWN
 
