@@ -84,8 +84,12 @@ class StopSignals:
         self._at_once: list[Callable[[], None]] = []
 
     @contextmanager
-    def handled(self) -> Iterator[None]:
-        """Handle the signals inside the block, then restore their handlers. Does nothing outside the main thread."""
+    def handled(self, *, exiting: bool) -> Iterator[None]:
+        """Handle the signals inside the block, then restore their handlers. Does nothing outside the main thread.
+
+        If the process ends after the block (`exiting`), they are ignored instead: Python would let a signal kill a
+        process whose command is done, and its exit code would be the signal's.
+        """
         if current_thread() is not main_thread():
             yield
             return
@@ -94,7 +98,7 @@ class StopSignals:
             yield
         finally:
             for number, handler in before.items():
-                signal.signal(number, handler)
+                signal.signal(number, signal.SIG_IGN if exiting else handler)
 
     def requested(self) -> bool:
         """Return whether a signal has arrived."""
@@ -156,17 +160,17 @@ DATABASE_NEWER = (
 STOPPABLE = ("run", "worker", "migrate")
 
 
-def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bot") -> int:
+def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bot", exiting: bool = False) -> int:
     """Run one command and return the exit code: 0 for success, 1 for a failure, 2 for wrong settings or arguments.
 
     `run`, `worker` and `migrate` return 0 when a signal stops them; a second signal ends the process with 130.
-    `program` is the program's name in messages.
+    `program` is the program's name in messages. `exiting` means that the process ends when this returns.
     """
     if (problem := wrong_package()) is not None:
         return _fail(f"{program}: {problem}", code=1)
     parsed = _parser(program).parse_args(arguments)
     stop = StopSignals()
-    with stop.handled() if parsed.command in STOPPABLE else nullcontext():
+    with stop.handled(exiting=exiting) if parsed.command in STOPPABLE else nullcontext():
         return _run_installed(parsed, stop)
 
 
@@ -388,7 +392,7 @@ def _fail(text: str, *, code: int) -> int:
 
 def web_answers() -> int:
     """Run the app's command line, as `python -m bot` does."""
-    return main(program="web-answers")
+    return main(program="web-answers", exiting=True)
 
 
 def pplx() -> int:
@@ -402,4 +406,4 @@ def pplx() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(exiting=True))

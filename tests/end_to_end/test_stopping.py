@@ -150,6 +150,27 @@ async def test_every_command_stops_cleanly(start: Starter, command: str, number:
     assert "Traceback" not in start.printed()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_arrives_when_the_command_is_done_changes_nothing(database: str, number: signal.Signals) -> None:
+    """Python runs `atexit` after the command and before it resets its own handlers."""
+    environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+    late = f"import atexit, os, runpy; atexit.register(os.kill, os.getpid(), {int(number)})"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"{late}; import sys; sys.argv[1:] = ['migrate']; runpy.run_module('bot', run_name='__main__')",
+        ],
+        env=environment | {"DATABASE_URL": database},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Migrated" in done.stdout
+
+
 async def test_a_second_signal_ends_it_at_once_and_its_server_too(
     start: Starter, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
 ) -> None:
