@@ -634,7 +634,8 @@ class LiveAnswers:
 
     async def clear_up(self, row: QuestionRow) -> None:
         """End what a worker that died left open of a question that was stopped or withdrawn meanwhile."""
-        row = await self.end(row)
+        if row.streaming:
+            row = await self.end(row)
         if row.state == "withdrawn":
             for ts in row.streams:
                 await delete(self.chat, row.channel_id, ts)

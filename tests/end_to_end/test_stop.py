@@ -7,6 +7,7 @@ import logging
 from dataclasses import replace
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.end_to_end.conftest import AppHarness, wait_for_log
@@ -37,11 +38,19 @@ async def let_go(caplog: pytest.LogCaptureFixture) -> None:
     await wait_for_log(caplog, "question.superseded")
 
 
+async def ended_streams(harness: AppHarness, database: str) -> int:
+    """Return how many streams were looked for, or counted as ended."""
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        rows = await connection.execute("SELECT coalesce(sum(cardinality(stops)), 0)::int FROM slack_calls")
+        ((counted,),) = await rows.fetchall()
+    return int(counted) + sum(method == "conversations.replies" for method, _ in harness.slack.calls)
+
+
 @pytest.mark.parametrize(
     "typed", [f"/ask {QUESTION}", "/search wheels", "/news technology", f"/ask --public {QUESTION}"]
 )
 async def test_a_command_is_stopped_by_a_button_of_its_acknowledgement(
-    harness: AppHarness, caplog: pytest.LogCaptureFixture, typed: str
+    harness: AppHarness, caplog: pytest.LogCaptureFixture, database: str, typed: str
 ) -> None:
     caplog.set_level(logging.WARNING)
     harness.perplexity.hold()
@@ -56,6 +65,7 @@ async def test_a_command_is_stopped_by_a_button_of_its_acknowledgement(
     assert len(harness.slack.posts) == 1
     assert "nothing left to stop" not in await click(harness, question, token="again")
     assert "already stopped" in harness.slack.posts[-1].shown_text
+    assert not await ended_streams(harness, database)
 
 
 async def test_a_mention_is_stopped_by_a_button_of_its_placeholder_and_by_an_admin(
