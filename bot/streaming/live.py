@@ -177,7 +177,7 @@ class LiveAnswer:
         return self.mode is not Mode.NONE
 
     @property
-    def shows_any_text(self) -> bool:
+    def has_shown_text(self) -> bool:
         """Whether some text of the answer was shown."""
         return bool(self._open or self._written or self.messages)
 
@@ -605,9 +605,11 @@ class LiveAnswers:
         if current is not None and current.state not in GIVEN_UP:
             return
         with suppress(*DATABASE_UNAVAILABLE):
-            if current is None or (current.state == "withdrawn" and live.messages):
+            if current is None or current.state == "withdrawn":
                 await live.remove()
-            elif live.shows_any_text and not live.uncertain:
+                if current is not None and (live.uncertain or not live.messages):
+                    await self.clear_up(current)
+            elif live.has_shown_text and not live.uncertain:
                 await live.mark_stopped()
             else:
                 await self.clear_up(current)

@@ -10,7 +10,9 @@ import psycopg
 import pytest
 
 from tests.end_to_end.conftest import AppHarness, wait_for_log
+from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, end
 from tests.fakes.news_answers import text_reply
+from tests.fakes.perplexity import stream_reply
 from tests.fakes.slack import Fault
 
 TS, EDITED = "1795255200.000100", "1795255210.000100"
@@ -73,6 +75,29 @@ async def test_an_edit_of_an_open_question_asks_anew_in_the_same_place(harness: 
     assert len(harness.slack.thread("DU1", TS)) == 1
     await harness.wait_until_settled(2)
     assert await states(database) == ["withdrawn", "answered"]
+
+
+async def test_an_edit_after_the_first_text_leaves_the_place_to_the_new_answer(
+    harness: AppHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In a workspace without streams the text is shown in the placeholder, which the new question takes over."""
+    harness.slack.lasting["chat.startStream"] = Fault(status=200, body='{"ok": false, "error": "unknown_method"}')
+    harness.perplexity.script(
+        "/v1/agent",
+        stream_reply(*beginning(), *deltas("Weels are round. They turn. And so"), hang=True),
+        stream_reply(*beginning(), *[KEEP_ALIVE] * 10, *deltas("Wheels turn."), end("Wheels turn."), pause=0.1),
+    )
+    await harness.send_direct_message(BEFORE, ts=TS)
+    await harness.slack.wait_for(1)
+    await harness.slack.wait_until(lambda: "Weels are round" in harness.slack.thread("DU1", TS)[0].shown_text)
+
+    assert await edit(harness, AFTER) == 200
+    await wait_for_log(caplog, "question.superseded")
+    await harness.wait_until_settled(2)
+
+    (shown,) = harness.slack.thread("DU1", TS)
+    assert "Wheels turn." in shown.shown_text
+    assert not [post for post in harness.slack.posts if "You stopped" in post.shown_text]
 
 
 async def test_a_second_edit_and_a_deletion_follow_the_first_edit(harness: AppHarness, database: str) -> None:

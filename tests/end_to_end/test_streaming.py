@@ -12,7 +12,7 @@ from bot.playground.streams import Ending
 from bot.playground.timeline import Author, Message
 from tests.end_to_end.conftest import AppHarness
 from tests.end_to_end.test_stop import stop_button
-from tests.fakes.answers import beginning, deltas, end, whole_stream
+from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, end, whole_stream
 from tests.fakes.perplexity import stream_reply
 from tests.fakes.slack import Fault
 
@@ -28,10 +28,6 @@ SHOWN = (
     "- It needs a low flow temperature[[1]](https://a.example/1)\n- It needs an installer\n\n"
     "Ask two of them, and compare their offers."
 )
-
-
-WAIT = b": the service is at work\n\n"
-"""A line of a stream that says nothing."""
 
 
 def markdown(payload: dict[str, Any]) -> str:
@@ -63,7 +59,7 @@ async def test_a_direct_message_is_answered_by_a_stream(harness: AppHarness) -> 
 
 async def test_the_first_clause_is_shown_while_the_rest_is_written(harness: AppHarness) -> None:
     first, rest = deltas(TEXT)[:4], deltas(TEXT)[4:]
-    events = [*beginning(), *first, *[WAIT] * 20, *rest, end(TEXT)]
+    events = [*beginning(), *first, *[KEEP_ALIVE] * 20, *rest, end(TEXT)]
     harness.perplexity.script("/v1/agent", stream_reply(*events, pause=0.05))
 
     await harness.send_direct_message("do heat pumps pay off?", ts=TS)
@@ -76,7 +72,7 @@ async def test_the_first_clause_is_shown_while_the_rest_is_written(harness: AppH
 
 
 async def test_what_is_searched_for_and_read_is_shown_first(harness: AppHarness) -> None:
-    events = [*beginning(queries=("heat pump <@U1> cost",)), *[WAIT] * 60, *deltas(TEXT), end(TEXT)]
+    events = [*beginning(queries=("heat pump <@U1> cost",)), *[KEEP_ALIVE] * 60, *deltas(TEXT), end(TEXT)]
     harness.perplexity.script("/v1/agent", stream_reply(*events, pause=0.05))
 
     await harness.send_direct_message("do heat pumps pay off?", ts=TS)

@@ -9,6 +9,9 @@ from tests.fakes.perplexity import sse
 
 RUN = "resp_1"
 
+KEEP_ALIVE = b": the service is at work\n\n"
+"""A comment, which says nothing. https://html.spec.whatwg.org/multipage/server-sent-events.html#authoring-notes"""
+
 
 def pages(*sites: str) -> list[dict[str, Any]]:
     """Return search results, numbered from 1."""
