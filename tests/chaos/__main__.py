@@ -30,10 +30,10 @@ SECONDS = ("slowest ack", "requests taken again only after")
 
 
 def main() -> int:
-    """Run what was asked for; 0 where every bar was reached, 1 where one was not, 2 for wrong arguments."""
+    """Run what was asked for; 0 if every bar was reached, 1 if one was not, 2 for wrong arguments."""
     chosen = _parser().parse_args()
     if chosen.list:
-        _say("\n".join(f"{fault.name:<18}{fault.about}" for fault in FAULTS))
+        _print("\n".join(f"{fault.name:<18}{fault.about}" for fault in FAULTS))
         return 0
     picked = [fault for fault in FAULTS if _is_picked(fault, chosen)]
     # The longest first, so that none is left to run by itself at the end.
@@ -41,14 +41,14 @@ def main() -> int:
     together = chosen.together or (SHORT_TOGETHER if chosen.short else FULL_TOGETHER)
     # The stand-ins cut connections on purpose, and their server complains of each.
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
-    _say(f"seed {chosen.seed}, {len(picked)} faults, {together} at once\n{HEADING}")
+    _print(f"seed {chosen.seed}, {len(picked)} faults, {together} at once\n{HEADING}")
     try:
-        rows = asyncio.run(_stoppable(picked, chosen, together=together))
+        rows = asyncio.run(_run_until_signal(picked, chosen, together=together))
     except asyncio.CancelledError:
         return 130
     whole = len(rows) == len(FAULTS) and not chosen.short
     if target := chosen.write or (PAGE if whole else None):
-        kept = _kept()
+        kept = _saved_results()
         target.write_text(page([kept[fault.name] for fault in FAULTS if fault.name in kept]), encoding="utf-8")
     return 1 if any(row.wrong for row in rows) else 0
 
@@ -72,29 +72,33 @@ def _is_picked(fault: Fault, chosen: argparse.Namespace) -> bool:
     return fault.short is not None if chosen.short else True
 
 
-async def _stoppable(picked: Sequence[Fault], chosen: argparse.Namespace, *, together: int) -> list[Row]:
+async def _run_until_signal(picked: Sequence[Fault], chosen: argparse.Namespace, *, together: int) -> list[Row]:
     """Run the faults; at SIGTERM or SIGINT end everything that was started, then this."""
-    running = asyncio.ensure_future(_all(picked, chosen, together=together))
+    running = asyncio.ensure_future(_run_all(picked, chosen, together=together))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, running.cancel)
     return await running
 
 
-async def _all(picked: Sequence[Fault], chosen: argparse.Namespace, *, together: int) -> list[Row]:
+async def _run_all(picked: Sequence[Fault], chosen: argparse.Namespace, *, together: int) -> list[Row]:
     places = asyncio.Semaphore(together)
     with TemporaryDirectory(prefix="chaos-") as folder:
-        shared = await _server(Path(folder))
+        shared = await _start_server(Path(folder))
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(_one(fault, shared, chosen, places)) for fault in picked if not fault.alone]
-            rows = [await _timed_again(task.result(), picked, shared, chosen, places) for task in tasks]
-            rows += [await _one(fault, shared, chosen, places) for fault in picked if fault.alone]
+                tasks = [
+                    group.create_task(_run_in_turn(fault, shared, chosen, places))
+                    for fault in picked
+                    if not fault.alone
+                ]
+            rows = [await _repeat_if_slow(task.result(), picked, shared, chosen, places) for task in tasks]
+            rows += [await _run_in_turn(fault, shared, chosen, places) for fault in picked if fault.alone]
         finally:
             await shared.stop()
     return rows
 
 
-async def _timed_again(
+async def _repeat_if_slow(
     row: Row, picked: Sequence[Fault], shared: Postgres, chosen: argparse.Namespace, places: asyncio.Semaphore
 ) -> Row:
     """Run a fault again by itself if only its seconds are over the bar: faults side by side slow each other down.
@@ -103,10 +107,10 @@ async def _timed_again(
     """
     if not row.wrong or not all(fault.startswith(SECONDS) for fault in row.wrong):
         return row
-    return await _one(next(fault for fault in picked if fault.name == row.name), shared, chosen, places)
+    return await _run_in_turn(next(fault for fault in picked if fault.name == row.name), shared, chosen, places)
 
 
-async def _one(fault: Fault, shared: Postgres, chosen: argparse.Namespace, places: asyncio.Semaphore) -> Row:
+async def _run_in_turn(fault: Fault, shared: Postgres, chosen: argparse.Namespace, places: asyncio.Semaphore) -> Row:
     async with places:
         began = time.monotonic()
         try:
@@ -114,8 +118,8 @@ async def _one(fault: Fault, shared: Postgres, chosen: argparse.Namespace, place
         except Exception as error:  # noqa: BLE001 - one that breaks must not take the others with it
             row = Row.broken(fault.name, f"{type(error).__name__}: {str(error)[:300]}", seed=chosen.seed)
     if not chosen.short:
-        _keep(row, about=fault.about)
-    _say(line(row, seconds=time.monotonic() - began))
+        _save_result(row, about=fault.about)
+    _print(line(row, seconds=time.monotonic() - began))
     return row
 
 
@@ -124,7 +128,7 @@ async def _on_own_server(fault: Fault, chosen: argparse.Namespace) -> Row:
         folder = Path(name)
         disk = small_disk(folder, megabytes=fault.disk_megabytes) if fault.disk_megabytes else nullcontext(False)
         async with disk as small:
-            own = await _server(folder)
+            own = await _start_server(folder)
             own.small_disk = small
             try:
                 return await _run(fault, own, chosen)
@@ -136,26 +140,26 @@ async def _run(fault: Fault, postgres: Postgres, chosen: argparse.Namespace) -> 
     return await run(fault, postgres, template=TEMPLATE, seed=chosen.seed, short=chosen.short, n=chosen.questions)
 
 
-async def _server(folder: Path) -> Postgres:
+async def _start_server(folder: Path) -> Postgres:
     made = await Postgres.create(folder)
     await made.query("postgres", f"CREATE DATABASE {TEMPLATE}")
     await migrate(made.conninfo(TEMPLATE))
     return made
 
 
-def _keep(row: Row, *, about: str) -> None:
+def _save_result(row: Row, *, about: str) -> None:
     """Add a row to the results so far."""
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    kept = _kept() | {row.name: result(row, about=about)}
+    kept = _saved_results() | {row.name: result(row, about=about)}
     RESULTS.write_text(json.dumps(kept, indent=1), encoding="utf-8")
 
 
-def _kept() -> dict[str, Any]:
+def _saved_results() -> dict[str, Any]:
     """Return the results so far, of this run and of those before."""
     return dict(json.loads(RESULTS.read_text(encoding="utf-8"))) if RESULTS.exists() else {}
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

@@ -14,12 +14,12 @@ from tests.fakes.slack import FakeSlack, Post
 ID = re.compile(r"\bzq\d{5}\b")
 """What every question's text holds, and its person, its response_url and its message are called."""
 
-WAITING = ("Searching the ", "*One moment…*")
-AWAY = ("reach my database",)
+PENDING_PHRASES = ("Searching the ", "*One moment…*")
+UNAVAILABLE_PHRASES = ("reach my database",)
 
 
 def copies(slack: FakeSlack, places: dict[str, str]) -> Iterator[Copy]:
-    """Yield what was posted by response_urls, and what stands in conversations at the end.
+    """Yield what was posted by response_urls, and what is in conversations at the end.
 
     `places` are the questions by the `ts` of the message that asked them.
     """
@@ -30,8 +30,8 @@ def copies(slack: FakeSlack, places: dict[str, str]) -> Iterator[Copy]:
                 shows=shows(post.payload),
                 at=post.at,
                 by_response_url=True,
-                heard=post.acknowledged,
-                words=words(post.payload),
+                acknowledged=post.acknowledged,
+                words=visible_text(post.payload),
             )
     changed = _last_changes(slack.posts)
     for (channel, ts), message in slack.shown.items():
@@ -42,7 +42,7 @@ def copies(slack: FakeSlack, places: dict[str, str]) -> Iterator[Copy]:
                 shows=shows(message),
                 at=changed.get((channel, ts), 0.0),
                 direct=channel.startswith("D"),
-                words=words(message),
+                words=visible_text(message),
             )
 
 
@@ -54,19 +54,19 @@ def calls(served: Iterable[Served], *, provider: str) -> Iterator[Call]:
             yield Call(
                 question=found[0],
                 provider=provider,
-                process=process_of(one),
+                process=calling_process(one),
                 began=one.began,
                 ended=one.began if one.ended is None else one.ended,
                 failed=one.failed or one.ended is None,
             )
 
 
-def key_of(process: str) -> str:
+def provider_key(process: str) -> str:
     """Return the key that a process is given for the providers: it says who calls."""
     return f"pplx-{process}"
 
 
-def process_of(served: Served) -> str:
+def calling_process(served: Served) -> str:
     """Return which process made a call, by its key."""
     key = served.headers.get("Authorization", "").removeprefix("Bearer ") or served.headers.get(
         "X-Subscription-Token", ""
@@ -76,17 +76,17 @@ def process_of(served: Served) -> str:
 
 def shows(message: dict[str, Any]) -> Shows:
     """Return what a message is to its reader."""
-    seen = words(message)
+    seen = visible_text(message)
     if "retry" in _actions(message):
         return Shows.FAILURE
-    if any(away in seen for away in AWAY):
+    if any(phrase in seen for phrase in UNAVAILABLE_PHRASES):
         return Shows.OTHER
-    if "stop" in _actions(message) or any(waiting in seen for waiting in WAITING):
+    if "stop" in _actions(message) or any(phrase in seen for phrase in PENDING_PHRASES):
         return Shows.WAITING
     return Shows.FAILURE if "Sorry" in seen else Shows.ANSWER
 
 
-def words(message: dict[str, Any]) -> str:
+def visible_text(message: dict[str, Any]) -> str:
     """Return everything a reader sees, as one string."""
     return json.dumps(message.get("blocks") or message.get("text"), ensure_ascii=False)
 

@@ -10,12 +10,12 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from tests.chaos.harness import ChaosHarness, Member, hogs
+from tests.chaos.harness import ChaosHarness, Member, killed_at_the_end
 from tests.fakes.faults import BRAVE, PERPLEXITY
 from tests.fakes.service import Fault as ServiceFault
 from tests.fakes.slack import Fault as SlackFault
 
-HANGS = ServiceFault(hang=True)
+HANG = ServiceFault(hang=True)
 TWO_HOURS = 7200.0
 
 
@@ -61,12 +61,12 @@ class Fault:
     host: str = "127.0.0.1"
 
 
-async def nothing(harness: ChaosHarness, scale: Scale) -> None:
+async def do_nothing(harness: ChaosHarness, scale: Scale) -> None:
     """Let everything be well."""
     await asyncio.sleep(scale.seconds)
 
 
-async def clock_jumps(harness: ChaosHarness, scale: Scale) -> None:
+async def move_clocks(harness: ChaosHarness, scale: Scale) -> None:
     """Take Slack away, and put the workers' clocks an hour ahead when the questions wait for it."""
     harness.slack.lasting["*"] = SlackFault(status=503)
     await harness.load_over.wait()
@@ -77,7 +77,7 @@ async def clock_jumps(harness: ChaosHarness, scale: Scale) -> None:
     harness.slack.lasting.clear()
 
 
-def slack_lasts(fault: SlackFault) -> Strike:
+def break_slack(fault: SlackFault) -> Strike:
     """Have Slack do this to every call."""
 
     async def strike(harness: ChaosHarness, scale: Scale) -> None:
@@ -88,7 +88,7 @@ def slack_lasts(fault: SlackFault) -> Strike:
     return strike
 
 
-def providers_last(first: ServiceFault, second: ServiceFault | None) -> Strike:
+def break_providers(first: ServiceFault, second: ServiceFault | None) -> Strike:
     """Have the first provider, and perhaps the second one, do this to every call."""
 
     async def strike(harness: ChaosHarness, scale: Scale) -> None:
@@ -102,7 +102,7 @@ def providers_last(first: ServiceFault, second: ServiceFault | None) -> Strike:
     return strike
 
 
-def killed(which: Callable[[ChaosHarness], Sequence[Member]], *, pause: float = 0.0) -> Strike:
+def kill(which: Callable[[ChaosHarness], Sequence[Member]], *, pause: float = 0.0) -> Strike:
     """Kill processes at once and start them again, so many times over the seconds."""
 
     async def strike(harness: ChaosHarness, scale: Scale) -> None:
@@ -117,7 +117,7 @@ def killed(which: Callable[[ChaosHarness], Sequence[Member]], *, pause: float = 
     return strike
 
 
-async def rolled(harness: ChaosHarness, scale: Scale) -> None:
+async def restart_one_by_one(harness: ChaosHarness, scale: Scale) -> None:
     """Stop and start one process after the other."""
     for member in harness.members:
         await member.terminate()
@@ -125,62 +125,62 @@ async def rolled(harness: ChaosHarness, scale: Scale) -> None:
         await asyncio.sleep(scale.seconds / 10)
 
 
-async def suspended(harness: ChaosHarness, scale: Scale) -> None:
+async def suspend(harness: ChaosHarness, scale: Scale) -> None:
     """Suspend one worker."""
     await harness.workers[0].suspend(scale.seconds)
 
 
-async def database_hangs(harness: ChaosHarness, scale: Scale) -> None:
+async def hang_connections(harness: ChaosHarness, scale: Scale) -> None:
     """Forward nothing to the database and nothing back."""
     harness.gateway.hang()
     await asyncio.sleep(scale.seconds)
     harness.gateway.flow()
 
 
-async def database_gone(harness: ChaosHarness, scale: Scale) -> None:
+async def refuse_connections(harness: ChaosHarness, scale: Scale) -> None:
     """Refuse every connection to the database."""
     await harness.gateway.refuse()
     await asyncio.sleep(scale.seconds)
     await harness.gateway.accept()
 
 
-async def database_cut(harness: ChaosHarness, scale: Scale) -> None:
+async def cut_connections(harness: ChaosHarness, scale: Scale) -> None:
     """Cut all connections to the database, again and again."""
     for _ in range(scale.rounds):
         harness.gateway.cut()
         await asyncio.sleep(scale.seconds / scale.rounds)
 
 
-async def postgres_restarts(harness: ChaosHarness, scale: Scale) -> None:
+async def restart_postgres(harness: ChaosHarness, scale: Scale) -> None:
     """Stop the server the fast way and start it again."""
     await harness.postgres.stop()
     await harness.postgres.start()
 
 
-async def postgres_crashes(harness: ChaosHarness, scale: Scale) -> None:
+async def crash_postgres(harness: ChaosHarness, scale: Scale) -> None:
     """Kill the server and all its processes, and start it again."""
     await harness.postgres.kill()
     await asyncio.sleep(1)
     await harness.postgres.start()
 
 
-async def postgres_stands_still(harness: ChaosHarness, scale: Scale) -> None:
+async def suspend_postgres(harness: ChaosHarness, scale: Scale) -> None:
     """Suspend the server and all its processes."""
     await harness.postgres.suspend(scale.seconds)
 
 
-async def disk_full(harness: ChaosHarness, scale: Scale) -> None:
+async def fill_disk(harness: ChaosHarness, scale: Scale) -> None:
     """Fill the database's disk; where it has no disk of its own, let it refuse every write for want of space."""
     if not harness.postgres.small_disk:
-        await _writes_refused(harness, scale)
+        await _refuse_writes(harness, scale)
         return
-    ballast = await harness.postgres.fill()
+    ballast = await harness.postgres.fill_disk()
     await asyncio.sleep(scale.seconds)
     await asyncio.to_thread(ballast.unlink)
-    await harness.postgres.revive()
+    await harness.postgres.start_if_ended()
 
 
-async def _writes_refused(harness: ChaosHarness, scale: Scale) -> None:
+async def _refuse_writes(harness: ChaosHarness, scale: Scale) -> None:
     tables = ("questions", "procrastinate_jobs", "procrastinate_workers", "attempts")
     raising = "BEGIN RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'No space left on device'; END"
     await harness.query(f"CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$ {raising} $$")
@@ -192,7 +192,7 @@ async def _writes_refused(harness: ChaosHarness, scale: Scale) -> None:
     await harness.query("DROP FUNCTION no_space() CASCADE")
 
 
-async def two_hours_down(harness: ChaosHarness, scale: Scale) -> None:
+async def stop_workers_for_two_hours(harness: ChaosHarness, scale: Scale) -> None:
     """Let no worker run for two hours: the questions are made older instead of waited for."""
     await asyncio.gather(*(worker.terminate() for worker in harness.workers))
     await harness.load_over.wait()
@@ -203,17 +203,17 @@ async def two_hours_down(harness: ChaosHarness, scale: Scale) -> None:
     await asyncio.gather(*(worker.start() for worker in harness.workers))
 
 
-async def starved(harness: ChaosHarness, scale: Scale) -> None:
+async def occupy_processors(harness: ChaosHarness, scale: Scale) -> None:
     """Keep the machine busy with other things."""
     busy = [
         await asyncio.create_subprocess_exec(sys.executable, "-c", "while True: pass")
         for _ in range(3 * (os.cpu_count() or 1))
     ]
-    with hogs(busy):
+    with killed_at_the_end(busy):
         await asyncio.sleep(scale.seconds)
 
 
-async def names_gone(harness: ChaosHarness, scale: Scale) -> None:
+async def break_name_resolution(harness: ChaosHarness, scale: Scale) -> None:
     """Let no name resolve in the workers, and no connection be kept."""
     for service in (harness.slack, harness.perplexity, harness.brave):
         service.closing = True
@@ -226,130 +226,130 @@ async def names_gone(harness: ChaosHarness, scale: Scale) -> None:
         service.closing = False
 
 
-LIMITED = SlackFault(status=429, body='{"ok": false, "error": "ratelimited"}', headers={"Retry-After": "2"})
+RATE_LIMITED = SlackFault(status=429, body='{"ok": false, "error": "ratelimited"}', headers={"Retry-After": "2"})
 
 FAULTS = (
-    Fault(name="none", about="Nothing is wrong.", strike=nothing, full=Scale(seconds=20), refuses=False),
+    Fault(name="none", about="Nothing is wrong.", strike=do_nothing, full=Scale(seconds=20), refuses=False),
     Fault(
         name="clock",
         about="Slack is unavailable; while the questions wait for it, the workers' clocks jump an hour ahead.",
-        strike=clock_jumps, n=100, before=0.5, behind=8.0, full=Scale(seconds=25), short=Scale(seconds=15),
+        strike=move_clocks, n=100, before=0.5, behind=8.0, full=Scale(seconds=25), short=Scale(seconds=15),
         refuses=False, load_seconds=8.0,
     ),
     Fault(
         name="slack-slow",
         about="Slack takes 6 s for every call, for 40 s.",
-        strike=slack_lasts(SlackFault(status=200, seconds=6, serve_first=True)),
+        strike=break_slack(SlackFault(status=200, seconds=6, serve_first=True)),
         n=300, full=Scale(seconds=40), refuses=False, load_seconds=15.0,
     ),
     Fault(
         name="slack-mute",
         about="Slack takes what is posted and answers nothing, for 40 s.",
-        strike=slack_lasts(SlackFault(status=200, seconds=60, serve_first=True)),
+        strike=break_slack(SlackFault(status=200, seconds=60, serve_first=True)),
         n=100, full=Scale(seconds=40), short=Scale(seconds=14), short_n=60, refuses=False, drain_seconds=180,
     ),
     Fault(
         name="slack-reset",
         about="Slack takes what is posted and then resets the connection, for 10 s.",
-        strike=slack_lasts(SlackFault(status=0, serve_first=True)), full=Scale(seconds=10), refuses=False,
+        strike=break_slack(SlackFault(status=0, serve_first=True)), full=Scale(seconds=10), refuses=False,
     ),
     Fault(
         name="slack-429",
         about="Slack answers 429 with Retry-After, for 20 s.",
-        strike=slack_lasts(LIMITED), n=150, short=Scale(seconds=14), refuses=False,
+        strike=break_slack(RATE_LIMITED), n=150, short=Scale(seconds=14), refuses=False,
     ),
     Fault(
-        name="slack-500", about="Slack answers 500, for 20 s.", strike=slack_lasts(SlackFault(status=500)),
+        name="slack-500", about="Slack answers 500, for 20 s.", strike=break_slack(SlackFault(status=500)),
         short=Scale(seconds=12), refuses=False,
     ),
     Fault(
         name="workers-killed",
         about="Both workers are killed 8 times and started again.",
-        strike=killed(lambda harness: harness.workers), full=Scale(seconds=64, rounds=8),
+        strike=kill(lambda harness: harness.workers), full=Scale(seconds=64, rounds=8),
         short=Scale(seconds=15, rounds=3), refuses=False,
     ),
     Fault(
         name="worker-killed", about="One worker is killed; another is started after 10 s.",
-        strike=killed(lambda harness: harness.workers[:1], pause=10), refuses=False,
+        strike=kill(lambda harness: harness.workers[:1], pause=10), refuses=False,
     ),
     Fault(
         name="web-killed", about="One web process is killed; another is started after 5 s.",
-        strike=killed(lambda harness: harness.webs[:1], pause=5), kills_webs=True,
+        strike=kill(lambda harness: harness.webs[:1], pause=5), kills_webs=True,
     ),
     Fault(
         name="all-killed", about="All four processes are killed at once; they are started again after 5 s.",
-        strike=killed(lambda harness: harness.members, pause=5), kills_webs=True, short=Scale(seconds=8),
+        strike=kill(lambda harness: harness.members, pause=5), kills_webs=True, short=Scale(seconds=8),
     ),
     Fault(
-        name="rolling", about="SIGTERM to one process after the other, each started again.", strike=rolled,
+        name="rolling", about="SIGTERM to one process after the other, each started again.", strike=restart_one_by_one,
         kills_webs=True,
     ),
     Fault(
-        name="worker-suspended", about="One worker is suspended for 20 s (SIGSTOP, SIGCONT).", strike=suspended,
+        name="worker-suspended", about="One worker is suspended for 20 s (SIGSTOP, SIGCONT).", strike=suspend,
         refuses=False, short=Scale(seconds=16),
     ),
     Fault(
-        name="worker-2h", about="No worker runs for two hours.", strike=two_hours_down, n=150, before=0.0,
+        name="worker-2h", about="No worker runs for two hours.", strike=stop_workers_for_two_hours, n=150, before=0.0,
         load_seconds=10.0, full=Scale(seconds=0), short=Scale(seconds=0), refuses=False,
     ),
     Fault(
         name="database-hangs", about="The database takes connections and answers nothing, for 20 s.",
-        strike=database_hangs, back_seconds=2.0, short=Scale(seconds=15),
+        strike=hang_connections, back_seconds=2.0, short=Scale(seconds=15),
     ),
     Fault(
-        name="database-30", about="The database is gone for 30 s.", strike=database_gone, full=Scale(seconds=30),
+        name="database-30", about="The database is gone for 30 s.", strike=refuse_connections, full=Scale(seconds=30),
         back_seconds=2.0, short=Scale(seconds=26),
     ),
     Fault(
-        name="database-40", about="The database is gone for 40 s.", strike=database_gone, full=Scale(seconds=40),
+        name="database-40", about="The database is gone for 40 s.", strike=refuse_connections, full=Scale(seconds=40),
         back_seconds=2.0,
     ),
     Fault(
-        name="database-150", about="The database is gone for 150 s.", strike=database_gone, n=103,
+        name="database-150", about="The database is gone for 150 s.", strike=refuse_connections, n=103,
         full=Scale(seconds=150), back_seconds=2.0, behind=10,
     ),
     Fault(
-        name="database-cut", about="All connections to the database are cut, 10 times in 20 s.", strike=database_cut,
+        name="database-cut", about="All connections to the database are cut, 10 times in 20 s.", strike=cut_connections,
         full=Scale(seconds=20, rounds=10), back_seconds=2.0,
     ),
     Fault(
-        name="postgres-restart", about="Postgres is restarted (fast).", strike=postgres_restarts, own_server=True,
+        name="postgres-restart", about="Postgres is restarted (fast).", strike=restart_postgres, own_server=True,
         back_seconds=2.0,
     ),
     Fault(
         name="postgres-crash", about="Postgres is killed with all its processes, and started again.",
-        strike=postgres_crashes, own_server=True, back_seconds=2.0,
+        strike=crash_postgres, own_server=True, back_seconds=2.0,
     ),
     Fault(
-        name="disk-refused", about="Postgres refuses every write with disk_full, for 15 s.", strike=_writes_refused,
+        name="disk-refused", about="Postgres refuses every write with disk_full, for 15 s.", strike=_refuse_writes,
         full=Scale(seconds=15), back_seconds=2.0,
     ),
     Fault(
-        name="disk-full", about="The disk of the database is full, for 15 s.", strike=disk_full, own_server=True,
+        name="disk-full", about="The disk of the database is full, for 15 s.", strike=fill_disk, own_server=True,
         full=Scale(seconds=15), back_seconds=2.0, disk_megabytes=400,
     ),
     Fault(
-        name="starved", about="Three busy programs for each core run next to it, for 20 s.", strike=starved, alone=True,
-        refuses=False,
+        name="starved", about="Three busy programs for each core run next to it, for 20 s.",
+        strike=occupy_processors, alone=True, refuses=False,
     ),
     Fault(
-        name="provider-hangs", about="The first provider hangs for 15 s.", strike=providers_last(HANGS, None),
+        name="provider-hangs", about="The first provider hangs for 15 s.", strike=break_providers(HANG, None),
         full=Scale(seconds=15), refuses=False,
     ),
     Fault(
         name="provider-500", about="The first provider answers 500 for 15 s.",
-        strike=providers_last(PERPLEXITY["500"], None), full=Scale(seconds=15), refuses=False,
+        strike=break_providers(PERPLEXITY["500"], None), full=Scale(seconds=15), refuses=False,
     ),
     Fault(
         name="providers-500", about="Every provider answers 500 for 15 s.",
-        strike=providers_last(PERPLEXITY["500"], BRAVE["500"]), full=Scale(seconds=15), refuses=False,
+        strike=break_providers(PERPLEXITY["500"], BRAVE["500"]), full=Scale(seconds=15), refuses=False,
     ),
     Fault(
         name="streams-cut", about="The first provider cuts its answers in the middle, for 15 s.",
-        strike=providers_last(PERPLEXITY["reset mid-body"], None), full=Scale(seconds=15), refuses=False,
+        strike=break_providers(PERPLEXITY["reset mid-body"], None), full=Scale(seconds=15), refuses=False,
     ),
     Fault(
-        name="dns", about="No name resolves in the workers, for 15 s.", strike=names_gone, host="localhost",
+        name="dns", about="No name resolves in the workers, for 15 s.", strike=break_name_resolution, host="localhost",
         full=Scale(seconds=15), refuses=False,
     ),
 )  # fmt: skip

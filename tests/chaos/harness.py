@@ -10,10 +10,10 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.chaos.evidence import key_of
+from tests.chaos.evidence import provider_key
 from tests.chaos.gateway import Gateway
-from tests.chaos.judge import Blow
-from tests.chaos.load import Load, opened
+from tests.chaos.judge import Interruption
+from tests.chaos.load import Load, open_session
 from tests.chaos.postgres import Postgres
 from tests.fakes.brave import FakeBrave
 from tests.fakes.perplexity import FakePerplexity
@@ -42,7 +42,7 @@ class Member:
     port: int = field(default_factory=free_port)
     process: Process | None = None
     past: list[Process] = field(default_factory=list)
-    blows: list[Blow] = field(default_factory=list)
+    interruptions: list[Interruption] = field(default_factory=list)
     unexpected: int = 0
 
     @property
@@ -61,10 +61,10 @@ class Member:
             *self.arguments,
             ready="Listening" if self.is_web else "Working",
             port=self.port,
-            module="tests.chaos.afflicted",
+            module="tests.chaos.faulty_process",
             options=("-W", "ignore"),
-            PERPLEXITY_API_KEY=key_of(self.name),
-            BRAVE_API_KEY=key_of(self.name),
+            PERPLEXITY_API_KEY=provider_key(self.name),
+            BRAVE_API_KEY=provider_key(self.name),
             **self.settings,
         )
         self.past.append(self.process)
@@ -74,7 +74,7 @@ class Member:
         if self.process is not None:
             process, self.process = self.process, None
             now = time.monotonic()
-            self.blows.append(Blow(process=self.name, began=now, ended=now))
+            self.interruptions.append(Interruption(process=self.name, began=now, ended=now))
             await process.kill()
 
     async def terminate(self) -> None:
@@ -85,7 +85,7 @@ class Member:
                 await process.terminate()
             except TimeoutError:
                 now = time.monotonic()
-                self.blows.append(Blow(process=self.name, began=now, ended=now))
+                self.interruptions.append(Interruption(process=self.name, began=now, ended=now))
                 await process.kill()
 
     async def suspend(self, seconds: float) -> None:
@@ -94,7 +94,7 @@ class Member:
         self.send(signal.SIGSTOP)
         await asyncio.sleep(seconds)
         self.send(signal.SIGCONT)
-        self.blows.append(Blow(process=self.name, began=began, ended=time.monotonic()))
+        self.interruptions.append(Interruption(process=self.name, began=began, ended=time.monotonic()))
 
     def send(self, number: int) -> None:
         """Send it a signal."""
@@ -142,15 +142,15 @@ class ChaosHarness:
         return [member for member in self.members if not member.is_web]
 
     @property
-    def blows(self) -> list[Blow]:
+    def interruptions(self) -> list[Interruption]:
         """What happened to the processes."""
-        return [blow for member in self.members for blow in member.blows]
+        return [interruption for member in self.members for interruption in member.interruptions]
 
     async def query(self, statement: str) -> list[tuple[object, ...]]:
         """Ask the database, past the gateway."""
         return await self.postgres.query(self.database, statement)
 
-    async def drained(self, *, seconds: float, quiet: float = 2.0) -> str:
+    async def wait_until_drained(self, *, seconds: float, quiet: float = 2.0) -> str:
         """Wait until no question is open, for some seconds; return what is left after too long."""
         end, since = time.monotonic() + seconds, time.monotonic()
         while time.monotonic() - since < quiet:
@@ -179,7 +179,7 @@ async def open_harness(
         slack = await stack.enter_async_context(FakeSlack())
         perplexity = await stack.enter_async_context(FakePerplexity(key=None, delay=delay, pause=EVENT_SECONDS))
         brave = await stack.enter_async_context(FakeBrave(key=None, delay=delay))
-        session = await stack.enter_async_context(opened())
+        session = await stack.enter_async_context(open_session())
         settings = {
             "SLACK_BOT_TOKEN": BOT_TOKEN,
             "SLACK_SIGNING_SECRET": SIGNING_SECRET,
@@ -212,7 +212,7 @@ async def open_harness(
             load=load,
             members=members,
         )
-        watching = [asyncio.create_task(_feel_lag(harness.lags))]
+        watching = [asyncio.create_task(_measure_lag(harness.lags))]
         try:
             await asyncio.gather(*(member.start() for member in members))
             watching += [asyncio.create_task(member.watch()) for member in members]
@@ -221,16 +221,16 @@ async def open_harness(
             for task in watching:
                 task.cancel()
             await asyncio.gather(*watching, return_exceptions=True)
-            await asyncio.gather(*(_end(member) for member in members))
+            await asyncio.gather(*(_kill(member) for member in members))
 
 
-async def _end(member: Member) -> None:
+async def _kill(member: Member) -> None:
     if member.process is not None:
         member.send(signal.SIGCONT)
         await member.process.kill()
 
 
-async def _feel_lag(lags: list[float]) -> None:
+async def _measure_lag(lags: list[float]) -> None:
     """Measure how late this very process is, which it would otherwise blame on the app."""
     while True:
         began = time.monotonic()
@@ -239,8 +239,8 @@ async def _feel_lag(lags: list[float]) -> None:
 
 
 @contextmanager
-def hogs(processes: list[asyncio.subprocess.Process]) -> Iterator[None]:
-    """End what keeps the machine busy."""
+def killed_at_the_end(processes: list[asyncio.subprocess.Process]) -> Iterator[None]:
+    """Kill processes when the block ends."""
     try:
         yield
     finally:

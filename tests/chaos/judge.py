@@ -60,7 +60,7 @@ class Delivery:
 
     at: float
     seconds: float
-    told: NoticeKind
+    notice: NoticeKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,32 +76,32 @@ class QuestionRecord:
     @property
     def taken(self) -> bool:
         """Whether it was acknowledged as taken at least once."""
-        return any(delivery.told is NoticeKind.TAKEN for delivery in self.deliveries)
+        return any(delivery.notice is NoticeKind.TAKEN for delivery in self.deliveries)
 
     @property
     def refused(self) -> bool:
         """Whether it was never acknowledged as taken, and not even as perhaps taken."""
-        return not any(delivery.told in {NoticeKind.TAKEN, NoticeKind.MAYBE} for delivery in self.deliveries)
+        return not any(delivery.notice in {NoticeKind.TAKEN, NoticeKind.MAYBE} for delivery in self.deliveries)
 
     @property
-    def told_not(self) -> bool:
+    def refused_in_words(self) -> bool:
         """Whether the person was told in words that it was not taken; what is said of an event is said to Slack."""
-        told = any(delivery.told is NoticeKind.REFUSED for delivery in self.deliveries)
-        return self.refused and told and self.surface not in EVENTS
+        was_told = any(delivery.notice is NoticeKind.REFUSED for delivery in self.deliveries)
+        return self.refused and was_told and self.surface not in EVENTS
 
 
 @dataclass(frozen=True, kw_only=True)
 class Copy:
-    """One message that stands at the end, or was posted by a response_url: what it shows, where, since when.
+    """One message that is there at the end, or was posted by a response_url: what it shows, where, since when.
 
-    `heard`: its sender was told that it was taken. `direct`: it went to the asker as a direct message.
+    `acknowledged`: its sender was told that it was taken. `direct`: it went to the asker as a direct message.
     """
 
     question: str
     shows: Shows
     at: float
     by_response_url: bool = False
-    heard: bool = True
+    acknowledged: bool = True
     direct: bool = False
     words: str = ""
 
@@ -124,7 +124,7 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blow:
+class Interruption:
     """A process that was killed at a moment, or suspended from one to another."""
 
     process: str
@@ -167,7 +167,10 @@ Item = TypeVar("Item", Copy, Call)
 
 
 def judge(
-    asked: Iterable[QuestionRecord], copies: Iterable[Copy], calls: Iterable[Call], blows: Sequence[Blow] = ()
+    asked: Iterable[QuestionRecord],
+    copies: Iterable[Copy],
+    calls: Iterable[Call],
+    interruptions: Sequence[Interruption] = (),
 ) -> Figures:
     """Return the figures of one fault. Each question is looked at by itself."""
     figures = Figures()
@@ -176,9 +179,9 @@ def judge(
         mine = shown.get(question.id, [])
         outcomes = [copy for copy in mine if copy.is_outcome]
         _count_acks(figures, question, outcomes=outcomes)
-        _count_copies(figures, question, outcomes, blows)
+        _count_copies(figures, question, outcomes, interruptions)
         _count_direct(figures, question, mine)
-        _count_calls(figures, question, paid.get(question.id, []), blows)
+        _count_calls(figures, question, paid.get(question.id, []), interruptions)
         figures.waiting += sum(copy.shows is Shows.WAITING and not copy.by_response_url for copy in mine)
     return figures
 
@@ -208,13 +211,13 @@ def _by_question(items: Iterable[Item]) -> dict[str, list[Item]]:
 
 
 def _count_acks(figures: Figures, question: QuestionRecord, *, outcomes: Sequence[Copy]) -> None:
-    acked = [one.seconds for one in question.deliveries if one.told is not NoticeKind.NOTHING]
+    acked = [one.seconds for one in question.deliveries if one.notice is not NoticeKind.NOTHING]
     figures.slowest_ack = max([figures.slowest_ack, *acked])
     figures.late_acks += sum(one.seconds > ACK_SECONDS for one in question.deliveries)
     figures.taken += question.taken
     if question.taken and not outcomes:
         figures.lost.append(question.id)
-    if question.told_not and outcomes:
+    if question.refused_in_words and outcomes:
         figures.false_refusals.append(question.id)
     if not question.again:
         figures.n += 1
@@ -223,21 +226,25 @@ def _count_acks(figures: Figures, question: QuestionRecord, *, outcomes: Sequenc
     figures.failures += any(copy.shows is Shows.FAILURE for copy in outcomes)
 
 
-def _count_copies(figures: Figures, question: QuestionRecord, outcomes: Sequence[Copy], blows: Sequence[Blow]) -> None:
+def _count_copies(
+    figures: Figures, question: QuestionRecord, outcomes: Sequence[Copy], interruptions: Sequence[Interruption]
+) -> None:
     figures.copies = max(figures.copies, len(outcomes))
     if len(outcomes) < 2:
         return
     first, second, *more = sorted(outcomes, key=lambda copy: copy.at)
-    excused = not more and first.by_response_url and _cut(first, second, blows)
+    excused = not more and first.by_response_url and _cut(first, second, interruptions)
     (figures.doubled_excused if excused else figures.doubled).append(question.id)
 
 
-def _cut(copy: Copy, again: Copy, blows: Sequence[Blow]) -> bool:
+def _cut(copy: Copy, again: Copy, interruptions: Sequence[Interruption]) -> bool:
     """Return whether no one may know that the post was taken: its reply was lost, or a process died before it was read.
 
     Who posts by a response_url does not say who it is, so any process counts.
     """
-    return not copy.heard or any(_struck(blow, copy.at, copy.at, before=again.at) for blow in blows)
+    return not copy.acknowledged or any(
+        _struck(interruption, copy.at, copy.at, before=again.at) for interruption in interruptions
+    )
 
 
 def _count_direct(figures: Figures, question: QuestionRecord, copies: Sequence[Copy]) -> None:
@@ -255,29 +262,31 @@ def _count_direct(figures: Figures, question: QuestionRecord, copies: Sequence[C
                 figures.late_unsaid.append(question.id)
 
 
-def _count_calls(figures: Figures, question: QuestionRecord, calls: Sequence[Call], blows: Sequence[Blow]) -> None:
+def _count_calls(
+    figures: Figures, question: QuestionRecord, calls: Sequence[Call], interruptions: Sequence[Interruption]
+) -> None:
     by_provider: defaultdict[str, list[Call]] = defaultdict(list)
     for call in sorted(calls, key=lambda call: call.began):
         if not call.failed:
             by_provider[call.provider].append(call)
     again = [pair for paid in by_provider.values() for pair in pairwise(paid)]
     if again:
-        excused = all(_died_with(call, following, blows) for call, following in again)
+        excused = all(_died_with(call, following, interruptions) for call, following in again)
         (figures.paid_twice_excused if excused else figures.paid_twice).append(question.id)
 
 
-def _died_with(call: Call, following: Call, blows: Sequence[Blow]) -> bool:
+def _died_with(call: Call, following: Call, interruptions: Sequence[Interruption]) -> bool:
     """Return whether the process that made a call was killed or suspended with it in flight, before it was made again.
 
     Two processes that live, and both ask, are not excused by one of them dying later.
     """
-    mine = [blow for blow in blows if blow.process == call.process]
-    return any(_struck(blow, call.began, call.ended, before=following.began) for blow in mine)
+    mine = [interruption for interruption in interruptions if interruption.process == call.process]
+    return any(_struck(interruption, call.began, call.ended, before=following.began) for interruption in mine)
 
 
-def _struck(blow: Blow, began: float, ended: float, *, before: float) -> bool:
-    """Return whether a blow fell between two moments, or just behind, and before a third."""
-    return began <= blow.ended and blow.began <= min(ended + MARGIN_SECONDS, before)
+def _struck(interruption: Interruption, began: float, ended: float, *, before: float) -> bool:
+    """Return whether an interruption was between two moments, or just after them, and before a third."""
+    return began <= interruption.ended and interruption.began <= min(ended + MARGIN_SECONDS, before)
 
 
 def recovered(moments: Iterable[float], *, since: float) -> float:

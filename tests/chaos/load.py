@@ -87,10 +87,10 @@ class Load:
         """Have Slack deliver a question until it is acknowledged, or given up."""
         first = self.random.randrange(len(self.webs))
         second = (first + 1) % len(self.webs) if question.doubled == "other" else first
-        flows = [self._flow(question, first)]
+        deliveries = [self._deliver_until_taken(question, first)]
         if question.doubled:
-            flows.append(self._flow(question, second))
-        await asyncio.gather(*flows)
+            deliveries.append(self._deliver_until_taken(question, second))
+        await asyncio.gather(*deliveries)
 
     async def probe(self, web: int) -> Question:
         """Ask one process once, and return the question."""
@@ -98,7 +98,7 @@ class Load:
         await self._deliver(question, web, retry=0)
         return question
 
-    async def _flow(self, question: Question, web: int) -> None:
+    async def _deliver_until_taken(self, question: Question, web: int) -> None:
         if await self._deliver(question, web, retry=0) or question.surface not in EVENTS:
             return  # Slack delivers a slash command once
         began = time.monotonic()
@@ -110,54 +110,54 @@ class Load:
     async def _deliver(self, question: Question, web: int, *, retry: int) -> bool:
         """Deliver once; a process that refuses the connection is passed over, as by the proxy before it."""
         began = time.monotonic()
-        told = NoticeKind.NOTHING
+        notice = NoticeKind.NOTHING
         for at in (web, (web + 1) % len(self.webs)):
             try:
-                told = await self._send(question, self.webs[at], retry=retry)
+                notice = await self._send(question, self.webs[at], retry=retry)
             except ClientConnectorError:
                 continue
             except (ClientError, TimeoutError, OSError):
                 pass
             break
         seconds = time.monotonic() - began
-        question.deliveries.append(Delivery(at=began, seconds=seconds, told=told))
-        return told is NoticeKind.TAKEN and seconds <= ACK_SECONDS
+        question.deliveries.append(Delivery(at=began, seconds=seconds, notice=notice))
+        return notice is NoticeKind.TAKEN and seconds <= ACK_SECONDS
 
     async def _send(self, question: Question, url: str, *, retry: int) -> NoticeKind:
         person = Person(session=self.session, app_url=url, response_url=self._response_url, user=question.user)
         if question.surface in EVENTS:
             response = await person.event(
-                _event(question), id=f"Ev{question.id}", headers=_retried(retry) if retry else None
+                _event_of(question), id=f"Ev{question.id}", headers=_retry_headers(retry) if retry else None
             )
             async with response:
                 return NoticeKind.TAKEN if response.status == 200 else NoticeKind.REFUSED
-        async with await person.type_command(_line(question), trigger=question.id) as response:
+        async with await person.type_command(_command_line(question), trigger=question.id) as response:
             if response.status != 200:
                 return NoticeKind.NOTHING
-            return told_by(str((await response.json()).get("text", "")))
+            return read_notice(str((await response.json()).get("text", "")))
 
     def _response_url(self, token: str) -> str:
         return f"{self.origin}/response/{token}"
 
 
-def opened() -> ClientSession:
+def open_session() -> ClientSession:
     """Return a session in which each delivery has a connection of its own."""
     return ClientSession(connector=TCPConnector(limit=0, force_close=True), timeout=ClientTimeout(PATIENCE_SECONDS))
 
 
-def told_by(text: str) -> NoticeKind:
+def read_notice(text: str) -> NoticeKind:
     """Return what the words of a slash command's acknowledgement say."""
     if "Searching the " in text or "One moment…" in text:
         return NoticeKind.TAKEN
     return NoticeKind.MAYBE if " may " in text else NoticeKind.REFUSED
 
 
-def _line(question: Question) -> str:
+def _command_line(question: Question) -> str:
     command = {"search": "/search", "ask": "/ask", "public": "/ask --public"}[question.surface]
     return f"{command} what is example {question.id}"
 
 
-def _event(question: Question) -> dict[str, Any]:
+def _event_of(question: Question) -> dict[str, Any]:
     text = f"what is example {question.id}"
     if question.surface == "im":
         channel = f"D{question.user}"
@@ -165,5 +165,5 @@ def _event(question: Question) -> dict[str, Any]:
     return {"type": "app_mention", "channel": "C1", "text": f"<@U0APP> {text}", "ts": question.ts}
 
 
-def _retried(number: int) -> dict[str, str]:
+def _retry_headers(number: int) -> dict[str, str]:
     return {"X-Slack-Retry-Num": str(number), "X-Slack-Retry-Reason": "http_error"}

@@ -58,7 +58,7 @@ class Postgres:
     @classmethod
     async def create(cls, folder: Path) -> Postgres:
         """Make the files of a new server under a folder that is empty, and start it."""
-        made = cls(folder, await asyncio.to_thread(_prepared, folder))
+        made = cls(folder, await asyncio.to_thread(_prepare_programs, folder))
         await made._run("initdb", "-D", str(made.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
         await made.start()
         return made
@@ -96,31 +96,31 @@ class Postgres:
     async def kill(self) -> None:
         """End the server and every process of it as a power cut does."""
         assert self._process is not None
-        for process in self._family():
+        for process in self._processes():
             process.kill()
         await self._process.wait()
 
-    async def fill(self) -> Path:
+    async def fill_disk(self) -> Path:
         """Take all the space that is left on its disk, and return the file that does."""
         ballast = self._folder / "ballast"
         await asyncio.to_thread(_take_all_space, ballast)
         return ballast
 
-    async def revive(self) -> None:
+    async def start_if_ended(self) -> None:
         """Start it unless it lives."""
         if self._process is None or self._process.returncode is not None:
             await self.start()
 
     async def suspend(self, seconds: float) -> None:
         """Suspend the server and each of its processes for so long."""
-        family = self._family()
-        for process in family:
+        processes = self._processes()
+        for process in processes:
             process.suspend()
         await asyncio.sleep(seconds)
-        for process in family:
+        for process in processes:
             process.resume()
 
-    def _family(self) -> list[psutil.Process]:
+    def _processes(self) -> list[psutil.Process]:
         """Return the server's processes, itself first; each leads a group of its own."""
         assert self._process is not None
         server = psutil.Process(self._process.pid)
@@ -154,17 +154,17 @@ class Postgres:
 
 @asynccontextmanager
 async def small_disk(folder: Path, *, megabytes: int) -> AsyncIterator[bool]:
-    """Put a small file system at a folder; yields False where that is not allowed, and the folder stays as it is."""
+    """Put a small file system at a folder; yield False if that is not allowed: the folder stays as it is."""
     options = ("-t", "tmpfs", "-o", f"size={megabytes}m", "none", str(folder))
-    mounted = os.geteuid() == 0 and await _done("mount", *options)
+    mounted = os.geteuid() == 0 and await _succeeds("mount", *options)
     try:
         yield mounted
     finally:
         if mounted:
-            await _done("umount", "--lazy", str(folder))
+            await _succeeds("umount", "--lazy", str(folder))
 
 
-async def _done(*command: str) -> bool:
+async def _succeeds(*command: str) -> bool:
     try:
         process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
     except FileNotFoundError:
@@ -186,7 +186,7 @@ def _programs() -> Path:
     return next(folder for name in ("pginstall18", "pginstall") if (folder := package / name).is_dir())
 
 
-def _prepared(folder: Path) -> Path:
+def _prepare_programs(folder: Path) -> Path:
     """Return the programs that the person who runs the server can run."""
     programs = _programs()
     if os.geteuid() == 0:

@@ -21,7 +21,7 @@ PROBES_FOR_SECONDS = 45.0
 
 @dataclass(kw_only=True)
 class Row:
-    """What one fault came to: its figures, and how soon all was well again, in seconds."""
+    """The result of one fault: its figures, and how soon all was well again, in seconds."""
 
     name: str
     figures: Figures
@@ -60,11 +60,11 @@ async def run(fault: Fault, postgres: Postgres, *, template: str, seed: int, sho
     count = n or (fault.short_n if short else fault.n)
     name = "chaos_" + fault.name.replace("-", "_")
     async with open_harness(postgres, template=template, name=name, seed=seed, host=fault.host) as harness:
-        over = await _struck(harness, fault, scale, count)
-        left = await harness.drained(seconds=fault.drain_seconds)
+        over = await _strike_under_load(harness, fault, scale, count)
+        left = await harness.wait_until_drained(seconds=fault.drain_seconds)
         row = _row(harness, fault, over=over, left=left, seed=seed)
         row.jobs = int(str((await harness.query(JOBS))[0][0]))
-    _keep(harness, row)
+    _save_evidence(harness, row)
     await postgres.query("postgres", f"DROP DATABASE {name} WITH (FORCE)")
     return row
 
@@ -74,7 +74,7 @@ def scale_of(fault: Fault, *, short: bool) -> Scale:
     return fault.short if short and fault.short is not None else fault.full
 
 
-async def _struck(harness: ChaosHarness, fault: Fault, scale: Scale, count: int) -> float:
+async def _strike_under_load(harness: ChaosHarness, fault: Fault, scale: Scale, count: int) -> float:
     """Ask, strike and probe; return when the fault was over."""
 
     async def load() -> None:
@@ -94,7 +94,7 @@ async def _probe(harness: ChaosHarness, web: int, *, since: float) -> None:
     """Ask one web process again and again until it takes a question."""
     while time.monotonic() - since < PROBES_FOR_SECONDS:
         question = await harness.load.probe(web)
-        if question.deliveries[-1].told is NoticeKind.TAKEN:
+        if question.deliveries[-1].notice is NoticeKind.TAKEN:
             return
         await asyncio.sleep(PROBE_SECONDS)
 
@@ -106,7 +106,7 @@ def _row(harness: ChaosHarness, fault: Fault, *, over: float, left: str, seed: i
         *calls(harness.perplexity.served, provider="perplexity"),
         *calls(harness.brave.served, provider="brave"),
     ]
-    figures = judge(asked, shown, made, harness.blows)
+    figures = judge(asked, shown, made, harness.interruptions)
     acked_after, answered_after = _recovery(asked, shown, over, webs=len(harness.webs))
     wrong = faults(figures, may_refuse=fault.refuses, may_be_late=fault.kills_webs)
     if fault.back_seconds is not None and acked_after > fault.back_seconds:
@@ -135,7 +135,7 @@ def _recovery(asked: list[QuestionRecord], shown: list[Copy], over: float, *, we
     probes = [
         one.deliveries[-1]
         for one in asked
-        if one.again and one.deliveries and one.deliveries[-1].told is NoticeKind.TAKEN
+        if one.again and one.deliveries and one.deliveries[-1].notice is NoticeKind.TAKEN
     ]
     acked = max((one.at + one.seconds - over for one in probes), default=math.inf) if len(probes) >= webs else math.inf
     ids = {one.id for one in asked if one.again}
@@ -151,7 +151,7 @@ def _settled(asked: list[QuestionRecord], shown: list[Copy], over: float) -> flo
     return max([0.0, *(at - over for at in first.values())])
 
 
-def _keep(harness: ChaosHarness, row: Row) -> None:
+def _save_evidence(harness: ChaosHarness, row: Row) -> None:
     """Keep what explains the figures."""
     folder = Path(".artifacts/chaos") / row.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -160,7 +160,7 @@ def _keep(harness: ChaosHarness, row: Row) -> None:
         (folder / f"{member.name}.log").write_text("\n".join(lines), encoding="utf-8")
     about = {question.id: asdict(question) for question in harness.load.questions}
     posts = [
-        {"at": post.at, "way": post.method, "heard": post.acknowledged, "payload": post.payload}
+        {"at": post.at, "way": post.method, "acknowledged": post.acknowledged, "payload": post.payload}
         for post in harness.slack.posts
     ]
     calls_made = [asdict(one) for service in (harness.perplexity, harness.brave) for one in service.served]
@@ -169,6 +169,6 @@ def _keep(harness: ChaosHarness, row: Row) -> None:
         "posts": posts,
         "shown": list(harness.slack.shown.values()),
         "calls": calls_made,
-        "blows": [asdict(blow) for blow in harness.blows],
+        "interruptions": [asdict(interruption) for interruption in harness.interruptions],
     }
     (folder / "evidence.json").write_text(json.dumps(told, default=str, ensure_ascii=False), encoding="utf-8")

@@ -11,9 +11,9 @@ from bot.commands.help import pending_message, text_message, too_many_open_messa
 from bot.commands.status import STATUS
 from bot.listeners import messages, slash
 from bot.playground.timeline import Author, Message
-from tests.chaos.evidence import calls, copies, key_of, shows
+from tests.chaos.evidence import calls, copies, provider_key, shows
 from tests.chaos.judge import NoticeKind, Shows
-from tests.chaos.load import told_by
+from tests.chaos.load import read_notice
 from tests.fakes.service import Served
 from tests.fakes.slack import FakeSlack, Post
 
@@ -51,7 +51,7 @@ def test_what_an_ack_says() -> None:
     refused = too_many_open_message([("ask", "why", 1.0)]).text
     said = [WAITING.text, refused, slash.DATABASE_DOWN]
 
-    assert [told_by(text) for text in said] == [NoticeKind.TAKEN, NoticeKind.REFUSED, NoticeKind.MAYBE]
+    assert [read_notice(text) for text in said] == [NoticeKind.TAKEN, NoticeKind.REFUSED, NoticeKind.MAYBE]
 
 
 def test_messages_belong_to_who_asked_by_url_by_thread_and_by_person() -> None:
@@ -65,7 +65,7 @@ def test_messages_belong_to_who_asked_by_url_by_thread_and_by_person() -> None:
 
     found = list(copies(slack, {"1.5": "zq00002"}))
 
-    assert [(one.question, one.at, one.direct, one.heard) for one in found] == [
+    assert [(one.question, one.at, one.direct, one.acknowledged) for one in found] == [
         ("zq00001", 1.0, False, False),
         ("zq00002", 2.0, False, True),
         ("zq00003", 3.0, True, True),
@@ -86,11 +86,11 @@ def test_an_update_in_place_is_one_copy_of_the_moment_of_the_update() -> None:
 
 def test_a_call_is_of_the_question_in_it_and_of_the_process_whose_key_it_has() -> None:
     perplexity = Served(
-        path="/search", headers={"Authorization": f"Bearer {key_of('worker1')}"}, content='{"query": "a zq00001"}',
-        began=1.0, ended=2.0,
+        path="/search", headers={"Authorization": f"Bearer {provider_key('worker1')}"},
+        content='{"query": "a zq00001"}', began=1.0, ended=2.0,
     )  # fmt: skip
     brave = Served(
-        path="/llm/context", headers={"X-Subscription-Token": key_of("worker2")}, content="q=a+zq00002", began=3.0
+        path="/llm/context", headers={"X-Subscription-Token": provider_key("worker2")}, content="q=a+zq00002", began=3.0
     )
     models = Served(path="/v1/models", headers={}, content="", began=0.0, ended=0.1)
 

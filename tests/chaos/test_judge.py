@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.judge import Blow, Call, Copy, Delivery, NoticeKind, QuestionRecord, Shows, faults, judge
+from tests.chaos.judge import Call, Copy, Delivery, Interruption, NoticeKind, QuestionRecord, Shows, faults, judge
 
 Q = "zq00001"
 
 
-def asked(*told: NoticeKind, surface: str = "ask", seconds: float = 0.1, **more: Any) -> QuestionRecord:
-    deliveries = [Delivery(at=10.0, seconds=seconds, told=one) for one in told or (NoticeKind.TAKEN,)]
+def asked(*notices: NoticeKind, surface: str = "ask", seconds: float = 0.1, **more: Any) -> QuestionRecord:
+    deliveries = [Delivery(at=10.0, seconds=seconds, notice=one) for one in notices or (NoticeKind.TAKEN,)]
     return QuestionRecord(id=Q, surface=surface, deliveries=deliveries, **more)
 
 
@@ -26,8 +26,8 @@ def call(began: float, ended: float, process: str = "worker1", **more: Any) -> C
                 **more)  # fmt: skip
 
 
-def killed(at: float, process: str = "worker1") -> Blow:
-    return Blow(process=process, began=at, ended=at)
+def killed(at: float, process: str = "worker1") -> Interruption:
+    return Interruption(process=process, began=at, ended=at)
 
 
 def test_a_working_setup_has_no_problems() -> None:
@@ -66,34 +66,34 @@ def test_another_question_s_answer_is_not_this_one_s() -> None:
 
 
 @pytest.mark.parametrize(
-    ("copies", "blows", "doubled", "excused"),
+    ("copies", "interruptions", "doubled", "excused"),
     [
         ([copy(12), copy(20)], [], True, False),
         ([copy(12), copy(20, shows=Shows.FAILURE)], [], True, False),
         ([copy(12, by_response_url=False), copy(20, by_response_url=False)], [], True, False),
         ([copy(12), copy(20, by_response_url=False, direct=True)], [], True, False),
-        ([copy(12, heard=False), copy(20)], [], False, True),
-        ([copy(12, heard=False), copy(20, heard=False), copy(30)], [], True, False),
-        ([copy(12, by_response_url=False, heard=False), copy(20)], [], True, False),
+        ([copy(12, acknowledged=False), copy(20)], [], False, True),
+        ([copy(12, acknowledged=False), copy(20, acknowledged=False), copy(30)], [], True, False),
+        ([copy(12, by_response_url=False, acknowledged=False), copy(20)], [], True, False),
         ([copy(12), copy(20)], [killed(12.1)], False, True),
         ([copy(12), copy(20)], [killed(15)], True, False),
         ([copy(12), copy(20)], [killed(21)], True, False),
         ([copy(12), copy(12.2)], [killed(12.9)], True, False),
-        ([copy(12), copy(20)], [Blow(process="worker1", began=11.5, ended=19)], False, True),
+        ([copy(12), copy(20)], [Interruption(process="worker1", began=11.5, ended=19)], False, True),
         ([copy(12, shows=Shows.WAITING), copy(20)], [], False, False),
     ],
 )
 def test_doubled_is_an_outcome_more_than_once_and_excused_is_a_cut_post(
-    copies: list[Copy], blows: list[Blow], doubled: bool, excused: bool
+    copies: list[Copy], interruptions: list[Interruption], doubled: bool, excused: bool
 ) -> None:
-    figures = judge([asked()], copies, [], blows)
+    figures = judge([asked()], copies, [], interruptions)
 
     assert (figures.doubled, figures.doubled_excused) == ([Q] if doubled else [], [Q] if excused else [])
     assert any("doubled" in fault for fault in faults(figures)) is doubled
 
 
 @pytest.mark.parametrize(
-    ("calls", "blows", "twice", "excused"),
+    ("calls", "interruptions", "twice", "excused"),
     [
         ([call(11, 12), call(20, 21)], [], True, False),
         ([call(11, 12, failed=True), call(12, 13)], [], False, False),
@@ -104,15 +104,15 @@ def test_doubled_is_an_outcome_more_than_once_and_excused_is_a_cut_post(
         ([call(11, 12), call(20, 21, "worker2")], [killed(14)], True, False),
         ([call(11, 12), call(20, 21, "worker2")], [killed(11.5, "worker2")], True, False),
         ([call(11, 12), call(11.2, 12, "worker2")], [killed(11.5)], True, False),
-        ([call(11, 12), call(20, 21, "worker2")], [Blow(process="worker1", began=11.5, ended=30)], False, True),
+        ([call(11, 12), call(20, 21, "worker2")], [Interruption(process="worker1", began=11.5, ended=30)], False, True),
         ([call(11, 12), call(20, 21, "worker2"), call(30, 31)], [killed(11.5)], True, False),
         ([call(11, 12), call(20, 21, "worker2"), call(30, 31)], [killed(11.5), killed(21, "worker2")], False, True),
     ],
 )
 def test_paid_twice_is_asked_again_and_excused_is_a_call_in_flight_at_a_process_that_died(
-    calls: list[Call], blows: list[Blow], twice: bool, excused: bool
+    calls: list[Call], interruptions: list[Interruption], twice: bool, excused: bool
 ) -> None:
-    figures = judge([asked()], [copy()], calls, blows)
+    figures = judge([asked()], [copy()], calls, interruptions)
 
     assert (figures.paid_twice, figures.paid_twice_excused) == ([Q] if twice else [], [Q] if excused else [])
     assert any("paid twice" in fault for fault in faults(figures)) is twice

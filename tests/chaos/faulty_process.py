@@ -19,7 +19,7 @@ AHEAD_SECONDS = 3600.0
 # What keeps the real classes: it compares and converts dates, and asks no one what time it is.
 BEFORE = ("psycopg", "psycopg_pool", "procrastinate", "pydantic_settings", "aiohttp.web", "slack_bolt.async_app")
 
-real_time, real_look_up = time.time, socket.getaddrinfo
+real_time, real_resolve_name = time.time, socket.getaddrinfo
 ahead = 0.0
 named = True
 
@@ -43,14 +43,14 @@ def shifted_time() -> float:
     return real_time() + ahead
 
 
-def look_up(host: Any, *arguments: Any, **options: Any) -> Any:
+def resolve_name(host: Any, *arguments: Any, **options: Any) -> Any:
     """Resolve a name, or fail as without a name server; an address is none."""
     if not named and isinstance(host, str) and not host.replace(".", "").isdigit():
         raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
-    return real_look_up(host, *arguments, **options)
+    return real_resolve_name(host, *arguments, **options)
 
 
-def _jump(*_: object) -> None:
+def _move_clock(*_: object) -> None:
     global ahead  # noqa: PLW0603 - a signal's handler has nowhere else to say it
     ahead = AHEAD_SECONDS
 
@@ -66,8 +66,8 @@ def main() -> int:
         importlib.import_module(name)
     datetime.datetime = ShiftedDatetime  # type: ignore[misc]
     time.time = shifted_time
-    socket.getaddrinfo = look_up
-    signal.signal(signal.SIGUSR1, _jump)
+    socket.getaddrinfo = resolve_name
+    signal.signal(signal.SIGUSR1, _move_clock)
     signal.signal(signal.SIGUSR2, _toggle_names)
     from bot.__main__ import main as bot
 
