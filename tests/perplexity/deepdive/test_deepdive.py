@@ -19,7 +19,7 @@ from perplexity.attempts import Attempt
 from perplexity.client import PerplexityClient
 from perplexity.deepdive.pipeline import run_deepdive
 from perplexity.deepdive.report import as_document, render_sections
-from perplexity.deepdive.stages import MIN_RESUME_SECONDS, NO_KEY, NO_MODEL, UNSOURCED
+from perplexity.deepdive.stages import MIN_RESUME_SECONDS, NO_KEY, NO_MODEL, UNSOURCED, failure_text
 from perplexity.deepdive.types import BackgroundRun, DeepDive, Stage, StageResult, StageUpdate
 from perplexity.errors import (
     AllProvidersFailed,
@@ -343,24 +343,37 @@ OUT = AllProvidersFailed(
 REFUSED = ServerError("x", provider="Grok")
 
 
-@pytest.mark.parametrize("stage", [Stage.SITUATION, Stage.ANALYSIS])
+@pytest.mark.parametrize(
+    ("stage", "missing"),
+    [(Stage.SITUATION, "The situation is missing"), (Stage.ANALYSIS, "The analysis is missing")],
+)
 @pytest.mark.parametrize(
     ("error", "why"),
     [
         (OUT, "Perplexity is out of credit; OpenRouter did not answer in time"),
-        (AllProvidersFailed([]), "is configured"),
         (REFUSED, "Grok is having trouble"),
         (TimedOut("x"), "it ran out of time"),
         (InvalidRequest.for_field("prompt", "x", "less"), "the services could not answer"),
     ],
 )
 async def test_a_missing_section_names_the_provider_and_its_failure(
-    harness: DiveHarness, stage: Stage, error: Exception, why: str
+    harness: DiveHarness, stage: Stage, missing: str, error: Exception, why: str
 ) -> None:
     broken: dict[str, Any] = {"facts" if stage is Stage.SITUATION else "synthesis": FakeProvider("P", error=error)}
     report = await harness.dive(**broken)
 
-    assert why in str(by_stage(report)[stage].failure)
+    assert str(by_stage(report)[stage].failure) == f"{missing}: {why}."
+
+
+@pytest.mark.parametrize(
+    ("stage", "sentence"),
+    [
+        (Stage.SITUATION, "The situation is missing: no service is configured."),
+        (Stage.ANALYSIS, "The analysis is missing: no model is configured that could write one."),
+    ],
+)
+def test_a_section_without_a_provider_says_so(stage: Stage, sentence: str) -> None:
+    assert failure_text(stage, AllProvidersFailed([])) == sentence
 
 
 class SilentProvider(FakeProvider):
