@@ -50,7 +50,7 @@ class Access:
     open_timeout: float
 
     @classmethod
-    def found(
+    def from_environment(
         cls,
         environ: Mapping[str, str],
         *,
@@ -63,12 +63,12 @@ class Access:
 
         Raises MissingKey without a key, InvalidRequest for a variable whose value is not allowed.
         """
-        key = first(environ, *KEYS) if api_key is None else api_key.strip()
+        key = first_variable(environ, *KEYS) if api_key is None else api_key.strip()
         if not key:
             raise MissingKey(f"api_key: there is none; set {KEYS[0]} (or {KEYS[1]}), or hand one in", field="api_key")
         return cls(
             api_key=key,
-            base_url=base_url or first(environ, BASE_URL) or DEFAULT_BASE_URL,
+            base_url=base_url or first_variable(environ, BASE_URL) or DEFAULT_BASE_URL,
             api=api or api_of(environ),
             open_timeout=open_timeout_of(environ) if open_timeout is None else open_timeout,
         )
@@ -76,7 +76,7 @@ class Access:
 
 def api_of(environ: Mapping[str, str]) -> API:
     """Return the API that PERPLEXITY_API names, `agent` if it is not set. Raises InvalidRequest."""
-    named = first(environ, API_VARIABLE) or "agent"
+    named = first_variable(environ, API_VARIABLE) or "agent"
     for api in get_args(API):
         if api == named:
             return api  # type: ignore[no-any-return]
@@ -85,7 +85,7 @@ def api_of(environ: Mapping[str, str]) -> API:
 
 def open_timeout_of(environ: Mapping[str, str]) -> float:
     """Return the seconds that OPEN_TIMEOUT names, the default if it is not set. Raises InvalidRequest."""
-    named = first(environ, OPEN_TIMEOUT)
+    named = first_variable(environ, OPEN_TIMEOUT)
     if not named:
         return OPEN_SECONDS
     try:
@@ -96,7 +96,7 @@ def open_timeout_of(environ: Mapping[str, str]) -> float:
         ) from None
 
 
-def first(environ: Mapping[str, str], *names: str) -> str:
+def first_variable(environ: Mapping[str, str], *names: str) -> str:
     """Return the value of the first variable that is set; one that is empty or blank counts as unset."""
     return next((value for name in names if (value := environ.get(name, "").strip())), "")
 
@@ -217,7 +217,7 @@ class PerplexityClient:
         from `environ`, by default the process's own. The other options are those of the class. Raises MissingKey
         without a key, InvalidRequest for a value that is not allowed.
         """
-        access = Access.found(
+        access = Access.from_environment(
             os.environ if environ is None else environ,
             api_key=api_key,
             api=api,

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from dataclasses import dataclass, replace
 
 from perplexity.attempts import Attempt, RequestKind, attempt_reasons
-from perplexity.client import Access, api_of, first, open_timeout_of
+from perplexity.client import Access, api_of, first_variable, open_timeout_of
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.providers import PROVIDERS, build_providers
@@ -81,8 +81,10 @@ def variable_error(error: InvalidRequest, environ: Mapping[str, str], *, keys: t
 
 def _read_environ(environ: Mapping[str, str]) -> ProviderConfig:
     return ProviderConfig(
-        keys={name: key for name, spec in PROVIDERS.items() if (key := first(environ, *spec.key_variables))},
-        base_urls={name: url for name, spec in PROVIDERS.items() if (url := first(environ, spec.base_url_variable))},
+        keys={name: key for name, spec in PROVIDERS.items() if (key := first_variable(environ, *spec.key_variables))},
+        base_urls={
+            name: url for name, spec in PROVIDERS.items() if (url := first_variable(environ, spec.base_url_variable))
+        },
     )
 
 
@@ -132,7 +134,7 @@ def lazy_tool(
 
     async def handler(**arguments: JSON) -> str:
         try:
-            base_url = checked_base_url(Access.found(environ).base_url)
+            base_url = checked_base_url(Access.from_environment(environ).base_url)
             async with new_session(base_url) as session:
                 return await create(session, environ=environ).handler(**arguments)
         except PerplexityError as error:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from perplexity.citations import format_result
-from perplexity.client import first
+from perplexity.client import first_variable
 from perplexity.deepdive.pipeline import STAGE_SECONDS as STAGE_LIMITS
 from perplexity.deepdive.pipeline import DeepDiveRunner, open_deepdive_runner
 from perplexity.deepdive.report import render_sections, render_title, stats_line
@@ -37,7 +37,7 @@ def usable_deepdive_config(environ: Mapping[str, str]) -> UsableConfig:
 
 def add_xai(environ: Mapping[str, str], config: ProviderConfig) -> ProviderConfig:
     """Return the configuration with the key and address of xAI. Raises InvalidRequest, which names the variable."""
-    key, address = first(environ, *_XAI_KEYS), first(environ, _XAI_ADDRESS)
+    key, address = first_variable(environ, *_XAI_KEYS), first_variable(environ, _XAI_ADDRESS)
     if not key:
         return config
     extended = replace(config, keys={**config.keys, "xai": key}, base_urls={**config.base_urls, "xai": address})

@@ -59,7 +59,7 @@ def create_web_search_tool(
     `on_attempt` is called after each call. `clock` is monotonic. Raises MissingKey without a key, InvalidRequest for an
     invalid value.
     """
-    access = Access.found(environ, api_key=api_key, base_url=base_url, open_timeout=open_timeout)
+    access = Access.from_environment(environ, api_key=api_key, base_url=base_url, open_timeout=open_timeout)
     api = _api_client(access, session)
 
     async def handler(query: str) -> str:

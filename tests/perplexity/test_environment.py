@@ -58,7 +58,7 @@ async def test_the_api_and_the_address_hold_everywhere(
 async def test_what_is_handed_in_takes_the_place_of_the_environment(fake: FakePerplexity) -> None:
     environ = {"PERPLEXITY_API": "sonar", "PERPLEXITY_BASE_URL": "https://nobody.example", "OPEN_TIMEOUT": "9"}
 
-    found = Access.found(environ, api_key=KEY, base_url=fake.base_url, api="agent", open_timeout=0.5)
+    found = Access.from_environment(environ, api_key=KEY, base_url=fake.base_url, api="agent", open_timeout=0.5)
 
     assert (found.api_key, found.base_url, found.api, found.open_timeout) == (KEY, fake.base_url, "agent", 0.5)
     assert KEY not in repr(found)
@@ -70,7 +70,7 @@ async def test_what_is_handed_in_takes_the_place_of_the_environment(fake: FakePe
 def test_blank_variables_count_as_unset() -> None:
     blank = dict.fromkeys(("PERPLEXITY_API_KEY", "PERPLEXITY_API", "PERPLEXITY_BASE_URL", "OPEN_TIMEOUT"), " ")
 
-    found = Access.found({**blank, "PPLX_API_KEY": KEY})
+    found = Access.from_environment({**blank, "PPLX_API_KEY": KEY})
 
     assert (found.base_url, found.api, found.open_timeout) == ("https://api.perplexity.ai", "agent", 5.0)
     with pytest.raises(MissingKey):
