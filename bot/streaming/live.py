@@ -1,8 +1,8 @@
 """Shows one answer while it is made: its searches and pages in a status message, then its text as it is written.
 
-In direct messages the text is a stream; elsewhere, and where a stream is not to be had, the status message is edited.
-What is shown so is only a preview to the rest of the app: the answer is kept and delivered as any other, and a message
-that may be wrong is replaced then. https://docs.slack.dev/ai/developing-ai-apps
+In direct messages the text is streamed. In channels, or if Slack refuses to stream, the status message is edited.
+What is shown is only a preview: the complete answer is saved and delivered like any other, and replaces a message that
+may be wrong. https://docs.slack.dev/ai/developing-ai-apps
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class CallLog(Protocol):
 
 @dataclass(kw_only=True)
 class LiveAnswer:
-    """One question's answer on its way; while it is entered, it shows what `on_event` takes.
+    """One question's answer while it is made; inside `async with` it shows what `on_event` takes.
 
     `mode` says how the text is shown, `messages` are the `ts` of its streams; if it is `uncertain`, one more may be
     there. `clock` is monotonic. `on_stopped` is awaited when the reader pressed Slack's own stop.
@@ -159,7 +159,7 @@ class LiveAnswer:
     _opened: float = 0.0
     _reserved: datetime | None = None
     _broken: bool = False
-    _tries: int = 0
+    _start_tries: int = 0
     _started: float = 0.0
     _next_text: float = 0.0
     _next_edit: float = 0.0
@@ -192,10 +192,10 @@ class LiveAnswer:
         self._closing.set()
         self._changed.set()
         if self._task is not None:
-            # A call that is under way is not cut off: Slack would take it, and no one would know.
+            # A call that is under way is not cancelled: Slack may carry it out, and the app would not know.
             await asyncio.wait({self._task}, timeout=CLOSING_SECONDS)
             if not self._task.done():
-                # It is not known what became of it, so all of the answer is delivered anew.
+                # Its result is unknown, so the whole answer is delivered again.
                 self._broken, self.uncertain = True, self.mode is Mode.STREAM
                 self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -369,8 +369,8 @@ class LiveAnswer:
             self._broken = self.uncertain = True  # and remains recorded as open: its message may be there
         else:
             await self._record_end()
-        self._tries += 1
-        if isinstance(result, Retryable) and not result.maybe_posted and self._tries < MAX_TRIES:
+        self._start_tries += 1
+        if isinstance(result, Retryable) and not result.maybe_posted and self._start_tries < MAX_TRIES:
             self._next_text = self.clock() + (result.seconds or FLUSH_SECONDS)
         else:
             self._wait_or_edit(FLUSH_SECONDS, give_up=True)
@@ -504,7 +504,7 @@ class LiveAnswer:
         return pace
 
     async def _end_status(self) -> None:
-        """Show once, above a stream, that the searches are over; an answer that ends within a second needs it not."""
+        """Show once, above a stream, that the searches are over; skipped for an answer that ends within a second."""
         if self._status_ended or self._open is None:
             return
         self._status_ended = True
@@ -515,7 +515,7 @@ class LiveAnswer:
             await self.progress.update(message, milestone=False)
 
     async def _show_progress_once(self) -> float | None:
-        """Show the searches and pages by the response_url, once; an answer that is there soon needs no such line."""
+        """Show the searches and pages by the response_url, once; skipped for an answer that is ready soon."""
         if self._progress_shown or not (self._queries or self._sources):
             return None
         self._found = self.clock() if self._found is None else self._found
