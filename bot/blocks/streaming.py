@@ -29,14 +29,11 @@ _CLOSING = re.compile(r"\n[ >]*(`+)\Z")
 
 @dataclass(frozen=True, kw_only=True)
 class Ending:
-    """How a text ends: `rest` is what was not shown yet.
+    """How a text ends. If not `is_correct`, the answer does not begin with what was shown: it must be replaced.
 
-    If not `is_correct`, the answer does not begin with what was shown: `rest` is empty, and the messages must be
-    replaced.
     `cited` are the text and its sources, as `number_citations` returns them.
     """
 
-    rest: str
     is_correct: bool
     cited: CitedText
 
@@ -180,7 +177,7 @@ class StreamedText:
         return piece
 
     def finish(self, answer: Answer) -> Ending:
-        """Return how the text of the finished answer ends; if the rest is too long, `take` returns it in pieces.
+        """Return how the text of the finished answer ends; `take` returns what is left of it, if it is correct.
 
         This takes as long as rendering the answer does.
         """
@@ -192,9 +189,7 @@ class StreamedText:
         self.add_sources(answer.sources)
         self._text, self._held, self._awaits_text, self._awaits_source = text, "", False, False
         self._whole = whole if is_correct else self._shown
-        rest = self._whole[len(self._shown) :]
-        rest = self._seam.begin(rest) if self._seam and rest and not self._message else rest
-        return Ending(rest=rest, is_correct=is_correct, cited=cited)
+        return Ending(is_correct=is_correct, cited=cited)
 
 
 @dataclass(frozen=True, kw_only=True)

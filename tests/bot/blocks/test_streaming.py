@@ -177,8 +177,8 @@ def assert_final(streamed: StreamedText, shown: str, text: str) -> bool:
     """Return whether what was shown is how the answer begins, which the ending must say."""
     ending = streamed.finish(answer(text))
     assert ending.is_correct == golden(text).startswith(shown)
-    assert not ending.is_correct or shown + ending.rest == golden(text)
-    assert ending.is_correct or not ending.rest
+    rest = take_all(streamed)
+    assert shown + rest == golden(text) if ending.is_correct else not rest
     return ending.is_correct
 
 
@@ -270,7 +270,7 @@ def test_a_marker_that_no_source_has_is_left_out_with_its_space_at_the_end() -> 
 
     ending = streamed.finish(answer(text))
 
-    assert (shown[-1], ending.rest) == (f"One {ONE} thing.", " Another. More.")
+    assert (shown[-1], take_all(streamed)) == (f"One {ONE} thing.", " Another. More.")
     assert ending.is_correct
     assert ending.cited.dangling == 1
 
@@ -346,7 +346,7 @@ def test_the_ending_says_what_could_not_be_foreseen(text: str) -> None:
 
     ending = streamed.finish(answer(text))
 
-    assert (ending.is_correct, ending.rest) == (False, "")
+    assert (ending.is_correct, take_all(streamed)) == (False, "")
 
 
 def test_a_text_that_was_corrected_at_its_end_is_not_correct() -> None:
@@ -360,7 +360,9 @@ def test_passages_have_no_text() -> None:
     passages = Answer(
         text="x", sources=SOURCES, provider="P", kind=AnswerKind.PASSAGES, passages=(Passage(text="x", source=1),)
     )
-    assert StreamedText().finish(passages).rest == ""
+    streamed = StreamedText()
+    assert streamed.finish(passages).is_correct
+    assert take_all(streamed) == ""
     assert not stream(["It costs less. More"])[0].finish(passages).is_correct
 
 
@@ -375,7 +377,8 @@ def test_after_a_restart_the_same_beginning_is_not_shown_again() -> None:
     streamed.feed(" is quiet. It is small. So")
 
     assert take_all(streamed) == " It is small."
-    assert streamed.finish(answer("It costs less. And it is quiet. It is small. So")).rest == " So"
+    assert streamed.finish(answer("It costs less. And it is quiet. It is small. So")).is_correct
+    assert take_all(streamed) == " So"
 
 
 def test_after_a_restart_with_another_text_nothing_more_is_shown() -> None:
@@ -441,7 +444,7 @@ def test_messages_that_are_closed_after_every_piece_are_harmless_and_lose_nothin
         while piece := streamed.take():
             messages.append(piece + streamed.close_message())
     ending = streamed.finish(answer(text))
-    messages.append(ending.rest)
+    messages.append(take_all(streamed))
 
     for message in messages:
         assert_harmless(message)
@@ -459,7 +462,7 @@ def test_a_rest_that_is_long_can_be_taken_in_pieces() -> None:
     pieces = [*iter(streamed.take, "")]
 
     assert ending.is_correct
-    assert "".join(pieces) == ending.rest
+    assert shown[-1] + "".join(pieces) == golden(text)
     assert (len(pieces) > 5, max(map(rendered_size, pieces)) < 4_000) == (True, True)
 
 
@@ -467,16 +470,16 @@ def test_the_rest_of_a_corrected_answer_that_begins_as_shown_can_be_taken() -> N
     streamed, shown = stream(["It costs less. Mch"])
     corrected = f"It costs less. Much less. {answer_text(5_000)}"
 
-    ending = streamed.finish(answer(corrected))
-
-    assert shown[-1] + "".join(iter(streamed.take, "")) == shown[-1] + ending.rest == golden(corrected)
+    assert streamed.finish(answer(corrected)).is_correct
+    assert shown[-1] + take_all(streamed) == golden(corrected)
 
 
 def test_the_rest_begins_a_message_after_one_that_is_full() -> None:
     streamed, _ = stream(["It costs less. - And"])
     streamed.close_message()
 
-    assert streamed.finish(answer("It costs less. - And")).rest == "\u2060- And"
+    assert streamed.finish(answer("It costs less. - And")).is_correct
+    assert take_all(streamed) == "\u2060- And"
 
 
 def test_nothing_is_read_again_while_a_source_is_awaited() -> None:
