@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID, uuid4
 
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.blocks.elements import markdown
+from bot.blocks.messages import question_stopped_message
 from bot.blocks.streaming import render_answer_text
 from bot.model.message import Block, OutgoingMessage
-from bot.model.question import QuestionRow, StreamEnding
+from bot.model.question import OPEN, QuestionRow, StreamEnding
 from bot.playground.limits import SlackError
 from bot.playground.web_api import METHODS, Arguments, WebApi
 from bot.slack.messages import Chat, Retryable, Sent
@@ -32,11 +34,14 @@ from bot.storage.streams import (
     Permit,
     fair_pause,
 )
-from bot.streaming.live import LiveAnswer, Mode
+from bot.streaming.live import LiveAnswer, LiveAnswers
 from perplexity.types import SearchQueries, Sources, TextDelta
 from tests.fakes.recordings import Recording
 from tests.fakes.rows import BEGAN, row
 from tests.fakes.slack import FakeSlack
+
+if TYPE_CHECKING:
+    from bot.storage.questions import QuestionStore
 
 CALL_SECONDS = 0.12
 """How long a call to Slack takes; Slack makes the change after half of it."""
@@ -76,6 +81,37 @@ class DirectClient(AsyncWebClient):
         )
         response.validate()  # type: ignore[no-untyped-call]
         return response
+
+
+class MemoryQuestions:
+    """What `QuestionStore` does with questions in work, without a database; `rows` are they, by id."""
+
+    def __init__(self) -> None:
+        self.rows: dict[UUID, QuestionRow] = {}
+
+    @property
+    def as_store(self) -> QuestionStore:
+        """This as what it stands in for."""
+        return cast("QuestionStore", self)
+
+    async def get(self, question_id: UUID) -> QuestionRow | None:
+        await asyncio.sleep(QUERY_SECONDS)
+        return self.rows.get(question_id)
+
+    async def claims(self, question_ids: Collection[UUID]) -> dict[UUID, int]:
+        await asyncio.sleep(QUERY_SECONDS)
+        return {row.id: row.claim if row.state in OPEN else -1 for row in self.rows.values() if row.id in question_ids}
+
+    async def record_run(self, row: QuestionRow, run_id: str) -> bool:
+        await asyncio.sleep(QUERY_SECONDS)
+        self.rows[row.id] = replace(self.rows[row.id], run_id=run_id)
+        return True
+
+    async def stop(self, question_id: UUID, *, user_id: str) -> bool:
+        await asyncio.sleep(QUERY_SECONDS)
+        row = self.rows[question_id]
+        self.rows[question_id] = replace(row, state="stopped", claim=row.claim + 1)
+        return row.state in OPEN
 
 
 class MemoryCallLog:
@@ -168,6 +204,7 @@ class LiveWorkspace:
     slack: FakeSlack = field(init=False)
     calls: MemoryCallLog = field(init=False)
     client: DirectClient = field(init=False)
+    questions: MemoryQuestions = field(default_factory=MemoryQuestions)
 
     def __post_init__(self) -> None:
         clock = asyncio.get_running_loop().time
@@ -176,39 +213,44 @@ class LiveWorkspace:
         self.calls = MemoryCallLog(clock=clock)
         self.client = DirectClient(self.slack)
 
-    async def answer(self, recording: Recording, *, number: int = 1, surface: str = "im") -> QuestionRow:
-        """Show an answer as it was recorded, and deliver it; return its question."""
-        chat, clock = Chat(self.client), asyncio.get_running_loop().time
-        question = await self._ask(chat, number, surface)
-        live = LiveAnswer(
-            row=question,
-            progress=EditedStatus(chat, question),
-            mode=Mode.STREAM if surface == "im" else Mode.EDIT,
+    @property
+    def live(self) -> LiveAnswers:
+        """What shows the answers."""
+        return LiveAnswers(
+            questions=self.questions.as_store,
             streams=Streams(self.client),
-            chat=chat,
+            chat=Chat(self.client),
             calls=self.calls,
-            on_stopped=_unexpected,
-            clock=clock,
+            render_stopped=lambda row: question_stopped_message(row.text, question_id=str(row.id)),
+            clock=asyncio.get_running_loop().time,
         )
-        begins = clock()
+
+    async def answer(
+        self, recording: Recording, *, number: int = 1, surface: str = "im", stopped_at: float | None = None
+    ) -> QuestionRow:
+        """Show an answer as it was recorded, and deliver it unless it is stopped after some seconds.
+
+        Return its question.
+        """
+        question = await self.ask(number=number, surface=surface)
+        live = self.live.answer(question, EditedStatus(Chat(self.client), question))
         self.calls.edited.add(question.id)
-        async with live:
-            live.on_event(SearchQueries(queries=("why is the sky blue",)))
-            await asyncio.sleep(recording.begins / 2)
-            live.on_event(Sources(sources=recording.answer.sources))
-            for at, text in recording.deltas:
-                await asyncio.sleep(max(0.0, begins + at - clock()))
-                live.on_event(TextDelta(text=text))
-        whole, _ = render_answer_text(recording.answer)
-        if not await live.finish(StreamEnding(answer=recording.answer, blocks=lambda _cited: self.below)):
-            await self._deliver(chat, question, live.messages, whole)
+        with suppress(TimeoutError):
+            async with live, asyncio.timeout(stopped_at):
+                await _write(live, recording)
+        if stopped_at is not None:
+            await self.questions.stop(question.id, user_id=question.user_id)
+            await self.live.leave(live)
+        elif not await live.finish(StreamEnding(answer=recording.answer, blocks=lambda _cited: self.below)):
+            whole, _ = render_answer_text(recording.answer)
+            await self._deliver(Chat(self.client), question, live.messages, whole)
         self.calls.edited.discard(question.id)
         return question
 
     async def answer_by_helper(self, recording: Recording) -> QuestionRow:
         """Stream an answer with the helper of Slack's SDK, as its documentation does; return its question."""
         clock = asyncio.get_running_loop().time
-        question = await self._ask(Chat(self.client), 1, "im")
+        question = await self.ask()
         begins = clock()
         stream = await self.client.chat_stream(channel=question.channel_id, thread_ts=question.thread_ts or "")
         for at, text in recording.deltas:
@@ -233,14 +275,17 @@ class LiveWorkspace:
         calls = [call for call in self.slack.answered if channel in {"", call.arguments["channel"]}]
         return [call.at - BEGAN.timestamp() + CALL_SECONDS / 2 for call in calls if call.method == method]
 
-    async def _ask(self, chat: Chat, number: int, surface: str) -> QuestionRow:
+    async def ask(self, text: str = "why", *, number: int = 1, surface: str = "im") -> QuestionRow:
+        """Put a question into a conversation with this number, and its status message; return it."""
         channel = f"D{number}" if surface == "im" else f"C{number}"
-        asked = row(id=uuid4(), surface=surface, channel_id=channel, thread_ts=f"{BEGAN.timestamp() - 9:.6f}")
-        sent = await chat.post(
-            channel, OutgoingMessage(text="Searching"), question=str(asked.id), part=0, thread_ts=asked.thread_ts
+        thread = f"{BEGAN.timestamp() - 9:.6f}"
+        asked = row(id=uuid4(), text=text, surface=surface, channel_id=channel, thread_ts=thread, messages=None)
+        sent = await Chat(self.client).post(
+            channel, OutgoingMessage(text="Searching"), question=str(asked.id), part=0, thread_ts=thread
         )
         assert isinstance(sent, Sent)
-        return row(**(vars(asked) | {"message_ts": sent.ts}))
+        self.questions.rows[asked.id] = replace(asked, message_ts=sent.ts)
+        return self.questions.rows[asked.id]
 
     async def _deliver(self, chat: Chat, question: QuestionRow, streams: list[str], text: str) -> None:
         """Put the answer in the place of what was shown, as delivery does; of a long one, the first message."""
@@ -257,5 +302,12 @@ class LiveWorkspace:
             await chat.delete(question.channel_id, ts)
 
 
-async def _unexpected() -> None:
-    raise AssertionError("no one stopped it")
+async def _write(live: LiveAnswer, recording: Recording) -> None:
+    clock = asyncio.get_running_loop().time
+    begins = clock()
+    live.on_event(SearchQueries(queries=("why is the sky blue",)))
+    await asyncio.sleep(recording.begins / 2)
+    live.on_event(Sources(sources=recording.answer.sources))
+    for at, text in recording.deltas:
+        await asyncio.sleep(max(0.0, begins + at - clock()))
+        live.on_event(TextDelta(text=text))

@@ -51,6 +51,11 @@ class Post:
         """Everything a reader sees, as one string."""
         return json.dumps(self.payload.get("blocks") or self.payload.get("text"), ensure_ascii=False)
 
+    @property
+    def markdown(self) -> str:
+        """The text of its Markdown blocks."""
+        return "".join(block["text"] for block in self.payload.get("blocks") or () if block["type"] == "markdown")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:

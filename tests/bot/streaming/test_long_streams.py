@@ -14,6 +14,7 @@ from bot.playground.streams import LIFETIME_SECONDS, Ending, Stream
 from bot.streaming.live import ROLL_OVER_SECONDS
 from tests.fakes.live_answers import LiveWorkspace
 from tests.fakes.recordings import Recording, recorded
+from tests.fakes.slack import Post
 from tests.fakes.time import run_in_virtual_time
 
 ELEVEN_MINUTES = 660.0
@@ -72,6 +73,34 @@ def test_a_stream_of_eleven_minutes_rolls_over(text: str, silent: tuple[float, f
     gaps = [later.started - earlier.started for earlier, later in pairwise(streams)]
     assert min(gaps) >= ROLL_OVER_SECONDS
     assert silent[1] or max(gaps) < LIFETIME_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("silent", "stopped_at", "messages"),
+    [((0.0, 0.0), 400.0, 2), ((100.0, 460.0), 400.0, 1), ((330.0, 600.0), 550.0, 2)],
+    ids=["while-written", "after-the-first-message", "after-the-second-message"],
+)
+def test_a_stop_between_two_rollovers_keeps_the_text_of_each_message(
+    silent: tuple[float, float], stopped_at: float, messages: int
+) -> None:
+    recording = written(PARAGRAPHS, seconds=ELEVEN_MINUTES, silent=silent)
+    fed = "".join(text for at, text in recording.deltas if at < stopped_at)
+
+    async def stop() -> list[Post]:
+        workspace = LiveWorkspace()
+        question = await workspace.answer(recording, stopped_at=stopped_at)
+        assert all(one.ending for one in workspace.slack.streams(question.channel_id, question.thread_ts or ""))
+        return workspace.slack.thread(question.channel_id, question.thread_ts or "")
+
+    shown = run_in_virtual_time(stop())
+
+    texts = [post.markdown for post in shown]
+    assert len([text for text in texts if text]) == messages
+    text = words("".join(texts))
+    assert words(render_answer_text(recording.answer)[0]).startswith(text)
+    assert text.count("Paragraph") >= fed.count("Paragraph") - 1
+    assert ["You stopped this answer" in post.shown_text for post in shown] == [False] * (len(shown) - 1) + [True]
+    assert not any(word in post.shown_text for post in shown for word in ('"stop"', "plan", "Searching"))
 
 
 @pytest.mark.parametrize("seconds", [20.0, 300.0])
