@@ -15,13 +15,14 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.blocks.escaping import sanitize_view
 from bot.commands import available_commands
 from bot.delivery.delivery import Delivery
 from bot.delivery.routes import default_routes
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.digests.service import DigestComponents
-from bot.listeners import actions, installation, messages, slash
+from bot.listeners import actions, answer_actions, installation, messages, slash
 from bot.listeners.admission import Admission
 from bot.listeners.installation import Installation, token_hash
 from bot.listeners.intake import ACK_SECONDS, Intake, ListenerContext
@@ -32,6 +33,7 @@ from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
 from bot.slack.threads import ThreadHistory, ThreadReader
 from bot.slack.users import Admins, Profiles
+from bot.slack.views import Views
 from bot.storage.attempts import AttemptLog, AttemptStore
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore
@@ -40,6 +42,7 @@ from bot.storage.questions import FairShare, QuestionStore, connection_pool
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
+from bot.views import VIEWS
 from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
@@ -58,10 +61,12 @@ SURFACES = (
     slash.register,
     messages.register,
     actions.register,
+    answer_actions.register,
+    *VIEWS,
 )
 """The listeners in order: first the check of the installation, then commands, messages and buttons.
 
-A new surface is a function in `bot/listeners`, and a line here.
+A new surface is a function in `bot/listeners`, and a line here; a new view is one in `bot/views`.
 """
 
 
@@ -267,6 +272,8 @@ async def compose(
             cancel_runs=stopping.start,
             load_report=report_uploader.load_report,
             upload_report=report_uploader.start,
+            views=Views(client, sanitize=sanitize_view),
+            start=background.start,
             refusal=installation.refusal,
             record_end=installation.end,
             withdraw_answer=lambda row: background.start(withdrawal.withdraw(row)),

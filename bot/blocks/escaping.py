@@ -109,6 +109,11 @@ def sanitize_message(message: OutgoingMessage) -> OutgoingMessage:
     )
 
 
+def sanitize_view(view: Block) -> Block:
+    """Return a view without mentions and without characters that JSON or Slack rejects; idempotent."""
+    return _sanitize_block(view)
+
+
 def _break_mentions_outside_dates(text: str) -> str:
     text = clean(text)
     if "<!date^" not in text:

@@ -274,6 +274,13 @@ def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
     return OutgoingMessage(text=said, blocks=blocks)
 
 
+def below_message(text: str, *, question_id: str) -> OutgoingMessage:
+    """Render what will come below an answer, with a button that stops it; `text` is escaped."""
+    return OutgoingMessage(
+        text=text, blocks=(section(text), secondary_button("Stop", action_id="stop", value=question_id))
+    )
+
+
 def without_blocks(message: OutgoingMessage) -> OutgoingMessage:
     """Return the same text and links without blocks.
 

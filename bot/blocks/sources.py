@@ -76,11 +76,17 @@ _QUERY = 200
 _FILTERS = 600
 
 
-def results_messages(results: SearchResults, *, query: Query, audience: Audience) -> tuple[OutgoingMessage, ...]:
-    """Render the results in the provider's order, or suggest another search if there are none."""
+def results_messages(
+    results: SearchResults, *, query: Query, audience: Audience, shown_before: int = 0
+) -> tuple[OutgoingMessage, ...]:
+    """Render the results in the provider's order, or suggest another search if there are none.
+
+    If so many were listed before, these are the next ones, and are numbered so.
+    """
     found = len(results.results)
-    entries = [_entry(number, source) for number, source in enumerate(results.results, 1)]
-    body = [_header(found, query), *entries] if found else [_no_results(query)]
+    entries = [_entry(number, source) for number, source in enumerate(results.results, shown_before + 1)]
+    none = _no_more_results(query) if shown_before else _no_results(query)
+    body = [_header(found, query, more=shown_before > 0), *entries] if found else [none]
     notes = [context(note) for note in note_lines(results.notes)]
     last_line = footer(
         results.provider,
@@ -93,9 +99,10 @@ def results_messages(results: SearchResults, *, query: Query, audience: Audience
     return messages.pack(blocks, summary="", quote=quote_question(query.text, audience))
 
 
-def _header(found: int, query: Query) -> Block:
+def _header(found: int, query: Query, *, more: bool) -> Block:
     shown = escape(shorten(one_line(query.text), _QUERY))
-    return context(" · ".join([f"*{pluralize(found, 'result')} for* {shown}", *describe_filters(query.filters)]))
+    count = pluralize(found, "more result" if more else "result")
+    return context(" · ".join([f"*{count} for* {shown}", *describe_filters(query.filters)]))
 
 
 def _no_results(query: Query) -> Block:
@@ -103,6 +110,11 @@ def _no_results(query: Query) -> Block:
     advice = f"without the filters ({', '.join(narrowed)}) or in other words" if narrowed else "in other words"
     shown = escape(shorten(one_line(query.text), _QUERY))
     return section(f"No results for “{shown}”. Try it {advice}.")
+
+
+def _no_more_results(query: Query) -> Block:
+    shown = escape(shorten(one_line(query.text), _QUERY))
+    return section(f"There are no more results for “{shown}”. Other words may find other pages.")
 
 
 def _entry(number: int, source: Source) -> Block:

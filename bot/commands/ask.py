@@ -17,14 +17,16 @@ from bot.commands.filters import (
     PUBLIC,
     RECENCY,
     audience_for,
+    filter_options,
     parse_filters,
     usage_errors,
+    write_command,
 )
 from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_code, parse_options
 from bot.conversations.memory import build_messages, remember_answer, standalone_question
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.model.question import StreamEnding, Thread, Turn
+from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from perplexity.attempts import cost_with_failures
 from perplexity.freshness import add_newest_source_line
 from perplexity.models import EFFORTS, resolve
@@ -165,6 +167,27 @@ def ending(answer: Answer, request: AskRequest, audience: Audience) -> StreamEnd
     return StreamEnding(answer=answer, blocks=blocks)
 
 
+def deeper(text: str) -> str | None:
+    """Return the text that asks the same of a model that thinks longer; None if it asks one already, or an agent.
+
+    Raise UsageError if the text cannot be parsed.
+    """
+    request = parse(text)
+    question = request.question
+    if request.agent or question.reasoning or resolve(question.model).slow:
+        return None
+    wanted = replace(request, question=replace(question, reasoning=True, model=None))
+    options = (REASONING.name, *filter_options(question.filters), *([PUBLIC.name] if request.public else []))
+    return write_command(options, question.text, parse=parse, meaning=wanted)
+
+
+def buttons(answer: Answer, request: AskRequest) -> AnswerButtons:
+    """Return what can be done with the answer."""
+    question = request.question
+    thinks = request.agent or question.reasoning or resolve(question.model).slow
+    return AnswerButtons(deeper=not thinks, sources=len(answer.sources))
+
+
 ASK = Command(
     name="ask",
     summary="Get an answer from the web, with sources",
@@ -185,6 +208,8 @@ ASK = Command(
     add_turns=add_turns,
     remember=remember_answer,
     ending=ending,
+    buttons=buttons,
+    deeper=deeper,
     nothing_found=nothing_found_text,
     pending_label="Searching the web",
     stoppable=True,

@@ -15,7 +15,8 @@ from bot.errors import AgentNotSetUp, UsageError
 from bot.model.digest import DigestService
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
-from bot.model.question import StreamEnding, Thread, Turn
+from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
+from bot.model.results import KeptResult
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.providers.base import Provider
@@ -136,7 +137,8 @@ class CommandContext:
     to resume and `on_run` records a new one. `check_cancelled` raises once the answer is no longer wanted. `now`
     returns seconds since 1970. Without a `deepdives`, `provider` makes deep dives. `stages` saves the parts of a long
     answer, `progress` shows them, at most once in `pace_seconds`. `on_event` is called with the events of an answer
-    that a command shows while it is made. `can_upload` returns whether files can be sent.
+    that a command shows while it is made. `can_upload` returns whether files can be sent. `parent` is the answer or
+    the search results below which the button `action` asked this.
     """
 
     provider: Provider
@@ -158,6 +160,8 @@ class CommandContext:
     on_event: Callable[[Event], None] | None = None
     pace_seconds: float = PACE_SECONDS
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
+    parent: KeptResult | None = None
+    action: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +207,8 @@ class Command(Generic[Request, Result]):
     `result_length` returns how many characters of a result `render` reads. `add_turns` returns a request that goes
     along with the earlier turns of its conversation and other messages of its thread. `remember` returns what of a
     result goes along with the next question of its conversation. `ending` returns how a result ends whose text was
-    shown while it was made; a command with one calls `on_event`.
+    shown while it was made; a command with one calls `on_event`. `buttons` returns what can be done with a result.
+    `deeper` returns the text that asks the same of a model that thinks longer, None if there is none.
     """
 
     name: str
@@ -228,6 +233,8 @@ class Command(Generic[Request, Result]):
     add_turns: Callable[[Request, Sequence[Turn], Thread], Request] | None = None
     remember: Callable[[Result], str] | None = None
     ending: Callable[[Result, Request, Audience], StreamEnding] | None = None
+    buttons: Callable[[Result, Request], AnswerButtons] | None = None
+    deeper: Callable[[str], str | None] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TypeVar
 
+from bot.blocks.escaping import escape
 from bot.commands.base import Option
 from bot.commands.parsing import Arguments, abbreviate, inline_code
 from bot.errors import UsageError
@@ -22,6 +24,8 @@ from perplexity.filters import (
     validate,
 )
 from perplexity.news.summary import CATEGORIES, parse_category
+
+R = TypeVar("R")
 
 *_FIRST, _LAST = CATEGORIES
 _LISTED = f"Choose from: {', '.join(_FIRST)} and {_LAST}."
@@ -68,6 +72,33 @@ def parse_filters(arguments: Arguments) -> Filters:
             mode=None if mode is None else parse_mode(mode),
         )
     )
+
+
+def filter_options(filters: Filters) -> Iterator[str]:
+    """Yield the options that ask for these filters."""
+    values = (
+        (RECENCY, filters.recency),
+        (DOMAIN, ",".join(filters.domains)),
+        (LANG, ",".join(filters.languages)),
+        (COUNTRY, filters.country),
+        (AFTER, filters.after),
+        (BEFORE, filters.before),
+        (MODE, filters.mode),
+    )
+    # After an equals sign, a value that begins with a dash is no option.
+    yield from (f"{option.name}={value}" for option, value in values if value)
+
+
+def write_command(options: Iterable[str], typed: str, *, parse: Callable[[str], R], meaning: R) -> str | None:
+    """Return a command's text with these options; None if `parse` would not return this meaning for it."""
+    given = " ".join(options)
+    # After two dashes, a text that looks like an option is text.
+    for dashes in ("", "-- "):
+        line = escape(f"{given} {dashes}{typed}".strip())
+        with suppress(UsageError):
+            if parse(line) == meaning:
+                return line
+    return None
 
 
 def audience_for(*, public: bool) -> Audience:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from bot.blocks.escaping import escape
 from bot.blocks.news import news_messages
 from bot.commands.base import Command, CommandContext, Reply, Stats
 from bot.commands.filters import (
@@ -17,11 +15,12 @@ from bot.commands.filters import (
     RECENCY,
     audience_for,
     category_argument,
+    filter_options,
     parse_filters,
     usage_errors,
+    write_command,
 )
 from bot.commands.parsing import OptionParser, parse_options
-from bot.errors import UsageError
 from bot.model.message import Audience
 from perplexity.filters import Filters
 from perplexity.news.summary import NewsSummary, default_to_past_day, news_summary
@@ -90,30 +89,8 @@ def past_week(text: str) -> str | None:
         return None
     wider = replace(request, filters=replace(request.filters, recency="week"))
     typed = " ".join(filter(None, (request.category, parse_options(text, PARSER).text.partition(" ")[2].strip())))
-    options = " ".join(_options(wider))
-    # After two dashes, a topic that looks like an option is text.
-    lines = (escape(f"{options} {dashes}{typed}") for dashes in ("", "-- "))
-    return next((line for line in lines if _parses_to(line, wider)), None)
-
-
-def _options(request: NewsRequest) -> Iterator[str]:
-    filters = request.filters
-    yield f"{RECENCY.name} {filters.recency}"
-    if filters.domains:
-        yield f"{DOMAIN.name}={','.join(filters.domains)}"
-    if filters.languages:
-        yield f"{LANG.name} {','.join(filters.languages)}"
-    if filters.country:
-        yield f"{COUNTRY.name} {filters.country}"
-    if request.public:
-        yield PUBLIC.name
-
-
-def _parses_to(text: str, request: NewsRequest) -> bool:
-    try:
-        return parse(text) == request
-    except UsageError:
-        return False
+    options = (*filter_options(wider.filters), *([PUBLIC.name] if wider.public else []))
+    return write_command(options, typed, parse=parse, meaning=wider)
 
 
 def audience_of(request: NewsRequest) -> Audience:

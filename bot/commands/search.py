@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.blocks.sources import results_messages
 from bot.commands.base import Command, CommandContext, Option, Reply, Stats
@@ -10,10 +10,12 @@ from bot.commands.filters import FILTERS, MODE, PUBLIC, audience_for, parse_filt
 from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience
+from bot.model.question import AnswerButtons
+from bot.model.results import SearchPage
 from perplexity.attempts import cost_with_failures
 from perplexity.errors import InvalidRequest
 from perplexity.notes import no_results_text
-from perplexity.types import Query, SearchResults
+from perplexity.types import Query
 from perplexity.validation import MAX_RESULTS, parse_max_results, validate_query
 
 NUMBER = Option(name="--n", short="-n", value="1-20", help="How many pages; 5 unless you say so")
@@ -55,9 +57,17 @@ def _parse_count(number: str) -> int:
         raise UsageError(f"`{NUMBER.name}` must be between 1 and {MAX_RESULTS}.") from None
 
 
-async def answer(request: SearchRequest, context: CommandContext) -> SearchResults:
-    """Search. Raise PerplexityError."""
-    return await context.provider.search(request.query)
+async def answer(request: SearchRequest, context: CommandContext) -> SearchPage:
+    """Search, or find the results that follow those in which the button was clicked. Raise PerplexityError."""
+    shown = context.parent.result if context.parent is not None else None
+    if not isinstance(shown, SearchPage):
+        return SearchPage(results=await context.provider.search(request.query))
+    before = (*shown.before, *(source.url for source in shown.results.results))
+    # A service lists at most twenty, always from the first.
+    wanted = min(MAX_RESULTS, len(before) + request.query.max_results)
+    found = await context.provider.search(replace(request.query, max_results=wanted))
+    new = [source for source in found.results if source.url not in before][: request.query.max_results]
+    return SearchPage(results=replace(found, results=tuple(new)), before=before)
 
 
 def nothing_found_text(request: SearchRequest) -> str:
@@ -75,12 +85,20 @@ def question_text(request: SearchRequest) -> str:
     return request.query.text
 
 
-def render(results: SearchResults, request: SearchRequest, audience: Audience) -> Reply:
+def render(page: SearchPage, request: SearchRequest, audience: Audience) -> Reply:
     """Render the results."""
+    results = page.results
     return Reply(
-        messages=results_messages(results, query=request.query, audience=audience),
+        messages=results_messages(results, query=request.query, audience=audience, shown_before=len(page.before)),
         stats=Stats(provider=results.provider, cost_usd=cost_with_failures(results.cost_usd, results.failed)),
     )
+
+
+def buttons(page: SearchPage, request: SearchRequest) -> AnswerButtons:
+    """Return what can be done with the results."""
+    found = len(page.results.results)
+    more = found == request.query.max_results and len(page.before) + found < MAX_RESULTS
+    return AnswerButtons(ask_about=found > 0, more=more)
 
 
 SEARCH = Command(
@@ -102,4 +120,5 @@ SEARCH = Command(
     pending_label="Searching the web",
     stoppable=True,
     question_text=question_text,
+    buttons=buttons,
 )

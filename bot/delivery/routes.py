@@ -106,8 +106,8 @@ class ResponseUrlRoute:
         )
 
     async def post(self, part: OutgoingPart) -> PostResult:
-        """Post the part; the first part of a private answer replaces the pending message."""
-        replaces = part.number == 0 and part.audience is Audience.ASKER
+        """Post the part; the first part of a private answer replaces the pending message, if that can be replaced."""
+        replaces = part.number == 0 and part.audience is Audience.ASKER and not part.row.action
         url = part.row.response_url or ""
         result = await self.response_urls.post(url, part.message, audience=part.audience, replace=replaces)
         if isinstance(result, Retryable) and result.maybe_posted:
@@ -276,7 +276,7 @@ def response_url_usable(row: QuestionRow, *, uses: int, age: float, slack_api_ur
 
 def leaves_placeholder(row: QuestionRow, audience: Audience) -> bool:
     """Return whether a pending message that only the asker sees is left, since everyone sees the answer."""
-    return audience is Audience.CHANNEL and row.surface in {"slash", "click"}
+    return audience is Audience.CHANNEL and (row.surface == "slash" or row.replaces_clicked)
 
 
 async def post_once(chat: Chat, part: OutgoingPart, *, channel: str, thread_ts: str | None) -> PostResult:

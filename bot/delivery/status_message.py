@@ -53,13 +53,14 @@ class StatusMessages:
     async def post_pending(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
         """Post the pending message that a listener could not post, and return the updated row.
 
-        In a thread the answer replaces this message; after a click it replaces the message with the button. Raise
+        In a thread the answer replaces this message; after a click it replaces the message with the button. The answer
+        to a question that a button below another answer asked comes after that one, and the click was replied to. Raise
         ClaimLost if another worker took over.
         """
         message = escaping.sanitize_message(message)
         if row.thread_ts is not None:
             return await self._post_pending_in_thread(row, message)
-        if row.redeliveries or row.response_url is None or not self._response_url_usable(row):
+        if row.action or row.redeliveries or row.response_url is None or not self._response_url_usable(row):
             return row
         used = replace(row, response_uses=row.response_uses + 1)
         await self._mark_sending(used)
@@ -207,7 +208,9 @@ class ProgressUpdater:
             return False
         if self.editable:
             return await self._update_in_thread(message)
-        return milestone and self._response_url_usable() and await self._update_by_response_url(message)
+        # After a click below an answer, the response_url would replace that answer.
+        usable = milestone and not self.row.action and self._response_url_usable()
+        return usable and await self._update_by_response_url(message)
 
     async def _update_in_thread(self, message: OutgoingMessage) -> bool:
         result = self._note_rate_limit(await self._edit(message))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
 from typing import Any, NamedTuple
@@ -27,6 +27,8 @@ class NewQuestion:
 
     `thread_ts` is the thread to answer in; `message_ts` the app's message there whose place the answer takes.
     `again` is the earlier question that this one asks again. With `starts_conversation` it continues no earlier one.
+    `parent` is the question below whose answer a button asked this one, `action` that button; its answer is a message
+    of its own.
     """
 
     id: UUID
@@ -42,6 +44,8 @@ class NewQuestion:
     message_ts: str | None = None
     again: UUID | None = None
     starts_conversation: bool = False
+    parent: UUID | None = None
+    action: str = ""
 
 
 class Received(Enum):
@@ -116,6 +120,8 @@ class QuestionRow:
 
     `streams` are the `ts` of the messages in which its answer is being written, `shown` how many characters of it Slack
     has confirmed; while it is `streaming`, one of the messages may be open, also one that is not known here.
+
+    `parent` and `action` are as in a `NewQuestion`.
     """
 
     id: UUID
@@ -144,6 +150,13 @@ class QuestionRow:
     streams: tuple[str, ...] = ()
     shown: int = 0
     streaming: bool = False
+    parent: UUID | None = None
+    action: str = ""
+
+    @property
+    def replaces_clicked(self) -> bool:
+        """Whether its answer replaces the message in which a button asked it."""
+        return self.surface == "click" and not self.action
 
     @property
     def begins_thread(self) -> bool:
@@ -191,8 +204,25 @@ class StreamEnding:
     answer: Answer
     blocks: Callable[[CitedText], tuple[Block, ...]]
 
+    def followed_by(self, actions: tuple[Block, ...]) -> StreamEnding:
+        """Return the ending with these rows of buttons below it."""
+        return replace(self, blocks=lambda cited: (*self.blocks(cited), *actions))
 
-_NO_FIGURES = {"messages", "state", "remembered", "ending"}
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerButtons:
+    """What the buttons below an answer offer: `deeper` a longer answer, `sources` so many pages with their excerpts.
+
+    `ask_about` asks about the pages that were found, `more` lists the next ones.
+    """
+
+    deeper: bool = False
+    sources: int = 0
+    ask_about: bool = False
+    more: bool = False
+
+
+_NO_FIGURES = {"messages", "state", "remembered", "ending", "result"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +230,7 @@ class Outcome:
     """The result of a question: its messages, and the figures that the row keeps of it.
 
     `remembered` is what of the answer goes along with the next question of its conversation, `ending` how it ends in a
-    message that shows its text already.
+    message that shows its text already. `result` is what the buttons below it work with, as JSON values.
     """
 
     messages: Sequence[OutgoingMessage]
@@ -213,6 +243,7 @@ class Outcome:
     error: str | None = None
     remembered: str | None = None
     ending: StreamEnding | None = None
+    result: dict[str, Any] | None = None
 
     @property
     def figures(self) -> dict[str, Any]:

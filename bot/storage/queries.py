@@ -39,9 +39,9 @@ def _on_one_line(statement: LiteralString) -> LiteralString:
 _QUESTION = """
     INSERT INTO questions
         (id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, thread_ts, message_ts,
-        conversation, waiting)
+        parent, action, conversation, waiting)
     SELECT %(id)s::uuid, %(delivery_key)s, %(surface)s, %(command)s, %(text)s, %(team_id)s, %(channel_id)s, %(user_id)s,
-        %(response_url)s, %(thread_ts)s::text, %(message_ts)s, {conversation}"""
+        %(response_url)s, %(thread_ts)s::text, %(message_ts)s, %(parent)s::uuid, %(action)s, {conversation}"""
 
 _CONVERSATION = """CASE WHEN %(starts_conversation)s THEN %(id)s::uuid ELSE coalesce((
             SELECT q.conversation FROM questions q
@@ -153,7 +153,7 @@ NOTICE = """
 _COLUMNS = """
     id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, response_uses, message_ts,
     thread_ts, state, attempt, returns, messages, outcome, part, run_id, received_at, unconfirmed, conversation,
-    streams, shown, streaming
+    streams, shown, streaming, parent, action
 """
 """Named one by one: a prepared statement fails when a newer version's migration adds a column to its result."""
 
@@ -191,6 +191,11 @@ The same claim again reads what it took in a transaction whose confirmation was 
 
 GET = f"SELECT {_ROW} FROM questions WHERE id = %(id)s"
 """Read one question."""
+
+RESULT = """
+    SELECT id, command, text, result, received_at FROM questions WHERE id = %(id)s AND result IS NOT NULL
+"""
+"""Read what the buttons below an answer work with."""
 
 CLAIMS = """
     SELECT id, CASE WHEN state IN ('received', 'working', 'delivering') THEN attempt ELSE -1 END AS claim
@@ -231,7 +236,8 @@ KEEP_MESSAGES = """
     UPDATE questions
     SET messages = %(messages)s, outcome = %(outcome)s, state = 'delivering', response_uses = %(uses)s,
         unconfirmed = %(unconfirmed)s, provider = %(provider)s, model = %(model)s, effort = %(effort)s,
-        cost_usd = %(cost_usd)s, seconds = %(seconds)s, error = %(error)s, remembered = %(remembered)s
+        cost_usd = %(cost_usd)s, seconds = %(seconds)s, error = %(error)s, remembered = %(remembered)s,
+        result = %(result)s
     WHERE id = %(id)s AND attempt = %(attempt)s
     RETURNING id
 """

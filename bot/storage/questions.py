@@ -28,6 +28,7 @@ from bot.model.question import (
     Turn,
     message_ts,
 )
+from bot.model.results import KeptResult, load_result
 from bot.storage import queries
 from bot.storage.database import is_pooled
 
@@ -265,7 +266,23 @@ class QuestionStore:
             uses=uses,
             unconfirmed=unconfirmed,
             remembered=None if outcome.remembered is None else storable(outcome.remembered),
+            result=None if outcome.result is None else Jsonb(outcome.result),
             **outcome.figures,
+        )
+
+    async def result(self, question_id: UUID) -> KeptResult | None:
+        """Return the answer or the search results of a question; None if it is unknown or has neither."""
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(queries.RESULT, {"id": question_id})).fetchone()
+        result = load_result(row["result"]) if row else None
+        if row is None or result is None:
+            return None
+        return KeptResult(
+            question_id=row["id"],
+            command=row["command"],
+            text=row["text"],
+            result=result,
+            asked_at=row["received_at"],
         )
 
     async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:

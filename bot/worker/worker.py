@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
+from bot.blocks.actions import answer_actions, with_actions
 from bot.blocks.elements import quote_question
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.messages import FailureAction, failure_message, question_stopped_message
@@ -29,9 +30,10 @@ from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
 from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
 from bot.model.digest import DigestService
-from bot.model.message import Audience, OutgoingMessage
+from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Claimed, Outcome, QuestionRow, Thread, Turn
+from bot.model.results import KeptResult, dump_result
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.streaming.live import GIVEN_UP, LiveAnswer, LiveAnswers
@@ -266,31 +268,54 @@ class CommandRunner:
             progress=progress,
             on_event=on_event,
             can_upload=self.can_upload,
+            parent=await self._parent(row),
+            action=row.action,
         )
         result = await self.stops.guard(row, command.answer(request, context))
         length = command.result_length(result)
-        reply = await run_in_thread_if_long(length, command.render, result, request, self._audience(row, request))
+        audience = self._audience(row, request)
+        reply = await run_in_thread_if_long(length, command.render, result, request, audience)
+        actions = self._actions(row, command, result, request, audience)
         remembered = None
         if command.remember is not None and row.surface in THREAD_SURFACES:
             remembered = await run_in_thread_if_long(length, command.remember, result)
-        ending = None if command.ending is None else command.ending(result, request, self._audience(row, request))
+        ending = None if command.ending is None else command.ending(result, request, audience)
         return Outcome(
-            messages=reply.messages,
+            messages=with_actions(reply.messages, actions),
             state="answered",
             seconds=self.clock() - started,
             remembered=remembered,
-            ending=ending,
+            ending=None if ending is None else ending.followed_by(actions),
+            result=dump_result(result) if actions else None,
             **vars(reply.stats),
         )
+
+    async def _parent(self, row: QuestionRow) -> KeptResult | None:
+        """Return the answer below which a button asked this question."""
+        parent = row.parent
+        return None if parent is None else await self.database_retry(lambda: self.questions.result(parent))
+
+    def _actions(
+        self, row: QuestionRow, command: Command[Any, Any], result: Any, request: Any, audience: Audience
+    ) -> tuple[Block, ...]:
+        """Return the buttons below an answer."""
+        if command.buttons is None:
+            return ()
+        private = row.surface not in THREAD_SURFACES and audience is Audience.ASKER
+        buttons = command.buttons(result, request)
+        return answer_actions(buttons, question_id=row.id, private=private, thumbs=not private)
 
     async def _earlier_turns(self, row: QuestionRow) -> list[Turn]:
         """Return the turns before a question, each question without its options."""
         turns = await self.database_retry(lambda: self.questions.turns(row))
-        return [
+        own = self.commands[row.command].parse_question_text(row.text)
+        earlier = [
             replace(turn, question=self.commands[turn.command].parse_question_text(turn.question))
             for turn in turns
             if turn.command in self.commands
         ]
+        # A button that asks the same question once more does not want the same answer.
+        return [turn for turn in earlier if not (row.action and turn.question == own)]
 
     async def _thread(self, row: QuestionRow, turns: Sequence[Turn]) -> Thread:
         """Return what else people wrote in a channel's thread before a question, if the settings allow to read it."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bot.commands.search import SEARCH, SearchRequest, parse
 from bot.errors import UsageError
 from bot.model.message import Audience
+from bot.model.results import SearchPage
 from perplexity.filters import Filters
 from perplexity.types import Query
 from tests.fakes.commands import command_context
@@ -135,6 +136,6 @@ async def test_it_searches_and_renders_what_was_found() -> None:
     reply = await SEARCH.answer(read, command_context(provider))
     (message,) = SEARCH.render(reply, read, Audience.CHANNEL).messages
 
-    assert (reply, provider.queries) == (results_by("One"), [read.query])
+    assert (reply, provider.queries) == (SearchPage(results=results_by("One")), [read.query])
     assert "<https://example.com/1|A page>" in json.dumps(message.blocks)
     assert "visible to everyone here" in json.dumps(message.blocks)

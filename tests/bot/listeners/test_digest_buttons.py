@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from psycopg import OperationalError
 
-from bot.listeners.actions import DATABASE_DOWN
+from bot.listeners.clicks import DATABASE_DOWN
 from bot.model.digest import DigestAction, DigestResult, NotOwner
 from tests.bot.listeners.clicks import RecordingListeners
 from tests.fakes.digest_service import FakeDigests

@@ -14,6 +14,7 @@ from slack_bolt.async_app import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.app import bolt_app
+from bot.blocks.escaping import sanitize_view
 from bot.commands import COMMANDS
 from bot.conversations.prompts import EXAMPLES
 from bot.listeners.intake import Intake, ListenerContext
@@ -22,6 +23,7 @@ from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion
 from bot.slack.connection import SlackConnection
 from bot.slack.messages import PostResult, Sent
+from bot.slack.views import Views
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 from tests.fakes.digest_service import FakeDigests
@@ -142,6 +144,8 @@ class DatabaseDown:
             post_in_thread=self.say,
             post_ephemeral=self.whisper,
             suggest_prompts=self.suggest,
+            views=Views(AsyncWebClient(base_url="http://127.0.0.1:9/"), sanitize=sanitize_view),
+            start=lambda work: work.close(),
             digests=FakeDigests(),
         )
 

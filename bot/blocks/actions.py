@@ -1,0 +1,75 @@
+"""The rows of buttons below an answer.
+
+https://docs.slack.dev/reference/block-kit/blocks/context-actions-block
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from bot.model.message import Block, OutgoingMessage
+from bot.model.question import AnswerButtons
+
+ANSWER_BLOCK = "answer:"
+FEEDBACK_BLOCK = "feedback:"
+"""What the `block_id` of a row begins with; the id of the question follows, since menus and thumbs have no value."""
+
+SHARE = "share"
+GO_DEEPER = "go_deeper"
+ASK_ABOUT = "ask_about"
+MORE_RESULTS = "more_results"
+SOURCES = "sources"
+MORE = "more"
+FEEDBACK = "feedback"
+"""The ids of the actions."""
+
+REGENERATE = "regenerate"
+SAVE = "save"
+"""The choices of the menu `MORE`."""
+
+_MENU = ((REGENERATE, "Regenerate"), (SAVE, "Save as Markdown"))
+
+
+def answer_actions(buttons: AnswerButtons, *, question_id: UUID, private: bool, thumbs: bool) -> tuple[Block, ...]:
+    """Return the rows below an answer: at most three buttons with a menu, then the thumbs.
+
+    A `private` answer, which only the asker sees, can be shared. Slack shows no `thumbs` below such a message.
+    """
+    shown = [_button("Share", SHARE, question_id, style="primary")] if private else []
+    if buttons.deeper:
+        shown.append(_button("Go deeper", GO_DEEPER, question_id))
+    if buttons.ask_about:
+        shown.append(_button("Ask about these", ASK_ABOUT, question_id))
+    if buttons.more:
+        shown.append(_button("More results", MORE_RESULTS, question_id))
+    if buttons.sources:
+        shown.append(_button(f"Sources ({buttons.sources})", SOURCES, question_id))
+    row = {"type": "actions", "block_id": f"{ANSWER_BLOCK}{question_id}", "elements": [*shown, _menu()]}
+    return (row, _thumbs(question_id)) if thumbs else (row,)
+
+
+def with_actions(messages: Sequence[OutgoingMessage], actions: tuple[Block, ...]) -> tuple[OutgoingMessage, ...]:
+    """Return the messages of an answer with the rows below the last one."""
+    *others, last = messages
+    return (*others, replace(last, blocks=(*last.blocks, *actions)))
+
+
+def _button(label: str, action_id: str, question_id: UUID, **style: str) -> Block:
+    text = {"type": "plain_text", "text": label}
+    return {"type": "button", "text": text, "action_id": action_id, "value": str(question_id)} | style
+
+
+def _menu() -> Block:
+    options = [{"text": {"type": "plain_text", "text": label}, "value": value} for value, label in _MENU]
+    return {"type": "overflow", "action_id": MORE, "options": options}
+
+
+def _thumbs(question_id: UUID) -> Block:
+    up, down = (
+        {"text": {"type": "plain_text", "text": label}, "value": value}
+        for value, label in (("up", "Good answer"), ("down", "Bad answer"))
+    )
+    buttons = {"type": "feedback_buttons", "action_id": FEEDBACK, "positive_button": up, "negative_button": down}
+    return {"type": "context_actions", "block_id": f"{FEEDBACK_BLOCK}{question_id}", "elements": [buttons]}

@@ -1,0 +1,117 @@
+"""Clicks below an answer that ask the next question: think longer, more results, the same again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from slack_bolt.async_app import AsyncApp
+
+from bot.blocks.actions import GO_DEEPER, MORE, MORE_RESULTS, REGENERATE
+from bot.blocks.escaping import escape, one_line, shorten
+from bot.blocks.messages import below_message
+from bot.commands.base import Command
+from bot.errors import UsageError
+from bot.listeners.clicks import (
+    Click,
+    Handler,
+    Reply,
+    button,
+    clicked_question,
+    command_of,
+    may_see,
+    menu,
+    submission_refusal,
+    text_reply,
+)
+from bot.listeners.intake import ListenerContext, Submitted
+from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
+
+log = logging.getLogger(__name__)
+
+UNKNOWN_ANSWER = "I no longer know this answer. Please ask the question again."
+NOT_YOUR_ANSWER = "Only the person who asked can use this button."
+NO_LONGER_OFFERED = "I no longer offer this for that question. Please ask it again."
+ALREADY_ASKED = "I’m already on it, or it is answered: look below that answer."
+
+Rewrite = Callable[[Command[Any, Any], str], str | None]
+"""Returns the text of the next question from the command and the text of the earlier one; None without one."""
+
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the buttons that ask the next question."""
+    button(app, context, GO_DEEPER, asks_below(_deeper, "I’ll think longer about {}. The answer comes below."))
+    button(app, context, MORE_RESULTS, asks_below(_same, "I’ll look for more pages on {}. They come below."))
+    menu(app, context, MORE, REGENERATE, asks_below(_same, "I’ll answer {} again. The answer comes below."))
+
+
+def _deeper(command: Command[Any, Any], text: str) -> str | None:
+    return None if command.deeper is None else command.deeper(text)
+
+
+def _same(command: Command[Any, Any], text: str) -> str | None:
+    return text
+
+
+def asks_below(rewrite: Rewrite, promise: str) -> Handler:
+    """Return what handles a click that asks a question whose answer comes below the clicked one.
+
+    In a conversation it is the person's own who clicked. `promise` replies to a click on a private answer.
+    """
+
+    async def ask(click: Click, context: ListenerContext) -> Reply | None:
+        earlier = await clicked_question(click, context)
+        if earlier is None:
+            return text_reply(UNKNOWN_ANSWER)
+        if not may_see(earlier, click, context.commands):
+            return text_reply(NOT_YOUR_ANSWER)
+        command = command_of(earlier, context.commands)
+        try:
+            text = None if command is None else rewrite(command, earlier.text)
+        except UsageError:
+            text = None
+        if command is None or text is None:
+            return text_reply(NO_LONGER_OFFERED)
+        return await submit_below(earlier, click, context, command=command, text=text, promise=promise)
+
+    return ask
+
+
+async def submit_below(
+    earlier: QuestionRow, click: Click, context: ListenerContext, *, command: Command[Any, Any], text: str, promise: str
+) -> Reply | None:
+    """Ask a question below an earlier answer, once however often the button is clicked; reply to the click."""
+    action = click.choice if click.action_id == MORE else click.action_id
+    question = _question_below(earlier, click, context, command=command.name, text=text, action=action)
+    submitted = await context.intake.submit(question)
+    if submitted is Submitted.DUPLICATE:
+        return text_reply(ALREADY_ASKED)
+    if submitted is Submitted.NEW:
+        context.metrics.received(command=question.command, surface="click")
+        log.info("question.received", extra={"question": str(question.id), "surface": "click", "action": action})
+        if question.thread_ts is None:
+            quoted = f"“{escape(shorten(one_line(command.parse_question_text(text)), 150))}”"
+            return Reply(message=below_message(promise.format(quoted), question_id=str(question.id)))
+    return await submission_refusal(submitted, question, context)
+
+
+def _question_below(
+    earlier: QuestionRow, click: Click, context: ListenerContext, *, command: str, text: str, action: str
+) -> NewQuestion:
+    in_thread = earlier.thread_ts is not None
+    surface = "mention" if earlier.surface in CHANNEL_THREADS else earlier.surface
+    return NewQuestion(
+        id=context.new_id(),
+        delivery_key=f"{earlier.id}:{action}",
+        surface=surface if in_thread else "click",
+        command=command,
+        text=text,
+        team_id=earlier.team_id,
+        channel_id=earlier.channel_id,
+        user_id=click.user,
+        response_url=None if in_thread else click.response_url,
+        thread_ts=earlier.thread_ts,
+        parent=earlier.id,
+        action=action,
+    )

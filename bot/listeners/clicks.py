@@ -1,0 +1,214 @@
+"""A click on a button or a choice in a menu: who clicked what, in time for its acknowledgement."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+
+from bot.blocks.actions import ANSWER_BLOCK, FEEDBACK_BLOCK
+from bot.commands.base import Command
+from bot.commands.help import text_message
+from bot.errors import UsageError
+from bot.listeners.admission import MEMBERS_ONLY
+from bot.listeners.intake import ListenerContext, Submitted
+from bot.listeners.messages import THREAD_FULL
+from bot.listeners.slash import too_many_open
+from bot.model.membership import click_team_ids
+from bot.model.message import Audience, OutgoingMessage
+from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
+from bot.storage.database import DATABASE_UNAVAILABLE
+
+REPLY_SECONDS = 0.5
+
+DATABASE_SECONDS = 1.6
+"""How long a click waits for the database: with `REPLY_SECONDS` it is acknowledged within 2.5 of Slack's 3 seconds."""
+
+DATABASE_DOWN = "I can’t reach my database just now. Please click again in a minute."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Click:
+    """A click on a button: Slack's request, and the part of it that is about the button."""
+
+    body: dict[str, Any]
+    action: Mapping[str, Any]
+
+    @property
+    def action_id(self) -> str:
+        """The button's action."""
+        return str(self.action.get("action_id", ""))
+
+    @property
+    def id(self) -> UUID | None:
+        """The id of the question or digest that the button is for; None if it is malformed.
+
+        Menus and thumbs carry it in the `block_id` of their row.
+        """
+        block_id = str(self.action.get("block_id", ""))
+        prefix = next((prefix for prefix in (ANSWER_BLOCK, FEEDBACK_BLOCK) if block_id.startswith(prefix)), None)
+        try:
+            return UUID(str(self.action.get("value", "")) if prefix is None else block_id.removeprefix(prefix))
+        except ValueError:
+            return None
+
+    @property
+    def choice(self) -> str:
+        """The choice in a menu, or which thumb was clicked."""
+        option = self.action.get("selected_option")
+        return str((option if isinstance(option, dict) else self.action).get("value", ""))
+
+    @property
+    def trigger_id(self) -> str:
+        """What opens a modal within three seconds of the click."""
+        return str(self.body.get("trigger_id", ""))
+
+    @property
+    def user(self) -> str:
+        """The id of the user who clicked."""
+        return self._id("user")
+
+    @property
+    def channel(self) -> str:
+        """The id of the channel."""
+        return self._id("channel")
+
+    @property
+    def teams(self) -> frozenset[str]:
+        """The ids of the workspaces that the click belongs to."""
+        return click_team_ids(self.body)
+
+    @property
+    def response_url(self) -> str | None:
+        """The address for replies to the click."""
+        return str(self.body.get("response_url") or "") or None
+
+    def is_by_asker(self, row: QuestionRow) -> bool:
+        """Return whether the asker clicked, in the same workspace."""
+        return row.user_id == self.user and row.team_id in self.teams
+
+    def message_ts(self, channel: str) -> str | None:
+        """Return the `ts` of the message with the button; None if it is in another channel."""
+        container = self.body.get("container")
+        if not isinstance(container, dict) or container.get("channel_id") != channel:
+            return None
+        return str(container.get("message_ts") or "") or None
+
+    def _id(self, name: str) -> str:
+        value = self.body.get(name)
+        return str(value.get("id", "")) if isinstance(value, dict) else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """The reply to a click: shown only to the user who clicked, or in place of the clicked message.
+
+    `after` is called once the reply is sent.
+    """
+
+    message: OutgoingMessage
+    replaces: bool = False
+    after: Callable[[], None] = lambda: None
+
+
+Handler = Callable[[Click, ListenerContext], Coroutine[Any, Any, Reply | None]]
+
+
+def menu(app: AsyncApp, context: ListenerContext, action: str, choice: str, handle: Handler) -> None:
+    """Listen to one choice of a menu, as to a button."""
+
+    async def is_chosen(action: dict[str, Any]) -> bool:
+        return Click(body={}, action=action).choice == choice
+
+    button(app, context, action, handle, matchers=[is_chosen])
+
+
+def button(
+    app: AsyncApp,
+    context: ListenerContext,
+    action: str | re.Pattern[str],
+    handle: Handler,
+    *,
+    matchers: Sequence[Callable[..., Awaitable[bool]]] = (),
+) -> None:
+    """Listen to a button: refuse outsiders, handle the click in time for its acknowledgement, and send the reply.
+
+    If there are `matchers`, only to the clicks for which each returns True.
+    """
+
+    @app.action(action, matchers=matchers)
+    async def on_click(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
+        click = Click(body=body, action=action)
+        reply = await _handle(click, context, handle)
+        if reply is not None:
+            send = context.replace_original if reply.replaces else context.reply_privately
+            await _within_ack(send(click.response_url, reply.message))
+            reply.after()
+        await ack()
+
+
+async def _handle(click: Click, context: ListenerContext, handle: Handler) -> Reply | None:
+    if context.is_known_outsider(click.body, click.user):
+        return text_reply(MEMBERS_ONLY)
+    try:
+        return await context.intake.within_ack_deadline(handle(click, context), seconds=DATABASE_SECONDS)
+    except DATABASE_UNAVAILABLE:
+        return text_reply(DATABASE_DOWN)
+
+
+async def _within_ack(reply: Awaitable[None]) -> None:
+    """Send a reply within the three seconds that the click's acknowledgement has, or not at all."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(REPLY_SECONDS):
+            await reply
+
+
+def text_reply(text: str) -> Reply:
+    """Return a reply of one text, which is not escaped yet."""
+    return Reply(message=text_message(text))
+
+
+async def clicked_question(click: Click, context: ListenerContext) -> QuestionRow | None:
+    """Return the question that the clicked button is for; None if it is unknown."""
+    return await context.questions.get(click.id) if click.id is not None else None
+
+
+async def submission_refusal(submitted: Submitted, question: NewQuestion, context: ListenerContext) -> Reply | None:
+    """Return why a question was not saved; None if it was."""
+    match submitted:
+        case Submitted.NEW | Submitted.DUPLICATE:
+            return None
+        case Submitted.TOO_MANY_OPEN:
+            return Reply(message=await too_many_open(question, context))
+        case Submitted.THREAD_FULL | Submitted.THREAD_FULL_EXPLAIN:
+            return text_reply(THREAD_FULL)
+        case Submitted.FAILED:
+            return text_reply(DATABASE_DOWN)
+
+
+def may_see(row: QuestionRow, click: Click, commands: Sequence[Command[Any, Any]]) -> bool:
+    """Return whether the user may see the answer to a question: the asker, or anyone in a channel that shows it."""
+    here = row.team_id in click.teams and row.channel_id == click.channel
+    return click.is_by_asker(row) or (here and is_public(row, commands))
+
+
+def is_public(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> bool:
+    """Return whether everyone in the question's channel sees its answer."""
+    if row.surface not in {"slash", "click"}:
+        return row.surface in CHANNEL_THREADS
+    command = command_of(row, commands)
+    try:
+        return command is not None and command.audience(command.parse(row.text)) is Audience.CHANNEL
+    except UsageError:
+        return False
+
+
+def command_of(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> Command[Any, Any] | None:
+    """Return the command of a question; None if this version has no such command."""
+    return next((command for command in commands if command.name == row.command), None)

@@ -1,0 +1,71 @@
+"""Slack's calls for modals and the App Home, each tried once, and what their results mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.slack.messages import FAILURES, Retryable, Sent, classify_error
+
+View = dict[str, Any]
+"""A modal or the App Home, as plain JSON. https://docs.slack.dev/reference/views"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """Slack shows the view. `hash` is that of this version of it, for an update that must not overwrite a later one."""
+
+    id: str
+    hash: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotOpened:
+    """Slack did not show it; `error` is Slack's name, such as `expired_trigger_id`, or that of an exception."""
+
+    error: str
+    seconds: float | None = None
+
+
+ViewResult = Opened | NotOpened
+
+
+class Views:
+    """Opens and changes views; `sanitize` makes everything in one harmless.
+
+    https://docs.slack.dev/surfaces/modals
+    """
+
+    def __init__(self, client: AsyncWebClient, *, sanitize: Callable[[View], View]) -> None:
+        self._client = client
+        self._sanitize = sanitize
+
+    async def open(self, trigger_id: str, view: View) -> ViewResult:
+        """Open a modal within three seconds of what a person did, which `trigger_id` names."""
+        return await self._call("views.open", trigger_id=trigger_id, view=view)
+
+    async def push(self, trigger_id: str, view: View) -> ViewResult:
+        """Open a modal on top of the one in which a person did something."""
+        return await self._call("views.push", trigger_id=trigger_id, view=view)
+
+    async def update(self, view_id: str, view: View, *, hash: str | None = None) -> ViewResult:
+        """Change an open modal; with a `hash`, only if it is still the version with that one."""
+        return await self._call("views.update", view_id=view_id, view=view, **({"hash": hash} if hash else {}))
+
+    async def publish(self, user_id: str, view: View) -> ViewResult:
+        """Show the App Home of a person."""
+        return await self._call("views.publish", user_id=user_id, view=view)
+
+    async def _call(self, method: str, *, view: View, **arguments: Any) -> ViewResult:
+        try:
+            response = await self._client.api_call(method, json=arguments | {"view": self._sanitize(view)})
+        except FAILURES as error:
+            result = classify_error(error)
+            if isinstance(result, Sent):  # not the result of an error
+                return NotOpened(error=type(error).__name__)
+            return NotOpened(error=result.error, seconds=result.seconds if isinstance(result, Retryable) else None)
+        shown: dict[str, Any] = response.get("view") or {}
+        return Opened(id=str(shown.get("id", "")), hash=str(shown.get("hash", "")))

@@ -1,0 +1,8 @@
+"""Modals and the App Home: each file builds one view, opens it, and handles what is done in it."""
+
+from __future__ import annotations
+
+from bot.views import sources
+
+VIEWS = (sources.register,)
+"""The views. A new one is a file here, and a line in this list."""

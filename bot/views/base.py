@@ -1,0 +1,167 @@
+"""What the views share: opening one in time, and what a person submits.
+
+https://docs.slack.dev/surfaces/modals
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+
+from bot.listeners.admission import MEMBERS_ONLY
+from bot.listeners.clicks import DATABASE_DOWN, DATABASE_SECONDS
+from bot.listeners.intake import ListenerContext
+from bot.model.membership import click_team_ids
+from bot.model.message import Block
+from bot.slack.views import NotOpened, View
+from bot.storage.database import DATABASE_UNAVAILABLE
+
+log = logging.getLogger(__name__)
+
+OPEN_SECONDS = 1.0
+"""How long Slack may take to open a view, so that the click is acknowledged in time."""
+
+TOO_LATE = "Slack didn’t open the window in time. Please click again."
+NOT_OPENED = "Slack couldn’t open the window. Please try again in a minute."
+
+_LATE = frozenset({"expired_trigger_id", "exchanged_trigger_id", "TimeoutError"})
+
+MAX_TITLE = 24
+MAX_METADATA = 3_000
+
+
+def modal(
+    callback_id: str,
+    title: str,
+    blocks: list[Block],
+    *,
+    submit: str | None = None,
+    close: str = "Close",
+    metadata: Mapping[str, Any] | None = None,
+) -> View:
+    """Return a modal; without `submit` it has nothing to submit. `metadata` comes back with everything done in it."""
+    view: View = {
+        "type": "modal",
+        "callback_id": callback_id,
+        "title": plain(title),
+        "close": plain(close),
+        "blocks": blocks,
+    }
+    if submit is not None:
+        view["submit"] = plain(submit)
+    if metadata:
+        view["private_metadata"] = json.dumps(metadata, separators=(",", ":"))
+    return view
+
+
+def plain(text: str) -> Block:
+    """Return a text object of plain text."""
+    return {"type": "plain_text", "text": text}
+
+
+async def open_modal(context: ListenerContext, trigger_id: str, view: View) -> str | None:
+    """Open a modal; return why that failed, for the person, and None if it did not."""
+    try:
+        async with asyncio.timeout(OPEN_SECONDS):
+            result = await context.views.open(trigger_id, view)
+    except TimeoutError:
+        result = NotOpened(error="TimeoutError")
+    if not isinstance(result, NotOpened):
+        return None
+    log.warning("view.not_opened", extra={"error": result.error, "view": view.get("callback_id", "")})
+    return TOO_LATE if result.error in _LATE else NOT_OPENED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """A modal that a person submitted; `body` is Slack's request."""
+
+    body: Mapping[str, Any]
+
+    @property
+    def view(self) -> Mapping[str, Any]:
+        """The view as it was."""
+        view = self.body.get("view")
+        return view if isinstance(view, dict) else {}
+
+    @property
+    def user(self) -> str:
+        """The id of the person."""
+        user = self.body.get("user")
+        return str(user.get("id", "")) if isinstance(user, dict) else ""
+
+    @property
+    def teams(self) -> frozenset[str]:
+        """The ids of the workspaces that the request belongs to."""
+        return click_team_ids(self.body)
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What the view was opened with."""
+        try:
+            metadata = json.loads(str(self.view.get("private_metadata") or "{}"))
+        except ValueError:
+            return {}
+        return metadata if isinstance(metadata, dict) else {}
+
+    def value(self, block_id: str) -> Any:
+        """Return what was entered in an input block: a text, an id, a date, a choice, or a list of choices."""
+        values = (self.view.get("state") or {}).get("values") or {}
+        element = next(iter((values.get(block_id) or {}).values()), None) or {}
+        for name in ("value", "selected_user", "selected_conversation", "selected_date", "selected_time"):
+            if element.get(name) is not None:
+                return element[name]
+        if (option := element.get("selected_option")) is not None:
+            return option.get("value")
+        if (options := element.get("selected_options")) is not None:
+            return [option.get("value") for option in options]
+        return None
+
+
+Response = Mapping[str, Any]
+"""What Slack does with the modal, such as `errors(…)` or `shows(…)`; None closes it."""
+
+
+def errors(**by_block: str) -> Response:
+    """Return the response that shows a sentence below each of these input blocks."""
+    return {"response_action": "errors", "errors": by_block}
+
+
+def shows(view: View) -> Response:
+    """Return the response that replaces the modal by another view."""
+    return {"response_action": "update", "view": view}
+
+
+CLOSES_ALL: Response = {"response_action": "clear"}
+"""The response that closes every modal on the stack."""
+
+SubmissionHandler = Callable[[Submission, ListenerContext], Coroutine[Any, Any, Response | None]]
+
+
+def submission(
+    app: AsyncApp, context: ListenerContext, callback_id: str, handle: SubmissionHandler, *, first_input: str
+) -> None:
+    """Listen to a modal's submission: refuse outsiders, handle it in time, and respond.
+
+    A problem that belongs to no input is shown below `first_input`, the id of that block.
+    """
+
+    @app.view(callback_id)
+    async def on_submit(ack: AsyncAck, body: dict[str, Any]) -> None:
+        submitted = Submission(body=body)
+        if context.is_known_outsider(body, submitted.user):
+            response: Response | None = errors(**{first_input: MEMBERS_ONLY})
+        else:
+            try:
+                response = await context.intake.within_ack_deadline(
+                    handle(submitted, context), seconds=DATABASE_SECONDS + OPEN_SECONDS
+                )
+            except DATABASE_UNAVAILABLE:
+                response = errors(**{first_input: DATABASE_DOWN.replace("click", "submit")})
+        await ack(**(response or {}))
