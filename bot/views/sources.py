@@ -26,7 +26,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 
 
 async def open_sources(click: Click, context: ListenerContext) -> Reply | None:
-    """Open the sources of an answer, for whoever sees the answer."""
+    """Open the sources of an answer, for everyone who sees the answer."""
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None
     if row is None or kept is None or not isinstance(kept.result, Answer):

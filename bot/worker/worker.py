@@ -314,7 +314,7 @@ class CommandRunner:
             for turn in turns
             if turn.command in self.commands
         ]
-        # A button that asks the same question once more does not want the same answer.
+        # A button that asks the same question again wants another answer.
         return [turn for turn in earlier if not (row.action and turn.question == own)]
 
     async def _thread(self, row: QuestionRow, turns: Sequence[Turn]) -> Thread:

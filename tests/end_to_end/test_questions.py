@@ -49,7 +49,7 @@ async def test_ask__shows_the_answer_with_linked_sources(harness: AppHarness) ->
     (post,) = await harness.slack.wait_for(1)
 
     blocks = post.payload["blocks"]
-    assert [block["type"] for block in blocks] == ["markdown", "context", "context"]
+    assert [block["type"] for block in blocks] == ["markdown", "context", "context", "actions"]
     assert blocks[0]["text"] == (
         "Example answer with a claim.[[1]](https://a.example/1) Another claim — ü.[[2]](https://b.example/2)"
     )

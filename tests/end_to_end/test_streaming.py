@@ -50,7 +50,7 @@ async def test_a_direct_message_is_answered_by_a_stream(harness: AppHarness) -> 
     assert len([name for name in methods(harness) if name == "chat.appendStream"]) >= 2
     (message,) = harness.slack.thread("DU1", TS)
     kinds = [block["type"] for block in message.payload["blocks"]]
-    assert kinds == ["markdown", "context", "context"]
+    assert kinds == ["markdown", "context", "context", "actions", "context_actions"]
     assert "*Sources*" in message.shown_text
     assert "$0.004" in message.shown_text
     assert "Searching" not in message.shown_text
