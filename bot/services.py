@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bot.commands import COMMANDS
 from bot.commands.base import Agent, DisabledAgent
 from bot.commands.routing import slash_commands
+from bot.manifest import manifest
 from bot.slack.connection import SlackConnection
 from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import DeepDiveRunner, open_deepdive_runner
@@ -174,10 +175,18 @@ def slack_connection(settings: Settings) -> tuple[SlackConnection, Playground | 
         origin=origin,
         commands=slash_commands(COMMANDS, prefix=settings.command_prefix),
         prompts=_prompts(settings),
+        shortcuts=_shortcuts(settings),
         allow_any_host=not is_loopback(settings.bind_host),
     )
     slack = SlackConnection(bot_token=bot_token, signing_secret=signing_secret, api_url=f"{origin}/playground/api/")
     return slack, playground
+
+
+def _shortcuts(settings: Settings) -> Sequence[Mapping[str, Any]]:
+    """Return the shortcuts of the app's manifest."""
+    features: Any = manifest(prefix=settings.command_prefix, url=None)["features"]
+    shortcuts: Sequence[Mapping[str, Any]] = features.get("shortcuts", ())
+    return shortcuts
 
 
 def load_or_create_secret(folder: Path) -> str:

@@ -78,6 +78,14 @@ def text_of(fields: Mapping[str, Any], name: str) -> str:
     return value
 
 
+def object_of(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a field that is an object, empty if it is missing. Raises BadInput."""
+    value = fields.get(name) or {}
+    if not isinstance(value, dict):
+        raise BadInput(f"{name}: it must be an object")
+    return value
+
+
 def ts_of(fields: Mapping[str, Any], name: str) -> str | None:
     """Return a message's `ts`, such as "1700000000.000100"; None if it is missing. Raises BadInput."""
     value = fields.get(name)

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.commands.routing import SlashCommand
 from bot.model.message import Block
-from bot.playground import events, response_urls, web_api
+from bot.playground import events, interactions, response_urls, web_api
 from bot.playground.bodies import BadInput, blocks_of, text_of, ts_of
-from bot.playground.events import AckError, Click, Sender
+from bot.playground.events import AckError, Sender
+from bot.playground.interactions import Actor
 from bot.playground.response_urls import ResponseUrlToken
-from bot.playground.timeline import APP_NAME, BOT_USER_ID, USER_ID, Author, Channel, Message, Timeline
+from bot.playground.timeline import (
+    APP_ID,
+    APP_NAME,
+    BOT_USER_ID,
+    TEAM_DOMAIN,
+    TEAM_ID,
+    USER_ID,
+    USER_NAME,
+    Author,
+    Channel,
+    Message,
+    Timeline,
+)
 
 MENTION = f"`@{APP_NAME}`"
 
@@ -23,6 +34,17 @@ _MENTIONED = re.compile(rf"(?<!\w)@{re.escape(APP_NAME)}(?!\w)", re.IGNORECASE)
 
 MAX_LINES = 200
 """How many command lines are kept in case an answer makes them public."""
+
+
+YOU = Actor(user=USER_ID, name=USER_NAME, team=TEAM_ID, installed=TEAM_ID, domain=TEAM_DOMAIN, app=APP_ID)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Click:
+    """A click in a message; `action` is the element with what was chosen, as Slack reports it."""
+
+    message: Message
+    action: Mapping[str, Any]
 
 
 class Conversation:
@@ -67,19 +89,27 @@ class Conversation:
         """Send a click to the app."""
         message = click.message
         ticket = self._issue_token(channel, original=message.ts, private=message.private)
-        form = events.click_form(
-            click, channel=channel, trigger_id=ticket.trigger, response_url=self._response_url(ticket)
+        payload = interactions.message_actions(
+            YOU,
+            [click.action],
+            message=message.as_slack(),
+            private=message.private,
+            channel={"id": channel.id, "name": channel.name},
+            trigger_id=ticket.trigger,
+            response_url=self._response_url(ticket),
         )
         try:
-            await self._sender.send_form(form)
+            await self._sender.send_form(interactions.form(payload))
         except AckError as error:
             self._post_ephemeral(channel, f"This button failed with the error “{error}”")
 
-    async def open(self, channel: Channel) -> None:
-        """Report that the person opened a channel; Slack does so for the direct message with the app."""
-        if channel.is_im:
-            with suppress(AckError):  # an app that does not listen misses nothing
-                await self._sender.send_event(events.home_opened(channel, event_ts=self._timeline.next_ts()))
+    def issue_response_url(self, channel: Channel, trigger_id: str) -> str:
+        """Return a response_url for new messages in a channel, as shortcuts and submitted modals have one."""
+        original = self._timeline.next_ts()
+        ticket = ResponseUrlToken(
+            channel=channel.id, original=original, trigger=trigger_id, issued=self._clock(), private=True
+        )
+        return self._response_url(ticket)
 
     async def stop(self, channel: Channel, *, thread_ts: str) -> None:
         """Press Slack's own stop button in a thread: its streams end, and the app gets to know."""
@@ -163,8 +193,8 @@ class Conversation:
         self._timeline.put(replace(message, blocks=blocks, private=private, thread_ts=thread_ts))
 
     def _issue_token(self, channel: Channel, *, original: str, private: bool) -> ResponseUrlToken:
+        trigger = self._timeline.views.issue_trigger(USER_ID, channel=channel.id)
         now = self._clock()
-        trigger = f"{int(now * 1000)}.{secrets.randbelow(10**10)}.{secrets.token_hex(16)}"
         return ResponseUrlToken(channel=channel.id, original=original, trigger=trigger, issued=now, private=private)
 
     def _response_url(self, ticket: ResponseUrlToken) -> str:

@@ -1,9 +1,7 @@
-"""What Slack sends: the signed requests for a slash command, events and a click.
+"""What Slack sends: slash commands and events, and how each request is signed and sent.
 
 https://docs.slack.dev/interactivity/implementing-slash-commands
 https://docs.slack.dev/apis/events-api#callback-field
-https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
-
 https://docs.slack.dev/authentication/verifying-requests-from-slack
 """
 
@@ -15,26 +13,14 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
-from bot.model.message import Block
 from bot.playground.timeline import APP_ID, BOT_USER_ID, TEAM_DOMAIN, TEAM_ID, USER_ID, USER_NAME, Channel, Message
 
 VERIFICATION_TOKEN = "deprecated"  # noqa: S105 - Slack still sends this deprecated field
-
-
-@dataclass(frozen=True, kw_only=True)
-class Click:
-    """A click on a button of a message, at `action_ts`."""
-
-    message: Message
-    block_id: str
-    element: dict[str, Any]
-    action_ts: str
 
 
 def command_form(*, command: str, text: str, channel: Channel, trigger_id: str, response_url: str) -> dict[str, str]:
@@ -77,13 +63,23 @@ def message_event(message: Message, *, text: str, direct: bool) -> dict[str, Any
     return envelope(event, ts=message.ts)
 
 
-def home_opened(channel: Channel, *, event_ts: str) -> dict[str, Any]:
-    """Return the envelope for a person who opens the direct message with the app.
+def home_opened(
+    *, user: str, channel: str, tab: str, event_ts: str, view: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the event of a person who opens the direct message with the app, at the tab "home" or "messages".
 
+    `view` is the home tab that the person sees, None before the first one was published.
     https://docs.slack.dev/reference/events/app_home_opened
     """
-    event = {"type": "app_home_opened", "user": USER_ID, "channel": channel.id, "tab": "messages", "event_ts": event_ts}
-    return envelope(event, ts=event_ts)
+    shown = {} if view is None or tab != "home" else {"view": dict(view)}
+    return {
+        "type": "app_home_opened",
+        "user": user,
+        "channel": channel,
+        "tab": tab,
+        "event_ts": event_ts,
+        **shown,
+    }
 
 
 def session_stopped(
@@ -125,73 +121,6 @@ def envelope(event: Mapping[str, Any], *, ts: str) -> dict[str, Any]:
         ],
         "is_ext_shared_channel": False,
     }
-
-
-def click_form(click: Click, *, channel: Channel, trigger_id: str, response_url: str) -> dict[str, str]:
-    """Return the form of a click: one field, `payload`, with JSON."""
-    message = click.message
-    payload: dict[str, Any] = {
-        "type": "block_actions",
-        "user": {
-            "id": USER_ID,
-            "username": USER_NAME,
-            "name": USER_NAME,
-            "team_id": TEAM_ID,
-        },
-        "api_app_id": APP_ID,
-        "token": VERIFICATION_TOKEN,
-        "container": {
-            "type": "message",
-            "message_ts": message.ts,
-            "channel_id": channel.id,
-            "is_ephemeral": message.private,
-        },
-        "trigger_id": trigger_id,
-        "team": {"id": TEAM_ID, "domain": TEAM_DOMAIN},
-        "enterprise": None,
-        "is_enterprise_install": False,
-        "channel": {"id": channel.id, "name": channel.name},
-        "state": {"values": {}},
-        "response_url": response_url,
-        "actions": [_action(click)],
-    }
-    # Slack leaves the message out when it is ephemeral: it keeps no copy of one.
-    if not message.private:
-        payload["message"] = message.as_slack()
-    return {"payload": json.dumps(payload)}
-
-
-def _action(click: Click) -> dict[str, Any]:
-    known = ("action_id", "type", "text", "value", "selected_option", "style", "url")
-    kept = {name: click.element[name] for name in known if name in click.element}
-    return {**kept, "block_id": click.block_id, "action_ts": click.action_ts}
-
-
-def find_element(blocks: tuple[Block, ...], *, block_id: str, action_id: str) -> dict[str, Any] | None:
-    """Find a button by its block and its own id, among the elements of a block or as a section's accessory."""
-    for block in blocks:
-        if block.get("block_id") == block_id:
-            elements = block.get("elements")
-            candidates = [*(elements if isinstance(elements, list) else ()), block.get("accessory")]
-            return next((e for e in candidates if isinstance(e, dict) and e.get("action_id") == action_id), None)
-    return None
-
-
-def choose(element: Mapping[str, Any], value: str) -> dict[str, Any] | None:
-    """Return an element as it is reported when a person chose one of its values; None if it has no such value.
-
-    https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element
-    https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element
-    """
-    if element.get("type") not in {"feedback_buttons", "overflow"}:
-        return dict(element)
-    options = element.get("options")
-    ratings = [element.get("positive_button"), element.get("negative_button")]
-    offered = options if isinstance(options, list) else ratings
-    chosen = next((one for one in offered if isinstance(one, dict) and one.get("value") == value), None)
-    if chosen is None:
-        return None
-    return {**element, "selected_option": chosen} if chosen not in ratings else {**element, "value": value}
 
 
 FORM = "application/x-www-form-urlencoded"

@@ -1,4 +1,4 @@
-"""Slack's limits on messages, as documented or measured; independent of the modules that write the app's messages.
+"""Slack's limits on messages and views, as documented or measured; independent of the modules that write the app's.
 
 Sources: https://docs.slack.dev/reference/block-kit/blocks, and for what breaks long answers
 https://github.com/slackapi/bolt-js/issues/2509.
@@ -8,10 +8,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from markdown_it import MarkdownIt
+
+from bot.playground import element_limits
+from bot.playground.element_limits import (
+    IN_ACTIONS,
+    IN_CONTEXT,
+    IN_CONTEXT_ACTIONS,
+    IN_INPUT,
+    IN_SECTION,
+    PLAIN,
+    Dict,
+    element,
+    elements,
+    only,
+    sized,
+    text_object,
+)
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 MAX_BLOCKS = 50
@@ -29,7 +45,17 @@ OWN_BLOCK = {"heading_open", "fence", "code_block", "table_open", "hr"}
 
 TASK_STATUSES = ("in_progress", "complete", "error")
 
-Dict = Mapping[str, Any]
+MAX_TABLE_TEXT = 10_000
+"""The characters of all tables of a message or a view. https://docs.slack.dev/reference/block-kit/blocks/table-block"""
+
+MAX_VIEW_BLOCKS = 100
+MAX_VIEW_BYTES = 250_000
+MAX_PRIVATE_METADATA = 3_000
+
+IN_MODAL = {"actions", "alert", "context", "divider", "header", "image", "input", "rich_text", "section"}
+IN_HOME = IN_MODAL - {"alert"} | {"table"}
+IN_MESSAGE = IN_HOME | {"context_actions", "data_visualization", "markdown", "plan", "task_card"}
+"""The types of blocks that the app uses, by the surface that Slack takes them on."""
 
 
 class SlackError(Exception):
@@ -62,6 +88,57 @@ def check_blocks(streamed: Sequence[Dict], closing: Sequence[Dict]) -> list[str]
         return [*_counted(streamed), *_counted(closing), *_sized(whole), *_charts(whole), *_each(whole)]
     except (AttributeError, KeyError, TypeError):
         return ["invalid_blocks: a field is missing or of the wrong type"]
+
+
+def check_view(view: Dict) -> list[str]:
+    """Return Slack's error names for a modal or a home tab, each with the reason; empty for one that Slack takes.
+
+    https://docs.slack.dev/reference/views
+    """
+    if len(json.dumps(view, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")) > MAX_VIEW_BYTES:
+        return ["view_too_large: the view has more than 250,000 bytes"]
+    try:
+        return [f"invalid_arguments: /view{fault}" for fault in _view(view)]
+    except (AttributeError, KeyError, TypeError):
+        return ["invalid_arguments: /view a field is missing or of the wrong type"]
+
+
+def _view(view: Dict) -> Iterator[str]:
+    kind, blocks = view.get("type"), view.get("blocks")
+    if kind not in {"modal", "home"}:
+        yield f"/type is {kind}, neither modal nor home"
+        return
+    fields = {"title", "submit", "close", "clear_on_close", "notify_on_close", "submit_disabled"}
+    own = fields if kind == "modal" else set()
+    yield from (f" {fault}" for fault in only(view, "blocks", "callback_id", "external_id", "private_metadata", *own))
+    for name in ("title", "submit", "close"):
+        if kind == "modal" and (name in view or name == "title"):
+            yield from (f"/{name} {fault}" for fault in text_object(view.get(name), longest=24, types=PLAIN))
+    for name, longest in (("callback_id", 255), ("external_id", 255), ("private_metadata", MAX_PRIVATE_METADATA)):
+        yield from (f"/{name} {fault}" for fault in sized(view, name, shortest=0, longest=longest))
+    if not isinstance(blocks, list) or len(blocks) > MAX_VIEW_BLOCKS:
+        yield f"/blocks must be a list of at most {MAX_VIEW_BLOCKS} blocks"
+        return
+    if kind == "modal" and "submit" not in view and any(block.get("type") == "input" for block in blocks):
+        yield "/submit is missing, and there is an input"
+    if sum(_has(block, "focus_on_load") for block in blocks) > 1:
+        yield "/blocks have the focus twice"
+    if kind == "home" and any(_has(block, "response_url_enabled") for block in blocks):
+        yield "/blocks enable a response_url, which only modals have"
+    yield from _whole_view(blocks)
+    yield from _by_type(blocks, IN_MODAL if kind == "modal" else IN_HOME, surface=f"a {kind}")
+
+
+def _whole_view(blocks: Sequence[Dict]) -> Iterator[str]:
+    yield from (f"/blocks {fault}" for fault in _repeated_ids(blocks))
+    yield from (f"/blocks {fault}" for fault in _tables(blocks))
+
+
+def _has(value: object, field: str) -> bool:
+    """Return whether a field is set in an element somewhere in a block."""
+    if isinstance(value, dict):
+        return bool(value.get(field)) or any(_has(part, field) for part in value.values())
+    return isinstance(value, list) and any(_has(part, field) for part in value)
 
 
 def rendered_blocks(text: str) -> int:
@@ -103,8 +180,18 @@ def _whole(blocks: Sequence[Dict]) -> Iterator[str]:
         yield "msg_blocks_too_long: more than 12,000 characters of markdown"
     yield from _charts(blocks)
     yield from _sized(blocks)
-    for ids in (Counter(block["block_id"] for block in blocks if "block_id" in block),):
-        yield from (f"invalid_blocks: block_id {name} twice" for name, count in ids.items() if count > 1)
+    yield from (f"invalid_blocks: {fault}" for fault in (*_repeated_ids(blocks), *_tables(blocks)))
+
+
+def _repeated_ids(blocks: Sequence[Dict]) -> Iterator[str]:
+    ids = Counter(block["block_id"] for block in blocks if "block_id" in block)
+    yield from (f"block_id {name} twice" for name, count in ids.items() if count > 1)
+
+
+def _tables(blocks: Sequence[Dict]) -> Iterator[str]:
+    texts = (text for block in blocks if block.get("type") == "table" for text in _texts(block))
+    if sum(map(len, texts)) > MAX_TABLE_TEXT:
+        yield f"more than {MAX_TABLE_TEXT} characters in tables"
 
 
 def _expanded(blocks: Sequence[Dict]) -> int:
@@ -130,13 +217,21 @@ def _charts(blocks: Sequence[Dict]) -> Iterator[str]:
 
 
 def _each(blocks: Sequence[Dict]) -> Iterator[str]:
+    yield from (f"invalid_blocks: {fault}" for fault in _by_type(blocks, IN_MESSAGE, surface="a message"))
+
+
+def _by_type(blocks: Sequence[Dict], allowed: set[str], *, surface: str) -> Iterator[str]:
+    """Check each block as its type demands."""
     for place, block in enumerate(blocks):
-        check = CHECKS.get(str(block.get("type")))
-        if check is None:
-            yield f"invalid_blocks: /blocks/{place} has the unknown type {block.get('type')}"
+        kind = str(block.get("type"))
+        check = CHECKS.get(kind)
+        if check is None or kind not in allowed:
+            why = "unknown type" if check is None else f"type, which {surface} does not take:"
+            yield f"/blocks/{place} has the {why} {block.get('type')}"
             continue
-        yield from (f"invalid_blocks: /blocks/{place} {fault}" for fault in check(block))
-        yield from (f"invalid_blocks: /blocks/{place} {fault}" for fault in _action_ids(block))
+        yield from (f"/blocks/{place} {fault}" for fault in sized(block, "block_id", shortest=0, longest=255))
+        yield from (f"/blocks/{place} {fault}" for fault in check(block))
+        yield from (f"/blocks/{place} {fault}" for fault in _action_ids(block))
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -147,110 +242,85 @@ def _texts(value: object) -> Iterator[str]:
         yield from (text for item in value for text in _texts(item))
 
 
-def _only(block: Dict, *names: str) -> Iterator[str]:
-    yield from (f"has the unknown field {name}" for name in block if name not in {"type", "block_id", *names})
-
-
-def _text_object(
-    value: Any, *, longest: int = 3000, types: tuple[str, ...] = ("mrkdwn", "plain_text")
-) -> Iterator[str]:
-    if not isinstance(value, dict) or value.get("type") not in types:
-        yield "must provide a text object of the right type"
-        return
-    yield from _only(value, "text", *(("verbatim",) if value["type"] == "mrkdwn" else ("emoji",)))
-    if not isinstance(value.get("text"), str) or not 1 <= len(value["text"]) <= longest:
-        yield f"text must have 1 to {longest} characters"
-
-
 def _section(block: Dict) -> Iterator[str]:
-    yield from _only(block, "text", "fields", "accessory", "expand")
+    yield from only(block, "text", "fields", "accessory", "expand")
     if "text" in block or not block.get("fields"):
-        yield from _text_object(block.get("text"))
+        yield from text_object(block.get("text"))
+    if len(block.get("fields", [])) > 10:
+        yield "needs at most 10 fields"
+    for field in block.get("fields", []):
+        yield from text_object(field, longest=2000)
+    if "accessory" in block:
+        yield from element(block["accessory"], IN_SECTION)
 
 
 def _context(block: Dict) -> Iterator[str]:
-    yield from _elements(block, most=10)
-    for element in block.get("elements", []):
-        yield from _image(element) if element.get("type") == "image" else _text_object(element)
+    yield from elements(block, IN_CONTEXT, most=10)
 
 
-def _image(image: Dict) -> Iterator[str]:
-    yield from _only(image, "image_url", "alt_text")
-    if not 1 <= len(image.get("image_url", "")) <= 3000:
-        yield "image_url must have 1 to 3000 characters"
-    if not 1 <= len(image.get("alt_text", "")) <= 2000:
-        yield "alt_text must have 1 to 2000 characters"
+def _input(block: Dict) -> Iterator[str]:
+    """Check an input (https://docs.slack.dev/reference/block-kit/blocks/input-block)."""
+    yield from only(block, "label", "element", "hint", "optional", "dispatch_action")
+    yield from text_object(block.get("label"), longest=2000, types=PLAIN)
+    if "hint" in block:
+        yield from text_object(block["hint"], longest=2000, types=PLAIN)
+    yield from element(block.get("element"), IN_INPUT)
+
+
+def _image_block(block: Dict) -> Iterator[str]:
+    yield from element_limits.image({name: value for name, value in block.items() if name != "title"})
+    if "title" in block:
+        yield from text_object(block["title"], longest=2000, types=PLAIN)
+
+
+def _alert(block: Dict) -> Iterator[str]:
+    """Check an alert (https://docs.slack.dev/reference/block-kit/blocks/alert-block)."""
+    yield from only(block, "text", "level")
+    yield from text_object(block.get("text"), longest=200)
+    if block.get("level", "default") not in {"default", "info", "warning", "error", "success"}:
+        yield f"has the level {block.get('level')}"
+
+
+def _table(block: Dict) -> Iterator[str]:
+    """Check a table (https://docs.slack.dev/reference/block-kit/blocks/table-block)."""
+    yield from only(block, "rows", "column_settings")
+    rows = block.get("rows", [])
+    if not 1 <= len(rows) <= 100 or any(not 1 <= len(row) <= 20 for row in rows):
+        yield "needs 1 to 100 rows of 1 to 20 cells"
+    for cell in (cell for row in rows for cell in row):
+        if cell.get("type") == "rich_text":
+            yield from _rich_text(cell)
+        elif cell.get("type") not in {"raw_text", "raw_number"}:
+            yield f"has a cell of the type {cell.get('type')}"
+        elif not str(cell.get("text", "")):
+            yield "has an empty cell"
+    columns = block.get("column_settings", [])
+    if len(columns) > 20:
+        yield "needs at most 20 column_settings"
+    for column in columns:
+        yield from only(column or {}, "align", "is_wrapped")
+        if (column or {}).get("align", "left") not in {"left", "center", "right"}:
+            yield "a column has an unknown align"
 
 
 def _markdown(block: Dict) -> Iterator[str]:
-    yield from _only(block, "text")
+    yield from only(block, "text")
     if not isinstance(block.get("text"), str) or not block["text"].strip():
         yield "has no text"
 
 
 def _actions(block: Dict) -> Iterator[str]:
-    yield from _elements(block, most=25)
-    for element in block.get("elements", []):
-        yield from _overflow(element) if element.get("type") == "overflow" else _button(element)
-
-
-def _elements(block: Dict, *, most: int) -> Iterator[str]:
-    yield from _only(block, "elements")
-    if not 1 <= len(block.get("elements", [])) <= most:
-        yield f"needs 1 to {most} elements"
-
-
-def _overflow(menu: Dict) -> Iterator[str]:
-    """Check a menu (https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element)."""
-    yield from _only(menu, "action_id", "options", "confirm")
-    yield from _action_id(menu)
-    if not 1 <= len(menu.get("options", [])) <= 5:
-        yield "needs 1 to 5 options"
-    for option in menu.get("options", []):
-        yield from _text_object(option.get("text"), longest=75, types=("plain_text",))
-        if not 1 <= len(option.get("value", "")) <= 150:
-            yield "the value of an option must have 1 to 150 characters"
+    yield from elements(block, IN_ACTIONS, most=25)
 
 
 def _context_actions(block: Dict) -> Iterator[str]:
     """Check feedback buttons (https://docs.slack.dev/reference/block-kit/blocks/context-actions-block)."""
-    yield from _elements(block, most=5)
-    for element in block.get("elements", []):
-        if element.get("type") != "feedback_buttons":
-            yield f"has the element {element.get('type')}"
-            continue
-        yield from _only(element, "action_id", "positive_button", "negative_button")
-        yield from _action_id(element)
-        for name in ("positive_button", "negative_button"):
-            yield from _feedback_button(element.get(name) or {})
-
-
-def _feedback_button(button: Dict) -> Iterator[str]:
-    yield from _text_object(button.get("text"), longest=75, types=("plain_text",))
-    if not 1 <= len(button.get("value", "")) <= 2000:
-        yield "value must have 1 to 2000 characters"
-
-
-def _action_id(element: Dict) -> Iterator[str]:
-    if not 1 <= len(element.get("action_id", "")) <= 255:
-        yield "action_id must have 1 to 255 characters"
-
-
-def _button(button: Dict) -> Iterator[str]:
-    if button.get("type") != "button":
-        yield f"has the element {button.get('type')} where a button must be"
-    yield from _only(button, "text", "action_id", "value", "url", "style", "confirm", "accessibility_label")
-    yield from _text_object(button.get("text"), longest=75, types=("plain_text",))
-    yield from _action_id(button)
-    if len(button.get("value", "")) > 2000:
-        yield "value must have at most 2000 characters"
-    if button.get("style", "primary") not in {"primary", "danger"}:
-        yield "style must be primary or danger"
+    yield from elements(block, IN_CONTEXT_ACTIONS, most=5)
 
 
 def _plan(block: Dict) -> Iterator[str]:
     """Check a plan (https://docs.slack.dev/reference/block-kit/blocks/plan-block); its tasks may be pending."""
-    yield from _only(block, "title", "tasks")
+    yield from only(block, "title", "tasks")
     yield from _title(block)
     for task in block.get("tasks", []):
         yield from _task_card(task, statuses=(*TASK_STATUSES, "pending"))
@@ -258,7 +328,7 @@ def _plan(block: Dict) -> Iterator[str]:
 
 def _task_card(block: Dict, *, statuses: tuple[str, ...] = TASK_STATUSES) -> Iterator[str]:
     """Check a task (https://docs.slack.dev/reference/block-kit/blocks/task-card-block)."""
-    yield from _only(block, "task_id", "title", "status", "details", "output", "sources")
+    yield from only(block, "task_id", "title", "status", "details", "output", "sources")
     yield from _title(block)
     if not block.get("task_id"):
         yield "needs a task_id"
@@ -278,31 +348,43 @@ def _title(block: Dict) -> Iterator[str]:
 
 
 def _header(block: Dict) -> Iterator[str]:
-    yield from _only(block, "text", "level")
-    yield from _text_object(block.get("text"), longest=150, types=("plain_text",))
+    yield from only(block, "text", "level")
+    yield from text_object(block.get("text"), longest=150, types=PLAIN)
 
 
 def _divider(block: Dict) -> Iterator[str]:
-    yield from _only(block)
+    yield from only(block)
 
 
 def _rich_text(block: Dict) -> Iterator[str]:
-    yield from _only(block, "elements")
+    yield from only(block, "elements")
     if not block.get("elements"):
         yield "needs elements"
-    for element in block.get("elements", []):
-        if element.get("type") not in {"rich_text_section", "rich_text_quote", "rich_text_preformatted"}:
-            yield f"has the rich text element {element.get('type')}"
-        if not element.get("elements"):
-            yield "has an empty rich text element"
-        for leaf in element.get("elements", []):
-            yield from _leaf(leaf)
+    for part in block.get("elements", []):
+        yield from _rich_text_part(part)
+
+
+def _rich_text_part(part: Dict) -> Iterator[str]:
+    kind, inner = part.get("type"), part.get("elements", [])
+    if not inner:
+        yield "has an empty rich text element"
+    if kind == "rich_text_list":
+        yield from only(part, "elements", "style", "indent", "offset", "border")
+        if part.get("style") not in {"bullet", "ordered"}:
+            yield "a rich text list must have the style bullet or ordered"
+        if any(item.get("type") != "rich_text_section" for item in inner):
+            yield "an item of a rich text list must be a rich_text_section"
+        inner = [leaf for item in inner for leaf in item.get("elements", [])]
+    elif kind not in {"rich_text_section", "rich_text_quote", "rich_text_preformatted"}:
+        yield f"has the rich text element {kind}"
+    for leaf in inner:
+        yield from _leaf(leaf)
 
 
 def _leaf(leaf: Dict) -> Iterator[str]:
     if leaf.get("type") not in {"text", "link"}:
         yield f"has the rich text leaf {leaf.get('type')}"
-    yield from _only(leaf, "text", "style", *(("url", "unsafe") if leaf.get("type") == "link" else ()))
+    yield from only(leaf, "text", "style", *(("url", "unsafe") if leaf.get("type") == "link" else ()))
     if leaf.get("type") == "link" and not 1 <= len(leaf.get("url", "")) <= 3000:
         yield "url must have 1 to 3000 characters"
     if not leaf.get("text"):
@@ -311,7 +393,7 @@ def _leaf(leaf: Dict) -> Iterator[str]:
 
 def _chart(block: Dict) -> Iterator[str]:
     """Check a bar chart (https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block)."""
-    yield from _only(block, "title", "chart")
+    yield from only(block, "title", "chart")
     chart = block.get("chart") or {}
     if not 1 <= len(block.get("title", "")) <= 50:
         yield "title must have 1 to 50 characters"
@@ -342,7 +424,11 @@ def _action_ids(block: Dict) -> Iterator[str]:
 
 
 CHECKS: dict[str, Callable[[Dict], Iterator[str]]] = {
+    "alert": _alert,
+    "image": _image_block,
+    "input": _input,
     "section": _section,
+    "table": _table,
     "context": _context,
     "markdown": _markdown,
     "actions": _actions,

@@ -18,9 +18,11 @@ from aiohttp import web
 from multidict import CIMultiDictProxy
 
 from bot.commands.routing import SlashCommand
-from bot.playground import bodies, events, response_urls, timeline
-from bot.playground.conversation import Conversation
-from bot.playground.events import FORM, JSON, Click, Sender
+from bot.playground import bodies, response_urls, timeline
+from bot.playground.conversation import YOU, Click, Conversation
+from bot.playground.dialogs import Dialogs
+from bot.playground.events import FORM, JSON, AckError, Sender
+from bot.playground.inputs import find_element, report
 from bot.playground.limits import SlackError
 from bot.playground.timeline import (
     APP_NAME,
@@ -118,8 +120,8 @@ class Playground:
 
     `origin` is the address of the app and these routes, such as `http://127.0.0.1:3000`; the base of the Slack API is
     `<origin>/playground/api/`. `clock` returns seconds since 1970, `prompts` are the recorded examples that the page
-    offers. Unless `allow_any_host`, only loopback names are served. The `signing_secret` also signs the response_urls:
-    if it is the same after a restart, earlier ones stay valid.
+    offers, `shortcuts` the entries of the app's manifest. Unless `allow_any_host`, only loopback names are served. The
+    `signing_secret` also signs the response_urls: if it is the same after a restart, earlier ones stay valid.
     """
 
     def __init__(
@@ -131,10 +133,12 @@ class Playground:
         commands: Sequence[SlashCommand],
         clock: Callable[[], float] = time.time,
         prompts: Sequence[Prompt] = (),
+        shortcuts: Sequence[Mapping[str, Any]] = (),
         allow_any_host: bool = False,
     ) -> None:
         self._commands = commands
         self._prompts = prompts
+        self._shortcuts = shortcuts
         self._allow_any_host = allow_any_host
         self._timeline = Timeline(clock=clock)
         self._sender = Sender(url=f"{origin}/slack/events", signing_secret=signing_secret, clock=clock)
@@ -147,6 +151,14 @@ class Playground:
             response_base=f"{origin}{PREFIX}/response/",
             secret=signing_secret,
             clock=clock,
+        )
+        self._dialogs = Dialogs(
+            timeline=self._timeline,
+            workspace=self._workspace,
+            sender=self._sender,
+            actor=YOU,
+            shortcuts=shortcuts,
+            issue_response_url=self._conversation.issue_response_url,
         )
         self._closing = asyncio.Event()
         self._files = {path.name: path for path in STATIC.iterdir() if path.is_file()}
@@ -163,6 +175,10 @@ class Playground:
             web.post(PREFIX + "/open", self._loopback_only(self._page_only(self._open))),
             web.post(PREFIX + "/stop", self._loopback_only(self._page_only(self._stop))),
             web.post(PREFIX + "/click", self._loopback_only(self._page_only(self._click))),
+            web.post(PREFIX + "/shortcut", self._loopback_only(self._page_only(self._use_shortcut))),
+            web.post(PREFIX + "/press", self._loopback_only(self._page_only(self._press))),
+            web.post(PREFIX + "/submit", self._loopback_only(self._page_only(self._submit))),
+            web.post(PREFIX + "/close", self._loopback_only(self._page_only(self._close))),
             web.get(PREFIX + "/api/{method}", self._loopback_only(self._programs_only(self._call))),
             web.post(PREFIX + "/api/{method}", self._loopback_only(self._programs_only(self._call))),
             web.post(PREFIX + "/response/{token}", self._loopback_only(self._programs_only(self._respond))),
@@ -261,6 +277,7 @@ class Playground:
             "channels": [asdict(channel) for channel in CHANNELS.values()],
             "commands": [asdict(command) for command in self._commands],
             "prompts": [asdict(prompt) for prompt in self._prompts],
+            "shortcuts": [dict(shortcut) for shortcut in self._shortcuts],
         }
 
     async def _post(self, body: dict[str, Any], channel: Channel) -> web.Response:
@@ -269,8 +286,35 @@ class Playground:
         await self._conversation.post(text, channel=channel, thread_ts=thread_ts)
         return web.Response(status=204)
 
-    async def _open(self, _: dict[str, Any], channel: Channel) -> web.Response:
-        await self._conversation.open(channel)
+    async def _open(self, body: dict[str, Any], channel: Channel) -> web.Response:
+        tab = "home" if body.get("tab") == "home" else "messages"
+        await self._dialogs.open(channel, tab=tab)
+        return web.Response(status=204)
+
+    async def _use_shortcut(self, body: dict[str, Any], channel: Channel) -> web.Response:
+        callback_id, message_ts = bodies.text_of(body, "callback_id"), bodies.ts_of(body, "ts")
+        try:
+            await self._dialogs.use_shortcut(callback_id, channel=channel, message_ts=message_ts)
+        except AckError as error:
+            return web.Response(status=502, text=f"This shortcut failed with the error “{error}”.")
+        return web.Response(status=204)
+
+    async def _press(self, body: dict[str, Any], _: Channel) -> web.Response:
+        await self._dialogs.press(
+            bodies.text_of(body, "view_id"),
+            block_id=bodies.text_of(body, "block_id"),
+            action_id=bodies.text_of(body, "action_id"),
+            raw=body.get("value"),
+            values=bodies.object_of(body, "values"),
+        )
+        return web.Response(status=204)
+
+    async def _submit(self, body: dict[str, Any], _: Channel) -> web.Response:
+        await self._dialogs.submit(bodies.text_of(body, "view_id"), bodies.object_of(body, "values"))
+        return web.Response(status=204)
+
+    async def _close(self, body: dict[str, Any], _: Channel) -> web.Response:
+        await self._dialogs.close(bodies.text_of(body, "view_id"), clear=body.get("clear") is True)
         return web.Response(status=204)
 
     async def _stop(self, body: dict[str, Any], channel: Channel) -> web.Response:
@@ -281,11 +325,12 @@ class Playground:
         shown = _message_from_page(body, channel)
         message = self._timeline.find(channel.id, shown.ts) or shown
         block_id, action_id = bodies.text_of(body, "block_id"), bodies.text_of(body, "action_id")
-        element = events.find_element(message.blocks, block_id=block_id, action_id=action_id)
-        chosen = None if element is None else events.choose(element, bodies.text_of(body, "choice"))
-        if chosen is None:
+        element = find_element(message.blocks, block_id=block_id, action_id=action_id)
+        ts = self._timeline.next_ts()
+        action = None if element is None else report(element, body.get("choice"), block_id=block_id, action_ts=ts)
+        if action is None:
             return web.Response(status=409, text="That button is gone.")
-        click = Click(message=message, block_id=block_id, element=chosen, action_ts=self._timeline.next_ts())
+        click = Click(message=message, action=action)
         await self._conversation.click(click, channel=channel)
         return web.Response(status=204)
 

@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 from bot.model.message import Block
 from bot.playground.streams import Ending, Stream
 from bot.playground.surroundings import Surroundings
+from bot.playground.views import Views
 from bot.slack.scopes import FILES, HISTORIES, SCOPES
 
 TEAM_ID = "T0PLAYGROUND"
@@ -82,6 +83,20 @@ class Workspace:
     def members(self, channel_id: str) -> list[str]:
         """Return the ids of a channel's members."""
         return [USER_ID, BOT_USER_ID]
+
+    def details(self, channel: Channel) -> dict[str, Any]:
+        """Return a conversation as `conversations.info` does.
+
+        https://docs.slack.dev/reference/objects/conversation-object
+        """
+        kind = {"is_channel": not channel.is_im, "is_group": False, "is_im": channel.is_im, "is_mpim": False}
+        own = {"user": USER_ID} if channel.is_im else {"name": channel.name, "creator": USER_ID, "is_member": True}
+        state = {"is_private": channel.is_im, "is_archived": False, "is_shared": False, "is_ext_shared": False}
+        return {"id": channel.id, "context_team_id": TEAM_ID, **kind, **state, **own}
+
+    def owner(self) -> dict[str, Any]:
+        """Return the ids of the app and its workspace, as views contain them."""
+        return {"team_id": TEAM_ID, "app_id": APP_ID, "app_installed_team_id": TEAM_ID, "bot_id": BOT_ID}
 
     def user(self, user_id: str) -> dict[str, Any] | None:
         """Return a person as `users.info` does."""
@@ -185,7 +200,7 @@ class TimelineEvent:
 class Timeline:
     """The messages of all channels. `clock` returns seconds since 1970; `boot` identifies this process.
 
-    `around` is what is shown next to them.
+    `around` is what is shown next to them, `views` are the modals and home tabs.
 
     When there are more than `max_messages`, or they need more than `max_memory` bytes, the oldest are dropped.
     """
@@ -202,9 +217,11 @@ class Timeline:
         self._live: set[tuple[str, str]] = set()
         self._touched: dict[str, int] = {}
         self.around = Surroundings(clock=clock, on_change=self._touch)
+        self.views = Views(clock=clock, on_change=self._touch_views)
         self._changed = asyncio.Event()
         self._last_microseconds = 0
         self.revision = 0
+        self.views_revision = 0
         self.boot = secrets.token_hex(4)
 
     def now(self) -> float:
@@ -287,6 +304,11 @@ class Timeline:
         self._touched[channel] = self.revision
         self._wake()
 
+    def _touch_views(self) -> None:
+        self.revision += 1
+        self.views_revision = self.revision
+        self._wake()
+
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
@@ -340,8 +362,8 @@ async def event_stream(
 ) -> AsyncGenerator[bytes, None]:
     """Yield frames until `closing` is set: a `hello`, what was missed since the last event, then every change.
 
-    A `change` is that of a message, `around` says what is shown around those of a channel. An event id is
-    `<boot>-<revision>`; one from before a restart is ignored.
+    A `change` is that of a message, `around` says what is shown around those of a channel, `views` are the modal and
+    the home tab. An event id is `<boot>-<revision>`; one from before a restart is ignored.
     """
     boot, _, number = last_event_id.partition("-")
     known = boot == timeline.boot and number.isascii() and number.isdecimal() and len(number) <= _MAX_DIGITS
@@ -350,7 +372,9 @@ async def event_stream(
     while not closing.is_set():
         changes = [(change.revision, "change", _event_data(change)) for change in timeline.since(seen)]
         around = [(at, "around", timeline.around.as_page(channel)) for at, channel in timeline.touched(seen)]
-        for seen, event, data in sorted([*changes, *around], key=lambda frame: frame[0]):
+        views = [(timeline.views_revision, "views", timeline.views.as_page(USER_ID))]
+        shown = views if timeline.views_revision > seen else []
+        for seen, event, data in sorted([*changes, *around, *shown], key=lambda frame: frame[0]):
             yield _frame(event, data, f"{timeline.boot}-{seen}")
         if not await _wait_for_any(timeline.changed(since=seen), closing.wait(), seconds=heartbeat_seconds):
             yield b": still here\n\n"

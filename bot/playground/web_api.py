@@ -14,9 +14,10 @@ from typing import Any
 
 from bot.model.message import SuggestedPrompt
 from bot.playground.bodies import BadInput, blocks_of, json_value, text_of, ts_of
-from bot.playground.limits import MAX_TEXT_BYTES, SlackError, check_message
+from bot.playground.limits import MAX_TEXT_BYTES, SlackError, check_message, check_view
 from bot.playground.streams import DISPLAY_MODES, Ending, Stream, read_content, replaces_rich_text
 from bot.playground.timeline import Author, Channel, Message, Timeline, Workspace
+from bot.playground.views import View
 
 Arguments = Mapping[str, Any]
 Method = Callable[["WebApi", Arguments], Awaitable[dict[str, Any]]]
@@ -198,6 +199,49 @@ async def _replies(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return _messages([m for m in thread if m.ts == root or m.ts > oldest], arguments)
 
 
+async def _info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    channel = _channel(api, arguments)
+    api.require(f"{_KINDS[channel.id[0]]}:read")
+    return {"channel": api.workspace.details(channel)}
+
+
+async def _permalink(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    channel, ts = _channel(api, arguments).id, text_of(arguments, "message_ts")
+    message = api.timeline.find(channel, ts)
+    if message is None:
+        raise SlackError("message_not_found")
+    in_thread = f"?thread_ts={message.thread_ts}&cid={channel}" if message.thread_ts else ""
+    address = api.workspace.identity(origin=api.origin)["url"].rstrip("/")
+    return {"channel": channel, "permalink": f"{address}/archives/{channel}/p{ts.replace('.', '')}{in_thread}"}
+
+
+async def _open_view(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    content = await _content(arguments)
+    return _shown(api, api.timeline.views.open(text_of(arguments, "trigger_id"), content))
+
+
+async def _push_view(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    content = await _content(arguments)
+    return _shown(api, api.timeline.views.push(text_of(arguments, "trigger_id"), content))
+
+
+async def _update_view(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    view_id, external_id = text_of(arguments, "view_id"), text_of(arguments, "external_id")
+    if bool(view_id) == bool(external_id):
+        raise SlackError("invalid_arguments")
+    content, version = await _content(arguments), text_of(arguments, "hash")
+    view = api.timeline.views.update(content, view_id=view_id, external_id=external_id, hash=version)
+    return _shown(api, view)
+
+
+async def _publish_view(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    user = api.workspace.user(text_of(arguments, "user_id"))
+    if user is None:
+        raise SlackError("user_not_found")
+    content, version = await _content(arguments), text_of(arguments, "hash")
+    return _shown(api, api.timeline.views.publish(user["id"], content, hash=version))
+
+
 async def _members(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     channel = _channel(api, arguments)
     api.require(f"{_KINDS[channel.id[0]]}:read")
@@ -227,11 +271,17 @@ METHODS: dict[str, Method] = {
     "chat.startStream": _start_stream,
     "chat.appendStream": _append_stream,
     "chat.stopStream": _stop_stream,
+    "chat.getPermalink": _permalink,
+    "conversations.info": _info,
     "conversations.open": _open,
     "conversations.history": _history,
     "conversations.replies": _replies,
     "conversations.members": _members,
     "users.info": _user_info,
+    "views.open": _open_view,
+    "views.publish": _publish_view,
+    "views.push": _push_view,
+    "views.update": _update_view,
 }
 
 SCOPES = {
@@ -267,6 +317,20 @@ def _readable_channel(api: WebApi, arguments: Arguments) -> str:
     channel = _channel(api, arguments)
     api.require(f"{_KINDS[channel.id[0]]}:history")
     return channel.id
+
+
+async def _content(arguments: Arguments) -> dict[str, Any]:
+    """Return the view of a call. Raises `SlackError` for one that exceeds one of Slack's limits."""
+    content = _decode_argument(arguments, "view", dict)
+    if content is None:
+        raise SlackError("invalid_arguments")
+    if problems := await asyncio.to_thread(check_view, content):
+        raise SlackError(problems[0].partition(":")[0], response_metadata={"messages": problems})
+    return dict(content)
+
+
+def _shown(api: WebApi, view: View) -> dict[str, Any]:
+    return {"view": view.as_slack(api.workspace.owner())}
 
 
 async def _compose(api: WebApi, arguments: Arguments) -> Message:

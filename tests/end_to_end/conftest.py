@@ -117,7 +117,7 @@ async def harness(
         serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
         waiting = asyncio.create_task(ready.wait())
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        person = Person(session=session, app_url=url, response_url=slack.response_url)
+        person = Person(session=session, app_url=url, response_url=slack.response_url, slack=slack)
         yield AppHarness(person=person, slack=slack, perplexity=perplexity, url=url, session=session)
         stop.set()
         await serving
@@ -154,7 +154,10 @@ class Workspace:
     def person(self, process: Process, number: int = 0) -> Person:
         """Return one of many people, who each have few questions."""
         user = f"U{number}"
-        return Person(session=self.session, app_url=process.url, response_url=self.slack.response_url, user=user)
+        slack = self.slack
+        return Person(
+            session=self.session, app_url=process.url, response_url=slack.response_url, user=user, slack=slack
+        )
 
     async def ask(self, process: Process, number: int) -> str:
         """Ask one question and return the text of the ack; the number is the delivery."""

@@ -21,7 +21,8 @@ def inputs(harness: AppHarness) -> list[Any]:
 
 
 def other(harness: AppHarness, user: str) -> Person:
-    return Person(session=harness.session, app_url=harness.url, response_url=harness.slack.response_url, user=user)
+    slack = harness.slack
+    return Person(session=harness.session, app_url=harness.url, response_url=slack.response_url, user=user, slack=slack)
 
 
 async def test_a_mention_in_a_thread_is_asked_with_the_turns_before_it(harness: AppHarness) -> None:

@@ -22,7 +22,8 @@ MANY = 10_000
 
 
 def other(harness: AppHarness, user: str) -> Person:
-    return Person(session=harness.session, app_url=harness.url, response_url=harness.slack.response_url, user=user)
+    slack = harness.slack
+    return Person(session=harness.session, app_url=harness.url, response_url=slack.response_url, user=user, slack=slack)
 
 
 async def test_the_sixth_open_question_lists_the_open_ones__and_calls_no_provider(harness: AppHarness) -> None:

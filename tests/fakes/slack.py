@@ -18,6 +18,7 @@ from bot.playground.limits import SlackError
 from bot.playground.response_urls import ClosedError, ResponseUrlToken, UseCounter
 from bot.playground.streams import Stream
 from bot.playground.timeline import Author, Channel, Message, Timeline, Workspace
+from bot.playground.views import View, Views
 from bot.playground.web_api import METHODS, Arguments, Method, WebApi, check
 from bot.slack.scopes import SCOPES
 from tests.fakes.tiers import Tiers
@@ -101,7 +102,7 @@ class FakeWorkspace(Workspace):
 
     `app` is what auth.test says about the app. `profiles` are fields of users.info by person, `zones` their time
     zones; `left` are the people whose accounts are closed. `members_of` are those of a channel, by default the app and
-    the person who asks. `scopes` are by default the manifest's.
+    the person who asks. `channels` are fields of conversations.info by channel. `scopes` are by default the manifest's.
     """
 
     def __init__(self) -> None:
@@ -112,6 +113,7 @@ class FakeWorkspace(Workspace):
         self.zones: dict[str, str] = {}
         self.profiles: dict[str, dict[str, Any]] = {}
         self.members_of: defaultdict[str, list[str]] = defaultdict(lambda: ["U0APP", "U1"])
+        self.channels: dict[str, dict[str, Any]] = {}
         self.scopes = [scope.name for scope in SCOPES]
 
     def identity(self, *, origin: str) -> dict[str, Any]:
@@ -125,6 +127,15 @@ class FakeWorkspace(Workspace):
 
     def members(self, channel_id: str) -> list[str]:
         return self.members_of[channel_id]
+
+    def details(self, channel: Channel) -> dict[str, Any]:
+        known = super().details(channel) | {"context_team_id": "T1", "is_private": not channel.id.startswith("C")}
+        by = {"user": channel.id[1:]} if channel.is_im else {"creator": "U1"}
+        return known | by | self.channels.get(channel.id, {})
+
+    def owner(self) -> dict[str, Any]:
+        team = self.app.get("team_id")
+        return {"team_id": team, "app_id": "A1", "app_installed_team_id": team, "bot_id": self.app.get("bot_id")}
 
     def user(self, user_id: str) -> dict[str, Any]:
         known = {"id": user_id, "team_id": "T1", "deleted": user_id in self.left, "is_bot": False}
@@ -202,6 +213,21 @@ class FakeSlack:
             for message in messages
             if message is not None and message.author is Author.APP and not message.private
         }
+
+    @property
+    def views(self) -> Views:
+        """What people see in modals and home tabs."""
+        return self.timeline.views
+
+    def modal(self, user: str = "U1") -> View:
+        """Return the view that a person sees in a modal. Raises LookupError if there is none."""
+        return self.views.stack(user)[-1]
+
+    def home(self, user: str = "U1") -> View:
+        """Return a person's home tab. Raises LookupError if none was published."""
+        if (view := self.views.home(user)) is None:
+            raise LookupError(user)
+        return view
 
     def now(self) -> float:
         """Return the time in this Slack, in seconds since 1970."""
@@ -435,10 +461,16 @@ def _ts_of(answer: dict[str, Any]) -> dict[str, str]:
 
 async def _arguments(request: web.Request) -> dict[str, Any]:
     if request.content_type == "application/json":
-        return dict(await request.json())
+        return _with_view(dict(await request.json()))
     sent = {**request.query, **(await request.post())}
     form: dict[str, Any] = {name: str(value) for name, value in sent.items()}
     for name in ("blocks", "chunks", "metadata"):
         if name in form:
             form[name] = json.loads(form[name])
-    return form | {name: form[name] in {"true", "1"} for name in form if name.startswith("unfurl_")}
+    return _with_view(form) | {name: form[name] in {"true", "1"} for name in form if name.startswith("unfurl_")}
+
+
+def _with_view(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Decode a view, which the SDK sends as JSON in a string."""
+    view = arguments.get("view")
+    return arguments | {"view": json.loads(view)} if isinstance(view, str) else arguments

@@ -23,12 +23,17 @@ PER_MINUTE = {
     "chat.stopStream": TIER_2,
     "chat.update": TIER_3,
     "conversations.history": TIER_3,
+    "conversations.info": TIER_3,
     "conversations.members": TIER_4,
     "conversations.open": TIER_3,
     "conversations.replies": TIER_3,
     "files.completeUploadExternal": TIER_4,
     "files.getUploadURLExternal": TIER_4,
     "users.info": TIER_4,
+    "views.open": TIER_4,
+    "views.publish": TIER_4,
+    "views.push": TIER_4,
+    "views.update": TIER_4,
 }
 """The calls of a method in a workspace in a minute; a method that is not here has no limit."""
 

@@ -120,7 +120,7 @@ async def test_the_person_s_time_zone_is_that_of_their_page(
 @pytest.mark.parametrize(
     ("method", "arguments", "error"),
     [
-        ("views.open", {}, "unknown_method"),
+        ("views.shut", {}, "unknown_method"),
         ("chat.postMessage", {"channel": "C1", "text": "x"}, "channel_not_found"),
         ("chat.postMessage", {"text": "x"}, "channel_not_found"),
         ("chat.postMessage", {"channel": GENERAL.id}, "no_text"),
@@ -234,6 +234,7 @@ async def test_a_method_without_its_scope_is_refused() -> None:
         "assistant.threads.setSuggestedPrompts": "assistant:write",
         "conversations.open": "im:write",
         "conversations.history": "channels:history",
+        "conversations.info": "channels:read",
         "conversations.replies": "channels:history",
         "conversations.members": "channels:read",
         "users.info": "users:read",
