@@ -38,20 +38,19 @@ def deltas(text: str, *, size: int = 20) -> list[bytes]:
 
 def end(text: str, *, sites: Sequence[str] = ("a.example", "b.example"), cost: float = 0.004) -> bytes:
     """Return the last event."""
-    return sse(
-        {
-            "type": "response.completed",
-            "response": {
-                "id": RUN,
-                "status": "completed",
-                "output": [
-                    {"type": "search_results", "queries": ["q1"], "results": pages(*sites)},
-                    {"type": "message", "content": [{"type": "output_text", "text": text}]},
-                ],
-                "usage": {"cost": {"total_cost": cost}},
-            },
-        }
-    )
+    return sse({"type": "response.completed", "response": completed(text, sites=sites, cost=cost)})
+
+
+def completed(text: str, *, sites: Sequence[str] = ("a.example", "b.example"), cost: float = 0.004) -> dict[str, Any]:
+    """Return the whole response of an answer."""
+    message = {"type": "message", "content": [{"type": "output_text", "text": text}]}
+    usage = {"cost": {"total_cost": cost}}
+    return {"id": RUN, "status": "completed", "output": [searched(*sites), message], "usage": usage}
+
+
+def searched(*sites: str) -> dict[str, Any]:
+    """Return a search of a response."""
+    return {"type": "search_results", "queries": ["q1"], "results": pages(*sites)}
 
 
 def whole_stream(text: str, *, size: int = 20) -> list[bytes]:

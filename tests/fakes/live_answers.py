@@ -242,8 +242,9 @@ class LiveWorkspace:
             await self.questions.stop(question.id, user_id=question.user_id)
             await self.live.leave(live)
         elif not await live.finish(StreamEnding(answer=recording.answer, blocks=lambda _cited: self.below)):
-            whole, _ = render_answer_text(recording.answer)
-            await self._deliver(Chat(self.client), question, live.messages, whole)
+            # Of a long one, the first message.
+            body = markdown(render_answer_text(recording.answer)[0][:9_000])
+            await self.deliver(live, OutgoingMessage(text="An answer", blocks=(body,)))
         self.calls.edited.discard(question.id)
         return question
 
@@ -287,19 +288,17 @@ class LiveWorkspace:
         self.questions.rows[asked.id] = replace(asked, message_ts=sent.ts)
         return self.questions.rows[asked.id]
 
-    async def _deliver(self, chat: Chat, question: QuestionRow, streams: list[str], text: str) -> None:
-        """Put the answer in the place of what was shown, as delivery does; of a long one, the first message."""
-        shown, message = (
-            [*streams, question.message_ts or ""],
-            OutgoingMessage(text="An answer", blocks=(markdown(text[:9_000]),)),
-        )
-        result = await chat.update(question.channel_id, shown[0], message)
+    async def deliver(self, live: LiveAnswer, message: OutgoingMessage) -> None:
+        """Put an answer in the place of what was shown of it, as delivery does."""
+        chat, channel = Chat(self.client), live.row.channel_id
+        first, *others = [*live.messages, live.row.message_ts or ""]
+        result = await chat.update(channel, first, message)
         if isinstance(result, Retryable):
             await asyncio.sleep(result.seconds or 1.0)
-            result = await chat.update(question.channel_id, shown[0], message)
+            result = await chat.update(channel, first, message)
         assert isinstance(result, Sent)
-        for ts in shown[1:]:
-            await chat.delete(question.channel_id, ts)
+        for ts in others:
+            await chat.delete(channel, ts)
 
 
 async def _write(live: LiveAnswer, recording: Recording) -> None:
