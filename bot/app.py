@@ -272,6 +272,7 @@ async def compose(
             cancel_runs=stopping.start,
             load_report=report_uploader.load_report,
             upload_report=report_uploader.start,
+            chat=chat,
             views=Views(client, sanitize=sanitize_view),
             start=background.start,
             refusal=installation.refusal,

@@ -17,7 +17,7 @@ from bot.commands.help import MAX_LISTED
 from bot.model.digest import DigestService
 from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion, OpenQuestion, QuestionRow, Received
-from bot.slack.messages import PostResult, Sent
+from bot.slack.messages import Chat, PostResult, Sent
 from bot.slack.views import Views
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
@@ -209,7 +209,8 @@ class ListenerContext:
     for one user. `cancel_runs` cancels a question's background runs. `load_report` returns the report of a question,
     `upload_report` sends it to a user. `new_id` makes a question's id.
 
-    `views` opens and changes modals and the App Home; `start` runs work in the background, after the acknowledgement.
+    `chat` posts messages, `views` opens and changes modals and the App Home; `start` runs work in the background, after
+    the acknowledgement.
     `suggest_prompts` shows questions to choose from in a direct message. `withdraw_answer` starts withdrawing the
     answer to a question whose message was deleted.
 
@@ -231,6 +232,7 @@ class ListenerContext:
     digests: DigestService
     load_report: Callable[[UUID], Coroutine[Any, Any, DeepDive | None]]
     upload_report: UploadReport
+    chat: Chat
     views: Views
     start: Callable[[Coroutine[Any, Any, None]], None]
     new_id: Callable[[], UUID] = uuid4

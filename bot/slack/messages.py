@@ -211,6 +211,16 @@ class Chat:
             return classify_error(error)
         return Sent(ts=ts)
 
+    async def permalink(self, channel: str, ts: str) -> str | None:
+        """Return the address of a message; None if Slack does not name it. Raises nothing.
+
+        https://docs.slack.dev/reference/methods/chat.getPermalink
+        """
+        with suppress(*FAILURES):
+            response = await self._client.chat_getPermalink(channel=channel, message_ts=ts)
+            return str(response.get("permalink") or "") or None
+        return None
+
     async def find_unrecorded(
         self, channel: str, *, question: str, thread_ts: str, since: datetime, after: str
     ) -> list[str]:

@@ -18,6 +18,7 @@ from bot.commands import COMMANDS
 from bot.listeners.intake import Intake, ListenerContext
 from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
+from bot.slack.messages import Chat
 from bot.slack.views import Views
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
@@ -83,6 +84,7 @@ class RecordingListeners:
             upload_report=lambda report, user_id, *, on_failure, on_refusal: None,
             post_in_thread=lambda *_: asyncio.sleep(0),
             post_ephemeral=lambda *_: asyncio.sleep(0),
+            chat=Chat(AsyncWebClient(base_url="http://127.0.0.1:9/")),
             views=Views(AsyncWebClient(base_url="http://127.0.0.1:9/"), sanitize=sanitize_view),
             start=lambda work: work.close(),
             digests=self.digests,

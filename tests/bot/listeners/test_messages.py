@@ -22,7 +22,7 @@ from bot.listeners.messages import DATABASE_DOWN, MessageEvent, parse_event, rec
 from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion
 from bot.slack.connection import SlackConnection
-from bot.slack.messages import PostResult, Sent
+from bot.slack.messages import Chat, PostResult, Sent
 from bot.slack.views import Views
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
@@ -144,6 +144,7 @@ class DatabaseDown:
             post_in_thread=self.say,
             post_ephemeral=self.whisper,
             suggest_prompts=self.suggest,
+            chat=Chat(AsyncWebClient(base_url="http://127.0.0.1:9/")),
             views=Views(AsyncWebClient(base_url="http://127.0.0.1:9/"), sanitize=sanitize_view),
             start=lambda work: work.close(),
             digests=FakeDigests(),
