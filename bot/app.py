@@ -37,6 +37,7 @@ from bot.slack.views import Views
 from bot.storage.attempts import AttemptLog, AttemptStore
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore
+from bot.storage.feedback import FeedbackStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import FairShare, QuestionStore, connection_pool
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
@@ -214,6 +215,7 @@ async def compose(
             provider=search_services.chain,
             admins=admins,
             provider_stats=attempts.stats,
+            feedback=FeedbackStore(pool).of_team,
             digests=digests.service,
             commands={command.name: command for command in commands} | digests.commands,
             database_retry=DatabaseRetry(seconds=RUN_SECONDS),
@@ -274,6 +276,7 @@ async def compose(
             upload_report=report_uploader.start,
             chat=chat,
             views=Views(client, sanitize=sanitize_view),
+            feedback=FeedbackStore(acks),
             start=background.start,
             refusal=installation.refusal,
             record_end=installation.end,

@@ -1,14 +1,15 @@
-"""Renders the providers' statistics as charts, and as a table for screen readers and older clients."""
+"""Renders the providers' statistics as charts, and as a table for screen readers and older clients; and feedback."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.blocks.elements import bar_chart, context, markdown, section
-from bot.blocks.escaping import escape
+from bot.blocks.elements import bar_chart, context, join_lines, markdown, section
+from bot.blocks.escaping import escape, one_line, shorten, unescape_slack
+from bot.model.feedback import NO_FEEDBACK, REASONS, BadAnswer, Feedback, Rating
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
-from perplexity.formatting import format_dollars, format_duration
+from perplexity.formatting import format_date, format_dollars, format_duration
 
 ADMIN_ISSUES = {
     "AuthenticationError": "does not accept the configured key",
@@ -17,14 +18,44 @@ ADMIN_ISSUES = {
 NO_REQUESTS = "There were no requests to search services in the last 24 hours."
 
 
-def status_message(stats: Sequence[ProviderStats]) -> OutgoingMessage:
-    """Render the statistics of the last day."""
+MAX_RATINGS = 20
+"""The most rows of ratings that are shown."""
+
+
+def status_message(stats: Sequence[ProviderStats], feedback: Feedback = NO_FEEDBACK) -> OutgoingMessage:
+    """Render the statistics of the last day, and what was said of answers."""
+    rated = _feedback_blocks(feedback)
     if not stats:
-        return OutgoingMessage(text=NO_REQUESTS, blocks=(section(NO_REQUESTS),))
+        return OutgoingMessage(text=NO_REQUESTS, blocks=(section(NO_REQUESTS), *rated))
     blocks = [section("*Search services*  in the last 24 hours"), *_charts(stats), markdown(_table(stats))]
     blocks += [section(f"*{escape(one.provider)}* {_admin_issue(one)}.") for one in stats if one.admin_issue]
+    blocks += rated
     text = "Search services in the last 24 hours: " + "; ".join(map(_sentence, stats))
     return OutgoingMessage(text=text, blocks=(*blocks, context(Audience.ASKER.value)))
+
+
+def _feedback_blocks(feedback: Feedback) -> list[Block]:
+    """Return the ratings as a table, and the questions that admins may read."""
+    if not feedback.ratings:
+        return []
+    rows = "\n".join(_rating_row(one) for one in feedback.ratings[:MAX_RATINGS])
+    table = f"| Answered by | 👍 | 👎 | Good |\n|---|---|---|---|\n{rows}"
+    blocks = [section("*What people think of the answers*  in the last 30 days"), markdown(table)]
+    if feedback.bad:
+        blocks.append(section("*Bad answers whose askers let you read the question*"))
+        blocks += map(section, join_lines([_bad_answer(one) for one in feedback.bad]))
+    return blocks
+
+
+def _rating_row(one: Rating) -> str:
+    return f"| {' '.join(filter(None, (one.provider or '–', one.effort)))} | {one.up} | {one.down} | {one.share:.0%} |"
+
+
+def _bad_answer(one: BadAnswer) -> str:
+    reasons = ", ".join(REASONS[name] for name in one.reasons if name in REASONS)
+    said = f"“{shorten(one_line(one.comment), 120)}”" if one.comment else ""
+    known = " · ".join(filter(None, (format_date(one.at.date()), reasons, said, one.reference)))
+    return f"• {escape(shorten(one_line(unescape_slack(one.text)), 120))}\n{escape(known)}"
 
 
 def _charts(stats: Sequence[ProviderStats]) -> list[Block]:

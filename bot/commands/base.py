@@ -13,6 +13,7 @@ from uuid import UUID
 
 from bot.errors import AgentNotSetUp, UsageError
 from bot.model.digest import DigestService
+from bot.model.feedback import NO_FEEDBACK, Feedback
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
@@ -128,12 +129,18 @@ async def no_uploads() -> bool:
     return False
 
 
+async def no_feedback(team_id: str) -> Feedback:
+    """Return nothing: no answer was rated."""
+    return NO_FEEDBACK
+
+
 @dataclass(frozen=True, kw_only=True)
 class CommandContext:
     """What a command may use to answer a request.
 
     `user_id` is the asker's, `question_id` the id of the question, `team_id` and `channel_id` those of its place.
-    `provider_stats` returns the statistics of the last day; it raises database errors. `run_id` is the background run
+    `provider_stats` returns the statistics of the last day, `feedback` what was said of a workspace's answers; both
+    raise database errors. `run_id` is the background run
     to resume and `on_run` records a new one. `check_cancelled` raises once the answer is no longer wanted. `now`
     returns seconds since 1970. Without a `deepdives`, `provider` makes deep dives. `stages` saves the parts of a long
     answer, `progress` shows them, at most once in `pace_seconds`. `on_event` is called with the events of an answer
@@ -160,6 +167,7 @@ class CommandContext:
     on_event: Callable[[Event], None] | None = None
     pace_seconds: float = PACE_SECONDS
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
+    feedback: Callable[[str], Awaitable[Feedback]] = no_feedback
     parent: KeptResult | None = None
     action: str = ""
 

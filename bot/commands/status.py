@@ -1,4 +1,4 @@
-"""`/pplx status`: shows admins the providers' statistics of the last day."""
+"""`/pplx status`: shows admins the providers' statistics of the last day, and what people think of the answers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from bot.blocks.status import status_message
 from bot.commands.base import Command, CommandContext, Reply
 from bot.commands.help import text_message
 from bot.errors import UsageError
+from bot.model.feedback import Feedback
 from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
 
@@ -20,6 +21,14 @@ class StatusRequest:
     """A request without options."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """What admins see: the providers of the last day, and the feedback of the last weeks."""
+
+    providers: Sequence[ProviderStats]
+    feedback: Feedback
+
+
 def parse(text: str) -> StatusRequest:
     """Parse the text after `status`. Raise UsageError."""
     if text.strip():
@@ -27,9 +36,11 @@ def parse(text: str) -> StatusRequest:
     return StatusRequest()
 
 
-async def answer(_: StatusRequest, context: CommandContext) -> Sequence[ProviderStats] | None:
+async def answer(_: StatusRequest, context: CommandContext) -> Status | None:
     """Return the statistics, None if the user is not an admin."""
-    return await context.provider_stats() if await context.admins.is_admin(context.user_id) else None
+    if not await context.admins.is_admin(context.user_id):
+        return None
+    return Status(providers=await context.provider_stats(), feedback=await context.feedback(context.team_id))
 
 
 def audience_of(_: StatusRequest) -> Audience:
@@ -37,9 +48,11 @@ def audience_of(_: StatusRequest) -> Audience:
     return Audience.ASKER
 
 
-def render(stats: Sequence[ProviderStats] | None, _: StatusRequest, audience: Audience) -> Reply:
+def render(status: Status | None, _: StatusRequest, audience: Audience) -> Reply:
     """Render the statistics."""
-    return Reply(messages=(text_message(FOR_ADMINS) if stats is None else status_message(stats),))
+    if status is None:
+        return Reply(messages=(text_message(FOR_ADMINS),))
+    return Reply(messages=(status_message(status.providers, status.feedback),))
 
 
 STATUS = Command(

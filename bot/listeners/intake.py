@@ -20,6 +20,7 @@ from bot.model.question import NewQuestion, OpenQuestion, QuestionRow, Received
 from bot.slack.messages import Chat, PostResult, Sent
 from bot.slack.views import Views
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
+from bot.storage.feedback import FeedbackStore
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 from perplexity.deepdive.types import DeepDive
@@ -210,9 +211,8 @@ class ListenerContext:
     `upload_report` sends it to a user. `new_id` makes a question's id.
 
     `chat` posts messages, `views` opens and changes modals and the App Home; `start` runs work in the background, after
-    the acknowledgement.
-    `suggest_prompts` shows questions to choose from in a direct message. `withdraw_answer` starts withdrawing the
-    answer to a question whose message was deleted.
+    the acknowledgement. `feedback` holds what people think of answers. `suggest_prompts` shows questions to choose from
+    in a direct message. `withdraw_answer` starts withdrawing the answer to a question whose message was deleted.
 
     `refusal` returns why a request is refused, `record_end` records that the app is no longer installed. `is_admin`
     returns whether a user is an admin, `is_known_outsider` whether one is known to be an outsider, `record_sender`
@@ -234,6 +234,7 @@ class ListenerContext:
     upload_report: UploadReport
     chat: Chat
     views: Views
+    feedback: FeedbackStore
     start: Callable[[Coroutine[Any, Any, None]], None]
     new_id: Callable[[], UUID] = uuid4
     follow_ups: bool = False

@@ -21,6 +21,7 @@ from bot.commands.base import (
     Command,
     CommandContext,
     Progress,
+    no_feedback,
     no_uploads,
 )
 from bot.commands.help import pending_message
@@ -30,6 +31,7 @@ from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
 from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
 from bot.model.digest import DigestService
+from bot.model.feedback import Feedback
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Claimed, Outcome, QuestionRow, Thread, Turn
@@ -142,6 +144,7 @@ class CommandRunner:
     thread_history: Callable[[QuestionRow, Sequence[str]], Awaitable[Thread]] | None = None
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
+    feedback: Callable[[str], Awaitable[Feedback]] = no_feedback
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
     clock: Callable[[], float] = monotonic
 
@@ -268,6 +271,7 @@ class CommandRunner:
             progress=progress,
             on_event=on_event,
             can_upload=self.can_upload,
+            feedback=self.feedback,
             parent=await self._parent(row),
             action=row.action,
         )

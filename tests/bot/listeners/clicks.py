@@ -20,6 +20,7 @@ from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
 from bot.slack.messages import Chat
 from bot.slack.views import Views
+from bot.storage.feedback import FeedbackStore
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 from perplexity.deepdive.types import DeepDive
@@ -86,6 +87,7 @@ class RecordingListeners:
             post_ephemeral=lambda *_: asyncio.sleep(0),
             chat=Chat(AsyncWebClient(base_url="http://127.0.0.1:9/")),
             views=Views(AsyncWebClient(base_url="http://127.0.0.1:9/"), sanitize=sanitize_view),
+            feedback=cast("FeedbackStore", self),
             start=lambda work: work.close(),
             digests=self.digests,
         )

@@ -24,6 +24,7 @@ from bot.model.question import NewQuestion
 from bot.slack.connection import SlackConnection
 from bot.slack.messages import Chat, PostResult, Sent
 from bot.slack.views import Views
+from bot.storage.feedback import FeedbackStore
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 from tests.fakes.digest_service import FakeDigests
@@ -146,6 +147,7 @@ class DatabaseDown:
             suggest_prompts=self.suggest,
             chat=Chat(AsyncWebClient(base_url="http://127.0.0.1:9/")),
             views=Views(AsyncWebClient(base_url="http://127.0.0.1:9/"), sanitize=sanitize_view),
+            feedback=cast("FeedbackStore", self),
             start=lambda work: work.close(),
             digests=FakeDigests(),
         )

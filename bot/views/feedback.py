@@ -1,0 +1,95 @@
+"""Feedback: a thumb for an answer, and a form that asks what was wrong with a bad one."""
+
+from __future__ import annotations
+
+import logging
+from uuid import UUID
+
+from slack_bolt.async_app import AsyncApp
+
+from bot.blocks.actions import FEEDBACK
+from bot.listeners.answer_actions import UNKNOWN_ANSWER
+from bot.listeners.clicks import Click, Reply, button, clicked_question, may_see, text_reply
+from bot.listeners.intake import ListenerContext
+from bot.model.feedback import MAX_COMMENT, REASONS
+from bot.model.message import Block
+from bot.slack.views import View
+from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
+
+log = logging.getLogger(__name__)
+
+CALLBACK_ID = "feedback_modal"
+REASONS_INPUT, COMMENT_INPUT, CONSENT_INPUT = "reasons", "comment", "consent"
+AGREED = "agreed"
+
+NOT_YOURS_TO_RATE = "Only people who see this answer can rate it."
+THANKS = "Thanks, I noted that this answer is good."
+NOTED = "Thanks, I noted that this answer is bad, but Slack didn’t open the form for the reason. Click again to add it."
+UNKNOWN_RATING = "I no longer know this answer, so there is nothing to add. Close this window."
+
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the thumbs below an answer, and to the form."""
+    button(app, context, FEEDBACK, rate_answer)
+    submission(app, context, CALLBACK_ID, explain_rating, first_input=REASONS_INPUT)
+
+
+async def rate_answer(click: Click, context: ListenerContext) -> Reply | None:
+    """Record a thumb of someone who sees the answer; for a bad answer, open the form."""
+    row = await clicked_question(click, context)
+    if row is None or click.choice not in {"up", "down"}:
+        return text_reply(UNKNOWN_ANSWER)
+    if not may_see(row, click, context.commands):
+        return text_reply(NOT_YOURS_TO_RATE)
+    up = click.choice == "up"
+    await context.feedback.rate(row.id, click.user, up=up)
+    log.info("answer.rated", extra=row.ids | {"action": click.choice})
+    if up:
+        return text_reply(THANKS)
+    view = feedback_view(row.id, by_asker=click.is_by_asker(row))
+    return None if await open_modal(context, click.trigger_id, view) is None else text_reply(NOTED)
+
+
+def feedback_view(question_id: UUID, *, by_asker: bool) -> View:
+    """Build the form; only the asker can agree that admins read the question."""
+    reasons = {
+        "type": "checkboxes",
+        "action_id": REASONS_INPUT,
+        "options": [_option(value, label) for value, label in REASONS.items()],
+    }
+    comment = {"type": "plain_text_input", "action_id": COMMENT_INPUT, "multiline": True, "max_length": MAX_COMMENT}
+    blocks = [
+        _input(REASONS_INPUT, "What was wrong?", reasons),
+        _input(COMMENT_INPUT, "In your own words", comment),
+    ]
+    if by_asker:
+        label = "The admins of this app may read my question"
+        consent = {"type": "checkboxes", "action_id": CONSENT_INPUT, "options": [_option(AGREED, label)]}
+        blocks.append(_input(CONSENT_INPUT, "May others read it?", consent))
+    return modal(
+        CALLBACK_ID, "A bad answer", blocks, submit="Send", close="Skip", metadata={"question": str(question_id)}
+    )
+
+
+async def explain_rating(submitted: Submission, context: ListenerContext) -> Response | None:
+    """Record the reasons of the person whose thumb it is, which is all that they can change."""
+    try:
+        question_id = UUID(str(submitted.metadata.get("question")))
+    except ValueError:
+        return errors(**{REASONS_INPUT: UNKNOWN_RATING})
+    explained = await context.feedback.explain(
+        question_id,
+        submitted.user,
+        reasons=[reason for reason in submitted.value(REASONS_INPUT) or () if reason in REASONS],
+        comment=str(submitted.value(COMMENT_INPUT) or ""),
+        agreed=AGREED in (submitted.value(CONSENT_INPUT) or ()),
+    )
+    return None if explained else errors(**{REASONS_INPUT: UNKNOWN_RATING})
+
+
+def _input(block_id: str, label: str, element: Block) -> Block:
+    return {"type": "input", "block_id": block_id, "optional": True, "label": plain(label), "element": element}
+
+
+def _option(value: str, label: str) -> Block:
+    return {"text": plain(label), "value": value}
