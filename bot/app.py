@@ -82,6 +82,7 @@ def bolt_app(slack: SlackConnection, client: AsyncWebClient, services: ListenerC
         return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=slack.bot_token)
 
     app = AsyncApp(
+        name="web-answers",  # without one, Bolt reads the source files of all callers to find one
         client=client,
         signing_secret=slack.signing_secret,
         authorize=authorize,
