@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shutil
 import signal
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +22,24 @@ from bot.storage.database import migrate
 from bot.storage.embedded import embedded_server
 from tests.fakes.duckduckgo import PointDdgsAt
 
+# Each process that tests start would compile all modules again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - folders in it get a name of their own, as in /tmp
+"""A file system in memory, on Linux. One on a disk is slow to create files after many were deleted (ext4)."""
+
+SERVERS_BYTES = 2 << 30
+"""How much of it the servers of the suite may need."""
+
+
+def _servers_folder() -> Path | None:
+    """Return where the servers' data goes: into memory if there is enough, else where temporary files go (None)."""
+    try:
+        return SHARED_MEMORY if shutil.disk_usage(SHARED_MEMORY).free >= SERVERS_BYTES else None
+    except OSError:
+        return None
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
@@ -28,14 +48,23 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the developer's own environment and `.env` out of every test."""
     from bot.settings import Settings
 
     for name in os.environ:
         if name.lower() in Settings.model_fields or name.startswith("PPLX_"):
             monkeypatch.delenv(name)
+    monkeypatch.setitem(Settings.model_config, "env_file", None)
+
+
+@pytest.fixture
+def env_file(_no_settings_from_outside: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Return the path of the `.env` that settings are read from, which the test may write."""
+    from bot.settings import Settings
+
     monkeypatch.setitem(Settings.model_config, "env_file", tmp_path / ".env")
+    return tmp_path / ".env"
 
 
 @pytest.fixture
@@ -70,7 +99,7 @@ def _signals_reach_what_is_started() -> None:
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
     """Yield a folder for a server of a test's own; not pytest's, whose name is long for a socket."""
-    with TemporaryDirectory(prefix="data-") as folder:
+    with TemporaryDirectory(prefix="data-", dir=_servers_folder()) as folder:
         yield Path(folder)
 
 
@@ -80,7 +109,10 @@ def postgres() -> Iterator[str]:
     if given := os.environ.get("TEST_DATABASE_URL"):
         yield given
         return
-    with TemporaryDirectory(prefix="data-") as folder, embedded_server(Path(folder)) as conninfo:
+    with (
+        TemporaryDirectory(prefix="data-", dir=_servers_folder()) as folder,
+        embedded_server(Path(folder)) as conninfo,
+    ):
         Path(folder).chmod(0o711)  # as root a pooler of the tests is another user
         with psycopg.connect(conninfo, autocommit=True) as connection:
             # This server need not survive a power cut, only the tests.

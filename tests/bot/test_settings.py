@@ -134,8 +134,8 @@ def test_http_is_allowed_for_loopback_only(monkeypatch: pytest.MonkeyPatch, url:
     assert load_settings().provider_base_urls["perplexity"] == url
 
 
-def test_an_unreadable_env_file_is_a_problem_and_not_a_traceback(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_bytes(b"PORT=\xff")
+def test_an_unreadable_env_file_is_a_problem_and_not_a_traceback(env_file: Path) -> None:
+    env_file.write_bytes(b"PORT=\xff")
 
     assert read_settings()[1] == {".env": ".env cannot be read: it is not UTF-8 text"}
 
@@ -171,9 +171,9 @@ def test_the_example_file_contains_every_setting_except_the_host_s() -> None:
     assert frozenset(re.findall(r"^#([A-Z_]+)=", example, flags=re.MULTILINE)) == NAMES - {"DYNO"}
 
 
-def test_the_example_s_values_are_valid(tmp_path: Path) -> None:
+def test_the_example_s_values_are_valid(env_file: Path) -> None:
     example = Path(".env.example").read_text(encoding="utf-8")
-    (tmp_path / ".env").write_text(re.sub(r"^#(?=[A-Z_]+=)", "", example.replace("…", "1"), flags=re.MULTILINE))
+    env_file.write_text(re.sub(r"^#(?=[A-Z_]+=)", "", example.replace("…", "1"), flags=re.MULTILINE))
 
     assert read_settings()[1] == {}
 

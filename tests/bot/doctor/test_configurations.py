@@ -136,8 +136,12 @@ async def test_nothing_that_costs_is_asked(doctor: Doctor) -> None:
     assert [method for method, _ in doctor.setup.slack.calls] == ["auth.test"]
 
 
-async def test_an_env_file_that_is_no_text_is_a_fault(doctor: Doctor) -> None:
-    (doctor.setup.folder / ".env").write_bytes(b"\xff")
+@pytest.fixture
+def broken_env_file(env_file: Path) -> None:
+    env_file.write_bytes(b"\xff")
+
+
+async def test_an_env_file_that_is_no_text_is_a_fault(doctor: Doctor, broken_env_file: None) -> None:
     code, printed = await doctor()
 
     assert code == 1
