@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -168,6 +168,7 @@ def slack_connection(settings: Settings) -> tuple[SlackConnection, Playground | 
     from bot.playground.server import Playground
 
     origin = f"http://127.0.0.1:{settings.port}"
+    features: Any = manifest(prefix=settings.command_prefix, url=None)["features"]
     bot_token, signing_secret = f"xoxb-{secrets.token_hex(16)}", load_or_create_secret(Path(settings.data_dir))
     playground = Playground(
         signing_secret=signing_secret,
@@ -175,18 +176,12 @@ def slack_connection(settings: Settings) -> tuple[SlackConnection, Playground | 
         origin=origin,
         commands=slash_commands(COMMANDS, prefix=settings.command_prefix),
         prompts=_prompts(settings),
-        shortcuts=_shortcuts(settings),
+        shortcuts=features.get("shortcuts", ()),
+        home_tab=features["app_home"]["home_tab_enabled"],
         allow_any_host=not is_loopback(settings.bind_host),
     )
     slack = SlackConnection(bot_token=bot_token, signing_secret=signing_secret, api_url=f"{origin}/playground/api/")
     return slack, playground
-
-
-def _shortcuts(settings: Settings) -> Sequence[Mapping[str, Any]]:
-    """Return the shortcuts of the app's manifest."""
-    features: Any = manifest(prefix=settings.command_prefix, url=None)["features"]
-    shortcuts: Sequence[Mapping[str, Any]] = features.get("shortcuts", ())
-    return shortcuts
 
 
 def load_or_create_secret(folder: Path) -> str:

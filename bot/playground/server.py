@@ -28,6 +28,7 @@ from bot.playground.timeline import (
     APP_NAME,
     CHANNELS,
     TEAM_NAME,
+    USER_ID,
     USER_REAL_NAME,
     Author,
     Channel,
@@ -120,8 +121,9 @@ class Playground:
 
     `origin` is the address of the app and these routes, such as `http://127.0.0.1:3000`; the base of the Slack API is
     `<origin>/playground/api/`. `clock` returns seconds since 1970, `prompts` are the recorded examples that the page
-    offers, `shortcuts` the entries of the app's manifest. Unless `allow_any_host`, only loopback names are served. The
-    `signing_secret` also signs the response_urls: if it is the same after a restart, earlier ones stay valid.
+    offers, `shortcuts` the entries of the app's manifest, which also says whether there is a `home_tab`. Unless
+    `allow_any_host`, only loopback names are served. The `signing_secret` also signs the response_urls: if it is the
+    same after a restart, earlier ones stay valid.
     """
 
     def __init__(
@@ -134,11 +136,13 @@ class Playground:
         clock: Callable[[], float] = time.time,
         prompts: Sequence[Prompt] = (),
         shortcuts: Sequence[Mapping[str, Any]] = (),
+        home_tab: bool = False,
         allow_any_host: bool = False,
     ) -> None:
         self._commands = commands
         self._prompts = prompts
         self._shortcuts = shortcuts
+        self._home_tab = home_tab
         self._allow_any_host = allow_any_host
         self._timeline = Timeline(clock=clock)
         self._sender = Sender(url=f"{origin}/slack/events", signing_secret=signing_secret, clock=clock)
@@ -278,6 +282,8 @@ class Playground:
             "commands": [asdict(command) for command in self._commands],
             "prompts": [asdict(prompt) for prompt in self._prompts],
             "shortcuts": [dict(shortcut) for shortcut in self._shortcuts],
+            "people": [{"id": USER_ID, "name": USER_REAL_NAME}],
+            "home_tab": self._home_tab,
         }
 
     async def _post(self, body: dict[str, Any], channel: Channel) -> web.Response:

@@ -25,6 +25,12 @@ COMMANDS = (
     SlashCommand(name="/ask", usage_hint="[--reasoning] QUESTION", description="Ask the web, with sources"),
 )
 
+SHORTCUTS = (
+    {"type": "global", "name": "Ask the web", "callback_id": "ask", "description": "Ask a question"},
+    {"type": "global", "name": "Set up a digest", "callback_id": "digest", "description": "News on a schedule"},
+    {"type": "message", "name": "Check this", "callback_id": "check", "description": "Check the claims"},
+)
+
 Fields = dict[str, Any]
 Reply = Callable[[Fields], Awaitable[web.Response]]
 
@@ -99,6 +105,8 @@ async def serve(
         bot_token=BOT_TOKEN,
         origin=origin,
         commands=COMMANDS,
+        shortcuts=SHORTCUTS,
+        home_tab=True,
         allow_any_host=allow_any_host,
         clock=app.clock or time.time,
     )

@@ -20,7 +20,7 @@ def field(element: str, **more: Any) -> Block:
     name = more.pop("name", element)
     about = {key: more.pop(key) for key in list(more) if key in {"optional", "hint"}}
     inner = {"type": element, "action_id": name, **more}
-    return {"type": "input", "block_id": name, "label": plain("Say"), **about, "element": inner}
+    return {"type": "input", "block_id": name, "label": plain(name), **about, "element": inner}
 
 
 def buttons(*elements: dict[str, Any]) -> Block:

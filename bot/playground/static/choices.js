@@ -19,9 +19,15 @@ export function followChoices(list, onChoose) {
     const entry = target.closest(ENTRY);
     const chosen = rating ?? entry;
     if (!chosen) return;
+    if (rating) press(rating);
     onChoose(chosen.closest(rating ? RATINGS : MENU), [...chosen.parentElement.children].indexOf(chosen));
     if (entry) focusLater(entry.closest(MENU).querySelector("button"));
   }
+}
+
+// Which of the two was chosen stays to be seen, as in Slack.
+function press(rating) {
+  for (const one of rating.parentElement.children) one.setAttribute("aria-pressed", String(one === rating));
 }
 
 function toggled(button) {

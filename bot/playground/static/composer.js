@@ -1,12 +1,14 @@
 // Where a line is written: Enter sends, arrows go through the suggestions or through what was sent before.
+import { attachMenu } from "./menu.js";
 import { createSuggestions } from "./suggestions.js";
 
 const form = document.querySelector("#composer");
 const input = document.querySelector("#input");
 const send = document.querySelector("#send");
+const shortcuts = document.querySelector("#shortcuts");
 const threading = document.querySelector("#threading");
 
-export function createComposer({ state, onSend }) {
+export function createComposer({ state, onSend, onShortcut }) {
   const sent = [];
   let place = 0;
   let thread = null;
@@ -48,6 +50,10 @@ export function createComposer({ state, onSend }) {
     threading.hidden = true;
   }
 
+  function globalOnes() {
+    return state.shortcuts.filter(({ type }) => type === "global");
+  }
+
   function conversation() {
     return state.channels.find((channel) => channel.id === state.channel);
   }
@@ -81,6 +87,9 @@ export function createComposer({ state, onSend }) {
     leaveThread();
     input.focus();
   });
+  attachMenu(shortcuts, () =>
+    globalOnes().map(({ name, callback_id: id }) => ({ label: name, onPick: () => onShortcut(id) })),
+  );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     submit();
@@ -92,6 +101,7 @@ export function createComposer({ state, onSend }) {
     show() {
       const { label, is_im: direct } = conversation();
       input.placeholder = direct ? `Message ${state.app}` : `Message #${label}, / for commands, @ for the app`;
+      shortcuts.hidden = globalOnes().length === 0;
       leaveThread();
       input.focus();
     },

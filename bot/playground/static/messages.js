@@ -4,6 +4,8 @@ import { createExamples } from "./examples.js";
 import { followChoices } from "./choices.js";
 import { createFollowing } from "./following.js";
 import { gatherCitations } from "./citations.js";
+import { confirmed } from "./confirm.js";
+import { attachMenu } from "./menu.js";
 import { discard, render } from "./renderer.js";
 import { post } from "./wire.js";
 
@@ -12,7 +14,7 @@ const empty = document.querySelector("#empty");
 const template = document.querySelector("#message");
 const CALM_MS = 4000; // the app edits a message that shows its progress every three seconds
 
-export function createMessages({ state, onExample, onPrompt, onReply, onStop }) {
+export function createMessages({ state, onExample, onPrompt, onReply, onStop, onShortcut }) {
   const following = createFollowing(list);
   const examples = createExamples({ state, onExample, onPrompt });
   const shown = new Map(); // "channel ts" -> {message, element}
@@ -29,6 +31,7 @@ export function createMessages({ state, onExample, onPrompt, onReply, onStop }) 
 
   async function press(button) {
     if (!button || button.ariaDisabled || !elementOf(button)) return;
+    if (!(await confirmed(elementOf(button).element.confirm))) return;
     button.ariaDisabled = "true"; // a `disabled` button would lose the focus
     await send(button);
     button.ariaDisabled = null;
@@ -69,6 +72,7 @@ export function createMessages({ state, onExample, onPrompt, onReply, onStop }) 
     element.classList.toggle("private", message.private);
     element.classList.toggle("in-thread", isReply(message));
     element.setAttribute("aria-label", labelOf(element, message));
+    element.querySelector(".more").hidden = message.private || !messageShortcuts().length;
     showLive(key);
     const body = element.querySelector(".body");
     render(body, message.blocks.length || !message.text ? message.blocks : [asBlock(message.text)]);
@@ -108,9 +112,19 @@ export function createMessages({ state, onExample, onPrompt, onReply, onStop }) 
     time.dateTime = date.toISOString();
     time.textContent = date.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
     time.title = date.toLocaleString([], { dateStyle: "full", timeStyle: "long" });
+    attachMenu(element.querySelector(".more"), () =>
+      messageShortcuts().map(({ name, callback_id: id }) => ({
+        label: name,
+        onPick: () => onShortcut(shown.get(key).message, id),
+      })),
+    );
     const articles = [...list.querySelectorAll("article")];
     list.insertBefore(element, articles.find((other) => other.dataset.place > element.dataset.place) ?? null);
     return element;
+  }
+
+  function messageShortcuts() {
+    return state.shortcuts.filter(({ type }) => type === "message");
   }
 
   function refresh() {

@@ -3,10 +3,13 @@ import { createAround } from "./around.js";
 import { createComposer } from "./composer.js";
 import { createMessages } from "./messages.js";
 import { createSidebar } from "./sidebar.js";
+import { createTabs } from "./tabs.js";
+import { createViews } from "./views.js";
 import { follow } from "./stream.js";
 import { notice, post } from "./wire.js";
 
 const state = { boot: null, channel: null, channels: [], commands: [], prompts: [], app: "", you: "" };
+Object.assign(state, { people: [], shortcuts: [], home_tab: false });
 
 const messages = createMessages({
   state,
@@ -14,12 +17,16 @@ const messages = createMessages({
   onPrompt: (line) => say(line, null),
   onReply: (message) => composer.enterThread(message),
   onStop: stop,
+  onShortcut: ({ channel, ts }, shortcut) => post("shortcut", { channel, ts, callback_id: shortcut }),
 });
 const around = createAround({ state, onPrompt: (line) => say(line, null), onStop: stop });
 const composer = createComposer({
   state,
   onSend: (text, thread) => say(text, thread),
+  onShortcut: (shortcut) => post("shortcut", { channel: state.channel, callback_id: shortcut }),
 });
+const views = createViews({ state });
+const tabs = createTabs({ state });
 const sidebar = createSidebar({
   state,
   onOpen: (channelId) => {
@@ -46,6 +53,7 @@ follow({
     if (change.channel !== state.channel && change.message) sidebar.mark(change.channel);
   },
   onAround: around.change,
+  onViews: views.change,
   onLost: () => notice("The app cannot be reached. Trying again …"),
 });
 
@@ -65,6 +73,7 @@ function open(channelId) {
   document.querySelector("#title").textContent = direct ? state.app : `# ${label}`;
   document.title = `${direct ? state.app : label} · ${state.team}`;
   sidebar.show();
+  tabs.show();
   messages.show();
   around.show();
   composer.show();

@@ -7,6 +7,7 @@ export function follow(on) {
   source.addEventListener("hello", (event) => on.onHello(JSON.parse(event.data)));
   source.addEventListener("change", (event) => on.onChange(JSON.parse(event.data)));
   source.addEventListener("around", (event) => on.onAround(JSON.parse(event.data)));
+  source.addEventListener("views", (event) => on.onViews(JSON.parse(event.data)));
   source.addEventListener("error", () => {
     on.onLost();
     if (source.readyState === EventSource.CLOSED) setTimeout(() => follow(on), RETRY_MS);

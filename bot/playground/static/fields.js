@@ -1,0 +1,177 @@
+// The interactive elements of a view: what each looks like, and what a person has entered into it.
+// A field is {node, control, read, write}: `control` takes the focus, `read` gives a raw value as the server takes it.
+import { attachMenu } from "./menu.js";
+import { render } from "./renderer.js";
+
+// `context` is {id, label, channels, people, onChange, onEnter, onPick}; `label` is the id of what names the field, if
+// any. Buttons and menus of options have no value: they report with `onPick` what was picked.
+export function createField(element, context) {
+  const field = (MAKERS[element.type] ?? unknown)(element, context);
+  field.control.id = context.id;
+  if (context.label) field.control.setAttribute("aria-labelledby", context.label);
+  else if (element.type !== "button") field.control.setAttribute("aria-label", nameOf(element));
+  if (element.type === "button" && element.accessibility_label) {
+    field.control.setAttribute("aria-label", element.accessibility_label);
+  }
+  return field;
+}
+
+// The raw value of an element's state as the server reports it.
+export function rawOf(state) {
+  const value = Object.entries(state ?? {}).find(([name]) => name !== "type")?.[1];
+  return Array.isArray(value) ? value.map((one) => one.value ?? one) : (value?.value ?? value ?? null);
+}
+
+const MAKERS = {
+  button,
+  overflow,
+  plain_text_input: (element, context) => (element.multiline ? textarea(element, context) : typed(element, context)),
+  number_input: (element, context) => typed(element, context, { inputMode: "decimal" }),
+  url_text_input: (element, context) => typed(element, context, { inputMode: "url" }),
+  email_text_input: (element, context) => typed(element, context, { inputMode: "email" }),
+  datepicker: (element, context) => picker(element, context, "date"),
+  timepicker: (element, context) => picker(element, context, "time"),
+  datetimepicker: moment,
+  static_select: (element, context) => menu(element, context, groupsOf(element)),
+  multi_static_select: (element, context) => choices(element, context, groupsOf(element).flatMap((one) => one.options)),
+  checkboxes: (element, context) => choices(element, context, element.options),
+  radio_buttons: (element, context) => choices(element, context, element.options, "radio"),
+  users_select: (element, context) => menu(element, context, [{ options: context.people }]),
+  multi_users_select: (element, context) => choices(element, context, context.people),
+  conversations_select: (element, context) => menu(element, context, [{ options: conversations(element, context) }]),
+  multi_conversations_select: (element, context) => choices(element, context, conversations(element, context)),
+  channels_select: (element, context) => menu(element, context, [{ options: publicOnes(context) }]),
+  multi_channels_select: (element, context) => choices(element, context, publicOnes(context)),
+};
+
+function button(element, { onPick }) {
+  const node = document.createElement("button");
+  node.type = "button";
+  node.className = `element ${element.style ?? ""}`;
+  node.textContent = element.text.text;
+  node.addEventListener("click", () => {
+    if (/^https?:\/\//i.test(element.url ?? "")) window.open(element.url, "_blank", "noopener,noreferrer");
+    onPick(null);
+  });
+  return { node, control: node };
+}
+
+function overflow(element, { onPick }) {
+  const node = document.createElement("span");
+  const opener = document.createElement("button");
+  opener.type = "button";
+  opener.className = "element overflow";
+  opener.textContent = "⋯";
+  node.append(opener);
+  attachMenu(opener, () => element.options.map(({ text, value }) => ({ label: text.text, onPick: () => onPick(value) })));
+  return { node, control: opener };
+}
+
+function typed(element, { onEnter }, more = {}) {
+  const node = Object.assign(document.createElement("input"), { type: "text", dir: "auto", ...more });
+  node.placeholder = element.placeholder?.text ?? "";
+  node.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.isComposing && onEnter?.()) event.preventDefault();
+  });
+  return single(node);
+}
+
+function textarea(element) {
+  const node = Object.assign(document.createElement("textarea"), { rows: 4, dir: "auto" });
+  node.placeholder = element.placeholder?.text ?? "";
+  return single(node);
+}
+
+function picker(element, { onChange }, type) {
+  const node = Object.assign(document.createElement("input"), { type });
+  node.addEventListener("change", onChange);
+  if (!element.timezone) return single(node);
+  const both = document.createElement("span");
+  const zone = document.createElement("small");
+  zone.textContent = element.timezone;
+  both.append(node, " ", zone);
+  return { ...single(node), node: both };
+}
+
+function moment(element, { onChange }) {
+  const node = Object.assign(document.createElement("input"), { type: "datetime-local" });
+  node.addEventListener("change", onChange);
+  const written = (seconds) => new Date((seconds - new Date(seconds * 1000).getTimezoneOffset() * 60) * 1000);
+  return {
+    ...single(node),
+    read: () => (node.value ? String(Date.parse(node.value) / 1000) : null),
+    write: (seconds) => (node.value = seconds ? written(Number(seconds)).toISOString().slice(0, 16) : ""),
+  };
+}
+
+function single(node) {
+  return { node, control: node, read: () => node.value || null, write: (value) => (node.value = value ?? "") };
+}
+
+function menu(element, { onChange }, groups) {
+  const node = document.createElement("select");
+  const empty = optionOf({ text: { text: element.placeholder?.text ?? "Choose" }, value: "" });
+  node.append(empty, ...groups.flatMap(groupOf));
+  node.addEventListener("change", onChange);
+  return single(node);
+}
+
+function groupOf({ label, options }) {
+  if (!label) return options.map(optionOf);
+  const group = document.createElement("optgroup");
+  group.label = label.text;
+  group.append(...options.map(optionOf));
+  return group;
+}
+
+function optionOf({ text, value }) {
+  return Object.assign(document.createElement("option"), { value, textContent: text.text });
+}
+
+function choices(element, { id, onChange }, options, type = "checkbox") {
+  const node = document.createElement("div");
+  node.className = "choices";
+  node.tabIndex = -1;
+  node.setAttribute("role", type === "radio" ? "radiogroup" : "group");
+  const inputs = options.map(({ text, value, description }, index) => {
+    const input = Object.assign(document.createElement("input"), { type, name: id, value, id: `${id}-${index}` });
+    input.addEventListener("change", onChange);
+    const label = Object.assign(document.createElement("label"), { htmlFor: input.id });
+    const about = description ? [{ type: "context", elements: [description] }] : [];
+    render(label, [{ type: "section", text }, ...about]);
+    const line = document.createElement("div");
+    line.append(input, label);
+    node.append(line);
+    return input;
+  });
+  const chosen = () => inputs.filter((input) => input.checked).map((input) => input.value);
+  return {
+    node,
+    control: node,
+    read: () => (type === "radio" ? (chosen()[0] ?? null) : chosen()),
+    write: (value) => inputs.forEach((input) => (input.checked = [value].flat().includes(input.value))),
+  };
+}
+
+function unknown(element) {
+  const node = document.createElement("p");
+  node.textContent = `The playground does not show ${element.type}.`;
+  return { node, control: node };
+}
+
+function groupsOf({ options, option_groups: groups }) {
+  return groups ?? [{ options }];
+}
+
+function conversations({ filter }, { channels }) {
+  const kinds = filter?.include;
+  return channels.filter(({ direct }) => !kinds || kinds.includes(direct ? "im" : "public"));
+}
+
+function publicOnes({ channels }) {
+  return channels.filter(({ direct }) => !direct);
+}
+
+function nameOf({ type, placeholder }) {
+  return placeholder?.text ?? (type === "overflow" ? "More" : "Choose");
+}

@@ -1,0 +1,156 @@
+// The blocks of a view, and what was entered into them. A block that did not change keeps its node, so an update of the
+// view takes away neither the cursor nor what was typed.
+import { confirmed } from "./confirm.js";
+import { createField, rawOf } from "./fields.js";
+import { discard, render } from "./renderer.js";
+
+// `name` keeps the ids of two surfaces apart; `onPress` gets {block_id, action_id, value}.
+export function createSurface(container, { state, name, onPress }) {
+  let parts = new Map(); // block_id -> {json, node, fields: Map(action_id -> {field, type}), say}
+
+  function show({ view, state: entered, errors = {} }) {
+    const focused = document.activeElement?.closest("[data-field]");
+    const had = container.contains(focused) ? focused.dataset.field : null;
+    const before = values();
+    const known = parts;
+    parts = new Map(view.blocks.map((block) => [block.block_id, keepOrMake(block, { known, entered, before })]));
+    for (const [id, part] of known) if (parts.get(id) !== part) part.drop();
+    place([...parts.values()].map(({ node }) => node));
+    for (const [id, part] of parts) part.say(errors[id] ?? "");
+    if (had && !container.contains(document.activeElement)) (find(had) ?? container).focus();
+  }
+
+  // Moves no node that has its place: one that is moved loses the focus.
+  function place(nodes) {
+    nodes.forEach((node, at) => {
+      if (container.children[at] !== node) container.insertBefore(node, container.children[at] ?? null);
+    });
+  }
+
+  function keepOrMake(block, { known, entered, before }) {
+    const json = JSON.stringify(block);
+    const old = known.get(block.block_id);
+    if (old?.json === json) return old;
+    const part = make(block);
+    for (const [actionId, { field, type }] of part.fields) {
+      const same = old?.fields.get(actionId)?.type === type;
+      const typed = same ? before[block.block_id]?.[actionId] : undefined;
+      field.write?.(typed ?? rawOf(entered[block.block_id]?.[actionId]));
+    }
+    return { ...part, json };
+  }
+
+  function make(block) {
+    const node = document.createElement("div");
+    node.className = `block ${block.type}`;
+    const fields = new Map();
+    const add = (element, more) => {
+      const key = `${name}-${block.block_id}-${element.action_id}`;
+      const field = createField(element, { id: key, ...sources(), ...reactions(block, element, fields), ...more });
+      field.control.dataset.field = key;
+      fields.set(element.action_id, { field, type: element.type });
+      return field;
+    };
+    const shown = [];
+    const draw = (drawn) => {
+      const inner = document.createElement("div");
+      inner.className = "drawn";
+      render(inner, [drawn]);
+      shown.push(inner);
+      return inner;
+    };
+    let say = () => {};
+    if (block.type === "input") say = fillInput(node, block, add);
+    else if (block.type === "actions") node.append(...block.elements.map((element) => add(element).node));
+    else if (block.accessory && block.accessory.type !== "image") {
+      const { accessory, ...section } = block;
+      const text = draw(section);
+      text.id = `${name}-${block.block_id}-text`;
+      const field = add(accessory, accessory.type === "button" ? {} : { label: text.id });
+      node.append(text, field.node);
+      if (accessory.type === "button") field.control.setAttribute("aria-describedby", text.id);
+    } else node.append(draw(block));
+    const drop = () => {
+      shown.forEach(discard);
+      node.querySelectorAll("label").forEach(discard);
+      node.remove();
+    };
+    return { node, fields, say, drop };
+  }
+
+  function fillInput(node, block, add) {
+    const id = `${name}-${block.block_id}`;
+    const label = Object.assign(document.createElement("label"), { id: `${id}-label` });
+    label.textContent = block.label.text + (block.optional ? " (optional)" : "");
+    const field = add(block.element, { label: label.id });
+    label.htmlFor = field.control.id;
+    node.append(label, field.node);
+    const hint = note(`${id}-hint`, "hint", block.hint?.text);
+    const error = note(`${id}-error`, "error", "");
+    node.append(hint, error);
+    field.control.setAttribute("aria-describedby", `${hint.id} ${error.id}`);
+    if (!block.optional) field.control.setAttribute("aria-required", "true");
+    return (text) => {
+      error.textContent = text;
+      error.hidden = !text;
+      field.control.setAttribute("aria-invalid", String(Boolean(text)));
+    };
+  }
+
+  function sources() {
+    const channels = state.channels.map(({ id, label, is_im: direct }) => {
+      return { text: { text: direct ? state.app : `#${label}` }, value: id, direct };
+    });
+    return { channels, people: state.people.map(({ id, name: text }) => ({ text: { text }, value: id })) };
+  }
+
+  // An element of an input block says what happens only where the block asks for it.
+  function reactions(block, element, fields) {
+    const press = async (value) => {
+      if (await confirmed(element.confirm)) onPress({ block_id: block.block_id, action_id: element.action_id, value });
+    };
+    const reports = block.type !== "input" || block.dispatch_action;
+    const current = () => fields.get(element.action_id).field.read();
+    return {
+      onPick: press,
+      onChange: () => reports && press(current()),
+      onEnter: () => reports && (press(current()), true),
+    };
+  }
+
+  function find(key) {
+    return container.querySelector(`[data-field="${CSS.escape(key)}"]`);
+  }
+
+  function values() {
+    const read = ([id, { fields }]) => {
+      const stateful = [...fields].filter(([, { field }]) => field.read);
+      return [id, Object.fromEntries(stateful.map(([actionId, { field }]) => [actionId, field.read()]))];
+    };
+    return Object.fromEntries([...parts].map(read).filter(([, entered]) => Object.keys(entered).length));
+  }
+
+  function clear() {
+    for (const part of parts.values()) part.drop();
+    parts = new Map();
+  }
+
+  // To the input that wants the focus, the first with an error, or the first of all.
+  function focus({ view, errors = {} }) {
+    const inputs = view.blocks.filter(({ type }) => type === "input");
+    const first =
+      inputs.find(({ block_id: id }) => errors[id]) ??
+      inputs.find(({ element }) => element.focus_on_load) ??
+      (Object.keys(errors).length ? null : inputs[0]);
+    const control = first && find(`${name}-${first.block_id}-${first.element.action_id}`);
+    (control?.querySelector("input") ?? control ?? container).focus();
+  }
+
+  return { show, values, clear, focus };
+}
+
+function note(id, className, text) {
+  const node = Object.assign(document.createElement("p"), { id, className, textContent: text ?? "", hidden: !text });
+  if (className === "error") node.setAttribute("role", "alert");
+  return node;
+}

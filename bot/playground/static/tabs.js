@@ -1,0 +1,41 @@
+// The two tabs of the direct message with the app: its home, and the messages.
+import { post } from "./wire.js";
+
+const list = document.querySelector("#tabs");
+const tabs = [...list.querySelectorAll("button")];
+const home = document.querySelector("#home");
+const conversation = document.querySelector("#conversation");
+
+export function createTabs({ state }) {
+  // Only the direct message has tabs, and only if the app has a home.
+  function show() {
+    const { is_im: direct } = state.channels.find((channel) => channel.id === state.channel);
+    list.hidden = !direct || !state.home_tab;
+    select("messages");
+  }
+
+  function select(name) {
+    for (const tab of tabs) {
+      tab.setAttribute("aria-selected", String(tab.dataset.tab === name));
+      tab.tabIndex = tab.dataset.tab === name ? 0 : -1;
+    }
+    home.hidden = name !== "home";
+    conversation.hidden = name === "home";
+  }
+
+  function open(tab) {
+    select(tab.dataset.tab);
+    tab.focus();
+    post("open", { channel: state.channel, tab: tab.dataset.tab });
+  }
+
+  for (const tab of tabs) tab.addEventListener("click", () => open(tab));
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    open(tabs.at((tabs.indexOf(event.target) + step) % tabs.length));
+  });
+
+  return { show };
+}

@@ -1,0 +1,120 @@
+// The modal, with its stack of views, and the home tab of the app: shown as the server says, pressed and submitted here.
+import { createSurface } from "./surface.js";
+import { post } from "./wire.js";
+
+const dialog = document.querySelector("#modal");
+const form = dialog.querySelector("form");
+const title = document.querySelector("#modal-title");
+const blocks = dialog.querySelector(".blocks");
+const failure = dialog.querySelector(".failure");
+const waiting = dialog.querySelector(".waiting");
+const [back, dismiss] = dialog.querySelectorAll("header button");
+const [cancel, submit] = dialog.querySelectorAll("footer button");
+const home = document.querySelector("#home");
+
+export function createViews({ state }) {
+  let top = null; // the view that is seen
+  let depth = 0;
+  const entered = new Map(); // view id -> what was entered, for the views below the top
+  const modal = createSurface(blocks, { state, name: "modal", onPress: (what) => press(top, modal, what) });
+  const tab = createSurface(home.querySelector(".blocks"), { state, name: "home", onPress: pressHome });
+  let published = null;
+
+  function change({ stack, home: shown }) {
+    published = shown;
+    showHome();
+    const next = stack.at(-1) ?? null;
+    depth = stack.length;
+    for (const id of entered.keys()) if (!stack.some((view) => view.id === id)) entered.delete(id);
+    if (next) showModal(next);
+    else hideModal();
+  }
+
+  function showHome() {
+    home.querySelector(".nothing").hidden = Boolean(published);
+    if (published) tab.show(published);
+    else tab.clear();
+  }
+
+  function showModal(next) {
+    const isOther = next.id !== top?.id;
+    const isNews = isOther || next.hash !== top.hash || next.errors !== top.errors;
+    if (isOther && top) entered.set(top.id, modal.values());
+    if (isOther) modal.clear();
+    const { view } = next;
+    title.textContent = view.title.text;
+    back.hidden = depth < 2;
+    cancel.textContent = view.close?.text ?? (depth < 2 ? "Cancel" : "Back");
+    submit.hidden = !view.submit;
+    submit.textContent = view.submit?.text ?? "";
+    failure.textContent = next.failure;
+    modal.show(isOther ? withEntered(next) : next);
+    top = next;
+    if (!dialog.open) dialog.showModal();
+    if (isOther || (isNews && Object.keys(next.errors).length)) modal.focus(next);
+  }
+
+  // A view that was below another one comes back with what was typed into it.
+  function withEntered(next) {
+    const typed = entered.get(next.id) ?? {};
+    const merged = structuredClone(next.state);
+    for (const [block, fields] of Object.entries(typed)) {
+      for (const [action, value] of Object.entries(fields)) {
+        if (merged[block]?.[action]) merged[block][action] = { type: merged[block][action].type, value };
+      }
+    }
+    return { ...next, state: merged };
+  }
+
+  function hideModal() {
+    top = null;
+    modal.clear();
+    if (!dialog.open) return;
+    dialog.close(); // gives the focus back
+    if (document.activeElement === document.body) document.querySelector("#input").focus();
+  }
+
+  async function press(view, surface, what) {
+    if (!view) return;
+    const values = surface.values();
+    await busy(() => post("press", { channel: state.channel, view_id: view.id, ...what, values }));
+  }
+
+  function pressHome(what) {
+    return published && post("press", { channel: state.channel, view_id: published.id, ...what, values: tab.values() });
+  }
+
+  function close({ clear }) {
+    return top && post("close", { channel: state.channel, view_id: top.id, clear });
+  }
+
+  async function busy(work, button) {
+    if (form.ariaBusy === "true") return;
+    form.ariaBusy = "true";
+    button?.setAttribute("aria-disabled", "true"); // a `disabled` button would lose the focus
+    waiting.textContent = "Waiting for the app …";
+    await work();
+    waiting.textContent = "";
+    button?.removeAttribute("aria-disabled");
+    form.ariaBusy = "false";
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!top?.view.submit) return;
+    const body = { channel: state.channel, view_id: top.id, values: modal.values() };
+    busy(() => post("submit", body), submit);
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(submit);
+  });
+  dialog.addEventListener("cancel", (event) => {
+    event.preventDefault(); // the server says when it is closed
+    close({ clear: true });
+  });
+  dismiss.addEventListener("click", () => close({ clear: true }));
+  back.addEventListener("click", () => close({ clear: false }));
+  cancel.addEventListener("click", () => close({ clear: false }));
+
+  return { change };
+}
