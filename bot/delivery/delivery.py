@@ -14,7 +14,7 @@ from time import monotonic
 
 from bot.blocks import escaping
 from bot.blocks.messages import without_blocks
-from bot.delivery.routes import OutgoingPart, Route
+from bot.delivery.routes import OutgoingPart, Route, needs_long_pause
 from bot.model.message import Audience
 from bot.model.question import QuestionRow
 from bot.slack.messages import PostResult, Rejected, Retryable, RouteClosed, Sent
@@ -40,9 +40,6 @@ UNVERIFIABLE_PAUSE_SECONDS = 45.0
 
 SLACK_ERROR_PAUSE_SECONDS = 25.0
 """The same pause after an error of Slack: the post has probably not arrived."""
-
-MAX_RATE_LIMIT_SECONDS = 60.0
-"""If Slack asks for a longer pause, the other routes are tried first."""
 
 MAX_WAIT_SECONDS = 300.0
 """Routes that asked for a pause are tried again after this time at the latest."""
@@ -149,9 +146,9 @@ class Delivery:
                     part = replace(part, message=without_blocks(part.message))
                 case RouteClosed() | Rejected():
                     state.closed.add(route.name)
-                case Retryable(seconds=seconds) if seconds is not None and seconds > MAX_RATE_LIMIT_SECONDS:
+                case Retryable() if needs_long_pause(result):
                     state.closed.add(route.name)
-                    state.retry_after[route.name] = seconds
+                    state.retry_after[route.name] = result.seconds or 0.0
                 case Retryable():
                     part = _after_failure(part, result, state, route=route)
                     await self._pause(result, state)

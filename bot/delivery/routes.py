@@ -177,15 +177,27 @@ class EditMessageRoute:
         return _message_to_edit(part.row, part.number) is not None and not part.private
 
     async def post(self, part: OutgoingPart) -> PostResult:
-        """Replace the pending message. Delete one that cannot be changed: it would say forever that it is searching."""
+        """Replace the pending message. Delete one that cannot be changed: it would say forever that it is searching.
+
+        One that can be changed only after a long pause is deleted too, since another route is tried first.
+        """
         channel, ts = part.row.channel_id, _message_to_edit(part.row, part.number) or ""
         result = await self.chat.update(channel, ts, part.message)
         if isinstance(result, RouteClosed) and result.error == STILL_STREAMED:
             await self.streams.stop(channel, ts, question=part.question_id, part=part.number)
             return Retryable(error=result.error)
-        if _cannot_update(result, part):
+        if _cannot_update(result, part) or (isinstance(result, Retryable) and needs_long_pause(result)):
             await self.chat.delete(channel, ts)
         return result
+
+
+MAX_RATE_LIMIT_SECONDS = 60.0
+"""If Slack asks for a longer pause, the other routes are tried first."""
+
+
+def needs_long_pause(result: Retryable) -> bool:
+    """Return whether Slack asks for so long a pause that another route is tried first."""
+    return result.seconds is not None and result.seconds > MAX_RATE_LIMIT_SECONDS
 
 
 STILL_STREAMED = "streaming_state_conflict"

@@ -299,6 +299,18 @@ async def test_after_several_failures_too_the_answer_is_there_once(
     assert all(stream.ending for stream in harness.slack.streams("DU1", TS))
 
 
+async def test_an_answer_that_cannot_replace_the_placeholder_is_posted_and_the_placeholder_deleted(
+    harness: AppHarness,
+) -> None:
+    harness.slack.lasting["chat.update"] = Fault(status=429, headers={"Retry-After": "90"})
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT)))
+
+    await harness.mention("do heat pumps pay off?", ts=TS)
+    await harness.wait_until_settled(1)
+
+    assert [message.markdown for message in harness.slack.thread("C1", TS)] == [SHOWN]
+
+
 async def test_the_app_s_message_that_began_the_thread_stays(harness: AppHarness) -> None:
     root = "1795255100.000100"
     harness.slack.timeline.put(Message(channel="DU1", ts=root, author=Author.APP, text="Another question's answer"))
