@@ -16,8 +16,11 @@ from bot.storage.questions import Pool
 
 STARTS_PER_MINUTE = 20
 APPENDS_PER_MINUTE = 100
-EDITS_PER_MINUTE = 40
-"""Slack allows 50; the others are for finished answers, which do not wait."""
+EDITS_PER_MINUTE = 46
+"""Slack allows 50; the others are for answers of commands that show no text while they work.
+
+Each answer that is shown by edits keeps one of them, for the edit that shows the finished answer.
+"""
 
 STATUS_EDITS_PER_MINUTE = 20
 """How many edits there may be before none is left for progress: the others are for text."""
@@ -57,35 +60,43 @@ _OURS = """
 """
 
 
-def _take(column: LiteralString, limit: int, *, sharing: LiteralString) -> LiteralString:
+def _take(column: LiteralString, limit: LiteralString, *, sharing: LiteralString) -> LiteralString:
     """Return the statement that takes one call, and records how many characters were shown before it.
 
-    `sharing` counts the answers that such calls are for.
+    `sharing` counts the answers that such calls are for, as `answers`; `limit` is an expression of that.
     """
     return f"""
         WITH ours AS ({_OURS}),
+        sharing AS MATERIALIZED ({sharing}),
         taken AS (
             INSERT INTO slack_calls AS calls (team_id, {column})
             SELECT team_id, ARRAY[clock_timestamp()] FROM ours
             ON CONFLICT (team_id) DO UPDATE SET {column} = {_recent(column)} || clock_timestamp()
-            WHERE cardinality({_recent(column)}) < {limit}
+            WHERE cardinality({_recent(column)}) < (SELECT {limit} FROM sharing)
             RETURNING cardinality({column}) AS used)
-        SELECT EXISTS (SELECT FROM ours) AS ours, (SELECT used FROM taken) AS used, ({sharing}) AS sharing
+        SELECT EXISTS (SELECT FROM ours) AS ours, (SELECT used FROM taken) AS used, answers AS sharing FROM sharing
     """
 
 
 OPEN_STREAMS = """
-    SELECT count(*) FROM slack_calls JOIN ours USING (team_id), unnest(stops) at WHERE at > clock_timestamp()
+    SELECT count(*) AS answers FROM slack_calls JOIN ours USING (team_id), unnest(stops) at WHERE at > clock_timestamp()
 """
 
 EDITED_ANSWERS = """
-    SELECT count(*) FROM questions JOIN ours USING (team_id)
+    SELECT count(*) AS answers FROM questions JOIN ours USING (team_id)
     WHERE state IN ('working', 'delivering') AND NOT streaming AND thread_ts IS NOT NULL AND message_ts IS NOT NULL
 """
 
-APPEND = _take("appends", APPENDS_PER_MINUTE, sharing=OPEN_STREAMS)
-EDIT = _take("edits", EDITS_PER_MINUTE, sharing=EDITED_ANSWERS)
-EDIT_STATUS = _take("edits", STATUS_EDITS_PER_MINUTE, sharing=EDITED_ANSWERS)
+APPEND = _take("appends", f"{APPENDS_PER_MINUTE}", sharing=OPEN_STREAMS)
+EDIT = _take("edits", f"{EDITS_PER_MINUTE} - answers", sharing=EDITED_ANSWERS)
+EDIT_STATUS = _take(
+    "edits", f"least({STATUS_EDITS_PER_MINUTE}, ({EDITS_PER_MINUTE} - answers) / 2)", sharing=EDITED_ANSWERS
+)
+
+FINAL_EDIT = f"""
+    INSERT INTO slack_calls AS calls (team_id, edits) VALUES (%(team_id)s, ARRAY[clock_timestamp()])
+    ON CONFLICT (team_id) DO UPDATE SET edits = {_recent("edits")} || clock_timestamp()
+"""
 
 START = f"""
     WITH ours AS (
@@ -170,11 +181,16 @@ class StreamLog:
 
     async def edit(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
         """Take an edit that shows text; return also the seconds until the answer's next one."""
-        return _share(await self._one(EDIT, row, shown=shown), EDITS_PER_MINUTE)
+        return _share_of_edits(await self._one(EDIT, row, shown=shown))
 
     async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
         """Take an edit that shows progress; return also the seconds until the answer's next one."""
-        return _share(await self._one(EDIT_STATUS, row, shown=shown), EDITS_PER_MINUTE)
+        return _share_of_edits(await self._one(EDIT_STATUS, row, shown=shown))
+
+    async def final_edit(self, row: QuestionRow) -> None:
+        """Take the edit that shows the finished answer, which was kept for it."""
+        async with self._pool.connection() as connection:
+            await connection.execute(FINAL_EDIT, {"team_id": row.team_id}, prepare=True)
 
     async def ended(self, row: QuestionRow, streams: Sequence[str], *, shown: int, reserved: datetime | None) -> None:
         """Record that no message of an answer is open any more; the stop takes its reserved place."""
@@ -210,6 +226,10 @@ def _share(found: dict[str, Any], limit: int) -> tuple[Permit, float]:
     if found["used"] is None:
         return Permit.USED_UP, 0.0
     return Permit.GRANTED, fair_pause(found["used"], limit, sharing=found["sharing"])
+
+
+def _share_of_edits(found: dict[str, Any]) -> tuple[Permit, float]:
+    return _share(found, EDITS_PER_MINUTE - found.get("sharing", 0))
 
 
 def fair_pause(used: int, limit: int, *, sharing: int) -> float:

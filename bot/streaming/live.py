@@ -118,6 +118,10 @@ class CallLog(Protocol):
         """Take an edit that shows progress; return also the seconds until the answer's next one."""
         ...
 
+    async def final_edit(self, row: QuestionRow) -> None:
+        """Take the edit that shows the finished answer, which is granted always."""
+        ...
+
     async def ended(self, row: QuestionRow, streams: list[str], *, shown: int, reserved: datetime | None) -> None:
         """Record that no message of an answer is open any more."""
         ...
@@ -225,15 +229,15 @@ class LiveAnswer:
 
         `ending` is None for a failure. Raises ClaimLost if another worker took over.
         """
-        if not self.messages:
-            return False
         try:
-            return await self._finish(ending)
+            if self.messages and await self._finish(ending):
+                return True
+            await self.calls.final_edit(self.row)
         except DATABASE_UNAVAILABLE as error:
             log.warning("stream.left", extra=self.row.ids | {"error": type(error).__name__})
             with suppress(*DATABASE_UNAVAILABLE):
                 await self._close()
-            return False
+        return False
 
     async def _finish(self, ending: StreamEnding | None) -> bool:
         if ending is None or self.mode is not Mode.STREAM or self._broken:

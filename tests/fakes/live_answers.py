@@ -18,12 +18,15 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.blocks.elements import markdown
 from bot.blocks.messages import question_stopped_message
 from bot.blocks.streaming import render_answer_text
-from bot.model.message import Block, OutgoingMessage
+from bot.delivery.delivery import Delivery
+from bot.delivery.routes import EditMessageRoute, thread_route
+from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import OPEN, QuestionRow, StreamEnding
 from bot.playground.limits import SlackError
 from bot.playground.web_api import METHODS, Arguments, WebApi
-from bot.slack.messages import Chat, Retryable, Sent
+from bot.slack.messages import Chat, Sent
 from bot.slack.streams import Streams
+from bot.storage.database import DatabaseRetry
 from bot.storage.streams import (
     APPENDS_PER_MINUTE,
     EDITS_PER_MINUTE,
@@ -107,6 +110,10 @@ class MemoryQuestions:
         self.rows[row.id] = replace(self.rows[row.id], run_id=run_id)
         return True
 
+    async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int) -> bool:
+        await asyncio.sleep(QUERY_SECONDS)
+        return True
+
     async def stop(self, question_id: UUID, *, user_id: str) -> bool:
         await asyncio.sleep(QUERY_SECONDS)
         row = self.rows[question_id]
@@ -143,10 +150,15 @@ class MemoryCallLog:
         return await self._take(row, "appends", APPENDS_PER_MINUTE, sharing)
 
     async def edit(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
-        return await self._take(row, "edits", EDITS_PER_MINUTE, len(self.edited))
+        return await self._take(row, "edits", EDITS_PER_MINUTE - len(self.edited), len(self.edited))
 
     async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
-        return await self._take(row, "edits", EDITS_PER_MINUTE, len(self.edited), most=STATUS_EDITS_PER_MINUTE)
+        limit = EDITS_PER_MINUTE - len(self.edited)
+        return await self._take(row, "edits", limit, len(self.edited), most=min(STATUS_EDITS_PER_MINUTE, limit // 2))
+
+    async def final_edit(self, row: QuestionRow) -> None:
+        await asyncio.sleep(QUERY_SECONDS)
+        self._recent(row.team_id, "edits").append(self._clock())
 
     async def ended(self, row: QuestionRow, streams: list[str], *, shown: int, reserved: datetime | None) -> None:
         await asyncio.sleep(QUERY_SECONDS)
@@ -168,7 +180,7 @@ class MemoryCallLog:
     ) -> tuple[Permit, float]:
         await asyncio.sleep(QUERY_SECONDS)
         taken = self._recent(row.team_id, kind)
-        if len(taken) >= (most or limit):
+        if len(taken) >= (limit if most is None else most):
             return Permit.USED_UP, 0.0
         taken.append(self._clock())
         return Permit.GRANTED, fair_pause(len(taken), limit, sharing=sharing)
@@ -280,7 +292,15 @@ class LiveWorkspace:
         """Put a question into a conversation with this number, and its status message; return it."""
         channel = f"D{number}" if surface == "im" else f"C{number}"
         thread = f"{BEGAN.timestamp() - 9:.6f}"
-        asked = row(id=uuid4(), text=text, surface=surface, channel_id=channel, thread_ts=thread, messages=None)
+        asked = row(
+            id=uuid4(),
+            text=text,
+            surface=surface,
+            channel_id=channel,
+            thread_ts=thread,
+            messages=None,
+            response_url=None,
+        )
         sent = await Chat(self.client).post(
             channel, OutgoingMessage(text="Searching"), question=str(asked.id), part=0, thread_ts=thread
         )
@@ -289,16 +309,17 @@ class LiveWorkspace:
         return self.questions.rows[asked.id]
 
     async def deliver(self, live: LiveAnswer, message: OutgoingMessage) -> None:
-        """Put an answer in the place of what was shown of it, as delivery does."""
-        chat, channel = Chat(self.client), live.row.channel_id
-        first, *others = [*live.messages, live.row.message_ts or ""]
-        result = await chat.update(channel, first, message)
-        if isinstance(result, Retryable):
-            await asyncio.sleep(result.seconds or 1.0)
-            result = await chat.update(channel, first, message)
-        assert isinstance(result, Sent)
-        for ts in others:
-            await chat.delete(channel, ts)
+        """Put an answer in the place of what was shown of it."""
+        chat, clock = Chat(self.client), asyncio.get_running_loop().time
+        delivery = Delivery(
+            questions=self.questions.as_store,
+            database_retry=DatabaseRetry(seconds=1),
+            routes=(EditMessageRoute(chat=chat, streams=Streams(self.client)), thread_route(chat)),
+            clock=clock,
+        )
+        row = replace(live.row, streams=tuple(live.messages), messages=(message,), received=clock())
+        assert await delivery.deliver(row, audience=Audience.CHANNEL)
+        await self.live.delete_leftovers(row)
 
 
 async def _write(live: LiveAnswer, recording: Recording) -> None:

@@ -89,12 +89,16 @@ class Halt:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One call to the Web API. `at` is a time of Slack's clock, `error` is empty if the call succeeded."""
+    """One call to the Web API. `at` is a time of Slack's clock, `error` is empty if the call succeeded.
+
+    `retry_after` are the seconds of a 429.
+    """
 
     method: str
     arguments: dict[str, Any]
     at: float
     error: str = ""
+    retry_after: int = 0
 
 
 class FakeWorkspace(Workspace):
@@ -320,7 +324,8 @@ class FakeSlack:
     async def answer(self, method: str, arguments: dict[str, Any], *, token: str) -> tuple[dict[str, Any], int]:
         """Return the answer to a call, and the seconds to wait if it is one too many."""
         if self.tiers is not None and (seconds := self.tiers.count(method, arguments)):
-            self.answered.append(Call(method=method, arguments=arguments, at=self.now(), error="ratelimited"))
+            refused = Call(method=method, arguments=arguments, at=self.now(), error="ratelimited", retry_after=seconds)
+            self.answered.append(refused)
             return {"ok": False, "error": "ratelimited"}, seconds
         return await self._call(method, arguments, token=token), 0
 

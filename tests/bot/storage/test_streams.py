@@ -87,7 +87,7 @@ async def workers(database: str) -> AsyncIterator[Workers]:
     ("kind", "limit"),
     [
         ("append", streams.APPENDS_PER_MINUTE),
-        ("edit", streams.EDITS_PER_MINUTE),
+        ("edit", streams.EDITS_PER_MINUTE - 1),
         ("status", streams.STATUS_EDITS_PER_MINUTE),
         ("start", streams.STARTS_PER_MINUTE),
     ],
@@ -111,8 +111,21 @@ async def test_progress_leaves_edits_to_text(workers: Workers) -> None:
     assert await workers.take("status", row, streams.EDITS_PER_MINUTE) == streams.STATUS_EDITS_PER_MINUTE
     assert (
         await workers.take("edit", row, streams.EDITS_PER_MINUTE)
-        == streams.EDITS_PER_MINUTE - streams.STATUS_EDITS_PER_MINUTE
+        == streams.EDITS_PER_MINUTE - 1 - streams.STATUS_EDITS_PER_MINUTE
     )
+
+
+async def test_each_answer_keeps_an_edit_for_its_end(workers: Workers) -> None:
+    rows = [await workers.question() for _ in range(30)]
+
+    assert await workers.take("status", rows[0], 30) == (streams.EDITS_PER_MINUTE - 30) // 2
+    assert await workers.take("edit", rows[0], 30) == (streams.EDITS_PER_MINUTE - 30) // 2
+    for row in rows[:10]:
+        await workers.logs[0].final_edit(row)
+        assert await workers.questions.settle(row, "answered", job=None)
+    assert await workers.take("edit", rows[10], 2) == 0
+    await workers.wait(streams.WINDOW_SECONDS + 1)
+    assert await workers.take("edit", rows[10], 40) == streams.EDITS_PER_MINUTE - 20
 
 
 async def test_a_start_keeps_the_place_of_its_stop_until_no_stream_lives_so_long(workers: Workers) -> None:
@@ -173,5 +186,5 @@ async def test_the_more_answers_share_the_calls_the_longer_is_the_pause_of_each(
     _, append = await log.append(first, shown=0)
 
     assert alone <= 1.0
-    assert 9 * alone < shared < 12 * alone
+    assert 9 * alone < shared < 15 * alone
     assert append == pytest.approx(10 * streams.WINDOW_SECONDS / streams.APPENDS_PER_MINUTE * 0.51)
