@@ -226,6 +226,7 @@ async def compose(
             thread_history=thread_history.before if settings.thread_history != "off" else None,
             stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=database_retry),
             can_upload=report_uploader.can_upload,
+            next_questions=settings.next_questions,
             cancel_runs=stopping.start,
         )
         question_worker = QuestionWorker(

@@ -112,6 +112,7 @@ class Settings(_ProviderSettings):
     follow_ups: Literal["mention", "always"] = "mention"
     channel_streaming: bool = False
     thread_history: Literal["off", "capped", "full"] = "off"
+    next_questions: bool = False
 
     open_questions_per_user: int = Field(default=5, ge=0, le=1_000_000)
     thread_answers_per_minute: int = Field(default=6, ge=0, le=1000)

@@ -5,6 +5,7 @@ https://docs.slack.dev/reference/block-kit/blocks/context-actions-block
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
@@ -12,8 +13,7 @@ from uuid import UUID
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import AnswerButtons
 
-ANSWER_BLOCK = "answer:"
-FEEDBACK_BLOCK = "feedback:"
+_ROW = re.compile(r"answer|feedback|next-\d")
 """What the `block_id` of a row begins with; the id of the question follows, since menus and thumbs have no value."""
 
 SHARE = "share"
@@ -23,6 +23,7 @@ MORE_RESULTS = "more_results"
 SOURCES = "sources"
 MORE = "more"
 FEEDBACK = "feedback"
+FOLLOW_UP = "follow_up"
 """The ids of the actions."""
 
 REGENERATE = "regenerate"
@@ -46,8 +47,12 @@ def answer_actions(buttons: AnswerButtons, *, question_id: UUID, private: bool, 
         shown.append(_button("More results", MORE_RESULTS, question_id))
     if buttons.sources:
         shown.append(_button(f"Sources ({buttons.sources})", SOURCES, question_id))
-    row = {"type": "actions", "block_id": f"{ANSWER_BLOCK}{question_id}", "elements": [*shown, _menu()]}
-    return (row, _thumbs(question_id)) if thumbs else (row,)
+    suggested = [
+        {"type": "actions", "block_id": f"next-{number}:{question_id}", "elements": [_next(text)]}
+        for number, text in enumerate(buttons.next_questions, 1)
+    ]
+    row = {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, _menu()]}
+    return (*suggested, row, _thumbs(question_id)) if thumbs else (*suggested, row)
 
 
 def with_actions(messages: Sequence[OutgoingMessage], actions: tuple[Block, ...]) -> tuple[OutgoingMessage, ...]:
@@ -61,6 +66,17 @@ def _button(label: str, action_id: str, question_id: UUID, **style: str) -> Bloc
     return {"type": "button", "text": text, "action_id": action_id, "value": str(question_id)} | style
 
 
+def question_of_block(block_id: str) -> str:
+    """Return the id of the question of a row below an answer; empty for another block."""
+    row, _, question_id = block_id.partition(":")
+    return question_id if _ROW.fullmatch(row) else ""
+
+
+def _next(question: str) -> Block:
+    text = {"type": "plain_text", "text": question, "emoji": False}
+    return {"type": "button", "text": text, "action_id": FOLLOW_UP, "value": question}
+
+
 def _menu() -> Block:
     options = [{"text": {"type": "plain_text", "text": label}, "value": value} for value, label in _MENU]
     return {"type": "overflow", "action_id": MORE, "options": options}
@@ -72,4 +88,4 @@ def _thumbs(question_id: UUID) -> Block:
         for value, label in (("up", "Good answer"), ("down", "Bad answer"))
     )
     buttons = {"type": "feedback_buttons", "action_id": FEEDBACK, "positive_button": up, "negative_button": down}
-    return {"type": "context_actions", "block_id": f"{FEEDBACK_BLOCK}{question_id}", "elements": [buttons]}
+    return {"type": "context_actions", "block_id": f"feedback:{question_id}", "elements": [buttons]}

@@ -24,6 +24,7 @@ from bot.commands.filters import (
 )
 from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_code, parse_options
 from bot.conversations.memory import build_messages, remember_answer, standalone_question
+from bot.conversations.next_questions import INSTRUCTION, AnswerWithNext, WithoutNextQuestions, take_next_questions
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
@@ -32,7 +33,7 @@ from perplexity.freshness import add_newest_source_line
 from perplexity.models import EFFORTS, resolve
 from perplexity.notes import no_results_text
 from perplexity.threads import run_in_thread_if_long
-from perplexity.types import Answer, Message, Question
+from perplexity.types import Answer, AnswerKind, Message, Question
 from perplexity.validation import MAX_PROMPT_LENGTH, validate_messages
 
 REASONING = Option(name="--reasoning", short="-r", help="Think longer before answering")
@@ -110,15 +111,22 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
     if request.agent:
         reply = await context.agent.answer(request.question)
     else:
+        suggests, on_event = context.next_questions, context.on_event
+        if suggests and on_event is not None:
+            on_event = WithoutNextQuestions(on_event=on_event)
+        question = request.question
         reply = await context.provider.answer(
             replace(
-                request.question,
+                question,
+                messages=(INSTRUCTION, *question.messages) if suggests else question.messages,
                 run_id=context.run_id,
                 on_run=context.on_run,
-                on_event=context.on_event,
+                on_event=on_event,
                 check_cancelled=context.check_cancelled,
             )
         )
+        if suggests and reply.kind is AnswerKind.MODEL:
+            reply = take_next_questions(reply)
     return await run_in_thread_if_long(
         len(reply.text), add_newest_source_line, reply, request.question, now=context.now()
     )
@@ -185,7 +193,8 @@ def buttons(answer: Answer, request: AskRequest) -> AnswerButtons:
     """Return what can be done with the answer."""
     question = request.question
     thinks = request.agent or question.reasoning or resolve(question.model).slow
-    return AnswerButtons(deeper=not thinks, sources=len(answer.sources))
+    suggested = answer.next_questions if isinstance(answer, AnswerWithNext) else ()
+    return AnswerButtons(deeper=not thinks, sources=len(answer.sources), next_questions=suggested)
 
 
 ASK = Command(

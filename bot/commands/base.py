@@ -145,7 +145,8 @@ class CommandContext:
     returns seconds since 1970. Without a `deepdives`, `provider` makes deep dives. `stages` saves the parts of a long
     answer, `progress` shows them, at most once in `pace_seconds`. `on_event` is called with the events of an answer
     that a command shows while it is made. `can_upload` returns whether files can be sent. `parent` is the answer or
-    the search results below which the button `action` asked this.
+    the search results below which the button `action` asked this. With `next_questions` an
+    answer suggests some.
     """
 
     provider: Provider
@@ -168,6 +169,7 @@ class CommandContext:
     pace_seconds: float = PACE_SECONDS
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
     feedback: Callable[[str], Awaitable[Feedback]] = no_feedback
+    next_questions: bool = False
     parent: KeptResult | None = None
     action: str = ""
 

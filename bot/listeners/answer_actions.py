@@ -8,10 +8,11 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import GO_DEEPER, MORE, MORE_RESULTS, REGENERATE
+from bot.blocks.actions import FOLLOW_UP, GO_DEEPER, MORE, MORE_RESULTS, REGENERATE
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.messages import below_message
 from bot.commands.base import Command
+from bot.commands.filters import PUBLIC
 from bot.errors import UsageError
 from bot.listeners.clicks import (
     Click,
@@ -26,6 +27,7 @@ from bot.listeners.clicks import (
     text_reply,
 )
 from bot.listeners.intake import ListenerContext, Submitted
+from bot.model.message import Audience
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
 
 log = logging.getLogger(__name__)
@@ -35,7 +37,7 @@ NOT_YOUR_ANSWER = "Only the person who asked can use this button."
 NO_LONGER_OFFERED = "I no longer offer this for that question. Please ask it again."
 ALREADY_ASKED = "I’m already on it, or it is answered: look below that answer."
 
-Rewrite = Callable[[Command[Any, Any], str], str | None]
+Rewrite = Callable[[Command[Any, Any], str, Click], str | None]
 """Returns the text of the next question from the command and the text of the earlier one; None without one."""
 
 
@@ -43,15 +45,22 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to the buttons that ask the next question."""
     button(app, context, GO_DEEPER, asks_below(_deeper, "I’ll think longer about {}. The answer comes below."))
     button(app, context, MORE_RESULTS, asks_below(_same, "I’ll look for more pages on {}. They come below."))
+    button(app, context, FOLLOW_UP, asks_below(_suggested, "I’ll answer {}. The answer comes below."))
     menu(app, context, MORE, REGENERATE, asks_below(_same, "I’ll answer {} again. The answer comes below."))
 
 
-def _deeper(command: Command[Any, Any], text: str) -> str | None:
+def _deeper(command: Command[Any, Any], text: str, click: Click) -> str | None:
     return None if command.deeper is None else command.deeper(text)
 
 
-def _same(command: Command[Any, Any], text: str) -> str | None:
+def _same(command: Command[Any, Any], text: str, click: Click) -> str | None:
     return text
+
+
+def _suggested(command: Command[Any, Any], text: str, click: Click) -> str | None:
+    """Return the suggested question, for everyone if the answer is for everyone."""
+    public = command.audience(command.parse(text)) is Audience.CHANNEL
+    return f"{PUBLIC.name} {escape(click.choice)}" if public else escape(click.choice)
 
 
 def asks_below(rewrite: Rewrite, promise: str) -> Handler:
@@ -68,7 +77,7 @@ def asks_below(rewrite: Rewrite, promise: str) -> Handler:
             return text_reply(NOT_YOUR_ANSWER)
         command = command_of(earlier, context.commands)
         try:
-            text = None if command is None else rewrite(command, earlier.text)
+            text = None if command is None else rewrite(command, earlier.text, click)
         except UsageError:
             text = None
         if command is None or text is None:
@@ -103,7 +112,7 @@ def _question_below(
     surface = "mention" if earlier.surface in CHANNEL_THREADS else earlier.surface
     return NewQuestion(
         id=context.new_id(),
-        delivery_key=f"{earlier.id}:{action}",
+        delivery_key=f"{earlier.id}:{action}{f':{text}' if action == FOLLOW_UP else ''}",
         surface=surface if in_thread else "click",
         command=command,
         text=text,

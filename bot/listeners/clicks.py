@@ -12,7 +12,7 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.blocks.actions import ANSWER_BLOCK, FEEDBACK_BLOCK
+from bot.blocks.actions import question_of_block
 from bot.commands.base import Command
 from bot.commands.help import text_message
 from bot.errors import UsageError
@@ -51,10 +51,8 @@ class Click:
 
         Menus and thumbs carry it in the `block_id` of their row.
         """
-        block_id = str(self.action.get("block_id", ""))
-        prefix = next((prefix for prefix in (ANSWER_BLOCK, FEEDBACK_BLOCK) if block_id.startswith(prefix)), None)
         try:
-            return UUID(str(self.action.get("value", "")) if prefix is None else block_id.removeprefix(prefix))
+            return UUID(question_of_block(str(self.action.get("block_id", ""))) or str(self.action.get("value", "")))
         except ValueError:
             return None
 

@@ -145,6 +145,7 @@ class CommandRunner:
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
     feedback: Callable[[str], Awaitable[Feedback]] = no_feedback
+    next_questions: bool = False
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
     clock: Callable[[], float] = monotonic
 
@@ -274,6 +275,7 @@ class CommandRunner:
             feedback=self.feedback,
             parent=await self._parent(row),
             action=row.action,
+            next_questions=self.next_questions,
         )
         result = await self.stops.guard(row, command.answer(request, context))
         length = command.result_length(result)

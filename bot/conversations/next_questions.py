@@ -1,0 +1,87 @@
+"""Three questions that a reader might ask next: asked of the model after its answer, and taken out of the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from perplexity.sanitize import one_line
+from perplexity.types import Answer, Event, Message, Restarted, TextDelta
+
+COUNT = 3
+MAX_LENGTH = 75
+"""Slack's limit for the label of a button, which shows the question in full."""
+
+BEGIN = "<next_questions>"
+END = "</next_questions>"
+
+INSTRUCTION = Message(
+    role="system",
+    content=(
+        f"After your answer, write {COUNT} questions that the reader might ask next, in the language of the question, "
+        f"each of at most {MAX_LENGTH} characters and understandable by itself, in exactly this form:\n"
+        f"{BEGIN}\n1. …\n2. …\n3. …\n{END}"
+    ),
+)
+
+# What begins with a letter, a figure or a quotation mark is no option of a command.
+_LINE = re.compile(r"(\d)\. ([\w\"“„«¿].*)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerWithNext(Answer):
+    """An answer, and the questions that a reader might ask next; none if the model kept to no form."""
+
+    next_questions: tuple[str, ...] = ()
+
+
+def take_next_questions(answer: Answer) -> AnswerWithNext:
+    """Return an answer without the block of questions at its end, and the questions."""
+    text, begin, rest = answer.text.partition(BEGIN)
+    fields = vars(answer) | ({"text": text.rstrip()} if begin else {})
+    return AnswerWithNext(**fields, next_questions=_read(rest))
+
+
+def _read(rest: str) -> tuple[str, ...]:
+    """Return the questions behind the beginning of a block; none unless it is exactly what was asked for."""
+    block, end, after = rest.partition(END)
+    if not end or after.strip():
+        return ()
+    lines = [_LINE.fullmatch(line.strip()) for line in block.strip().splitlines()]
+    questions = [one_line(line[2]) for line in lines if line is not None and line[1] == str(lines.index(line) + 1)]
+    if len(lines) != COUNT or len(questions) != COUNT or len(set(questions)) != COUNT:
+        return ()
+    return tuple(questions) if all(len(question) <= MAX_LENGTH for question in questions) else ()
+
+
+@dataclass(kw_only=True)
+class WithoutNextQuestions:
+    """Passes on the events of an answer without the text from the beginning of the block on."""
+
+    on_event: Callable[[Event], None]
+    _held: str = field(default="")
+    _begun: bool = False
+
+    def __call__(self, event: Event) -> None:
+        """Take an event. Text that may be the beginning of the block waits for what follows it."""
+        match event:
+            case TextDelta(text=text):
+                self._take(text)
+            case Restarted():
+                self._held, self._begun = "", False
+                self.on_event(event)
+            case _:
+                self.on_event(event)
+
+    def _take(self, text: str) -> None:
+        if self._begun:
+            return
+        text = self._held + text
+        shown, begin, _ = text.partition(BEGIN)
+        self._begun, self._held = bool(begin), ""
+        if not begin:
+            length = next((n for n in range(min(len(text), len(BEGIN) - 1), 0, -1) if BEGIN.startswith(text[-n:])), 0)
+            shown, self._held = text[: len(text) - length], text[len(text) - length :]
+        if shown:
+            self.on_event(TextDelta(text=shown))

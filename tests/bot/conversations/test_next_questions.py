@@ -1,0 +1,75 @@
+"""Questions that an answer suggests: read strictly, and never seen in its text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.conversations.next_questions import BEGIN, END, WithoutNextQuestions, take_next_questions
+from perplexity.types import Answer, Event, Restarted, TextDelta
+
+QUESTIONS = ("What does it cost?", "Who sells it?", "Wann kommt es?")
+BLOCK = f"{BEGIN}\n1. {QUESTIONS[0]}\n2. {QUESTIONS[1]}\n3. {QUESTIONS[2]}\n{END}"
+
+
+def answer(text: str) -> Answer:
+    return Answer(text=text, sources=(), provider="One", seconds=1.0)
+
+
+def test_the_block_becomes_questions() -> None:
+    read = take_next_questions(answer(f"It is.[1]\n\n{BLOCK}\n"))
+
+    assert (read.text, read.next_questions, read.seconds) == ("It is.[1]", QUESTIONS, 1.0)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        BLOCK.replace(END, ""),
+        BLOCK + "\nMore text",
+        BLOCK.replace("3. ", "4. "),
+        BLOCK.replace("\n3. Wann kommt es?", ""),
+        BLOCK.replace("Who sells it?", "What does it cost?"),
+        BLOCK.replace("Who sells it?", "Who " * 20 + "?"),
+        BLOCK.replace("Who sells it?", "--model sonar who sells it?"),
+        BLOCK.replace("Who sells it?", "<!channel> who sells it?"),
+        f"{BEGIN}{END}",
+    ],
+)
+def test_a_malformed_block_is_left_out_and_suggests_nothing(block: str) -> None:
+    read = take_next_questions(answer(f"It is.\n{block}"))
+
+    assert (read.text, read.next_questions) == ("It is.", ())
+
+
+def test_without_a_block_the_text_stays_as_it_is() -> None:
+    read = take_next_questions(answer("It is. \n"))
+
+    assert (read.text, read.next_questions) == ("It is. \n", ())
+
+
+def passed_on(pieces: list[str]) -> str:
+    """Return the text that is passed on of these deltas."""
+    events: list[Event] = []
+    taken = WithoutNextQuestions(on_event=events.append)
+    for piece in pieces:
+        taken(TextDelta(text=piece))
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+@given(st.lists(st.integers(0, 200), max_size=12))
+def test_no_character_of_the_block_is_passed_on_however_it_is_cut(places: list[int]) -> None:
+    text = f"a <b and <next> of it. {BLOCK}"
+    cuts = sorted({0, len(text), *(place % len(text) for place in places)})
+
+    assert passed_on([text[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]) == "a <b and <next> of it. "
+
+
+def test_an_answer_that_begins_anew_is_passed_on_again() -> None:
+    events: list[Event] = []
+    taken = WithoutNextQuestions(on_event=events.append)
+    for event in (TextDelta(text=f"One {BEGIN} 1."), Restarted(), TextDelta(text="Two")):
+        taken(event)
+
+    assert events == [TextDelta(text="One "), Restarted(), TextDelta(text="Two")]

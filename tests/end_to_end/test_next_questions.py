@@ -1,0 +1,71 @@
+"""Questions that an answer suggests, end to end: asked of the model, shown as buttons, asked with one click."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.conversations.next_questions import INSTRUCTION
+from bot.settings import Settings
+from tests.bot.conversations.test_next_questions import BLOCK, QUESTIONS
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.answers import whole_stream
+from tests.fakes.service import stream_reply
+from tests.fakes.slack import Post
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"next_questions": True})
+
+
+def suggested(post: Post) -> list[str]:
+    buttons = [element for block in post.payload["blocks"] for element in block.get("elements", ())]
+    return [str(button["value"]) for button in buttons if button.get("action_id") == "follow_up"]
+
+
+async def answer(harness: AppHarness, text: str) -> Post:
+    """Ask privately; return the answer."""
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(text)))
+    await harness.ask("/ask what is it")
+    (post,) = await harness.slack.wait_for(1)
+    return post
+
+
+async def test_they_are_buttons_and_no_part_of_the_text(harness: AppHarness) -> None:
+    post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK}")
+
+    assert suggested(post) == list(QUESTIONS)
+    assert "next_questions" not in post.shown_text
+    (request,) = harness.perplexity.requests
+    sent: list[dict[str, Any]] = request.json["input"]
+    assert [turn["content"] for turn in sent] == [INSTRUCTION.content, "what is it"]
+
+
+async def test_a_click_asks_it_once_below(harness: AppHarness) -> None:
+    post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK}")
+    for token in ("one", "two"):
+        async with await harness.person.choose(post.payload, "follow_up", token=token) as response:
+            assert response.status == 200
+    await harness.wait_until_settled(2)
+
+    assert [request.json["input"][-1]["content"] for request in harness.perplexity.requests][1:] == [QUESTIONS[0]]
+
+
+async def test_a_malformed_block_is_dropped(harness: AppHarness) -> None:
+    post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK.replace('3. ', '')}")
+
+    assert suggested(post) == []
+    assert "next_questions" not in post.shown_text
+
+
+async def test_in_a_direct_message_they_are_not_streamed(harness: AppHarness) -> None:
+    chunks = whole_stream(f"It is a thing.[1]\n\n{BLOCK}", size=8)
+    harness.perplexity.script("/v1/agent", stream_reply(*chunks, pause=0.05))
+    await harness.send_direct_message("what is it")
+    await harness.wait_until_settled(1)
+
+    (stream,) = harness.slack.streams("DU1", "1795255200.000100")
+    assert stream.markdown == "It is a thing.[[1]](https://a.example/1)"
+    assert not harness.slack.refusals
