@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,7 +65,7 @@ def test_no_character_of_the_block_is_passed_on_however_it_is_cut(places: list[i
     text = f"a <b and <next> of it. {BLOCK}"
     cuts = sorted({0, len(text), *(place % len(text) for place in places)})
 
-    assert passed_on([text[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]) == "a <b and <next> of it. "
+    assert passed_on([text[start:end] for start, end in pairwise(cuts)]) == "a <b and <next> of it. "
 
 
 def test_an_answer_that_begins_anew_is_passed_on_again() -> None:
