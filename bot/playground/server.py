@@ -6,6 +6,7 @@ https://owasp.org/www-community/attacks/CSRF and https://en.wikipedia.org/wiki/D
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
@@ -97,6 +98,8 @@ def _origin(text: str) -> tuple[str, str, int] | None:
     return parts.scheme, parts.hostname, port
 
 
+_PERMALINK = re.compile(r"p[0-9]{7,18}", re.ASCII)
+
 STATIC = Path(__file__).parent / "static"
 PREFIX = "/playground"
 
@@ -173,6 +176,7 @@ class Playground:
         return [
             web.get("/", self._loopback_only(self._home)),
             web.get(PREFIX, self._loopback_only(self._page)),
+            web.get(PREFIX + "/archives/{channel}/{message}", self._loopback_only(self._permalink)),
             web.get(PREFIX + "/static/{name}", self._loopback_only(self._static)),
             web.get(PREFIX + "/events", self._loopback_only(self._events)),
             web.post(PREFIX + "/say", self._loopback_only(self._page_only(self._post))),
@@ -237,6 +241,13 @@ class Playground:
 
     async def _page(self, _: web.Request) -> web.StreamResponse:
         return web.FileResponse(STATIC / "index.html", headers={**SAFE_HEADERS, "Cache-Control": "no-cache"})
+
+    async def _permalink(self, request: web.Request) -> web.StreamResponse:
+        """Lead to the page with the message that `chat.getPermalink` names: p1700000000000100 in a channel."""
+        channel, message = request.match_info["channel"], request.match_info["message"]
+        if channel not in CHANNELS or not _PERMALINK.fullmatch(message):
+            return web.Response(status=404)
+        return web.Response(status=302, headers={"Location": f"{PREFIX}#{channel}-{message}"})
 
     async def _static(self, request: web.Request) -> web.StreamResponse:
         path = self._files.get(request.match_info["name"])

@@ -216,7 +216,7 @@ class Views:
         return {"stack": stack, "home": None if home is None else home.as_page()}
 
     def _answer(self, view: View, answer: Mapping[str, Any]) -> None:
-        action = answer.get("response_action")
+        action = str(answer.get("response_action"))
         if not answer:
             self.close(view.id)
         elif action == "clear":

@@ -233,6 +233,19 @@ def test_a_rating_stays_pressed(page: Page, site: Site, artifacts: Path) -> None
     assert [button.accessible_name for button in pressed] == ["Negative feedback"]
 
 
+def test_a_permalink_leads_to_its_message(page: Page, site: Site) -> None:
+    async def post() -> str:
+        client = AsyncWebClient(token=BOT_TOKEN, base_url=f"{site.origin}/playground/api/")
+        sent = [(await client.chat_postMessage(channel=GENERAL.id, text=f"Message {n}"))["ts"] for n in range(40)]
+        return str((await client.chat_getPermalink(channel=GENERAL.id, message_ts=sent[3]))["permalink"])
+
+    page.browser.get(asyncio.run(post()))
+    page.wait(lambda: "Message 3" in page.browser.switch_to.active_element.text)
+    shown = page.browser.switch_to.active_element.rect
+
+    assert 0 < shown["y"] < page.browser.get_window_size()["height"] - shown["height"]
+
+
 @pytest.mark.parametrize(("look", "width"), [("light", 1100), ("dark", 1100), ("light", 360)])
 def test_the_modal_and_the_home_are_readable_by_everyone(page: Page, artifacts: Path, look: str, width: int) -> None:
     def look_at(name: str) -> tuple[list[dict[str, Any]], list[str], tuple[int, int]]:

@@ -19,6 +19,13 @@ export function createFollowing(list) {
     catchUp();
   }
 
+  // Keeps what is in view now where it is.
+  function stay() {
+    thread = null;
+    end = false;
+    ours = list.scrollTop;
+  }
+
   // Changes the list, and then shows what is followed, or else keeps what is being read where it is.
   function keep(change) {
     notice();
@@ -71,5 +78,5 @@ export function createFollowing(list) {
   list.addEventListener("scroll", notice, { passive: true });
   new ResizeObserver(catchUp).observe(list);
 
-  return { follow, followEnd, keep };
+  return { follow, followEnd, keep, stay };
 }

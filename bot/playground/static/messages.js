@@ -17,6 +17,7 @@ const CALM_MS = 4000; // the app edits a message that shows its progress every t
 export function createMessages({ state, onExample, onPrompt, onReply, onStop, onShortcut }) {
   const following = createFollowing(list);
   const examples = createExamples({ state, onExample, onPrompt });
+  let linked = null; // the key of a message that is to be revealed when it arrives
   const shown = new Map(); // "channel ts" -> {message, element}
 
   list.addEventListener("click", (event) => {
@@ -60,6 +61,7 @@ export function createMessages({ state, onExample, onPrompt, onReply, onStop, on
       else drop(key);
       refresh();
     });
+    if (key === linked) reveal({ channel, ts });
     // The button that was pressed may be gone with its message.
     if (hadFocus && !list.contains(document.activeElement)) list.focus({ preventScroll: true });
     if (isNew && message?.author === "you" && channel === state.channel) following.follow(shown.get(key).element);
@@ -144,7 +146,19 @@ export function createMessages({ state, onExample, onPrompt, onReply, onStop, on
     following.followEnd();
   }
 
-  return { change, show, followEnd: following.followEnd };
+  // Shows a message and gives it the focus, now or when it arrives.
+  function reveal({ channel, ts }) {
+    linked = `${channel} ${ts}`;
+    const element = shown.get(linked)?.element;
+    if (!element) return;
+    linked = null;
+    element.tabIndex = -1;
+    element.focus();
+    element.scrollIntoView({ block: "center" });
+    following.stay();
+  }
+
+  return { change, show, reveal, followEnd: following.followEnd };
 }
 
 function labelOf(element, { private: hidden, ...message }) {

@@ -45,7 +45,9 @@ follow({
     }
     Object.assign(state, hello);
     document.querySelector("#team").textContent = hello.team;
-    open(state.channel ?? hello.channels[0].id);
+    const place = linkedPlace();
+    open(place?.channel ?? state.channel ?? hello.channels[0].id);
+    if (place) messages.reveal(place);
     document.body.dataset.ready = "yes";
   },
   onChange(change) {
@@ -56,6 +58,14 @@ follow({
   onViews: views.change,
   onLost: () => notice("The app cannot be reached. Trying again …"),
 });
+
+// The message that the address names, as a permalink does; once.
+function linkedPlace() {
+  const [, channel, seconds, rest] = /^#(\w+)-p(\d+)(\d{6})$/.exec(location.hash) ?? [];
+  if (!state.channels.some(({ id }) => id === channel)) return null;
+  history.replaceState(null, "", location.pathname);
+  return { channel, ts: `${seconds}.${rest}` };
+}
 
 function say(text, thread) {
   if (!thread) messages.followEnd();

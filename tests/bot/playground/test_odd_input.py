@@ -82,6 +82,9 @@ bodies = st.one_of(
 )  # fmt: skip
 
 
+FROM_THE_PAGE = ("say", "click", "open", "stop", "shortcut", "press", "submit", "close")
+
+
 @pytest.fixture
 async def token(site: Site, browser: BrowserClient) -> str:
     await browser.say("/ask bees")
@@ -89,13 +92,13 @@ async def token(site: Site, browser: BrowserClient) -> str:
 
 
 def paths(token: str) -> list[str]:
-    return ["say", "click", "open", "stop", f"response/{token}", *(f"api/{method}" for method in (*METHODS, "none"))]
+    return [*FROM_THE_PAGE, f"response/{token}", *(f"api/{method}" for method in (*METHODS, "none"))]
 
 
 async def sent(browser: BrowserClient, path: str, **request: Any) -> int:
     """Send a request with everything right but its body; return the status."""
     headers = {"Authorization": f"Bearer {BOT_TOKEN}", **request.pop("headers", {})}
-    if path in {"say", "click", "open", "stop"}:
+    if path in FROM_THE_PAGE:
         headers["Origin"] = browser.origin
     async with browser.session.post(f"{browser.origin}/playground/{path}", headers=headers, **request) as response:
         await response.read()
@@ -149,6 +152,10 @@ async def test_odd_fields_are_refused_or_taken(
         ("click", {"channel": GENERAL.id, "ts": "1.2", "blocks": "x"}),
         ("click", {"channel": GENERAL.id, "ts": "1.2", "blocks": [1]}),
         ("click", {"channel": GENERAL.id, "ts": "1.2", "blocks": [{}] * 51}),
+        ("shortcut", {"channel": GENERAL.id, "callback_id": []}),
+        ("shortcut", {"channel": GENERAL.id, "callback_id": "check"}),
+        ("press", {"channel": GENERAL.id, "view_id": "V1", "values": []}),
+        ("submit", {"channel": GENERAL.id, "view_id": "V1", "values": {}}),
         ("response/", {"text": ["x"]}),
         ("response/", {"text": "x", "blocks": {"a": 1}}),
         ("response/", {"text": "x", "blocks": [None]}),

@@ -75,7 +75,7 @@ async def test_only_the_page_itself_may_post(browser: BrowserClient, headers: di
     assert await browser.post("say", {"channel": GENERAL.id, "text": "hi"}, **sent) == status
 
 
-@pytest.mark.parametrize("what", ["say", "click"])
+@pytest.mark.parametrize("what", ["say", "click", "shortcut", "press", "submit", "close"])
 async def test_a_post_that_names_no_origin_is_refused(browser: BrowserClient, what: str) -> None:
     for headers in ({}, {"Sec-Fetch-Site": "same-origin"}):
         url = f"{browser.origin}/playground/{what}"
