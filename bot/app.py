@@ -17,8 +17,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.escaping import sanitize_view
 from bot.commands import available_commands
+from bot.commands.routing import APP_NAME
 from bot.delivery.delivery import Delivery
 from bot.delivery.routes import default_routes
+from bot.delivery.shares import Sharing
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.digests.service import DigestComponents
@@ -40,6 +42,7 @@ from bot.storage.digests import DigestStore
 from bot.storage.feedback import FeedbackStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import FairShare, QuestionStore, connection_pool
+from bot.storage.shares import ShareStore
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
@@ -112,6 +115,9 @@ With the one that listens for new jobs, there are at most ten; small databases a
 
 POOL_SECONDS = 10.0
 """How long work waits for a connection before the database counts as unavailable."""
+
+SHARE_SECONDS = 20.0
+"""How long the end of a share waits for the database to record it."""
 
 SAME_FILE_SECONDS = 60.0
 """Clicks of one user on one file within this time count as one."""
@@ -279,6 +285,14 @@ async def compose(
             chat=chat,
             views=Views(client, sanitize=sanitize_view),
             feedback=FeedbackStore(acks),
+            sharing=Sharing(
+                shares=ShareStore(acks),
+                chat=chat,
+                response_urls=response_urls,
+                slack_api_url=slack.api_url,
+                app=APP_NAME,
+                database_retry=DatabaseRetry(seconds=SHARE_SECONDS),
+            ),
             start=background.start,
             refusal=installation.refusal,
             record_end=installation.end,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from bot.blocks import messages
 from bot.blocks.elements import MAX_TEXT, context, footer, note_lines, quote_question, section, warning_blocks
@@ -67,19 +68,36 @@ def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -
 
     `question` is the question, which a private answer quotes.
     """
-    answer = shorten_answer(answer)
+    shown = render_answer(shorten_answer(answer))
+    blocks = [*shown.blocks, _footer(answer, shown.dangling, audience, question)]
+    summary = pluralize(len(answer.sources), "source")
+    return messages.pack(blocks, summary=summary, quote=quote_question(question, audience))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenderedAnswer:
+    """An answer without its footer: `blocks` in order, how many sources they list, and the references removed."""
+
+    blocks: Sequence[Block | Part]
+    listed: int
+    dangling: int
+
+
+def render_answer(answer: Answer, *, original: Answer | None = None) -> RenderedAnswer:
+    """Render the warnings, the text, the sources and the notes; of a part of an answer those of the `original`."""
+    original = original or answer
     passages = answer.kind is AnswerKind.PASSAGES and bool(answer.passages)
     body: Sequence[Block | Part]
     if passages:
         body, tail = passage_blocks(answer)
-        dangling = 0
+        listed, dangling = len(answer.sources), 0
     else:
-        body, tail, dangling = _render_text(answer)
-    notes = [context(note) for note in _notes(answer)]
-    above = warning_blocks([no_model_notice(answer) if passages else fallback_notice(answer), answer.as_of])
-    blocks = [*above, *body, *tail, *notes, _footer(answer, dangling, audience, question)]
-    summary = pluralize(len(answer.sources), "source")
-    return messages.pack(blocks, summary=summary, quote=quote_question(question, audience))
+        cited = number_citations(clean(answer.text), answer.sources)
+        body, tail = _text_blocks(cited), source_blocks(cited.sources, cited.others)
+        listed, dangling = len(cited.sources or cited.others), cited.dangling
+    notes = [context(note) for note in _notes(original)]
+    above = warning_blocks([no_model_notice(original) if passages else fallback_notice(original), original.as_of])
+    return RenderedAnswer(blocks=[*above, *body, *tail, *notes], listed=listed, dangling=dangling)
 
 
 def answer_ending(answer: Answer, cited: CitedText, *, audience: Audience, question: str = "") -> tuple[Block, ...]:
@@ -90,11 +108,9 @@ def answer_ending(answer: Answer, cited: CitedText, *, audience: Audience, quest
     return (*above, *sources, *notes, _footer(answer, cited.dangling, audience, question))
 
 
-def _render_text(answer: Answer) -> tuple[list[Block | Part], list[Block], int]:
-    cited = number_citations(clean(answer.text), answer.sources)
+def _text_blocks(cited: CitedText) -> Sequence[Block | Part]:
     parts = split_markdown(insert_placeholders(cited), [link_url(source) for source in cited.sources])
-    body: list[Block | Part] = [*parts] or [section(EMPTY)]
-    return body, source_blocks(cited.sources, cited.others), cited.dangling
+    return parts or [section(EMPTY)]
 
 
 def _notes(answer: Answer) -> Iterator[str]:

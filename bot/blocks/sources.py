@@ -83,11 +83,6 @@ def results_messages(
 
     If so many were listed before, these are the next ones, and are numbered so.
     """
-    found = len(results.results)
-    entries = [_entry(number, source) for number, source in enumerate(results.results, shown_before + 1)]
-    none = _no_more_results(query) if shown_before else _no_results(query)
-    body = [_header(found, query, more=shown_before > 0), *entries] if found else [none]
-    notes = [context(note) for note in note_lines(results.notes)]
     last_line = footer(
         results.provider,
         seconds=results.seconds,
@@ -95,8 +90,18 @@ def results_messages(
         audience=audience,
         question=query.text,
     )
-    blocks = [*warning_blocks([fallback_notice(results)]), *body, *notes, last_line]
+    blocks = [*result_blocks(results, query=query, shown_before=shown_before), last_line]
     return messages.pack(blocks, summary="", quote=quote_question(query.text, audience))
+
+
+def result_blocks(results: SearchResults, *, query: Query, shown_before: int = 0) -> list[Block]:
+    """Render the results without their footer, as in `results_messages`."""
+    found = len(results.results)
+    entries = [_entry(number, source) for number, source in enumerate(results.results, shown_before + 1)]
+    none = _no_more_results(query) if shown_before else _no_results(query)
+    body = [_header(found, query, more=shown_before > 0), *entries] if found else [none]
+    notes = [context(note) for note in note_lines(results.notes)]
+    return [*warning_blocks([fallback_notice(results)]), *body, *notes]
 
 
 def _header(found: int, query: Query, *, more: bool) -> Block:

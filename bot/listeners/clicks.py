@@ -70,12 +70,22 @@ class Click:
     @property
     def user(self) -> str:
         """The id of the user who clicked."""
-        return self._id("user")
+        return self._of("user", "id")
 
     @property
     def channel(self) -> str:
         """The id of the channel."""
-        return self._id("channel")
+        return self._of("channel", "id")
+
+    @property
+    def user_name(self) -> str:
+        """How the user who clicked is called in the workspace."""
+        return self._of("user", "name") or self._of("user", "username")
+
+    @property
+    def channel_name(self) -> str:
+        """The channel's name; of a conversation that is no public channel what kind it is, such as `directmessage`."""
+        return self._of("channel", "name")
 
     @property
     def teams(self) -> frozenset[str]:
@@ -98,9 +108,9 @@ class Click:
             return None
         return str(container.get("message_ts") or "") or None
 
-    def _id(self, name: str) -> str:
+    def _of(self, name: str, field: str) -> str:
         value = self.body.get(name)
-        return str(value.get("id", "")) if isinstance(value, dict) else ""
+        return str(value.get(field, "")) if isinstance(value, dict) else ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 from bot.clock import ARRIVED
 from bot.commands.base import Command
 from bot.commands.help import MAX_LISTED
+from bot.delivery.shares import Sharing
 from bot.model.digest import DigestService
 from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion, OpenQuestion, QuestionRow, Received
@@ -211,8 +212,9 @@ class ListenerContext:
     `upload_report` sends it to a user. `new_id` makes a question's id.
 
     `chat` posts messages, `views` opens and changes modals and the App Home; `start` runs work in the background, after
-    the acknowledgement. `feedback` holds what people think of answers. `suggest_prompts` shows questions to choose from
-    in a direct message. `withdraw_answer` starts withdrawing the answer to a question whose message was deleted.
+    the acknowledgement. `feedback` holds what people think of answers, `sharing` posts those that are shared.
+    `suggest_prompts` shows questions to choose from in a direct message. `withdraw_answer` starts withdrawing the
+    answer to a question whose message was deleted.
 
     `refusal` returns why a request is refused, `record_end` records that the app is no longer installed. `is_admin`
     returns whether a user is an admin, `is_known_outsider` whether one is known to be an outsider, `record_sender`
@@ -235,6 +237,7 @@ class ListenerContext:
     chat: Chat
     views: Views
     feedback: FeedbackStore
+    sharing: Sharing
     start: Callable[[Coroutine[Any, Any, None]], None]
     new_id: Callable[[], UUID] = uuid4
     follow_ups: bool = False

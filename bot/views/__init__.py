@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.views import feedback, sources
+from bot.views import feedback, share, sources
 
-VIEWS = (feedback.register, sources.register)
+VIEWS = (feedback.register, share.register, sources.register)
 """The views. A new one is a file here, and a line in this list."""

@@ -80,7 +80,7 @@ async def open_modal(context: ListenerContext, trigger_id: str, view: View) -> s
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A modal that a person submitted; `body` is Slack's request."""
+    """A modal that a person submitted or changed; `body` is Slack's request."""
 
     body: Mapping[str, Any]
 
@@ -89,6 +89,16 @@ class Submission:
         """The view as it was."""
         view = self.body.get("view")
         return view if isinstance(view, dict) else {}
+
+    @property
+    def view_id(self) -> str:
+        """The id of the view."""
+        return str(self.view.get("id", ""))
+
+    @property
+    def view_hash(self) -> str:
+        """What names this version of the view."""
+        return str(self.view.get("hash", ""))
 
     @property
     def user(self) -> str:

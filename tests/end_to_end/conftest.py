@@ -32,6 +32,7 @@ class AppHarness:
     perplexity: FakePerplexity
     url: str
     session: ClientSession
+    database: str = ""
 
     async def ask(self, text: str, *, trigger: str = "t1") -> dict[str, Any]:
         """Type a command and return what the ack shows."""
@@ -118,7 +119,7 @@ async def harness(
         waiting = asyncio.create_task(ready.wait())
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
         person = Person(session=session, app_url=url, response_url=slack.response_url, slack=slack)
-        yield AppHarness(person=person, slack=slack, perplexity=perplexity, url=url, session=session)
+        yield AppHarness(person=person, slack=slack, perplexity=perplexity, url=url, session=session, database=database)
         stop.set()
         await serving
 

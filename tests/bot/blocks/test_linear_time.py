@@ -14,6 +14,7 @@ from bot.blocks.answer import answer_messages
 from bot.blocks.elements import markdown, section
 from bot.blocks.escaping import sanitize_message, unescape_slack
 from bot.blocks.markdown.render import split_markdown
+from bot.blocks.markdown.rich_text import rich_text_blocks
 from bot.blocks.messages import fallback_text, without_blocks
 from bot.blocks.sources import link_url, linked_title, results_messages
 from bot.blocks.streaming import StreamedText
@@ -109,6 +110,7 @@ RENDERERS: dict[str, Callable[[str], object]] = {
     "answer": answered,
     "results": found,
     "split_markdown": lambda text: split_markdown(parse(text), ["https://a.example/1"]),
+    "rich text": rich_text_blocks,
     "streamed": streamed,
     "fallback text": lambda text: fallback_text([markdown(text)]),
     "fallback of a section": lambda text: fallback_text([section(text)]),

@@ -15,6 +15,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.app import bolt_app
 from bot.blocks.escaping import sanitize_view
 from bot.commands import COMMANDS
+from bot.delivery.shares import Sharing
 from bot.listeners.intake import Intake, ListenerContext
 from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
@@ -88,6 +89,7 @@ class RecordingListeners:
             chat=Chat(AsyncWebClient(base_url="http://127.0.0.1:9/")),
             views=Views(AsyncWebClient(base_url="http://127.0.0.1:9/"), sanitize=sanitize_view),
             feedback=cast("FeedbackStore", self),
+            sharing=cast("Sharing", self),
             start=lambda work: work.close(),
             digests=self.digests,
         )

@@ -17,6 +17,7 @@ from bot.app import bolt_app
 from bot.blocks.escaping import sanitize_view
 from bot.commands import COMMANDS
 from bot.conversations.prompts import EXAMPLES
+from bot.delivery.shares import Sharing
 from bot.listeners.intake import Intake, ListenerContext
 from bot.listeners.messages import DATABASE_DOWN, MessageEvent, parse_event, receive, suggest_prompts
 from bot.model.message import OutgoingMessage, SuggestedPrompt
@@ -148,6 +149,7 @@ class DatabaseDown:
             chat=Chat(AsyncWebClient(base_url="http://127.0.0.1:9/")),
             views=Views(AsyncWebClient(base_url="http://127.0.0.1:9/"), sanitize=sanitize_view),
             feedback=cast("FeedbackStore", self),
+            sharing=cast("Sharing", self),
             start=lambda work: work.close(),
             digests=FakeDigests(),
         )

@@ -1,0 +1,176 @@
+"""Posts an answer that its asker shares, once: by the click's response_url, otherwise in the channel.
+
+A post whose reply is lost may have arrived, so it is never repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from bot.blocks import escaping
+from bot.blocks.elements import section
+from bot.blocks.escaping import escape
+from bot.blocks.messages import without_blocks
+from bot.model.message import Audience, OutgoingMessage
+from bot.slack.messages import (
+    FAILURES,
+    Chat,
+    PostResult,
+    Rejected,
+    ResponseUrls,
+    Retryable,
+    RouteClosed,
+    Sent,
+    is_slack_url,
+)
+from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
+from bot.storage.shares import ShareState, ShareStore
+
+log = logging.getLogger(__name__)
+
+NOT_A_MEMBER = "I’m not in {channel}. Type `/invite @{app}` there, then share again."
+NOT_TAKEN = "Slack didn’t take what you shared. Please share again in a minute."
+NOT_ALLOWED = "Slack doesn’t let me post in {channel}, so I didn’t share the answer."
+UNCONFIRMED = "Slack didn’t confirm that it posted what you shared. Look in {channel}: I won’t post it a second time."
+INCOMPLETE = "Slack took only the first {parts} of {all} messages that you shared in {channel}."
+SHARED = "I shared your answer in {channel}."
+
+MAX_TRIES = 3
+MAX_PAUSE_SECONDS = 5.0
+
+_NOT_A_MEMBER_ERRORS = frozenset({"not_in_channel", "channel_not_found"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """What is posted and where.
+
+    `channel` is how the asker calls the channel `channel_id`. `response_url` is that of the click, and `posts_there`
+    whether it leads to that channel.
+    """
+
+    question_id: UUID
+    user_id: str
+    channel_id: str
+    channel: str
+    messages: tuple[OutgoingMessage, ...]
+    response_url: str | None = field(default=None, repr=False)
+    posts_there: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sharing:
+    """Posts shares. `app` is the app's name; `sleep` pauses."""
+
+    shares: ShareStore
+    chat: Chat
+    response_urls: ResponseUrls
+    slack_api_url: str
+    app: str
+    database_retry: DatabaseRetry
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def begin(self, share: Share) -> bool:
+        """Return whether a share may be posted: not a second time. Raises database errors."""
+        return await self.shares.begin(share.question_id, share.channel_id)
+
+    async def state(self, question_id: UUID, channel_id: str) -> ShareState | None:
+        """Return the state of an answer's share in a channel, None without one. Raises database errors."""
+        return await self.shares.state(question_id, channel_id)
+
+    async def post(self, share: Share) -> None:
+        """Post a share that was begun, and tell the asker if that failed. Raises nothing."""
+        by_url = share.posts_there and is_slack_url(share.response_url, slack_api_url=self.slack_api_url)
+        posted = 0
+        result: PostResult = Sent()
+        for part, message in enumerate(share.messages):
+            result, by_url = await self._post_part(share, escaping.sanitize_message(message), part, by_url=by_url)
+            if not isinstance(result, Sent):
+                break
+            posted += 1
+        error = None if isinstance(result, Sent) else result.error
+        extra = {"question": str(share.question_id), "parts": posted, "error": error}
+        log.log(logging.INFO if error is None else logging.WARNING, "answer.shared", extra=extra)
+        await self._record(share, result, posted)
+        if sentence := _sentence(share, result, posted):
+            await self._tell(
+                share, sentence.format(channel=share.channel, app=self.app, parts=posted, all=len(share.messages))
+            )
+
+    async def _post_part(
+        self, share: Share, message: OutgoingMessage, part: int, *, by_url: bool
+    ) -> tuple[PostResult, bool]:
+        """Post one message; return the result, and whether the next one goes by the response_url, too."""
+        url = share.response_url or ""
+        if by_url:
+            result = await self._try(
+                lambda sent: self.response_urls.post(url, sent, audience=Audience.CHANNEL, replace=False), message
+            )
+            if isinstance(result, Sent) or (isinstance(result, Retryable) and result.maybe_posted):
+                return result, True
+        question = f"{share.question_id}:share"
+        result = await self._try(
+            lambda sent: self.chat.post(share.channel_id, sent, question=question, part=part), message
+        )
+        return result, False
+
+    async def _try(
+        self, post: Callable[[OutgoingMessage], Awaitable[PostResult]], message: OutgoingMessage
+    ) -> PostResult:
+        """Post until Slack takes the message, may have taken it, or refuses it for good."""
+        result = await post(message)
+        for _ in range(MAX_TRIES - 1):
+            match result:
+                case Rejected() if message.blocks:
+                    message = without_blocks(message)
+                case Retryable(maybe_posted=False, seconds=seconds) if (seconds or 0.0) <= MAX_PAUSE_SECONDS:
+                    await self.sleep(seconds or 0.5)
+                case _:
+                    return result
+            result = await post(message)
+        return result
+
+    async def _record(self, share: Share, result: PostResult, posted: int) -> None:
+        maybe = isinstance(result, Retryable) and result.maybe_posted
+        state = ShareState.UNCONFIRMED if maybe else ShareState.POSTED
+        try:
+            if maybe or posted:
+                await self.database_retry(lambda: self.shares.finish(share.question_id, share.channel_id, state))
+            else:
+                await self.database_retry(lambda: self.shares.cancel(share.question_id, share.channel_id))
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("share.not_recorded", extra={"question": str(share.question_id), "error": type(error).__name__})
+
+    async def _tell(self, share: Share, sentence: str) -> None:
+        """Tell the asker by the response_url, which needs no channel, otherwise by a direct message; tried once."""
+        text = escape(sentence)
+        message = escaping.sanitize_message(OutgoingMessage(text=text, blocks=(section(text),)))
+        url = share.response_url
+        if url is not None and is_slack_url(url, slack_api_url=self.slack_api_url):
+            told = await self.response_urls.post(url, message, audience=Audience.ASKER, replace=False)
+            if isinstance(told, Sent):
+                return
+        try:
+            channel = await self.chat.open_direct_message(share.user_id)
+        except FAILURES as error:
+            log.warning("share.not_told", extra={"question": str(share.question_id), "error": type(error).__name__})
+            return
+        await self.chat.post(channel, message, question=f"{share.question_id}:share", part=-1)
+
+
+def _sentence(share: Share, result: PostResult, posted: int) -> str:
+    """Return what the asker is told; empty if they see for themselves that the answer is shared."""
+    match result:
+        case Sent():
+            return "" if share.posts_there else SHARED
+        case Retryable(maybe_posted=True):
+            return UNCONFIRMED
+        case _ if posted:
+            return INCOMPLETE
+        case RouteClosed(error=error):
+            return NOT_A_MEMBER if error in _NOT_A_MEMBER_ERRORS else NOT_ALLOWED
+    return NOT_TAKEN

@@ -1,0 +1,289 @@
+"""Share: a preview of a private answer, in which its asker leaves out sections and adds a comment, then posts it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+
+from bot.blocks.actions import SHARE
+from bot.blocks.elements import context as context_block
+from bot.blocks.escaping import escape, shorten
+from bot.blocks.sharing import (
+    MAX_COMMENT,
+    Section,
+    SharedAnswer,
+    preview_blocks,
+    shareable_sections,
+    shared_blocks,
+    shared_messages,
+)
+from bot.commands.search import SearchRequest
+from bot.delivery.shares import Share
+from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
+from bot.listeners.clicks import Click, Reply, button, clicked_question, command_of, is_public, text_reply
+from bot.listeners.intake import ListenerContext
+from bot.model.message import Block, OutgoingMessage
+from bot.model.question import QuestionRow
+from bot.model.results import KeptResult, SearchPage
+from bot.slack.views import NotOpened, View
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.shares import ShareState
+from bot.views.base import MAX_TITLE, Response, Submission, errors, modal, open_modal, plain, submission
+from perplexity.threads import run_in_thread_if_long
+from perplexity.types import Query
+
+log = logging.getLogger(__name__)
+
+CALLBACK_ID = "share_modal"
+COMMENT, PARTS = "comment", "parts"
+TITLE = "Share this answer"
+
+ALREADY_PUBLIC = "Everyone here sees this answer already."
+ALREADY_SHARED = "You’ve shared this answer already."
+MAYBE_SHARED = "You’ve shared this answer already, but Slack didn’t confirm it. Look in the channel."
+TOO_LONG = "This answer is too long for a preview, so I can’t share it. “Save as Markdown” sends you all of it."
+NO_PARTS = "Choose at least one part."
+NOTHING_CHOSEN = "Nothing is chosen, so nothing would be shared."
+
+UNNAMED_CHANNELS = frozenset({"", "directmessage", "privategroup"})
+"""What Slack calls a conversation whose name the app may not know."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Opened:
+    """What the view was opened with: Slack's address for the click, and what the preview says of asker and time."""
+
+    question: UUID
+    by: str
+    asked: int
+    channel: str
+    response_url: str
+    posts_there: bool
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The values as JSON."""
+        return vars(self) | {"question": str(self.question)}
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> _Opened | None:
+        """Read the values; None if they are of another version."""
+        try:
+            opened = cls(**metadata)
+            return replace(opened, question=UUID(str(opened.question)), asked=int(opened.asked))
+        except (TypeError, ValueError):
+            return None
+
+    @property
+    def place(self) -> str:
+        """The channel as the asker calls it."""
+        return f"#{self.channel}" if self.channel else "that channel"
+
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the button below an answer, to the checkboxes of the view, and to its submission."""
+    button(app, context, SHARE, open_share)
+    submission(app, context, CALLBACK_ID, share_answer, first_input=COMMENT)
+
+    @app.action({"block_id": PARTS, "action_id": PARTS})
+    async def on_choice(ack: AsyncAck, body: dict[str, Any]) -> None:
+        changed = Submission(body=body)
+        if not context.is_known_outsider(body, changed.user):
+            context.start(_update_preview(changed, context))
+        await ack()
+
+
+async def open_share(click: Click, context: ListenerContext) -> Reply | None:
+    """Open the preview for the asker of a private answer that is not shared yet."""
+    row = await clicked_question(click, context)
+    kept = await context.questions.result(row.id) if row is not None else None
+    if row is None or kept is None:
+        return text_reply(UNKNOWN_ANSWER)
+    if not click.is_by_asker(row):
+        return text_reply(NOT_YOUR_ANSWER)
+    if not _is_private(row, context):
+        return text_reply(ALREADY_PUBLIC)
+    if (state := await context.sharing.state(row.id, row.channel_id)) is not None:
+        return text_reply(_already(state))
+    posts_there = click.channel == row.channel_id
+    opened = _Opened(
+        question=row.id,
+        by=shorten(click.user_name, 80) or "a member",
+        asked=int(monotonic() - row.received),
+        channel="" if click.channel_name in UNNAMED_CHANNELS or not posts_there else click.channel_name,
+        response_url=click.response_url or "",
+        posts_there=posts_there,
+    )
+    view = await _in_thread(kept, share_view, _shared(row, kept, opened, context), opened)
+    if view is None:
+        return text_reply(TOO_LONG)
+    problem = await open_modal(context, click.trigger_id, view)
+    return None if problem is None else text_reply(problem)
+
+
+def share_view(shared: SharedAnswer, opened: _Opened, chosen: Collection[int] | None = None) -> View | None:
+    """Build the view, by default with every section chosen; None if the preview cannot show even the first."""
+    sections, others = shareable_sections(shared)
+    if not sections:
+        return None
+    everything = range(len(sections))
+    places = everything if chosen is None else [place for place in everything if place in chosen]
+    title = f"Share in #{opened.channel}" if opened.channel else TITLE
+    blocks: list[Block] = [_comment_input()]
+    if len(sections) > 1:
+        blocks.append(_parts_input(sections, places))
+    blocks += [{"type": "divider"}, context_block("Preview: your comment comes above it")]
+    if others:
+        left_out = ", ".join(f"“{escape(shorten(section.label, 60))}”" for section in others)
+        blocks.append(context_block(f":warning: Too long for one share, so these are left out: {left_out}"))
+    blocks += preview_blocks(_body(shared, sections, others, places)) if places else [context_block(NOTHING_CHOSEN)]
+    return modal(
+        CALLBACK_ID,
+        title if len(title) <= MAX_TITLE else TITLE,
+        blocks,
+        submit="Share",
+        close="Cancel",
+        metadata=opened.metadata,
+    )
+
+
+def _comment_input() -> Block:
+    element = {
+        "type": "plain_text_input",
+        "action_id": COMMENT,
+        "multiline": True,
+        "max_length": MAX_COMMENT,
+        "placeholder": plain("Say why you share it"),
+    }
+    return {"type": "input", "block_id": COMMENT, "optional": True, "label": plain("Your comment"), "element": element}
+
+
+def _parts_input(sections: Sequence[Section], chosen: Collection[int]) -> Block:
+    options = [{"text": plain(section.label), "value": str(place)} for place, section in enumerate(sections)]
+    element = {"type": "checkboxes", "action_id": PARTS, "options": options}
+    if chosen:
+        element["initial_options"] = [options[place] for place in chosen]
+    label = plain("What to share")
+    return {
+        "type": "input",
+        "block_id": PARTS,
+        "optional": True,
+        "dispatch_action": True,
+        "label": label,
+        "element": element,
+    }
+
+
+def _body(
+    shared: SharedAnswer, sections: Sequence[Section], others: Sequence[Section], places: Collection[int]
+) -> list[Any]:
+    return shared_blocks(shared, _chosen(sections, others, places))
+
+
+def _chosen(
+    sections: Sequence[Section], others: Sequence[Section], places: Collection[int]
+) -> Sequence[Section] | None:
+    """Return the chosen sections; None if they are the whole answer."""
+    whole = not others and len(places) == len(sections)
+    return None if whole else [sections[place] for place in sorted(places)]
+
+
+async def _update_preview(changed: Submission, context: ListenerContext) -> None:
+    """Show what is chosen now, unless the choice changed again meanwhile. Raises nothing."""
+    try:
+        found = await _find(changed, context)
+    except DATABASE_UNAVAILABLE as error:
+        log.warning("view.not_updated", extra={"error": type(error).__name__, "view": CALLBACK_ID})
+        return
+    if isinstance(found, str):
+        return
+    shared, opened, _, kept = found
+    view = await _in_thread(kept, share_view, shared, opened, _places(changed))
+    if view is None:
+        return
+    result = await context.views.update(changed.view_id, view, hash=changed.view_hash)
+    if isinstance(result, NotOpened):
+        log.warning("view.not_updated", extra={"error": result.error, "view": CALLBACK_ID})
+
+
+async def share_answer(submitted: Submission, context: ListenerContext) -> Response | None:
+    """Post what is chosen, once, for the asker alone."""
+    found = await _find(submitted, context)
+    if isinstance(found, str):
+        return errors(**{COMMENT: found})
+    shared, opened, row, kept = found
+    comment = str(submitted.value(COMMENT) or "")
+    messages = await _in_thread(kept, _messages, shared, _places(submitted), comment)
+    if not messages:
+        return errors(**{PARTS: NO_PARTS})
+    share = Share(
+        question_id=row.id,
+        user_id=row.user_id,
+        channel_id=row.channel_id,
+        channel=opened.place,
+        messages=messages,
+        response_url=opened.response_url or None,
+        posts_there=opened.posts_there,
+    )
+    if not await context.sharing.begin(share):
+        state = await context.sharing.state(row.id, row.channel_id)
+        return errors(**{COMMENT: UNKNOWN_ANSWER if state is None else _already(state)})
+    context.start(context.sharing.post(share))
+    return None
+
+
+def _messages(shared: SharedAnswer, places: Collection[int] | None, comment: str) -> tuple[OutgoingMessage, ...]:
+    """Return what is posted: of the sections that the preview showed, those that are chosen."""
+    sections, others = shareable_sections(shared)
+    wanted = range(len(sections)) if places is None else [place for place in places if place < len(sections)]
+    return shared_messages(shared, _chosen(sections, others, wanted), comment=comment) if wanted else ()
+
+
+async def _find(
+    submitted: Submission, context: ListenerContext
+) -> tuple[SharedAnswer, _Opened, QuestionRow, KeptResult] | str:
+    """Return what the view is about; a sentence if it is gone, or not the person's."""
+    opened = _Opened.of(submitted.metadata)
+    row = await context.questions.get(opened.question) if opened is not None else None
+    kept = await context.questions.result(row.id) if row is not None else None
+    if opened is None or row is None or kept is None:
+        return UNKNOWN_ANSWER
+    if row.user_id != submitted.user or row.team_id not in submitted.teams or not _is_private(row, context):
+        return NOT_YOUR_ANSWER
+    return _shared(row, kept, opened, context), opened, row, kept
+
+
+def _is_private(row: QuestionRow, context: ListenerContext) -> bool:
+    """Return whether only the asker sees the answer, although the question was asked elsewhere."""
+    return row.surface in {"slash", "click"} and not is_public(row, context.commands)
+
+
+def _shared(row: QuestionRow, kept: KeptResult, opened: _Opened, context: ListenerContext) -> SharedAnswer:
+    command = command_of(row, context.commands)
+    request = command.parse(row.text) if command is not None and isinstance(kept.result, SearchPage) else None
+    question = command.parse_question_text(row.text) if command is not None else ""
+    query = request.query if isinstance(request, SearchRequest) else Query(text=question)
+    return SharedAnswer(result=kept.result, query=query, by=opened.by, asked=opened.asked)
+
+
+def _places(submitted: Submission) -> set[int] | None:
+    """Return the places of the chosen sections; None if there is no choice, so that all are shared."""
+    if not any(block.get("block_id") == PARTS for block in submitted.view.get("blocks") or ()):
+        return None
+    return {int(value) for value in submitted.value(PARTS) or () if str(value).isdecimal()}
+
+
+async def _in_thread(kept: KeptResult, call: Any, *arguments: Any) -> Any:
+    """Call a function in a thread if the answer is long."""
+    length = len(kept.result.text) if not isinstance(kept.result, SearchPage) else 0
+    return await run_in_thread_if_long(length, call, *arguments)
+
+
+def _already(state: ShareState) -> str:
+    return ALREADY_SHARED if state is ShareState.POSTED else MAYBE_SHARED

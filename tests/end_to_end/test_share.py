@@ -1,0 +1,355 @@
+"""Sharing a private answer, end to end: the preview, what is left out, and one post that shows no more than it did."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
+from bot.playground.views import View
+from bot.views.base import TOO_LATE
+from bot.views.share import ALREADY_PUBLIC, ALREADY_SHARED, MAYBE_SHARED, NO_PARTS, TOO_LONG
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.answers import beginning, deltas, end
+from tests.fakes.perplexity import stream_reply
+from tests.fakes.slack import Fault, Post
+
+SITES = ("a.example", "b.example", "c.example")
+SECTIONS = (
+    "## What changed\n\nWheels are **zip** files now. [1] Once more: they are. [3]",
+    "## What it means\n\n- Faster installs [2]\n- Smaller `files`",
+    "## What to do\n\n| Step | Why |\n|---|---|\n| Wait | it breaks [3] |",
+)
+ANSWER = "\n\n".join(SECTIONS)
+
+Message = dict[str, Any]
+
+
+async def answered(harness: AppHarness, text: str = ANSWER, *, typed: str = "/ask what are wheels?") -> Message:
+    """Ask and return the answer."""
+    before = len(harness.slack.posts)
+    events = [*beginning(sites=SITES), *deltas(text, size=1_000), end(text, sites=SITES)]
+    harness.perplexity.script("/v1/agent", stream_reply(*events))
+    await harness.ask(typed, trigger=str(uuid4()))
+    await harness.wait_until_settled(len(await states(harness)))
+    posted = harness.slack.posts[before:]
+    return {"ts": "1.2", "blocks": [block for post in posted for block in post.payload["blocks"]]}
+
+
+async def states(harness: AppHarness) -> list[str]:
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        return [row[0] for row in await (await connection.execute("SELECT state FROM questions")).fetchall()]
+
+
+async def shares(harness: AppHarness) -> list[tuple[str, str]]:
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        found = await (await connection.execute("SELECT channel_id, state FROM shares")).fetchall()
+        return [(row[0], row[1]) for row in found]
+
+
+async def click(harness: AppHarness, answer: Message, *, user: str = "U1", channel: str = "C1") -> str:
+    """Click Share, and return what the person is told; empty if the preview opened."""
+    before, token = len(harness.slack.posts), str(uuid4())
+    person = replace(harness.person, user=user)
+    async with await person.choose(answer, "share", token=token, channel=channel) as response:
+        assert response.status == 200
+    told = harness.slack.posts[before:]
+    return str(told[0].payload["text"]) if told else ""
+
+
+async def preview(harness: AppHarness, text: str = ANSWER, **more: Any) -> View:
+    assert await click(harness, await answered(harness, text, **more)) == ""
+    return harness.slack.modal()
+
+
+async def choose(harness: AppHarness, view: View, *places: int) -> View:
+    """Tick these sections and no others; return the view once its preview shows them."""
+    old = view.hash
+    chosen = [str(place) for place in places]
+    async with await harness.person.press(view, "parts", chosen, values={"parts": chosen}, token=str(uuid4())):
+        pass
+    await harness.slack.wait_until(lambda: harness.slack.modal().hash != old)
+    return harness.slack.modal()
+
+
+async def submit(harness: AppHarness, view: View, *, user: str = "U1", **values: Any) -> dict[str, str]:
+    """Submit the view; return what it says below its inputs."""
+    async with await replace(harness.person, user=user).submit(view, values, token=str(uuid4())) as response:
+        assert response.status == 200
+    left = harness.slack.views.find(view.id)
+    return {} if left is None else dict(left.errors)
+
+
+def shared(harness: AppHarness) -> list[Post]:
+    """Return what everyone in the channel sees."""
+    return [
+        post
+        for post in harness.slack.posts
+        if post.payload.get("response_type") == "in_channel" or post.method == "chat.postMessage"
+    ]
+
+
+def words(blocks: Sequence[Any]) -> list[str]:
+    """Return the words that blocks show, without signs of Markdown and mrkdwn."""
+    said: list[str] = []
+
+    def read(value: Any) -> None:
+        if isinstance(value, dict):
+            said.extend([value["text"]] if isinstance(value.get("text"), str) else [])
+            for one in value.values():
+                read(one)
+        elif isinstance(value, list):
+            for one in value:
+                read(one)
+
+    read(list(blocks))
+    text = re.sub(r"\[\[(\d+)\]\]\([^()\s]+\)|<[^<>|]+\|([^<>]*)>", r" \1 \2 ", " ".join(said))
+    return re.findall(r"\w+", text.replace("\u2060", ""))
+
+
+def addresses(blocks: Sequence[Any]) -> set[str]:
+    return set(re.findall(r"https?://[\w./-]+", json.dumps(blocks)))
+
+
+def body(view: View) -> list[Any]:
+    """Return the preview: what comes after the divider and the line that says so."""
+    kinds = [block["type"] for block in view.blocks]
+    return list(view.blocks[kinds.index("divider") + 2 :])
+
+
+async def test_the_whole_answer_is_posted_once_as_the_preview_showed_it(harness: AppHarness) -> None:
+    view = await preview(harness)
+    requests, before = len(harness.perplexity.requests), len(harness.slack.posts)
+    assert await submit(harness, view, comment="For <!here> & <@U2>: @channel look") == {}
+    await harness.slack.wait_for(before + 1)
+
+    (post,) = shared(harness)
+    assert (post.method, post.payload["replace_original"]) == ("response_url", False)
+    comment, *rest = post.payload["blocks"]
+    assert comment["elements"][0]["type"] == "rich_text_quote"
+    assert comment["elements"][0]["elements"] == [{"type": "text", "text": "For <!here> & <@U2>: @channel look"}]
+    assert "<!here>" not in post.payload["text"]
+    assert words(rest) == words(body(view))
+    assert addresses(rest) == addresses(body(view)) == {f"https://{site}/{n}" for n, site in enumerate(SITES, 1)}
+    assert "Shared by *ada* · asked of Perplexity just now · 3 sources" in post.shown_text
+    assert "“what are wheels?” · fast" in post.shown_text
+    assert "the original cost $0.004" in post.shown_text
+    assert "only visible to you" not in post.shown_text
+    assert not [block for block in post.payload["blocks"] if block["type"] == "actions"]
+    assert len(harness.perplexity.requests) == requests
+    assert await shares(harness) == [("C1", "posted")]
+
+
+async def test_a_section_that_is_left_out_goes_with_its_sources__in_the_preview_too(harness: AppHarness) -> None:
+    view = await preview(harness)
+    labels = [option["text"]["text"] for option in view.blocks[1]["element"]["options"]]
+    assert labels == ["What changed", "What it means", "What to do"]
+    view = await choose(harness, view, 1)
+    assert await submit(harness, view) == {}
+    await harness.slack.wait_until(lambda: bool(shared(harness)))
+
+    (post,) = shared(harness)
+    assert words(post.payload["blocks"]) == words(body(view))
+    assert "zip" not in post.shown_text
+    assert "Wait" not in post.shown_text
+    assert "Faster installs [[1]](https://b.example/2)" in post.markdown
+    assert addresses(post.payload["blocks"]) == {"https://b.example/2"}
+    assert "1 source" in post.shown_text
+
+
+async def test_what_a_person_typed_stays_while_the_preview_changes(harness: AppHarness) -> None:
+    view = await preview(harness)
+    old = view.hash
+    async with await harness.person.press(
+        view, "parts", ["0"], values={"comment": "My words", "parts": ["0"]}, token="t"
+    ):
+        pass
+    await harness.slack.wait_until(lambda: harness.slack.modal().hash != old)
+    assert await submit(harness, harness.slack.modal()) == {}
+    await harness.slack.wait_until(lambda: bool(shared(harness)))
+
+    assert "My words" in shared(harness)[0].shown_text
+
+
+async def test_nothing_chosen_is_not_shared(harness: AppHarness) -> None:
+    view = await choose(harness, await preview(harness))
+
+    assert "Nothing is chosen" in json.dumps(view.content)
+    assert await submit(harness, view) == {"parts": NO_PARTS}
+    assert (shared(harness), await shares(harness)) == ([], [])
+
+
+async def test_a_second_window_and_a_second_click_post_nothing_more(harness: AppHarness) -> None:
+    answer = await answered(harness)
+    await click(harness, answer)
+    first = harness.slack.modal()
+    submitting = [
+        asyncio.create_task((replace(harness.person)).submit(first, {}, token=f"same-{one}")) for one in range(2)
+    ]
+    await asyncio.gather(*submitting, return_exceptions=True)
+    await harness.slack.wait_until(lambda: bool(shared(harness)))
+    assert await click(harness, answer) == ALREADY_SHARED
+
+    assert len(shared(harness)) == 1
+
+
+async def test_two_windows_of_one_answer_post_once(harness: AppHarness) -> None:
+    answer = await answered(harness)
+    await click(harness, answer)
+    old = harness.slack.modal()
+    await submit(harness, old)
+    await harness.slack.wait_until(lambda: bool(shared(harness)))
+    # A window that was open on another device before the first was submitted.
+    harness.slack.views.issue_trigger("U1", id="other")
+    reopened = harness.slack.views.open("other", {k: v for k, v in old.content.items() if k != "id"})
+
+    assert await submit(harness, reopened) == {"comment": ALREADY_SHARED}
+    assert len(shared(harness)) == 1
+
+
+@pytest.mark.parametrize("typed", ["/ask --public what are wheels?", "/search --public wheels"])
+async def test_a_public_answer_has_no_share_button__and_is_not_shared(harness: AppHarness, typed: str) -> None:
+    answer = await answered(harness, typed=typed)
+    assert "share" not in [element["action_id"] for element in answer["blocks"][-2]["elements"]]
+    answer["blocks"][-2]["elements"][0]["action_id"] = "share"
+    answer["blocks"][-2]["elements"][0]["value"] = answer["blocks"][-2]["block_id"].partition(":")[2]
+
+    assert await click(harness, answer) == ALREADY_PUBLIC
+
+
+async def test_only_the_asker_can_share(harness: AppHarness) -> None:
+    answer = await answered(harness)
+    assert await click(harness, answer, user="U2") == NOT_YOUR_ANSWER
+    await click(harness, answer)
+    content = harness.slack.modal().content
+    harness.slack.views.issue_trigger("U2", id="other")
+    forged = harness.slack.views.open("other", content)
+
+    assert await submit(harness, forged, user="U2") == {"comment": NOT_YOUR_ANSWER}
+    assert shared(harness) == []
+
+
+async def test_an_answer_that_is_deleted_meanwhile_is_explained(harness: AppHarness) -> None:
+    answer = await answered(harness)
+    await click(harness, answer)
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        await connection.execute("DELETE FROM questions")
+
+    assert await submit(harness, harness.slack.modal()) == {"comment": UNKNOWN_ANSWER}
+    assert await click(harness, answer) == UNKNOWN_ANSWER
+
+
+async def test_a_lost_trigger_is_explained(harness: AppHarness) -> None:
+    answer = await answered(harness)
+    harness.slack.fail("views.open", Fault(status=200, body='{"ok": false, "error": "expired_trigger_id"}'))
+
+    assert await click(harness, answer) == TOO_LATE
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=0, take_message=True),
+        Fault(status=502, body="<html>", take_message=True),
+        Fault(status=500, body="{}"),
+    ],
+)
+async def test_a_lost_reply_is_said__and_nothing_is_posted_again(harness: AppHarness, fault: Fault) -> None:
+    answer = await answered(harness)
+    await click(harness, answer)
+    before = len(shared(harness))
+    harness.slack.fail("response_url", fault)
+    assert await submit(harness, harness.slack.modal()) == {}
+    await harness.slack.wait_until(lambda: "confirm" in harness.slack.posts[-1].shown_text)
+
+    assert len(shared(harness)) - before == fault.take_message
+    assert await shares(harness) == [("C1", "unconfirmed")]
+    assert await click(harness, answer) == MAYBE_SHARED
+
+
+async def test_an_expired_response_url_leaves_the_channel(harness: AppHarness) -> None:
+    answer = await answered(harness)
+    await click(harness, answer)
+    view = harness.slack.modal()
+    harness.slack.expired.add(json.loads(view.content["private_metadata"])["response_url"].rpartition("/")[2])
+    await submit(harness, view)
+    await harness.slack.wait_until(lambda: bool(shared(harness)))
+
+    (post,) = shared(harness)
+    assert (post.method, post.payload["channel"]) == ("chat.postMessage", "C1")
+    assert words(post.payload["blocks"]) == words(body(view))
+
+
+@pytest.mark.parametrize("error", ["not_in_channel", "channel_not_found"])
+async def test_where_the_app_is_no_member__the_asker_is_told__and_can_share_later(
+    harness: AppHarness, error: str
+) -> None:
+    answer = await answered(harness)
+    await click(harness, answer)
+    view = harness.slack.modal()
+    harness.slack.expired.add(json.loads(view.content["private_metadata"])["response_url"].rpartition("/")[2])
+    harness.slack.fail("chat.postMessage", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
+    await submit(harness, view)
+    await harness.slack.wait_until(lambda: bool(shared(harness)))
+
+    (told,) = shared(harness)
+    assert told.payload["channel"] == "DU1"
+    assert "I’m not in #general. Type `/invite @Web Answers` there, then share again." in told.payload["text"]
+    assert await shares(harness) == []
+    assert await click(harness, answer) == ""
+
+
+async def test_an_answer_that_came_as_a_direct_message_is_shared_where_it_was_asked(harness: AppHarness) -> None:
+    answer = await answered(harness)
+    assert await click(harness, answer, channel="DU1") == ""
+    assert harness.slack.modal().content["title"]["text"] == "Share this answer"
+    await submit(harness, harness.slack.modal())
+    await harness.slack.wait_until(lambda: len(harness.slack.posts) >= 3)
+
+    (post,) = shared(harness)
+    assert (post.method, post.payload["channel"]) == ("chat.postMessage", "C1")
+    assert "I shared your answer" in harness.slack.posts[-1].shown_text
+
+
+async def test_search_results_are_shared__without_those_left_out(harness: AppHarness) -> None:
+    view = await preview(harness, typed="/search wheels")
+    assert view.content["title"]["text"] == "Share in #general"
+    view = await choose(harness, view, 1)
+    await submit(harness, view)
+    await harness.slack.wait_until(lambda: bool(shared(harness)))
+
+    (post,) = shared(harness)
+    assert words(post.payload["blocks"]) == words(body(view))
+    assert "b.example" in post.shown_text
+    assert "a.example" not in post.shown_text
+    assert "1 result" in post.shown_text
+    assert [request.path for request in harness.perplexity.requests] == ["/search"]
+
+
+async def test_a_long_answer_shares_what_its_preview_shows__and_names_the_rest(harness: AppHarness) -> None:
+    text = "\n\n".join(f"## Chapter {n}\n\n{f'Words of chapter {n}. ' * 420} [1]" for n in range(1, 9))
+    view = await preview(harness, text)
+    assert "left out: “Chapter 4”, “Chapter 5”" in json.dumps(view.content, ensure_ascii=False)
+    before = len(shared(harness))  # the end of the answer itself, as direct messages
+    await submit(harness, view)
+    await harness.slack.wait_until(lambda: len(shared(harness)) - before >= 3)
+
+    posted = [block for post in shared(harness)[before:] for block in post.payload["blocks"]]
+    assert "Chapter 4" not in json.dumps(posted)
+    said = re.sub(r" Part \d of \d", "", " ".join(words(posted)))
+    assert said == " ".join(words(body(view)[1:]))
+
+
+async def test_an_answer_without_sections_that_fit_is_not_shared(harness: AppHarness) -> None:
+    answer = await answered(harness, "word " * 12_000)
+
+    assert await click(harness, answer) == TOO_LONG
+    assert harness.slack.views.stack("U1") == ()
