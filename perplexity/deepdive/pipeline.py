@@ -18,9 +18,8 @@ from perplexity.deepdive.types import DeepDive, Persona, Stage, StageResult, Sta
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, RequestCancelled, TimedOut
 from perplexity.fallback import Fallback
 from perplexity.models import FallbackTimeouts
+from perplexity.providers import text_generators
 from perplexity.providers.base import OnAttempt, Provider, ProviderConfig
-from perplexity.providers.openrouter import OpenRouter
-from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.threads import run_in_thread
 from perplexity.validation import parse_query
 from perplexity.x_posts.client import ReportingPostSource, build_grok
@@ -166,11 +165,6 @@ class DeepDiveRunner:
             on_stage=on_stage,
             resumable=resumable,
         )
-
-
-def text_generators(providers: Sequence[Provider]) -> list[Provider]:
-    """Return the providers whose models write from given text; a search engine would search for it."""
-    return [provider for provider in providers if provider.name in {PerplexityProvider.name, OpenRouter.name}]
 
 
 @asynccontextmanager

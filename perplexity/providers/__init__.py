@@ -51,3 +51,12 @@ def validate_order(names: Sequence[str]) -> tuple[str, ...]:
                 "providers", name, f"{hint}it takes each of {', '.join(PROVIDERS)} at most once"
             )
     return checked
+
+
+def text_generators(providers: Sequence[Provider]) -> list[Provider]:
+    """Return the providers whose models write from given text; a search engine would search for it."""
+    return [
+        provider
+        for provider in providers
+        if provider.name in {perplexity.PerplexityProvider.name, openrouter.OpenRouter.name}
+    ]

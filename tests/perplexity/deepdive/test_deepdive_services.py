@@ -11,10 +11,11 @@ from functools import partial
 
 import pytest
 
-from perplexity.deepdive.pipeline import run_deepdive, text_generators
+from perplexity.deepdive.pipeline import run_deepdive
 from perplexity.deepdive.stages import NO_TEXT_GENERATOR, PASSAGES
 from perplexity.deepdive.types import NullStageStore, Stage, StageResult
 from perplexity.fallback import Fallback
+from perplexity.providers import text_generators
 from perplexity.providers.base import Provider
 from perplexity.providers.brave import Brave
 from perplexity.providers.duckduckgo import DuckDuckGo, search_ddgs
