@@ -39,7 +39,8 @@ _COMMONEST = (
     "no not of on or our should so tell that the their them then there these they this those to us was we were what "
     "when where which who whose why will with would you your"
 )
-_STOP = frozenset(_COMMONEST.split())
+STOP_WORDS = frozenset(_COMMONEST.split())
+"""The commonest English words, which say nothing of a topic."""
 
 
 def words(text: str) -> list[str]:
@@ -55,7 +56,7 @@ def bm25_scores(question: str, texts: Sequence[str]) -> list[float]:
     """
     bags = [Counter(words(text)) for text in texts]
     wanted = set(words(question))
-    scores = _bm25(wanted - _STOP, bags)
+    scores = _bm25(wanted - STOP_WORDS, bags)
     return scores if any(scores) else _bm25(wanted, bags)
 
 

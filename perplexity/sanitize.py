@@ -9,7 +9,7 @@ from urllib.parse import quote
 from perplexity.markers import CLOSE, NUMBERS, OPEN
 from perplexity.types import Answer, AnswerKind
 
-_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references)\b)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references|message|claims?|verdict)\b)", re.IGNORECASE)
 _FENCE = re.compile("`{3,}|~{3,}")
 _NOT_IN_AN_ADDRESS = re.compile(r"[\s<>\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LINE_ENDS = re.compile(r"\r\n?")
@@ -34,8 +34,8 @@ def strip_controls(text: str) -> str:
 def one_line(text: str) -> str:
     """Return a title, a snippet or a date as one line without our markup or anything that reads as a marker of ours.
 
-    `<pages>`, `<result>` and `<references>` begin with ‹, and a page's own `[1]` is ‹1›. Fences of code are left out:
-    what follows them, our marker too, would be code.
+    `<pages>`, `<result>`, `<message>` and the like begin with ‹, and a page's own `[1]` is ‹1›. Fences of code are left
+    out: what follows them, our marker too, would be code.
     """
     line = " ".join(_FENCE.sub(" ", strip_controls(" ".join(text.split()))).split())
     return _marker().sub(r"‹\1›", strip_tags(line))

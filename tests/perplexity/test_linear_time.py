@@ -9,6 +9,11 @@ import pytest
 
 from perplexity.agent.results import parse_tool_result as read_finding
 from perplexity.citations import drop_unknown_links, format_result, number_citations
+from perplexity.claims.check import Judgement, judge, parse_judgement
+from perplexity.claims.cues import addresses_model
+from perplexity.claims.propose import parse_block, sentences_to_check
+from perplexity.claims.quotes import prepare
+from perplexity.claims.types import Verdict
 from perplexity.cli.live import StreamingMarkdown
 from perplexity.cli.output import printable
 from perplexity.completions import ThinkStripper
@@ -142,6 +147,13 @@ def kept(text: str) -> None:
     stream.flush()
 
 
+def quoted(text: str) -> None:
+    """Judge a claim by a page with a quotation from its middle."""
+    page = Source(number=1, title=text, url="https://a.example", snippet=prepare(text))
+    for verdict in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
+        judge(text[:300], Judgement(verdict=verdict, page=1, quote=text[2_000:2_500]), [page])
+
+
 READERS: dict[str, Callable[[str], object]] = {
     "number_citations": cited,
     "cite with known sources": lambda text: number_citations(text, SOURCED),
@@ -177,6 +189,13 @@ READERS: dict[str, Callable[[str], object]] = {
     "finding": read_finding,
     "judgement": lambda text: validate_response(told(text)),
     "judgement of JSON": lambda text: validate_response(told('{"summary": "' + text)),
+    "claims of a message": sentences_to_check,
+    "claims of a model": lambda text: parse_block(f"<claims>{text}</claims>"),
+    "judgement of a claim": lambda text: parse_judgement(
+        f"<verdict>verdict: supported\npage: 1\nquote: {text}</verdict>"
+    ),
+    "text that addresses a model": addresses_model,
+    "quotation": quoted,
     "posts": lambda text: [*inline_links(text), renumber_links(text, SOURCED)],
 }
 SHAPES = [

@@ -1,0 +1,116 @@
+"""The values of a check: proposed claims, and claims with a verdict, a quotation and its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+
+from perplexity.attempts import Attempt
+from perplexity.types import JSON, Source
+from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts
+
+
+class Verdict(StrEnum):
+    """What the pages say of a claim."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProposedClaims:
+    """The claims of a message; none if it contains nothing that can be checked.
+
+    `from_model` says whether a model wrote them; otherwise they are sentences of the message. `cost_usd` is the sum of
+    all charges, None if none is known. `failed` are the attempts before, without their prices.
+    """
+
+    claims: tuple[str, ...]
+    from_model: bool = False
+    cost_usd: float | None = None
+    failed: tuple[Attempt, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedClaim:
+    """A claim and its verdict.
+
+    `quote` is text of `source.snippet`, as the search returned it, without Markdown and on one line; a supported or
+    contradicted claim always has both, an unclear one if a passage may help the reader. `reason` is a sentence for the
+    reader on why a claim is unclear.
+    """
+
+    claim: str
+    verdict: Verdict
+    quote: str | None = None
+    source: Source | None = None
+    reason: str | None = None
+
+    def as_json(self) -> dict[str, JSON]:
+        """Return what `from_json` reads. Of the source, its excerpt is left out."""
+        source = None if self.source is None else asdict(replace(self.source, snippet=""))
+        return asdict(self) | {"verdict": self.verdict.value, "source": source}
+
+    @classmethod
+    def from_json(cls, saved: JSON) -> CheckedClaim:
+        """Load what `as_json` returned. A verdict that lacks its quotation or source is loaded as unclear."""
+        fields = as_object(saved)
+        quote, source = as_text(fields.get("quote")) or None, _load_source(as_object(fields.get("source")))
+        named = as_text(fields.get("verdict"))
+        sound = named in set(Verdict) and quote is not None and source is not None
+        return cls(
+            claim=as_text(fields.get("claim")),
+            verdict=Verdict(named) if sound else Verdict.UNCLEAR,
+            quote=quote,
+            source=source,
+            reason=as_text(fields.get("reason")) or None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedClaims:
+    """The claims in their order, each with its verdict.
+
+    `searched_by` and `judged_by` are display names, several with commas; `judged_by` is empty if no model judged.
+    `cost_usd` is the sum of all charges, None if none is known. `notes` are sentences for the reader. `failed` are the
+    attempts before, each once and without its price.
+    """
+
+    claims: tuple[CheckedClaim, ...]
+    searched_by: str = ""
+    judged_by: str = ""
+    seconds: float = 0.0
+    cost_usd: float | None = None
+    notes: tuple[str, ...] = ()
+    failed: tuple[Attempt, ...] = ()
+
+    def as_json(self) -> dict[str, JSON]:
+        """Return what `from_json` reads."""
+        return asdict(self) | {"claims": [claim.as_json() for claim in self.claims]}
+
+    @classmethod
+    def from_json(cls, saved: JSON) -> CheckedClaims:
+        """Load what `as_json` returned; the failed attempts are left out."""
+        fields = as_object(saved)
+        return cls(
+            claims=tuple(CheckedClaim.from_json(one) for one in as_objects(fields.get("claims"))),
+            searched_by=as_text(fields.get("searched_by")),
+            judged_by=as_text(fields.get("judged_by")),
+            seconds=as_dollars(fields.get("seconds")) or 0.0,
+            cost_usd=as_dollars(fields.get("cost_usd")),
+            notes=as_texts(fields.get("notes")),
+        )
+
+
+def _load_source(saved: Mapping[str, JSON]) -> Source | None:
+    if not saved.get("url"):
+        return None
+    return Source(
+        number=as_count(saved.get("number")) or 0,
+        title=as_text(saved.get("title")),
+        url=as_text(saved.get("url")),
+        date=as_text(saved.get("date")) or None,
+        last_updated=as_text(saved.get("last_updated")) or None,
+    )
