@@ -18,7 +18,8 @@ from rich.style import Style
 from rich.text import Text
 
 from perplexity.citations import number_citations
-from perplexity.cli.output import footer, numbered_text, printable, printable_line, source_heading
+from perplexity.claims.types import CheckedClaim, Verdict
+from perplexity.cli.output import claim_lines, footer, numbered_text, printable, printable_line, source_heading
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
 from perplexity.errors import StreamTruncated
 from perplexity.formatting import pluralize
@@ -95,6 +96,7 @@ def render_markdown(text: str) -> Markdown:
 
 
 _REDRAW_SECONDS = 0.1
+_VERDICT_COLORS = {Verdict.SUPPORTED: "green", Verdict.CONTRADICTED: "red", Verdict.UNCLEAR: "yellow"}
 
 
 class Screen:
@@ -174,6 +176,20 @@ class Screen:
                 self._console.print(Padding(Text(snippet), (0, 0, 0, 4)))
             self._console.print()
         self._print_footer(remarks, footer(results), apart=not results.results)
+
+    def print_claims(self, claims: Sequence[CheckedClaim], remarks: Sequence[str], last: str) -> None:
+        """Print claims with their verdicts, quotations and sources, the remarks and the footer."""
+        for number, checked in enumerate(claims, 1):
+            verdict, claim, *rest = claim_lines(checked)
+            style = f"bold {_VERDICT_COLORS[checked.verdict]}"
+            self._console.print(
+                Text.assemble((f"{number:>2}. ", "bold cyan"), (f"{verdict}: ", style), (claim, "bold"))
+            )
+            for line in rest:
+                address = Style(color="blue", link=safe_url(line)) if safe_url(line) else ""
+                self._console.print(Padding(Text(line, style=address, overflow="fold"), (0, 0, 0, 4)))
+            self._console.print()
+        self._print_footer(remarks, last, apart=False)
 
     async def _consume(
         self,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from perplexity.cli.agent import AGENT
 from perplexity.cli.ask import ASK
 from perplexity.cli.base import FAILED, OK, PIPE_CLOSED, WRONG_USE, Command, CommandFailed, ProcessIO, UsageError
+from perplexity.cli.check import CHECK
 from perplexity.cli.completion import SCRIPT, completion_command
 from perplexity.cli.deepdive import DEEPDIVE
 from perplexity.cli.mcp import MCP
@@ -36,6 +37,7 @@ COMMANDS: tuple[Command, ...] = (
     ASK,
     NEWS,
     DEEPDIVE,
+    CHECK,
     AGENT,
     TOOLS_COMMAND,
     MCP,

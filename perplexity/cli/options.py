@@ -27,7 +27,7 @@ from perplexity.filters import (
     validate,
 )
 from perplexity.models import FallbackTimeouts, Timeouts
-from perplexity.providers import PROVIDERS, build_providers, open_providers, validate_order
+from perplexity.providers import PROVIDERS, build_providers, open_providers, text_generators, validate_order
 from perplexity.providers.base import ProviderConfig
 from perplexity.tools.environment import config_from_env
 from perplexity.transport import ProxyFor, proxy_for
@@ -210,11 +210,27 @@ async def open_chain(
     `on_candidate` is as for `Fallback`.
     Raises UsageError or InvalidRequest for an invalid variable, and CommandFailed if no service is configured.
     """
+    opened = open_chains(process, order, seconds=seconds, proxy=proxy, on_candidate=on_candidate)
+    async with opened as (everyone, _):
+        yield everyone
+
+
+@asynccontextmanager
+async def open_chains(
+    process: ProcessIO,
+    order: Sequence[str] = (),
+    *,
+    seconds: float | None = None,
+    proxy: ProxyFor = proxy_for,
+    on_candidate: OnCandidate | None = None,
+) -> AsyncIterator[tuple[Fallback, Fallback]]:
+    """Open the chain as `open_chain` does, and one of those of its providers whose models write from given text."""
     provider_timeouts, chain_timeouts = timeouts(seconds)
     config = replace(checked_config(process, order), timeouts=provider_timeouts, proxy=proxy)
     async with open_providers(config, order=order) as providers:
+        everyone = Fallback(providers, timeouts=chain_timeouts, on_candidate=on_candidate)
         try:
-            yield Fallback(providers, timeouts=chain_timeouts, on_candidate=on_candidate)
+            yield everyone, Fallback(text_generators(providers), timeouts=chain_timeouts)
         except AllProvidersFailed as error:
             if error.attempts:
                 raise

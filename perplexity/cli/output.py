@@ -13,6 +13,7 @@ from datetime import date
 
 from perplexity.attempts import cost_with_failures
 from perplexity.citations import number_citations
+from perplexity.claims.types import CheckedClaim, CheckedClaims
 from perplexity.deepdive.report import report_title
 from perplexity.deepdive.types import DeepDive
 from perplexity.formatting import format_dollars, format_duration, format_iso_date, pluralize
@@ -54,18 +55,18 @@ def _picture(code: int) -> str:
     return "\u2421" if code == 0x7F else "\ufffd"
 
 
-def as_json(value: Answer | SearchResults | NewsSummary | DeepDive) -> str:
+def as_json(value: Answer | SearchResults | NewsSummary | DeepDive | CheckedClaims) -> str:
     """Return an indented JSON object with every field; days and moments are in ISO 8601.
 
     `cost_usd` is the sum of all charges, including those of failed attempts; null if none is known.
     """
     title = {"title": report_title(value.topic)} if isinstance(value, DeepDive) else {}
-    fields = value.as_json() if isinstance(value, DeepDive) else asdict(value)
+    fields = value.as_json() if isinstance(value, DeepDive | CheckedClaims) else asdict(value)
     document = title | fields | {"cost_usd": _total_cost(value)}
     return escape_json(encode(document, indent=2, default=_iso)) + "\n"
 
 
-def _total_cost(value: Answer | SearchResults | NewsSummary | DeepDive) -> float | None:
+def _total_cost(value: Answer | SearchResults | NewsSummary | DeepDive | CheckedClaims) -> float | None:
     if isinstance(value, Answer):
         return cost_with_failures(value.usage.cost_usd, value.failed)
     return cost_with_failures(value.cost_usd, value.failed) if isinstance(value, SearchResults) else value.cost_usd
@@ -169,3 +170,14 @@ def _result_lines(number: int, source: Source) -> Iterator[str]:
 
 def _source_lines(source: Source) -> str:
     return f"{' · '.join(filter(None, source_heading(source)))}\n   {printable_line(source.url)}"
+
+
+def claim_lines(checked: CheckedClaim) -> list[str]:
+    """Return a claim's verdict, the claim, and what is known: the reason, the quotation, the source and its address."""
+    lines = [checked.verdict.value.capitalize(), printable_line(checked.claim)]
+    if checked.reason is not None:
+        lines.append(printable_line(checked.reason))
+    if checked.quote is not None and checked.source is not None:
+        heading = " · ".join(filter(None, source_heading(checked.source)))
+        lines += [f"“{printable_line(checked.quote)}”", heading, printable_line(checked.source.url)]
+    return lines

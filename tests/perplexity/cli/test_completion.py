@@ -16,6 +16,8 @@ from tests.fakes.command import run, run_in_process
 CASES = [
     ("pplx a", ["ask", "agent"]),
     ("pplx compl", ["completion"]),
+    ("pplx ch", ["check"]),
+    ("pplx check --rec", ["--recency"]),
     ("pplx --ver", ["--version"]),
     ("pplx ask --rec", ["--recency"]),
     ("pplx ask --recency ", ["hour", "day", "week", "month", "year"]),
@@ -107,7 +109,19 @@ async def test_zsh_can_read_the_script(tmp_path: Path) -> None:
 async def test_every_command_and_option_is_there(shell_name: str) -> None:
     written = (await run_in_process("completion", shell_name)).out
 
-    for word in ("search", "ask", "news", "deepdive", "agent", "tools", "mcp", "completion", "recency", "schema"):
+    for word in (
+        "search",
+        "ask",
+        "news",
+        "deepdive",
+        "check",
+        "agent",
+        "tools",
+        "mcp",
+        "completion",
+        "recency",
+        "schema",
+    ):
         assert word in written
     assert written.endswith("\n")
 
