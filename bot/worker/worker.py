@@ -46,6 +46,8 @@ from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.errors import (
     AllProvidersFailed,
+    AuthenticationError,
+    BillingError,
     InvalidRequest,
     NothingFound,
     PerplexityError,
@@ -62,6 +64,10 @@ log = logging.getLogger(__name__)
 
 TIMED_OUT = "Sorry, no search service answered in time. Your question is kept."
 ALL_FAILED = "Sorry, no search service could answer this just now. Your question is kept."
+TELL_ADMIN = "Please tell the app's admin."
+ADMIN_ERRORS = {AuthenticationError.__name__, BillingError.__name__}
+"""Errors of a service that last until an admin does something."""
+
 NO_RESULTS = "Sorry, nothing was found for this. Other or fewer words may help, and fewer options."
 NONE_CONFIGURED = "Sorry, no search service is configured. Your question is kept; please tell the app's admin."
 NO_AGENT = "Sorry, there is no agent here yet: please ask the app's admin to set one up. It works without `--agent`."
@@ -101,8 +107,9 @@ def _all_failed(error: AllProvidersFailed) -> str:
     kinds = {attempt.error_class for attempt in error.attempts}
     if kinds == {TimedOut.__name__}:
         return TIMED_OUT
-    refused = [one for one in error.attempts if one.error_class == InvalidRequest.__name__ and one.summary]
-    return " ".join([ALL_FAILED, *(f"{reason}." for reason in attempt_reasons(refused))])
+    reasons = "; ".join(attempt_reasons(error.attempts))
+    sentence = f"Sorry, no search service could answer this just now: {reasons}. Your question is kept."
+    return f"{sentence} {TELL_ADMIN}" if kinds & ADMIN_ERRORS else sentence
 
 
 def _invalid_request(error: InvalidRequest) -> str:

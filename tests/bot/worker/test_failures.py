@@ -10,7 +10,9 @@ from bot.worker.worker import ALL_FAILED, NO_RESULTS, NONE_CONFIGURED, TIMED_OUT
 from perplexity.attempts import Attempt
 from perplexity.errors import (
     AllProvidersFailed,
+    AuthenticationError,
     BillingError,
+    ConnectionFailed,
     InvalidRequest,
     NothingFound,
     PerplexityError,
@@ -33,12 +35,25 @@ def attempt(error: type[PerplexityError]) -> Attempt:
             AllProvidersFailed([replace(attempt(NothingFound), summary="gave no results: 2 left out")]),
             f"{NO_RESULTS} P gave no results: 2 left out.",
         ),
-        (AllProvidersFailed([attempt(TimedOut), attempt(BillingError)]), ALL_FAILED),
+        (
+            AllProvidersFailed([replace(attempt(AuthenticationError), provider="A"), attempt(ConnectionFailed)]),
+            (
+                "Sorry, no search service could answer this just now: A does not accept the configured key; "
+                "P could not be reached. Your question is kept. Please tell the app's admin."
+            ),
+        ),
+        (
+            AllProvidersFailed([attempt(ConnectionFailed), attempt(ConnectionFailed)]),
+            "Sorry, no search service could answer this just now: P could not be reached. Your question is kept.",
+        ),
         (
             AllProvidersFailed(
                 [attempt(BillingError), replace(attempt(InvalidRequest), summary="does not take mode sec")]
             ),
-            f"{ALL_FAILED} P does not take mode sec.",
+            (
+                "Sorry, no search service could answer this just now: P is out of credit; P does not take mode sec. "
+                "Your question is kept. Please tell the app's admin."
+            ),
         ),
         (TimedOut("secret words"), TIMED_OUT),
         (ServerError("secret words"), ALL_FAILED),
