@@ -17,7 +17,7 @@ from perplexity.cli.options import timeouts
 from perplexity.errors import InvalidRequest
 from perplexity.mcp_server.settings import HTTPSettings, http_settings_from_env, settings_from_env
 from perplexity.transport import USER_AGENT, named_proxy
-from tests.fakes.command import run, start
+from tests.fakes.command import run, run_in_process, start
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault
 from tests.fakes.ports import free_port
 from tests.fakes.proxy import FakeProxy
@@ -31,6 +31,8 @@ INITIALIZE = {
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
 }
 ACCEPTED = {"Accept": "application/json, text/event-stream"}
+OF_THE_PROCESS = ("HTTPS_PROXY", "HTTP_PROXY")
+"""What is read from the environment of the process itself."""
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,8 @@ ACCEPTED = {"Accept": "application/json, text/event-stream"}
     ],
 )
 async def test_a_value_that_cannot_be_right_ends_it_and_is_named(name: str, value: str, told: str) -> None:
-    ended = await run("mcp", "--transport", "http", settings={"PERPLEXITY_API_KEY": KEY, name: value})
+    start_it = run if name in OF_THE_PROCESS else run_in_process
+    ended = await start_it("mcp", "--transport", "http", settings={"PERPLEXITY_API_KEY": KEY, name: value})
 
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert f"mcp: {name}: " in ended.err
