@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -26,15 +26,15 @@ QUERY = {"query": "wheels", "max_results": 5, "max_tokens_per_page": 1024}
 QUESTION = {"effort": "fast", "input": "wheels", "store": False}
 
 
-async def figures(rounds: int) -> list[Figure]:
+async def figures(rounds: int, *, requests: Mapping[str, int] = REQUESTS) -> list[Figure]:
     """Measure searches, answers and streams."""
     async with _server() as base_url, PerplexityClient(KEY, base_url=base_url) as client, ClientSession() as session:
         ours = _Client(client)
         plain = _Plain(session, base_url)
         return [
-            await _figure("search", ours.search, plain.search, rounds),
-            await _figure("answer", ours.answer, plain.answer, rounds),
-            await _figure("stream", ours.stream, plain.stream, rounds),
+            await _figure("search", ours.search, plain.search, rounds, requests["search"]),
+            await _figure("answer", ours.answer, plain.answer, rounds, requests["answer"]),
+            await _figure("stream", ours.stream, plain.stream, rounds, requests["stream"]),
         ]
 
 
@@ -87,9 +87,9 @@ class _Plain:
 
 
 async def _figure(
-    name: str, ours: Callable[[], Awaitable[None]], plain: Callable[[], Awaitable[None]], rounds: int
+    name: str, ours: Callable[[], Awaitable[None]], plain: Callable[[], Awaitable[None]], rounds: int, requests: int
 ) -> Figure:
-    found = await compare(_rate(ours, REQUESTS[name]), _rate(plain, REQUESTS[name]), rounds=rounds)
+    found = await compare(_rate(ours, requests), _rate(plain, requests), rounds=rounds)
     detail = f"{found.ours:.0f} requests a second, aiohttp {found.reference:.0f}"
     return Figure(name=f"client {name}", measured=found.ratio, bar=BARS[name], at_least=True, detail=detail)
 

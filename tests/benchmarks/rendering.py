@@ -28,24 +28,24 @@ TextOf = Callable[..., str]
 """Returns a text of a length; each `number` gives another, so that no cache knows it."""
 
 
-async def figures(rounds: int, *, kinds: Iterable[str] = KINDS) -> list[Figure]:
+async def figures(rounds: int, *, kinds: Iterable[str] = KINDS, together: int = TOGETHER) -> list[Figure]:
     """Measure the usual answer, and answers of each kind of text: the worst of both lengths, filtered and not."""
     texts: dict[str, TextOf] = {"rendering": answer_text}
     texts |= {f"rendering: {kind}": partial(text_of, kind) for kind in kinds}
-    return [await _figure(name, text, rounds) for name, text in texts.items()]
+    return [await _figure(name, text, rounds, together) for name, text in texts.items()]
 
 
-async def _figure(name: str, text: TextOf, rounds: int) -> Figure:
+async def _figure(name: str, text: TextOf, rounds: int, together: int) -> Figure:
     ratios: dict[str, float] = {}
     for label, length in LENGTHS.items():
         for domains in ((), DOMAINS):
-            ratios[f"{label}{' by domain' if domains else ''}"] = await _ratio(text, length, domains, rounds)
+            ratios[f"{label}{' by domain' if domains else ''}"] = await _ratio(text, length, domains, rounds, together)
     detail = ", ".join(f"{label} {ratio:.2f}" for label, ratio in ratios.items())
     return Figure(name=name, measured=max(ratios.values()), bar=BAR, detail=detail)
 
 
-async def _ratio(text: TextOf, length: int, domains: Sequence[str], rounds: int) -> float:
-    parser, count = MarkdownIt("commonmark").enable("table"), TOGETHER // length
+async def _ratio(text: TextOf, length: int, domains: Sequence[str], rounds: int, together: int) -> float:
+    parser, count = MarkdownIt("commonmark").enable("table"), max(together // length, 1)
 
     def render(text: str) -> None:
         answer = filter_answer(Answer(text=text, sources=SOURCES, provider="Perplexity"), domains)

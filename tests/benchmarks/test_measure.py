@@ -74,7 +74,14 @@ def test_main__fails_only_when_it_is_to_check_and_a_bar_is_missed(
     assert capsys.readouterr().out.count("speed") == (1 if "--only" in arguments else 2)
 
 
-@pytest.mark.parametrize("measure", [client.figures, partial(rendering.figures, kinds=["code"])])
+FEW_REQUESTS = dict.fromkeys(client.REQUESTS, client.TOGETHER)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [partial(client.figures, requests=FEW_REQUESTS), partial(rendering.figures, kinds=["code"], together=4_000)],
+    ids=["client", "rendering"],
+)
 async def test_benchmark__measures(measure: Callable[[int], Awaitable[list[Figure]]]) -> None:
     figures = await measure(1)
 
