@@ -95,7 +95,10 @@ class Dialogs:
 
     async def submit(self, view_id: str, values: Entered) -> None:
         """Submit a modal, unless Slack's client sees that something is missing. Raises BadInput if it is not there."""
-        view = self._views.enter(self._find(view_id), values)
+        view = self._find(view_id)
+        if not view.can_be_submitted:
+            raise BadInput("view_id: this view has no button to submit it")
+        view = self._views.enter(view, values)
         if errors := complaints(view.blocks, view.state):
             self._views.complain(view.id, errors)
             return

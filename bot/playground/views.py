@@ -66,6 +66,11 @@ class View:
         return blocks
 
     @property
+    def can_be_submitted(self) -> bool:
+        """Whether it has a button to submit it."""
+        return self.is_modal and bool(self.content.get("submit"))
+
+    @property
     def is_modal(self) -> bool:
         """Whether it is a modal and not a home tab."""
         return bool(self.content["type"] == "modal")

@@ -17,6 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.timeline import GENERAL
 from bot.playground.views import FAILURE
+from tests.browser.conftest import served
 from tests.browser.page import Page
 from tests.fakes.dialogs import DialogApp
 from tests.fakes.playground_app import BOT_TOKEN, Fields, Site
@@ -244,6 +245,19 @@ def test_a_permalink_leads_to_its_message(page: Page, site: Site) -> None:
     shown = page.browser.switch_to.active_element.rect
 
     assert 0 < shown["y"] < page.browser.get_window_size()["height"] - shown["height"]
+
+
+def test_a_restart_closes_the_modal_that_no_one_knows_any_more(browser: WebDriver) -> None:
+    page = Page(browser=browser)
+    with served() as site:
+        site.app.reply = DialogApp(site.origin).reply
+        page.open(site.origin)
+        open_by_shortcut(page)
+    with served(port=int(site.origin.rpartition(":")[2])):
+        wait_until_closed(page)
+        page.send("I am back")
+
+        assert page.message_with("I am back")
 
 
 @pytest.mark.parametrize(("look", "width"), [("light", 1100), ("dark", 1100), ("light", 360)])

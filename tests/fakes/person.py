@@ -212,6 +212,7 @@ class Person:
         """
         assert self.slack is not None
         view = self._enter(view, values or {})
+        assert view.can_be_submitted, "the view has no button to submit it"
         if errors := complaints(view.blocks, view.state):
             self.slack.views.complain(view.id, errors)
             raise NotSubmitted(errors)

@@ -40,6 +40,7 @@ follow({
     if (state.boot && state.boot !== hello.boot) {
       notice("The app was restarted. What it wrote before is kept here; you can go on.", { seconds: 8 });
       around.clear();
+      views.change({ stack: [], home: null });
     } else {
       notice("");
     }

@@ -7,11 +7,14 @@ const home = document.querySelector("#home");
 const conversation = document.querySelector("#conversation");
 
 export function createTabs({ state }) {
+  let channel = null; // what is shown
+
   // Only the direct message has tabs, and only if the app has a home.
   function show() {
     const { is_im: direct } = state.channels.find((channel) => channel.id === state.channel);
     list.hidden = !direct || !state.home_tab;
-    select("messages");
+    if (channel !== state.channel) select("messages"); // and not after a lost connection
+    channel = state.channel;
   }
 
   function select(name) {

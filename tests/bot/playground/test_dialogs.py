@@ -97,6 +97,7 @@ async def test_a_press_in_a_modal_updates_it_or_pushes_another(site: Site, brows
     assert updated["view"]["blocks"][-1]["text"]["text"] == "more: 1"
     assert updated["state"]["question"]["question"]["value"] == "hm"
     assert [one["view"]["title"]["text"] for one in stack] == ["Ask the web", "Sources"]
+    assert await submit(browser, stack[-1]) == 400  # it has no such button
     assert await browser.post("press", press | {"action_id": "none"}) == 400
     assert await browser.post("press", press | {"action_id": "more", "value": "9"}) == 400
 
