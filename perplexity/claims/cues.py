@@ -51,16 +51,18 @@ _HEDGE = re.compile(
         _words(r"""
             might possibly perhaps maybe allegedly alleged reportedly supposedly supposed purported(?:ly)?
             apparently rumou?r\w* unconfirmed unverified disput\w+ speculat\w+ hypothe\w+ conspiracy
-            claim(?:s|ed|ing)? if could may(?!\s\d) would\shave unless whether believed
+            claim(?:s|ed|ing)? if could may(?!\s\d) would(?!\slater) unless whether believe[sd]?
             (?:is|are|was|were|been)\s(?:thought|said)\sto assum\w+ pretend\w* imagin\w+ joke[ds]?
             some\s(?:people|users|critics|say|believe|argue|think) many\sbelieve former(?:ly)? ex until used\sto
             partly partially sometimes almost nearly one\sof among\sthe planned plans? propos\w+ expected
-            hop(?:e|es|ed|ing) aim(?:s|ed)?
+            hop(?:e|es|ed|ing) aim(?:s|ed)? should ought will shall thinks? why predict\w* forecast\w* legend\w* tales?
+            folklore in\s(?:the|a|an)\s(?:film|movie|novel|book|game|series|story|show|dream)
         """),
         _words(r"""
             angeblich\w* vermeintlich\w* vermutlich möglicherweise vielleicht wahrscheinlich mutmasslich\w*
             gerücht\w* behaupte\w* umstritten\w* wenn könnte\w* soll(?:en)? würde\w* ehemalig\w* früher\w* vormals
-            einst beinahe teilweise geplant\w* sogenannt\w* eine[rs]?\sder zählt\szu
+            sollten? glaub\w+ legende\w* im\s(?:film|roman|spiel|märchen) prognose\w* einst beinahe teilweise
+            geplant\w* sogenannt\w* eine[rs]?\sder zählt\szu
         """),
         _words(r"""
             serai(?:t|ent) aurai(?:t|ent) prétendu\w* peut-être rumeur supuest\w* presunt\w* quizás? podría\w*

@@ -76,6 +76,10 @@ def test_supported(claim: str, sentence: str, title: str) -> None:
         ("Der Sänger besitzt ein Schloss.", "Der Sänger besitzt angeblich ein Schloss."),
         ("Iceland is the largest island in Europe.", "Iceland is one of the largest islands in Europe."),
         ("Anna Berg is mayor of Lund.", "Anna Berg is a former mayor of Lund."),
+        ("The Moon consists of cheese.", "Why people believe that the Moon consists of cheese."),
+        ("The Moon consists of cheese.", "In the film the Moon consists of cheese and honey."),
+        ("Taxes in Norway are 10 percent.", "Taxes in Norway should be 10 percent, he wrote."),
+        ("The bridge is open to cars.", "The bridge will be open to cars in two years."),
         # The opposite, and more than is said.
         ("Exports to China rose in May.", "Exports to China fell in May."),
         ("Rome lies north of Naples.", "Rome lies south of Naples."),

@@ -31,7 +31,7 @@ def find(quote: str, text: str) -> tuple[Quotation, ...]:
 
 
 def sentence_of(words: list[str]) -> str:
-    return f"Z{' '.join(words)} end"
+    return f"Zz {' '.join(words)} end"
 
 
 def page_of(sentence: str) -> str:
@@ -66,8 +66,6 @@ def test_with_any_one_word_changed_it_is_not_found(words: list[str], data: st.Da
     for place in places:
         other = "324" if data is None else data.draw(WORDS)[0]
         assume(re.findall(r"\w+", other.casefold()) != re.findall(r"\w+", tokens[place].casefold()))
-        assume(not tokens[place].strip("“”()'").casefold().endswith(other.casefold()) or 0 < place < len(tokens) - 1)
-        assume(not tokens[place].strip("“”()'").casefold().startswith(other.casefold()) or 0 < place < len(tokens) - 1)
         changed = [*tokens[:place], other, *tokens[place + 1 :]]
 
         assert not find(" ".join(changed), page_of(sentence))
@@ -132,6 +130,24 @@ def test_found(quote: str) -> None:
 )
 def test_not_found(quote: str) -> None:
     assert not find(quote, TOWER)
+
+
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [
+        ("fatal accident happened in Oslo", "A non-fatal accident happened in Oslo."),
+        ("a report of an accident that was non", "It is a report of an accident that was non-fatal."),
+        ("t allowed to swim here", "You aren't allowed to swim here."),
+        ("2 is a robot of the film", "R2D2 is a robot of the film."),
+        ("the value of this thing is 330", "So the value of this thing is 330k today."),
+    ],
+)
+def test_a_part_of_a_word_is_no_word(quote: str, text: str) -> None:
+    assert not find(quote, text)
+
+
+def test_a_dash_between_two_clauses_joins_no_words() -> None:
+    assert find("The tower is 330 metres tall", "The tower is 330 metres tall—about as tall as a mast.")
 
 
 def test_what_is_shown_is_the_whole_sentence_of_the_page_without_its_markup() -> None:
