@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from urllib.parse import quote
 
 from perplexity.markers import CLOSE, NUMBERS, OPEN
-from perplexity.types import Answer, AnswerKind
+from perplexity.types import Answer, AnswerKind, Source
 
 _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references|message|claims?|verdict)\b)", re.IGNORECASE)
 _FENCE = re.compile("`{3,}|~{3,}")
@@ -49,6 +50,16 @@ def strip_tags(text: str) -> str:
 def encode_url(url: str) -> str:
     """Return an address without spaces, line breaks and angle brackets, which are percent-encoded."""
     return _NOT_IN_AN_ADDRESS.sub(lambda match: quote(match[0]), url.strip())
+
+
+def format_pages(pages: Sequence[Source], *, characters: int) -> str:
+    """Return pages for a model: number, title, date, address and at most so many characters of the excerpt."""
+    return "\n".join(["<pages>", *(_page(page, characters) for page in pages), "</pages>"])
+
+
+def _page(page: Source, characters: int) -> str:
+    head = f"[{page.number}] {one_line(page.title)} ({one_line(page.date or 'no date')}) {encode_url(page.url)}"
+    return "\n".join(filter(None, (head, one_line(page.snippet)[:characters])))
 
 
 def answer_text(answer: Answer) -> str:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from bot.blocks.actions import ASK_ABOUT
 from bot.blocks.answer import answer_ending, answer_messages
+from bot.blocks.escaping import escape
 from bot.commands.base import Command, CommandContext, Option, Reply, Stats
 from bot.commands.filters import (
     AFTER,
@@ -25,15 +27,17 @@ from bot.commands.filters import (
 from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_code, parse_options
 from bot.conversations.memory import build_messages, remember_answer, standalone_question
 from bot.conversations.next_questions import INSTRUCTION, AnswerWithNext, WithoutNextQuestions, take_next_questions
+from bot.conversations.pages import WithPages, answer_about, numbered_pages, question_about
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
+from bot.model.results import SearchPage
 from perplexity.attempts import cost_with_failures
 from perplexity.freshness import add_newest_source_line
 from perplexity.models import EFFORTS, resolve
 from perplexity.notes import no_results_text
 from perplexity.threads import run_in_thread_if_long
-from perplexity.types import Answer, AnswerKind, Message, Question
+from perplexity.types import Answer, AnswerKind, Message, Question, Source
 from perplexity.validation import MAX_PROMPT_LENGTH, validate_messages
 
 REASONING = Option(name="--reasoning", short="-r", help="Think longer before answering")
@@ -111,10 +115,13 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
     if request.agent:
         reply = await context.agent.answer(request.question)
     else:
-        suggests, on_event = context.next_questions, context.on_event
+        pages = _pages(context)
+        suggests, on_event = context.next_questions and not pages, context.on_event
         if suggests and on_event is not None:
             on_event = WithoutNextQuestions(on_event=on_event)
-        question = request.question
+        if pages and on_event is not None:
+            on_event = WithPages(on_event=on_event, pages=pages)
+        question = question_about(request.question, pages) if pages else request.question
         reply = await context.provider.answer(
             replace(
                 question,
@@ -127,9 +134,21 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
         )
         if suggests and reply.kind is AnswerKind.MODEL:
             reply = take_next_questions(reply)
+        reply = answer_about(reply, pages) if pages else reply
     return await run_in_thread_if_long(
         len(reply.text), add_newest_source_line, reply, request.question, now=context.now()
     )
+
+
+def _pages(context: CommandContext) -> tuple[Source, ...]:
+    """Return the pages that the question is about; none if it is one for the web."""
+    shown = context.parent.result if context.parent is not None and context.action == ASK_ABOUT else None
+    return numbered_pages(shown) if isinstance(shown, SearchPage) else ()
+
+
+def write_question(typed: str, *, public: bool) -> str:
+    """Return the text that asks a question as it is typed, whatever it begins with."""
+    return f"{f'{PUBLIC.name} ' if public else ''}-- {escape(typed.strip())}"
 
 
 def nothing_found_text(request: AskRequest) -> str:

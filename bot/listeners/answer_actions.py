@@ -8,7 +8,7 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import FOLLOW_UP, GO_DEEPER, MORE, MORE_RESULTS, REGENERATE
+from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, GO_DEEPER, MORE, MORE_RESULTS, REGENERATE
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.messages import below_message
 from bot.commands.base import Command
@@ -82,37 +82,51 @@ def asks_below(rewrite: Rewrite, promise: str) -> Handler:
             text = None
         if command is None or text is None:
             return text_reply(NO_LONGER_OFFERED)
-        return await submit_below(earlier, click, context, command=command, text=text, promise=promise)
+        _, reply = await submit_below(earlier, click, context, command=command, text=text, promise=promise)
+        return reply
 
     return ask
 
 
 async def submit_below(
-    earlier: QuestionRow, click: Click, context: ListenerContext, *, command: Command[Any, Any], text: str, promise: str
-) -> Reply | None:
-    """Ask a question below an earlier answer, once however often the button is clicked; reply to the click."""
+    earlier: QuestionRow,
+    click: Click,
+    context: ListenerContext,
+    *,
+    command: Command[Any, Any],
+    text: str,
+    promise: str,
+    key: str = "",
+) -> tuple[Submitted, Reply | None]:
+    """Ask a question below an earlier answer; return what became of it, and the reply to the click.
+
+    However often the button is clicked, the question is asked once; with another `key`, once for each key.
+    """
     action = click.choice if click.action_id == MORE else click.action_id
-    question = _question_below(earlier, click, context, command=command.name, text=text, action=action)
+    key = text if action == FOLLOW_UP else key
+    question = _question_below(earlier, click, context, command=command.name, text=text, action=action, key=key)
     submitted = await context.intake.submit(question)
     if submitted is Submitted.DUPLICATE:
-        return text_reply(ALREADY_ASKED)
+        return submitted, text_reply(ALREADY_ASKED)
     if submitted is Submitted.NEW:
         context.metrics.received(command=question.command, surface="click")
         log.info("question.received", extra={"question": str(question.id), "surface": "click", "action": action})
         if question.thread_ts is None:
             quoted = f"“{escape(shorten(one_line(command.parse_question_text(text)), 150))}”"
-            return Reply(message=below_message(promise.format(quoted), question_id=str(question.id)))
-    return await submission_refusal(submitted, question, context)
+            return submitted, Reply(message=below_message(promise.format(quoted), question_id=str(question.id)))
+    return submitted, await submission_refusal(submitted, question, context)
 
 
 def _question_below(
-    earlier: QuestionRow, click: Click, context: ListenerContext, *, command: str, text: str, action: str
+    earlier: QuestionRow, click: Click, context: ListenerContext, *, command: str, text: str, action: str, key: str
 ) -> NewQuestion:
+    """Return the question; the same question about pages, asked again, is about the same pages."""
+    about_pages = earlier.action == ASK_ABOUT and action in {GO_DEEPER, REGENERATE}
     in_thread = earlier.thread_ts is not None
     surface = "mention" if earlier.surface in CHANNEL_THREADS else earlier.surface
     return NewQuestion(
         id=context.new_id(),
-        delivery_key=f"{earlier.id}:{action}{f':{text}' if action == FOLLOW_UP else ''}",
+        delivery_key=f"{earlier.id}:{action}{f':{key}' if key else ''}",
         surface=surface if in_thread else "click",
         command=command,
         text=text,
@@ -121,6 +135,6 @@ def _question_below(
         user_id=click.user,
         response_url=None if in_thread else click.response_url,
         thread_ts=earlier.thread_ts,
-        parent=earlier.id,
-        action=action,
+        parent=earlier.parent if about_pages else earlier.id,
+        action=earlier.action if about_pages else action,
     )

@@ -27,7 +27,7 @@ from perplexity.domains import filter_results
 from perplexity.errors import ConnectionFailed, MalformedResponse, NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.passages import passages_answer
 from perplexity.providers.openrouter import ERROR_MAP
-from perplexity.sanitize import encode_url, one_line, strip_tags
+from perplexity.sanitize import format_pages, strip_tags
 from perplexity.types import JSON, Answer, Question, SearchResults, Source, Usage
 from perplexity.urls import safe_url
 from perplexity.validation import shorten_text
@@ -177,15 +177,7 @@ class SourceRegistry:
 
 
 def _page_list(pages: Sequence[Source]) -> str:
-    """Return the pages for the model: number, title, date, address and excerpt."""
-    if not pages:
-        return ""
-    return "\n".join(["<pages>", *map(_page, pages), "</pages>"])
-
-
-def _page(page: Source) -> str:
-    head = f"[{page.number}] {one_line(page.title)} ({one_line(page.date or 'no date')}) {encode_url(page.url)}"
-    return "\n".join(filter(None, (head, one_line(page.snippet)[:MAX_SNIPPET])))
+    return format_pages(pages, characters=MAX_SNIPPET) if pages else ""
 
 
 UNSEARCHED = "The agent searched for nothing: it answered from memory, so check the answer elsewhere."

@@ -17,9 +17,8 @@ from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.playground.views import View
 from bot.views.base import TOO_LATE
 from bot.views.share import ALREADY_PUBLIC, ALREADY_SHARED, MAYBE_SHARED, NO_PARTS, TOO_LONG
+from tests.end_to_end.answer_buttons import Message, ask, delete_questions, script_answer, submit, told
 from tests.end_to_end.conftest import AppHarness
-from tests.fakes.answers import beginning, deltas, end
-from tests.fakes.perplexity import stream_reply
 from tests.fakes.slack import Fault, Post
 
 SITES = ("a.example", "b.example", "c.example")
@@ -30,23 +29,11 @@ SECTIONS = (
 )
 ANSWER = "\n\n".join(SECTIONS)
 
-Message = dict[str, Any]
-
 
 async def answered(harness: AppHarness, text: str = ANSWER, *, typed: str = "/ask what are wheels?") -> Message:
     """Ask and return the answer."""
-    before = len(harness.slack.posts)
-    events = [*beginning(sites=SITES), *deltas(text, size=1_000), end(text, sites=SITES)]
-    harness.perplexity.script("/v1/agent", stream_reply(*events))
-    await harness.ask(typed, trigger=str(uuid4()))
-    await harness.wait_until_settled(len(await states(harness)))
-    posted = harness.slack.posts[before:]
-    return {"ts": "1.2", "blocks": [block for post in posted for block in post.payload["blocks"]]}
-
-
-async def states(harness: AppHarness) -> list[str]:
-    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
-        return [row[0] for row in await (await connection.execute("SELECT state FROM questions")).fetchall()]
+    script_answer(harness, text, sites=SITES)
+    return await ask(harness, typed)
 
 
 async def shares(harness: AppHarness) -> list[tuple[str, str]]:
@@ -55,14 +42,9 @@ async def shares(harness: AppHarness) -> list[tuple[str, str]]:
         return [(row[0], row[1]) for row in found]
 
 
-async def click(harness: AppHarness, answer: Message, *, user: str = "U1", channel: str = "C1") -> str:
+async def click(harness: AppHarness, answer: Message, **more: Any) -> str:
     """Click Share, and return what the person is told; empty if the preview opened."""
-    before, token = len(harness.slack.posts), str(uuid4())
-    person = replace(harness.person, user=user)
-    async with await person.choose(answer, "share", token=token, channel=channel) as response:
-        assert response.status == 200
-    told = harness.slack.posts[before:]
-    return str(told[0].payload["text"]) if told else ""
+    return await told(harness, answer, "share", **more)
 
 
 async def preview(harness: AppHarness, text: str = ANSWER, **more: Any) -> View:
@@ -78,14 +60,6 @@ async def choose(harness: AppHarness, view: View, *places: int) -> View:
         pass
     await harness.slack.wait_until(lambda: harness.slack.modal().hash != old)
     return harness.slack.modal()
-
-
-async def submit(harness: AppHarness, view: View, *, user: str = "U1", **values: Any) -> dict[str, str]:
-    """Submit the view; return what it says below its inputs."""
-    async with await replace(harness.person, user=user).submit(view, values, token=str(uuid4())) as response:
-        assert response.status == 200
-    left = harness.slack.views.find(view.id)
-    return {} if left is None else dict(left.errors)
 
 
 def shared(harness: AppHarness) -> list[Post]:
@@ -128,7 +102,7 @@ def body(view: View) -> list[Any]:
 async def test_the_whole_answer_is_posted_once_as_the_preview_showed_it(harness: AppHarness) -> None:
     view = await preview(harness)
     requests, before = len(harness.perplexity.requests), len(harness.slack.posts)
-    assert await submit(harness, view, comment="For <!here> & <@U2>: @channel look") == {}
+    assert await submit(harness, comment="For <!here> & <@U2>: @channel look") == {}
     await harness.slack.wait_for(before + 1)
 
     (post,) = shared(harness)
@@ -153,7 +127,7 @@ async def test_a_section_that_is_left_out_goes_with_its_sources__in_the_preview_
     labels = [option["text"]["text"] for option in view.blocks[1]["element"]["options"]]
     assert labels == ["What changed", "What it means", "What to do"]
     view = await choose(harness, view, 1)
-    assert await submit(harness, view) == {}
+    assert await submit(harness) == {}
     await harness.slack.wait_until(lambda: bool(shared(harness)))
 
     (post,) = shared(harness)
@@ -173,7 +147,7 @@ async def test_what_a_person_typed_stays_while_the_preview_changes(harness: AppH
     ):
         pass
     await harness.slack.wait_until(lambda: harness.slack.modal().hash != old)
-    assert await submit(harness, harness.slack.modal()) == {}
+    assert await submit(harness) == {}
     await harness.slack.wait_until(lambda: bool(shared(harness)))
 
     assert "My words" in shared(harness)[0].shown_text
@@ -183,7 +157,7 @@ async def test_nothing_chosen_is_not_shared(harness: AppHarness) -> None:
     view = await choose(harness, await preview(harness))
 
     assert "Nothing is chosen" in json.dumps(view.content)
-    assert await submit(harness, view) == {"parts": NO_PARTS}
+    assert await submit(harness) == {"parts": NO_PARTS}
     assert (shared(harness), await shares(harness)) == ([], [])
 
 
@@ -205,13 +179,14 @@ async def test_two_windows_of_one_answer_post_once(harness: AppHarness) -> None:
     answer = await answered(harness)
     await click(harness, answer)
     old = harness.slack.modal()
-    await submit(harness, old)
+    await submit(harness)
     await harness.slack.wait_until(lambda: bool(shared(harness)))
     # A window that was open on another device before the first was submitted.
     harness.slack.views.issue_trigger("U1", id="other")
     reopened = harness.slack.views.open("other", {k: v for k, v in old.content.items() if k != "id"})
 
-    assert await submit(harness, reopened) == {"comment": ALREADY_SHARED}
+    assert harness.slack.modal() == reopened
+    assert await submit(harness) == {"comment": ALREADY_SHARED}
     assert len(shared(harness)) == 1
 
 
@@ -231,19 +206,18 @@ async def test_only_the_asker_can_share(harness: AppHarness) -> None:
     await click(harness, answer)
     content = harness.slack.modal().content
     harness.slack.views.issue_trigger("U2", id="other")
-    forged = harness.slack.views.open("other", content)
+    harness.slack.views.open("other", content)
 
-    assert await submit(harness, forged, user="U2") == {"comment": NOT_YOUR_ANSWER}
+    assert await submit(harness, user="U2") == {"comment": NOT_YOUR_ANSWER}
     assert shared(harness) == []
 
 
 async def test_an_answer_that_is_deleted_meanwhile_is_explained(harness: AppHarness) -> None:
     answer = await answered(harness)
     await click(harness, answer)
-    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
-        await connection.execute("DELETE FROM questions")
+    await delete_questions(harness)
 
-    assert await submit(harness, harness.slack.modal()) == {"comment": UNKNOWN_ANSWER}
+    assert await submit(harness) == {"comment": UNKNOWN_ANSWER}
     assert await click(harness, answer) == UNKNOWN_ANSWER
 
 
@@ -267,7 +241,7 @@ async def test_a_lost_reply_is_said__and_nothing_is_posted_again(harness: AppHar
     await click(harness, answer)
     before = len(shared(harness))
     harness.slack.fail("response_url", fault)
-    assert await submit(harness, harness.slack.modal()) == {}
+    assert await submit(harness) == {}
     await harness.slack.wait_until(lambda: "confirm" in harness.slack.posts[-1].shown_text)
 
     assert len(shared(harness)) - before == fault.take_message
@@ -280,7 +254,7 @@ async def test_an_expired_response_url_leaves_the_channel(harness: AppHarness) -
     await click(harness, answer)
     view = harness.slack.modal()
     harness.slack.expired.add(json.loads(view.content["private_metadata"])["response_url"].rpartition("/")[2])
-    await submit(harness, view)
+    await submit(harness)
     await harness.slack.wait_until(lambda: bool(shared(harness)))
 
     (post,) = shared(harness)
@@ -297,7 +271,7 @@ async def test_where_the_app_is_no_member__the_asker_is_told__and_can_share_late
     view = harness.slack.modal()
     harness.slack.expired.add(json.loads(view.content["private_metadata"])["response_url"].rpartition("/")[2])
     harness.slack.fail("chat.postMessage", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
-    await submit(harness, view)
+    await submit(harness)
     await harness.slack.wait_until(lambda: bool(shared(harness)))
 
     (told,) = shared(harness)
@@ -311,7 +285,7 @@ async def test_an_answer_that_came_as_a_direct_message_is_shared_where_it_was_as
     answer = await answered(harness)
     assert await click(harness, answer, channel="DU1") == ""
     assert harness.slack.modal().content["title"]["text"] == "Share this answer"
-    await submit(harness, harness.slack.modal())
+    await submit(harness)
     await harness.slack.wait_until(lambda: len(harness.slack.posts) >= 3)
 
     (post,) = shared(harness)
@@ -323,7 +297,7 @@ async def test_search_results_are_shared__without_those_left_out(harness: AppHar
     view = await preview(harness, typed="/search wheels")
     assert view.content["title"]["text"] == "Share in #general"
     view = await choose(harness, view, 1)
-    await submit(harness, view)
+    await submit(harness)
     await harness.slack.wait_until(lambda: bool(shared(harness)))
 
     (post,) = shared(harness)
@@ -339,7 +313,7 @@ async def test_a_long_answer_shares_what_its_preview_shows__and_names_the_rest(h
     view = await preview(harness, text)
     assert "left out: “Chapter 4”, “Chapter 5”" in json.dumps(view.content, ensure_ascii=False)
     before = len(shared(harness))  # the end of the answer itself, as direct messages
-    await submit(harness, view)
+    await submit(harness)
     await harness.slack.wait_until(lambda: len(shared(harness)) - before >= 3)
 
     posted = [block for post in shared(harness)[before:] for block in post.payload["blocks"]]

@@ -1,0 +1,258 @@
+"""Buttons that ask the next question, end to end: who may click, what is asked, and where the answer comes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bot.listeners.answer_actions import ALREADY_ASKED, NO_LONGER_OFFERED, NOT_YOUR_ANSWER, UNKNOWN_ANSWER
+from tests.end_to_end.answer_buttons import (
+    TS,
+    actions,
+    ask,
+    click,
+    delete_questions,
+    last_in,
+    mention,
+    questions,
+    script_answer,
+    script_pages,
+    settle,
+    told,
+)
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.answers import whole_stream
+from tests.fakes.perplexity import stream_reply
+from tests.fakes.slack import Fault, Post
+
+BUTTONS = {"go_deeper": ("/ask why", None), "more": ("/ask why", "regenerate"), "more_results": ("/search why", None)}
+"""What is clicked: below which command's answer, and which choice of a menu."""
+
+
+async def answered(harness: AppHarness, action: str, *, public: bool = False) -> dict[str, Any]:
+    """Return an answer that has a button."""
+    script_pages(harness, 5)
+    command, _, text = BUTTONS[action][0].partition(" ")
+    return await ask(harness, f"{command} {'--public ' if public else ''}{text}")
+
+
+def answers(harness: AppHarness) -> list[Post]:
+    """Return the posts with sources or results, in order."""
+    return [post for post in harness.slack.posts if ".example" in post.shown_text]
+
+
+@pytest.mark.parametrize("action", BUTTONS)
+async def test_two_clicks_ask_once__and_the_answer_comes_below(harness: AppHarness, action: str) -> None:
+    answer = await answered(harness, action)
+    before = len(harness.perplexity.requests)
+    script_pages(harness, 10)
+
+    first = await told(harness, answer, action, BUTTONS[action][1])
+    await settle(harness)
+    assert "comes below" in first or "come below" in first
+    assert await told(harness, answer, action, BUTTONS[action][1]) == ALREADY_ASKED
+
+    assert len(harness.perplexity.requests) - before == 1
+    original, below = answers(harness)
+    assert original.payload["replace_original"] is True
+    assert (below.payload["replace_original"], below.payload["response_type"]) == (False, "ephemeral")
+    assert "only visible to you" in below.shown_text
+    assert not [payload for _, payload in harness.slack.calls if payload.get("delete_original")]
+
+
+async def test_go_deeper_asks_the_same_of_a_model_that_thinks__with_its_filters(harness: AppHarness) -> None:
+    answer = await ask(harness, "/ask --domain a.example,b.example why")
+    await click(harness, answer, "go_deeper")
+    await settle(harness)
+
+    first, second = (request.json for request in harness.perplexity.requests)
+    assert (first["effort"], second["effort"]) == ("fast", "medium")
+    assert second["input"] == first["input"] == "why"
+    assert second["tools"] == first["tools"]
+    assert "go_deeper" not in actions(answers(harness)[-1].payload)
+
+
+@pytest.mark.parametrize("typed", ["/ask --model sonar-reasoning-pro why", "/ask -r why", "/ask --effort medium why"])
+async def test_a_model_that_thinks_already_cannot_go_deeper(harness: AppHarness, typed: str) -> None:
+    answer = await ask(harness, typed)
+    assert "go_deeper" not in actions(answer)
+    row = next(block for block in answer["blocks"] if block["type"] == "actions")
+    question = row["block_id"].partition(":")[2]
+    async with await harness.person.click("go_deeper", question, token="forged") as response:
+        assert response.status == 200
+
+    assert NO_LONGER_OFFERED in harness.slack.posts[-1].shown_text
+    assert len(harness.perplexity.requests) == 1
+
+
+@pytest.mark.parametrize("action", BUTTONS)
+async def test_a_private_answer_is_its_askers_alone(harness: AppHarness, action: str) -> None:
+    answer = await answered(harness, action)
+    before = len(harness.perplexity.requests)
+
+    assert await told(harness, answer, action, BUTTONS[action][1], user="U2") == NOT_YOUR_ANSWER
+    assert len(harness.perplexity.requests) == before
+
+
+@pytest.mark.parametrize("action", BUTTONS)
+async def test_below_a_public_answer_anyone_there_asks__for_everyone(harness: AppHarness, action: str) -> None:
+    answer = await answered(harness, action, public=True)
+    script_pages(harness, 10)
+    await click(harness, answer, action, BUTTONS[action][1], user="U2")
+    await settle(harness)
+
+    assert [asker for asker, _, _ in await questions(harness)] == ["U1", "U2"]
+    below = answers(harness)[-1]
+    assert (below.payload["response_type"], below.payload["replace_original"]) == ("in_channel", False)
+
+
+async def test_a_public_answer_of_another_channel_is_nobodys_elsewhere(harness: AppHarness) -> None:
+    answer = await answered(harness, "go_deeper", public=True)
+
+    assert await told(harness, answer, "go_deeper", user="U2", channel="C2") == NOT_YOUR_ANSWER
+
+
+@pytest.mark.parametrize("action", BUTTONS)
+async def test_a_deleted_answer_is_explained(harness: AppHarness, action: str) -> None:
+    answer = await answered(harness, action)
+    await delete_questions(harness)
+
+    assert await told(harness, answer, action, BUTTONS[action][1]) == UNKNOWN_ANSWER
+
+
+@pytest.mark.parametrize("value", ["6f2b1f1e-0000-4000-8000-000000000001", "no id", ""])
+async def test_an_unknown_id_is_explained(harness: AppHarness, value: str) -> None:
+    async with await harness.person.click("go_deeper", value) as response:
+        assert response.status == 200
+
+    assert UNKNOWN_ANSWER in harness.slack.posts[-1].shown_text
+
+
+@pytest.mark.parametrize(("action", "value"), [("go_deeper", None), ("more", "regenerate")])
+async def test_in_a_thread_the_answer_is_the_next_message__for_everyone(
+    harness: AppHarness, action: str, value: str | None
+) -> None:
+    script_answer(harness, "The first answer. [1]")
+    answer = await mention(harness, "why")
+    script_answer(harness, "The second answer. [2]")
+    assert await told(harness, answer, action, value, user="U2") == ""
+    await settle(harness)
+
+    first, second = harness.slack.thread("C1", TS)
+    assert ("The first answer" in first.markdown, "The second answer" in second.markdown) == (True, True)
+    assert [asker for asker, _, _ in await questions(harness)] == ["U1", "U2"]
+
+
+async def test_regenerate_does_not_send_the_old_answer_along__but_what_was_before_it(harness: AppHarness) -> None:
+    script_answer(harness, "Wheels are zip files. [1]")
+    await mention(harness, "what are wheels")
+    script_answer(harness, "Because of speed. [1]")
+    answer = await reply(harness)
+    await click(harness, answer, "more", "regenerate")
+    await settle(harness)
+
+    sent = json.dumps(harness.perplexity.requests[-1].json["input"])
+    assert "Wheels are zip files." in sent
+    assert "Because of speed." not in sent
+
+
+async def reply(harness: AppHarness) -> dict[str, Any]:
+    """Mention the app again in the thread, and return its answer."""
+    assert await harness.mention("why", ts="1795255201.000100", thread_ts=TS, id="Ev2") == 200
+    await settle(harness)
+    return last_in(harness, "C1", TS)
+
+
+async def test_in_a_direct_message_the_answer_is_streamed_below(harness: AppHarness) -> None:
+    script_answer(harness, "The first answer. [1]")
+    await harness.send_direct_message("why", ts=TS)
+    await settle(harness)
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream("The second answer. [2]", size=4), pause=0.1))
+    assert await told(harness, last_in(harness, "DU1", TS), "go_deeper", channel="DU1") == ""
+    await settle(harness)
+
+    (stream,) = harness.slack.streams("DU1", TS)
+    assert stream.markdown.startswith("The second answer.")
+    assert "The first answer." in harness.slack.thread("DU1", TS)[0].markdown
+
+
+async def test_where_the_app_may_no_longer_post__the_answer_comes_as_a_direct_message(harness: AppHarness) -> None:
+    answer = await mention(harness, "why")
+    gone = Fault(status=200, body='{"ok": false, "error": "channel_not_found"}')
+    harness.slack.fail("chat.postMessage", gone, gone)
+    await click(harness, answer, "go_deeper")
+    await settle(harness)
+
+    last = harness.slack.posts[-1]
+    assert last.payload["channel"] == "DU1"
+    assert "I couldn’t post my answer there" in last.shown_text
+    assert "[[1]](https://a.example/1)" in last.markdown
+
+
+async def test_more_results_go_on_where_the_list_ended__until_there_are_no_more(harness: AppHarness) -> None:
+    script_pages(harness, 5)
+    message: dict[str, Any] = await ask(harness, "/search wheels")
+    seen = [page_numbers(message)]
+    for found in (10, 12):
+        script_pages(harness, found)
+        before = len(harness.slack.posts)
+        await click(harness, message, "more_results")
+        await settle(harness)
+        message = {"blocks": harness.slack.posts[-1].payload["blocks"]}
+        assert len(harness.slack.posts) - before == 2
+        seen.append(page_numbers(message))
+
+    assert seen == [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12]]
+    assert "more_results" not in actions(message)
+    assert [request.json["max_results"] for request in harness.perplexity.requests] == [5, 10, 15]
+
+
+def page_numbers(message: dict[str, Any]) -> list[int]:
+    """Return the numbers of the listed pages, which each is about the page of that number."""
+    texts = [block["text"]["text"] for block in message["blocks"] if block["type"] == "section"]
+    numbers = [int(text.partition(".")[0].strip("*")) for text in texts]
+    assert all(f"https://p{number}.example/" in text for number, text in zip(numbers, texts, strict=True))
+    return numbers
+
+
+async def test_no_more_results_are_said(harness: AppHarness) -> None:
+    script_pages(harness, 5)
+    message = await ask(harness, "/search wheels")
+    script_pages(harness, 5)
+    await click(harness, message, "more_results")
+    await settle(harness)
+
+    last = harness.slack.posts[-1]
+    assert "There are no more results for “wheels”" in last.shown_text
+    assert "more_results" not in actions(last.payload)
+
+
+async def test_a_question_below_can_be_stopped(harness: AppHarness) -> None:
+    answer = await ask(harness, "/ask why")
+    harness.perplexity.hold()
+    (promise,) = await click(harness, answer, "go_deeper")
+    await harness.perplexity.wait_for(2)
+    stopped = await told(harness, {"blocks": promise.payload["blocks"]}, "stop")
+    harness.perplexity.release()
+    await settle(harness)
+
+    assert "*Stopped" in stopped
+    assert [state for _, state, _ in await questions(harness)] == ["answered", "stopped"]
+    assert len(answers(harness)) == 1
+
+
+async def test_more_results_that_failed_are_tried_again_as_more_results(harness: AppHarness) -> None:
+    script_pages(harness, 5)
+    message = await ask(harness, "/search wheels")
+    harness.perplexity.fail("/search", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
+    await click(harness, message, "more_results")
+    await settle(harness)
+    failed = {"blocks": harness.slack.posts[-1].payload["blocks"]}
+    assert actions(failed) == ["retry"]
+    script_pages(harness, 10)
+    await click(harness, failed, "retry")
+    await settle(harness)
+
+    assert page_numbers({"blocks": harness.slack.posts[-1].payload["blocks"]}) == [6, 7, 8, 9, 10]
