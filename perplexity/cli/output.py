@@ -16,6 +16,7 @@ from perplexity.citations import number_citations
 from perplexity.claims.types import CheckedClaim, CheckedClaims
 from perplexity.deepdive.report import report_title
 from perplexity.deepdive.types import DeepDive
+from perplexity.figures import check_figures
 from perplexity.formatting import format_dollars, format_duration, format_iso_date, pluralize
 from perplexity.news.summary import NewsSummary
 from perplexity.notes import fallback_notice
@@ -97,24 +98,31 @@ def notes(reply: Answer | SearchResults, *, unset: str = "") -> list[str]:
 
 
 def footer(reply: Answer | SearchResults) -> str:
-    """Return the footer: provider, effort or model, seconds, total cost, and the number of removed references."""
+    """Return the footer: provider, effort or model, seconds, total cost, removed references, figures not found."""
     if isinstance(reply, Answer):
-        own, effort, removed = reply.usage.cost_usd, reply.effort or reply.model, _removed(reply)
+        own, effort, doubts = reply.usage.cost_usd, reply.effort or reply.model, _doubts(reply)
     else:
-        own, effort, removed = reply.cost_usd, None, ""
+        own, effort, doubts = reply.cost_usd, None, ()
     parts = [
         reply.provider,
         effort,
         format_duration(reply.seconds),
         format_dollars(cost_with_failures(own, reply.failed)),
-        removed,
+        *doubts,
     ]
     return printable_line(" · ".join(part for part in parts if part))
 
 
-def _removed(answer: Answer) -> str:
-    dangling = number_citations(answer.text, answer.sources).dangling if answer.kind is AnswerKind.MODEL else 0
-    return f"{pluralize(dangling, 'reference')} without a source removed" if dangling else ""
+def _doubts(answer: Answer) -> tuple[str, ...]:
+    """Return how many references were removed, and how many figures are not in the excerpts of their sources."""
+    if answer.kind is not AnswerKind.MODEL:
+        return ()
+    cited = number_citations(answer.text, answer.sources)
+    missing = sum(len(sentence.not_found) for sentence in check_figures(cited))
+    return (
+        f"{pluralize(cited.dangling, 'reference')} without a source removed" if cited.dangling else "",
+        f"{pluralize(missing, 'figure')} not in the excerpts" if missing else "",
+    )
 
 
 def source_heading(source: Source) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -19,6 +20,7 @@ from perplexity.cli.output import printable
 from perplexity.completions import ThinkStripper
 from perplexity.deepdive.report import SourceList, headings_to_bold, neutralize, neutralize_line
 from perplexity.domains import TextFilter, filter_answer, requested_host
+from perplexity.figures import check_figures
 from perplexity.formulas import readable, unfinished
 from perplexity.freshness import max_age_days
 from perplexity.markdown import parse, regions
@@ -154,6 +156,14 @@ def quoted(text: str) -> None:
         judge(text[:300], Judgement(verdict=verdict, page=1, quote=text[2_000:2_500]), [page])
 
 
+FIGURES = "It rose 28 % to €1.2 billion, the 3rd time since 4 May 2026 at 14:30, a third of 12,500 or five people. [1]"
+
+
+def checked(text: str, excerpt: str) -> object:
+    read = replace(SOURCES[0], snippet=excerpt)
+    return check_figures(number_citations(text, (read,)))
+
+
 READERS: dict[str, Callable[[str], object]] = {
     "number_citations": cited,
     "cite with known sources": lambda text: number_citations(text, SOURCED),
@@ -184,6 +194,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "inert line": neutralize_line,
     "numbering": lambda text: SourceList().renumber(text, SOURCED),
     "query": parse_query,
+    "figures": lambda text: checked(f"{text} [1]", "It rose 28 % on 4 May 2026."),
+    "figures of a sentence": lambda text: checked(f"{text}12 in {text} [1]", f"x{text}"),
+    "excerpt": lambda text: checked(FIGURES, text),
     "printable": printable,
     "growing": grown,
     "finding": read_finding,
@@ -213,6 +226,22 @@ SHAPES = [
 @pytest.mark.parametrize("name", READERS)
 def test_what_comes_from_outside_is_read_in_linear_time(name: str) -> None:
     for shape in SHAPES:
+        assert_linear(READERS[name], shape)
+
+
+NUMERALS = [
+    *shapes("1,", "1.", "12 345 ", "1-", "1–", "1/", "1:", "0 ", "+1", "1'", "1 May ", "May ", "May 1", "3. Mai "),
+    *shapes("28 ", "28 %", "1.2 billion ", "10 to ", "5 and ", "10^", "10^6", "three ", "a third of ", "a million "),
+    *shapes("1 Million ", "12,500", "1.25 ", "A1", "1A", "a-1", "€", "€1", "US$1 ", "§ 1 ", "z. B. ", "3. ", "28. "),
+    *shapes("in millions ", "about 1", "1st ", "1990s ", "14:30 ", "½", "1½ ", "one in five ", "4 May 2026 "),
+    *shapes("2026-05-04 ", "Q3 ", "...", ". . ", "。", ".)", "28 thousand "),
+    Shape("1", "0"), Shape("1", ",000"), Shape("", "".join(f"{number}, " for number in range(9_999))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["figures", "figures of a sentence", "excerpt"])
+def test_figures_are_read_in_linear_time(name: str) -> None:
+    for shape in NUMERALS:
         assert_linear(READERS[name], shape)
 
 

@@ -44,6 +44,15 @@ def test_the_footer_says_who_how_long_and_for_how_much(
     assert footer(answer) == expected
 
 
+def test_the_footer_counts_the_figures_that_are_not_in_the_excerpts() -> None:
+    read = Source(number=1, title="", url="https://a.example/", snippet="It rose by 28 percent in May 2026.")
+    text = "It rose by 29 % [1] in 2026.[1]\n\nIn June 2026, it rose by 28 %.[1]"
+
+    line = footer(Answer(text=text, sources=(read,), provider="Perplexity"))
+
+    assert line == "Perplexity · 0.0 s · 2 figures not in the excerpts"
+
+
 def test_an_answer_without_sources_says_so() -> None:
     assert notes(Answer(text="So.", sources=(), provider="Perplexity")) == [UNSOURCED]
 

@@ -1,0 +1,314 @@
+"""Numbers as they are written in English and German, with their multiplier, unit and currency. Pure.
+
+"1,234.5", "1.234,5", "1 234.5" and "1'234.5" are one number; "1.2 million", "1,2 Mio." and "1,200,000" are another. A
+number that can be read in two ways, such as "1.234", is both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from perplexity.figures.units import CURRENCIES, INITIALS, UNITS, find_multiplier, find_unit
+
+NUMBER = re.compile(
+    r"[\d½¼¾⅓⅔⅛⅜⅝⅞](?:(?<=\d)\d*"
+    r"(?:[.,'’·٫٬]\d+|[\u00a0\u2009\u202f\u2007]\d{3}(?!\d)|(?<!\d{4}) \d{3}(?!\d))*[½¼¾⅓⅔⅛⅜⅝⅞]?)?"
+)
+"""A number in digits, with its separators; digits of any script."""
+MAX_DIGITS = 24
+"""A longer number is no amount."""
+SPACES = " \u00a0\u2009\u202f\u2007"
+
+_FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75", "⅓": ".333", "⅔": ".667", "⅛": ".125", "⅜": ".375", "⅝": ".625"}
+_FRACTIONS["⅞"] = ".875"
+_GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?:\.\d{3})+|[1-9]\d?(?:,\d\d)+,\d{3}")
+
+
+class Amount(NamedTuple):
+    """A value in the base unit of its dimension, such as metres; `unit` is "" for none.
+
+    `step` is what one more in the last written digit would add. `is_scaled` is whether a multiplier is written. `bare`
+    is the value without the unit: 1.5 for "1.5 km".
+    """
+
+    value: Decimal
+    unit: str
+    step: Decimal
+    is_scaled: bool = False
+    bare: Decimal = Decimal(0)
+
+
+class Plain(NamedTuple):
+    """A number without what is around it; `step` is as in an `Amount`."""
+
+    value: Decimal
+    step: Decimal
+
+
+def digits_of(written: str) -> str:
+    """Return the digits of a number without the zeros at both ends, which separators and multipliers do not change."""
+    plain = written.replace(",", "").replace(".", "")
+    if plain.isdecimal() and plain.isascii():
+        return plain.strip("0")
+    if written[-1] in _FRACTIONS:
+        values = read_number(written)
+        return str(values[0].value).replace(".", "").strip("0") if values else ""
+    return "".join([str(int(c)) for c in written if c.isdecimal()]).strip("0")
+
+
+@lru_cache(maxsize=1024)
+def read_number(written: str) -> tuple[Plain, ...]:
+    """Return what a match of `NUMBER` may mean, nothing for a version or a number that is too long."""
+    if written[-1] in _FRACTIONS:
+        whole = written[:-1]
+        if len(whole) > MAX_DIGITS or not (whole == "" or whole.isdecimal()):
+            return ()
+        return (Plain(Decimal((whole or "0") + _FRACTIONS[written[-1]]), Decimal("0.001")),)
+    if written.isdecimal():
+        return (_plain(written, ""),) if len(written) <= MAX_DIGITS else ()
+    if len(written) > 2 * MAX_DIGITS:
+        return ()
+    text = "".join(str(int(c)) if c.isdecimal() else c for c in written.translate(_SIGNS))
+    return tuple(_readings(text))
+
+
+_SIGNS = str.maketrans(dict.fromkeys("'’·" + SPACES, None) | {"٫": ".", "٬": ","})
+
+
+def _readings(text: str) -> Iterator[Plain]:
+    dots, commas = text.count("."), text.count(",")
+    if not dots and not commas:
+        yield _plain(text, "")
+        return
+    if dots and commas:
+        decimal = "." if text.rfind(".") > text.rfind(",") else ","
+        whole, _, part = text.rpartition(decimal)
+        if decimal not in whole and _GROUPED.fullmatch(whole):
+            yield _plain(whole, part)
+        return
+    if _GROUPED.fullmatch(text):
+        yield _plain(text, "")
+    if dots + commas == 1:
+        whole, _, part = text.replace(",", ".").partition(".")
+        yield _plain(whole, part)
+
+
+def _plain(whole: str, part: str) -> Plain:
+    whole = whole.replace(".", "").replace(",", "")
+    return Plain(Decimal(f"{whole}.{part}" if part else whole), Decimal((0, (1,), -len(part))))
+
+
+_WITH_POINT = frozenset(["mio.", "mrd.", "tsd.", "bio.", "mia.", "std.", "min.", "sek.", "sec.", "fr.", "u.s."])
+_WORD = re.compile(
+    r"[ \u00a0\u2009\u202f\u2007]?(?:[-‑–](?=[^\W\d_]))?"
+    r"(v\. ?H\.?|%-Punkten?|US-Dollars?|[^\W\d_]{1,40}-?[Hh]ours?(?![^\W\d_])|dB\(A\)"
+    r"|[^\W\d_]{1,40}(?:²|³|[23](?![\d.,])|/[hs](?!\w))|U\.S\.|(?:C|A|R|HK|US|S)?[$]|[^\W\d_]{1,40}\.?|[°][CF]?|[%٪‰€£¥₹₩₽₿℃])"
+)
+_POWER = re.compile(r"[ \u00a0]?[×x·*⋅][ \u00a0]?10(?:\^?[({]?([-−–]?\d{1,2})(?!\d)[)}]?|([⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}))")
+_POWER_ALONE = re.compile(r"\^[({]?([-−–]?\d{1,2})(?!\d)[)}]?|([⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2})(?![\w])")
+_SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−–", "-0123456789--")
+_JOINED = re.compile(
+    r"[ \u00a0\u2009\u202f]?(?:[-–—−/,&]|to|bis|and|und|or|oder|auf|from|von|versus|vs\.?|(?:,|and|und) \w{2,9})"
+    r"[ \u00a0\u2009\u202f]?(?:US|C|A)?[$€£¥]?(?=\d)"
+)
+_OTHERUNITS = {
+    "year": (("month", Decimal(12)),), "month": (("year", 1 / Decimal(12)),), "week": (("day", Decimal(7)),),
+    "day": (("hour", Decimal(24)),), "hour": (("minute", Decimal(60)),),
+    "minute": (("second", Decimal(60)), ("hour", 1 / Decimal(60))),
+}  # fmt: skip
+_DEEPEST = 4
+_MOST_WORDS = 5
+
+
+class Suffix(NamedTuple):
+    """What follows a number: possible powers of ten, the unit, and where it ends.
+
+    The powers are those of the multiplier and the unit together; `unit_exponent` is the unit's own.
+    """
+
+    exponents: tuple[int, ...] = (0,)
+    unit: str = ""
+    is_scaled: bool = False
+    end: int = 0
+    unit_exponent: int = 0
+
+
+def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
+    """Return the multiplier and the unit of a number that ends at `end`."""
+    exponents: tuple[int, ...] = ()
+    place, unit, shift = end, "", 0
+    if power := _POWER.match(text, end):
+        exponents, place = (_exponent(power),), power.end()
+    for _ in range(_MOST_WORDS):
+        match = _WORD.match(text, place)
+        if match is None:
+            break
+        glued = match.start(1) == end
+        word = match[1][0] if len(match[1]) == 2 and match[1][1] == "." else match[1]
+        if not unit and (powers := find_multiplier(word, glued=glued, is_money=is_money)):
+            exponents = tuple([a + b for a in exponents or (0,) for b in powers])
+            place = match.end()
+            # "1.2m" may be metres, and "5t" tonnes.
+            if glued and not is_money and word in UNITS and word not in {"K", "k"}:
+                return Suffix((*powers, UNITS[word][1]), "", is_scaled=True, end=place)
+            continue
+        known = _unit(text, match, word)
+        if known is None or unit:
+            break
+        unit, shift, place = known
+    exponents = exponents or (0,)
+    if place > end and text[place - 1] == "." and not text[place : place + 1].isalnum():
+        # The point may end the sentence.
+        place -= text[max(end, place - 5) : place].lstrip(" \u00a0").lower() not in _WITH_POINT
+    return Suffix(tuple([e + shift for e in exponents]), unit, exponents != (0,), place, shift)
+
+
+def converted(amounts: tuple[Amount, ...]) -> tuple[Amount, ...]:
+    """Return lengths of time in another unit: two years in months, 90 minutes in hours."""
+    found = []
+    for amount in amounts:
+        for unit, factor in _OTHERUNITS.get(amount.unit, ()):
+            value = round(amount.value * factor, 6).normalize()
+            if abs(value / factor - amount.value) * 1000 < amount.value:
+                found.append(Amount(value, unit, Decimal(0), amount.is_scaled, value))
+    return tuple(found)
+
+
+def power_end(text: str, start: int, end: int) -> int:
+    """Return where the power of ten ends that belongs to a number, as in "3 × 10^8" and "10^6", or the number's end."""
+    power = _POWER.match(text, end) or (_POWER_ALONE.match(text, end) if text[start:end] == "10" else None)
+    return power.end() if power else end
+
+
+def _exponent(power: re.Match[str]) -> int:
+    return int((power[1] or power[2]).translate(_SUPERSCRIPTS))
+
+
+def _unit(text: str, match: re.Match[str], word: str) -> tuple[str, int, int] | None:
+    """Return the unit that begins with a word, its power of ten, and where it ends."""
+    if word.lower() in INITIALS or word in INITIALS:
+        rest = _WORD.match(text, match.end())
+        second = rest and find_unit(f"{word} {rest[1]}")
+        if rest and second:
+            return (*second, rest.end())
+        third = rest and _WORD.match(text, rest.end())
+        if rest and third and (known := find_unit(f"{word} {rest[1]} {third[1]}")):
+            return (*known, third.end())
+    known = find_unit(word)
+    return (*known, match.end()) if known else None
+
+
+def unit_before(text: str, start: int) -> str:
+    """Return the currency that is written before a number, an empty string if there is none."""
+    place = start
+    if place and text[place - 1] in SPACES:
+        place -= 1
+    if not place:
+        return ""
+    last = text[place - 1]
+    if last in "$€£¥₹₩₽₿":
+        two = text[max(0, place - 2) : place].lower()
+        known = UNITS.get(two) or UNITS.get(text[max(0, place - 3) : place].lower()) or UNITS.get(last)
+        return known[0] if known else ""
+    code = text[max(0, place - 3) : place]
+    if code.isupper() and len(code) == 3 and not text[max(0, place - 4) : place - 3].isalnum():
+        known = find_unit(code)
+        return known[0] if known and known[0] in CURRENCIES else ""
+    return ""
+
+
+def read_amounts(text: str, start: int, end: int, *, depth: int = 0) -> tuple[Amount, ...]:
+    """Return what the number from `start` to `end` may mean, with what is around it.
+
+    The first number of "10 to 15 million euros" takes the words of the last one; it may also be a bare number.
+    """
+    plain = read_number(text[start:end])
+    if not plain:
+        return ()
+    money = unit_before(text, start)
+    suffix = read_suffix(text, end, is_money=money != "")
+    if text[start:end] == "10" and (power := _POWER_ALONE.match(text, end)):
+        value = Decimal(10).scaleb(_exponent(power) - 1)
+        return (Amount(value, "", Decimal(1), is_scaled=True, bare=value),)
+    amounts = with_suffix(plain, suffix, money)
+    joined = _JOINED.match(text, suffix.end)
+    if depth < _DEEPEST and joined and not (suffix.unit and suffix.is_scaled):
+        follower = NUMBER.match(text, joined.end())
+        if follower:
+            later = _suffix_of_range(text, follower, money, depth + 1)
+            exponents, unit, is_scaled = suffix[:3]
+            takes = not is_scaled and not unit
+            taken = Suffix(
+                later.exponents if takes else exponents, unit or later.unit, is_scaled or later.is_scaled, 0,
+                later.unit_exponent if takes else suffix.unit_exponent,
+            )  # fmt: skip
+            if taken[:3] != suffix[:3]:
+                amounts = (*amounts, *with_suffix(plain, taken, money))
+    return amounts
+
+
+def _suffix_of_range(text: str, number: re.Match[str], money: str, depth: int) -> Suffix:
+    """Return the suffix of the last number of a range that goes on with a number."""
+    suffix = read_suffix(text, number.end(), is_money=money != "")
+    joined = _JOINED.match(text, suffix.end)
+    if depth < _DEEPEST and joined and suffix.exponents == (0,) and not suffix.unit:
+        follower = NUMBER.match(text, joined.end())
+        if follower:
+            return _suffix_of_range(text, follower, money, depth + 1)
+    return suffix
+
+
+def with_suffix(plain: tuple[Plain, ...], suffix: Suffix, money: str) -> tuple[Amount, ...]:
+    """Return what a number may mean with what follows it, and a currency before it."""
+    unit = money or suffix.unit
+    return tuple(
+        [
+            Amount(
+                value.scaleb(exponent), unit, step.scaleb(exponent), suffix.is_scaled,
+                value.scaleb(exponent - suffix.unit_exponent),
+            )
+            for value, step in plain
+            for exponent in suffix.exponents
+        ]
+    )  # fmt: skip
+
+
+_ENGLISH = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_GERMAN = (
+    "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn "
+    "achtzehn neunzehn"
+)
+_ENGLISH_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_GERMAN_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
+_ENGLISH_ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_GERMAN_ORDINALS = "dritte vierte fünfte sechste siebte achte neunte zehnte elfte zwölfte"
+
+
+@cache
+def number_words() -> dict[str, int]:
+    """Return the numbers from 2 to 99 and the ordinals from 3 to 12 by their words, in lower case."""
+    english, german = _ENGLISH.split(" "), _GERMAN.split(" ")
+    words = dict(zip(english, range(20), strict=True)) | dict(zip(german, range(20), strict=True))
+    for place, (one, other) in enumerate(zip(_ENGLISH_TENS.split(" "), _GERMAN_TENS.split(" "), strict=True), 2):
+        words |= {one: 10 * place, other: 10 * place}
+        for unit in range(1, 10):
+            ones = "ein" if unit == 1 else german[unit]
+            words |= {f"{one}-{english[unit]}": 10 * place + unit, f"{ones}und{other}": 10 * place + unit}
+    words |= dict(zip(_ENGLISH_ORDINALS.split(" "), range(3, 13), strict=True))
+    for ordinal, number in zip(_GERMAN_ORDINALS.split(" "), range(3, 13), strict=True):
+        words |= {ordinal + ending: number for ending in ("", "n", "r", "s", "m")}
+    return {word: number for word, number in words.items() if number > 1}
+
+
+@cache
+def words_of(number: int) -> tuple[str, ...]:
+    """Return how a number from 2 to 99 may be written in words, without repeated beginnings."""
+    words = sorted(word for word, value in number_words().items() if value == number)
+    return tuple(word for word in words if not any(word.startswith(other) for other in words if other != word))

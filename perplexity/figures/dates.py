@@ -1,0 +1,256 @@
+"""Dates and quarters as they are written in English and German. Pure.
+
+"3 May 2026", "May 3, 2026", "3. Mai 2026", "03.05.2026", "2026-05-03" and "05/03/2026", which is read both ways, are
+one date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+
+class Moment(NamedTuple):
+    """A day, a month, a quarter or a half of a year; None for what is not written. `part` is "Q3" or "H1"."""
+
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    part: str = ""
+
+
+class WrittenDate(NamedTuple):
+    """A date in a text, from `start` up to, not including, `end`.
+
+    Any of the `readings` may be meant, or all of them if it `is_range`, as "3–5 May" is.
+    """
+
+    start: int
+    end: int
+    readings: tuple[Moment, ...]
+    is_range: bool = False
+
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        ("jan jän", "feb", "mar mär mrz", "apr", "may mai", "jun", "jul", "aug", "sep", "oct okt", "nov", "dec dez"), 1
+    )
+    for name in names.split()
+}
+_MONTH = (
+    r"(?:J(?:an(?:uary?|uar|\.)?|änner|un(?:[ei]|\.)?|ul(?:[iy]|\.)?)|Feb(?:ruary?|er|\.)?"
+    r"|M(?:arch|är(?:z|\.)|ar\.?|rz\.?|a[iy])|A(?:pr(?:il|\.)?|ug(?:ust|\.)?)|Sep(?:t(?:ember|\.)?|\.)?"
+    r"|O[ck]t(?:ober|\.)?|Nov(?:ember|\.)?|De[cz](?:ember|\.)?)(?![^\W\d_])"
+)
+_DAY = r"[0-3]?\d(?:st|nd|rd|th|\.)?(?![\d%])"
+_GAP = r"[ \u00a0\u2009\u202f\n]{1,2}"
+_SPACE = r"[ \u00a0\u2009\u202f\n]{0,2}"
+_TO = rf"{_SPACE}(?:[-–—/&]|to|until|through|and|bis(?: zum)?|und){_SPACE}"
+_YEAR = r"(?:1\d|20|21)\d\d(?![\d%])"
+_OF_YEAR = rf"(?:,?{_GAP}(?:of{_GAP}|in{_GAP}|des Jahres{_GAP}|fiscal{_GAP}|FY){{0,2}}|/|-)"
+
+
+@cache
+def _digits_first() -> re.Pattern[str]:
+    """Return what matches a date that begins with digits. Slow to compile, as are the next ones."""
+    return re.compile(
+        r"(?P<first>[0-9](?<![\w.,:/-][0-9])\d{0,3})(?:"
+        r"(?P<sign>[-/.‑])(?P<second>\d\d?)(?:(?P=sign)(?P<third>\d{4}|\d\d?)(?!\d|[.,:/-]\d))"
+        r"|(?<=\d{4})[-/](?P<month>0[1-9]|1[0-2])(?!\d|[-.,:/]\d)"
+        r"|\.(?P<dotted>\d\d?)\.(?![\d.,])"
+        rf"|\.[ \u00a0](?P<spaced>\d\d?)\.{_SPACE}(?P<spaced_year>{_YEAR})"
+        rf"|(?:st|nd|rd|th|\.)?(?:{_GAP}(?P<first_month>{_MONTH}))?(?:{_TO}(?P<last>{_DAY}))?(?:{_SPACE}|-|{_GAP}of{_GAP})"
+        rf"(?P<name>{_MONTH})(?:{_OF_YEAR}?(?P<year>(?<!\d){_YEAR}))?"
+        rf"|Q'?(?P<quarter_year>{_YEAR}|\d\d(?!\d))?(?!\w)"
+        r")"
+    )
+
+
+@cache
+def _month_first() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?P<name>{_MONTH})(?:"
+        rf"{_SPACE}(?P<day>[0-3]?\d)(?![\d:%]|[.,]\d)(?:st|nd|rd|th)?"
+        rf"(?:{_TO}(?:(?P<last_month>{_MONTH}){_SPACE})?(?P<last>[0-3]?\d)(?!\d|[.,]\d)(?:st|nd|rd|th)?)?"
+        rf"(?:{_OF_YEAR}(?P<year>{_YEAR}))?"
+        rf"|(?:{_TO}(?P<end_month>{_MONTH}))?{_OF_YEAR}?(?P<only_year>(?<!\d){_YEAR}|'\d\d(?!\d))"
+        r")?"
+    )
+
+
+@cache
+def _part_first() -> re.Pattern[str]:
+    return re.compile(
+        rf"[QH](?:(?<=Q)[1-4]|(?<=H)[12])(?!\w)(?:{_OF_YEAR}?'?(?P<year>(?<!\d){_YEAR}|(?<=['/ ])\d\d(?![\d%])))?"
+    )
+
+
+@cache
+def _part_named() -> re.Pattern[str]:
+    return re.compile(rf"(?P<part>[QqHh](?:uarter|uartals?|alf|albjahre?s?))(?!\w)(?:{_OF_YEAR}(?P<year>{_YEAR}))?")
+
+
+_ORDINAL = re.compile(
+    r"(?<!\w)(?:(1st|first|erste[mnrs]?|1\.)|(2nd|second|zweite[mnrs]?|2\.)|(3rd|third|dritte[mnrs]?|3\.)"
+    r"|(4th|fourth|vierte[mnrs]?|4\.))(?: fiscal)?[ \u00a0-]\Z",
+    re.IGNORECASE,
+)
+# A month alone is a date only after such a word: "may" and "march" are others, too.
+_BEFORE_A_MONTH = re.compile(
+    r"(?<!\w)(?:in|im|since|seit|until|till|bis|by|from|of|ab|early|mid|late|ende|anfang|mitte|last|this|next|vom|zum|"
+    r"letzten|diesen|through|during|before|after|vor|nach|and|und|to)[ \u00a0-]\Z",
+    re.IGNORECASE,
+)
+_BEFORE_A_DAY = re.compile(r"(?<!\w)(?:am|vom|zum|ab|den|dem|seit|bis|der)[ \u00a0]\Z")
+_AFTER_A_DAY = re.compile(r"[ \u00a0]?(?:bis|und|-|–)")
+_LONGEST_BEFORE = 16
+CLOCK_TIME = re.compile(
+    r"([0-9](?<![\d.,:][0-9])\d?)(?!\d)(?:[:.]([0-5]\d)(?![\d:]|[.,]\d))?"
+    r"(?:[ \u00a0\u202f]?(?:(Uhr|[apAP]\.?[mM]\b\.?|o.clock)(?:(?<=Uhr) ([0-5]?\d)(?![\d.,%]))?"
+    r"|(bis|–|-|to|und|and)[ \u00a0]?(?=\d\d?(?:[:.]\d\d)?[ \u00a0]?(?:Uhr|[apAP]\.?[mM]\b))))?"
+)
+"""A time of day: hours, minutes, what says that it is one, the minutes after it, what joins it to a later time."""
+
+
+def minutes_of(time: re.Match[str]) -> tuple[int, ...]:
+    """Return a match of `CLOCK_TIME` in minutes since midnight, nothing for a number that is no time.
+
+    One that may be before or after noon is both.
+    """
+    hours, minutes, sign = int(time[1]), int(time[2] or time[4] or 0), (time[3] or "").lower()
+    if hours > 24 or not (sign or time[2] or time[5]):
+        return ()
+    if sign.startswith(("a", "p")):
+        return ((hours % 12 + (12 if sign.startswith("p") else 0)) * 60 + minutes,)
+    exact = hours * 60 + minutes
+    return (exact, exact + 720) if hours <= 12 and sign != "uhr" else (exact,)
+
+
+def find_dates(text: str, *, bare_months: bool = False) -> list[WrittenDate]:
+    """Return the dates in a text in their order; a year alone is none. If two overlap, the first counts.
+
+    A month alone counts after a word such as "in" or "since"; with `bare_months` it counts anywhere.
+    """
+    found = [*_by_digits(text), *_by_months(text, bare=bare_months), *_by_parts(text)]
+    found.sort()
+    apart: list[WrittenDate] = []
+    for one in found:
+        if not apart or one.start >= apart[-1].end:
+            apart.append(one)
+        elif one.end > apart[-1].end:
+            apart[-1] = one
+    return apart
+
+
+def _by_digits(text: str) -> Iterator[WrittenDate]:
+    for match in _digits_first().finditer(text):
+        readings, is_range = _of_digits(match)
+        if readings:
+            yield WrittenDate(match.start(), match.end(), readings, is_range)
+
+
+def _of_digits(match: re.Match[str]) -> tuple[tuple[Moment, ...], bool]:
+    """Return the readings of a date that begins with digits, and whether they are a range."""
+    first = match["first"]
+    readings: tuple[Moment, ...] = ()
+    if match["name"]:
+        return _with_name(match)
+    if match["third"]:
+        readings = _of_three(first, int(match["second"]), match["third"], match["sign"])
+    elif match["month"] and first[0] in "12":
+        readings = _moment(int(first), int(match["month"]), None)
+    elif match["dotted"] and _is_day(match):
+        readings = _moment(None, int(match["dotted"]), int(first))
+    elif match["spaced"]:
+        readings = _moment(int(match["spaced_year"]), int(match["spaced"]), int(first))
+    elif "Q" in match[0] and first in {"1", "2", "3", "4"}:
+        readings = (Moment(_short_year(match["quarter_year"]), part=f"Q{int(first)}"),)
+    return readings, False
+
+
+def _with_name(match: re.Match[str]) -> tuple[tuple[Moment, ...], bool]:
+    """Return the readings of "3 May" or "3–5 May 2026"."""
+    month, year = _month(match["name"]), _number(match["year"])
+    first_month = _month(match["first_month"]) if match["first_month"] else month
+    day = _moment(year, first_month, int(match["first"])) if len(match["first"]) < 3 else ()
+    last = _moment(year, month, _number(match["last"])) if day and match["last"] else ()
+    return (*day, *last), bool(last)
+
+
+def _of_three(first: str, second: int, third: str, sign: str) -> tuple[Moment, ...]:
+    """Return the readings of three numbers; with slashes, the month may be the first or the second."""
+    if len(first) == 4:
+        return _moment(int(first), second, int(third))
+    if len(third) == 1 or len(first) > 2:
+        return ()
+    year = int(third) if len(third) == 4 else 2000 + int(third)
+    days = _moment(year, second, int(first))
+    return days if sign == "." else (*days, *_moment(year, int(first), second))
+
+
+def _is_day(match: re.Match[str]) -> bool:
+    """Return whether "3.5." is a day and no end of a sentence."""
+    before = _BEFORE_A_DAY.search(match.string, max(0, match.start() - 6), match.start())
+    return bool(before or _AFTER_A_DAY.match(match.string, match.end())) or len(match[0]) == len("03.05.")
+
+
+def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
+    for match in _month_first().finditer(text):
+        start = match.start()
+        if start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+            continue
+        month, day = _month(match["name"]), match["day"]
+        if day:
+            year = _number(match["year"])
+            readings = _moment(year, month, int(day))
+            if match["last"]:
+                last = _month(match["last_month"]) if match["last_month"] else month
+                readings = (*readings, *_moment(year, last, int(match["last"])))
+            if readings:
+                yield WrittenDate(start, match.end(), readings, len(readings) > 1)
+        elif written := match["only_year"]:
+            year = _short_year(written)
+            end = match["end_month"]
+            readings = (Moment(year, month), *([Moment(year, _month(end))] if end else []))
+            yield WrittenDate(start, match.end(), readings, len(readings) > 1)
+        elif bare or _BEFORE_A_MONTH.search(text, max(0, start - _LONGEST_BEFORE), start):
+            yield WrittenDate(start, match.end(), (Moment(None, month),))
+
+
+def _by_parts(text: str) -> Iterator[WrittenDate]:
+    for match in _part_first().finditer(text) if "Q" in text or "H1" in text or "H2" in text else ():
+        start = match.start()
+        if not (start and text[start - 1].isalnum()):
+            yield WrittenDate(start, match.end(), (Moment(_short_year(match["year"]), part=match[0][:2]),))
+    for match in _part_named().finditer(text) if any(sign in text for sign in ("uart", "alf", "albj")) else ():
+        start = match.start()
+        if ordinal := _ORDINAL.search(text, max(0, start - _LONGEST_BEFORE - 8), start):
+            kind = "Q" if match["part"][0] in "Qq" else "H"
+            number = next(index for index, group in enumerate(ordinal.groups(), 1) if group)
+            if kind == "Q" or (number <= 2 and (match["year"] or match["part"].startswith("Halbj"))):
+                moment = Moment(_number(match["year"]), part=f"{kind}{number}")
+                yield WrittenDate(ordinal.start(), match.end(), (moment,))
+
+
+def _month(name: str) -> int:
+    return _MONTHS[name[:3].lower()]
+
+
+def _number(written: str | None) -> int | None:
+    digits = "".join(filter(str.isdecimal, written or ""))
+    return int(digits) if digits else None
+
+
+def _short_year(written: str | None) -> int | None:
+    number = _number(written)
+    return number if number is None or number >= 100 else 2000 + number
+
+
+def _moment(year: int | None, month: int, day: int | None) -> tuple[Moment, ...]:
+    """Return a date, nothing if there is none of these numbers."""
+    if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
+        return ()
+    return (Moment(year, month, day),)

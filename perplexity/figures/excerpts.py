@@ -1,0 +1,442 @@
+"""Whether a source's excerpt has a figure, however it is written there. Pure."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import cached_property, lru_cache
+
+from perplexity.figures.amounts import (
+    NUMBER,
+    Amount,
+    converted,
+    digits_of,
+    read_amounts,
+    read_suffix,
+    words_of,
+)
+from perplexity.figures.dates import CLOCK_TIME, Moment, WrittenDate, find_dates, minutes_of
+from perplexity.figures.numbers import (
+    RELATED,
+    Number,
+    counts,
+    has_same_name,
+    in_pair,
+    in_table,
+    letters_around,
+    rounds,
+    unit_follows,
+)
+from perplexity.figures.units import CURRENCIES
+from perplexity.types import Source
+
+_MOST_PLACES = 50
+"""Places that are looked at for one figure in one excerpt, so that repeating a number costs no time."""
+_DATE_IN_ADDRESS = re.compile(r"[/_-]((?:19|20)\d\d)[/_-]?(0[1-9]|1[0-2])(?:[/_-]?([0-3]\d))?(?!\d)")
+_ISO_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
+_PART = re.compile(r"\d+")
+_TABLE_HEADS = {
+    3: ("in thousand", "in tsd", "in tausend", "$ thousand", "€ thousand", "(thousand", "(000"),
+    6: ("in million", "in mio", "in €m", "in $m", "in € m", "in $ m", "in eur m", "in usd m", "in us$ m", "$ million",
+        "€ million", "(million", "(mio", "(€m", "($m", "(eur m", "(usd m", "(£m", "£ million"),
+    9: ("in billion", "in mrd", "in milliarden", "in €bn", "in $bn", "$ billion", "€ billion", "(billion",
+        "($bn", "(€bn"),
+}  # fmt: skip
+"""What says, in lower case, that the numbers of a table are in thousands, in millions, in billions."""
+_LONGER_WORD = re.compile(r"teen|ty|zehn|zig|hundert|tausend|und\w{3,8}zig")
+_SMALL = {
+    (1, True): ("first", "erst", "one", "ein"),
+    (1, False): ("first", "erst"),
+    (2, True): (
+        "both", "pair", "couple", "twin", "double", "twice", "dual", "second", "2nd", "beid", "paar", "doppel", "zweit",
+    ),
+    (2, False): ("second", "zweit", "2nd"),
+}  # fmt: skip
+"""What else says one and two, by whether the sentence has the number in words."""
+_SLASHED = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3"}
+_POINTS = {
+    Decimal("0.25"): ("quarter point", "quarter-point", "quarter of a p", "quarter percentage", "viertelpunkt"),
+    Decimal("0.5"): ("half point", "half-point", "half a p", "half percentage", "halber p", "halben p"),
+}
+_ROMAN = ["", "", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV", "XV", "XVI"]
+_CHEMICAL = re.compile(r"(?:CO|CH|N|O|NO|SO|NH|H)[2-4]|H2O|N2O")
+_ONES = ("a", "one", "an", "eine", "ein")
+_SCALED_ONE = {
+    2: ("hundred", "hundert"), 3: ("thousand", "tausend"), 6: ("million",), 9: ("billion", "milliarde"),
+    12: ("trillion", "billion"),
+}  # fmt: skip
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+@lru_cache(maxsize=32)
+def read_excerpt(source: Source) -> Excerpt:
+    """Return the excerpt of a source; the last ones are known: an answer is checked for its footer and its sources."""
+    return Excerpt(source)
+
+
+class Excerpt:
+    """What a source says: its title and its excerpt, read as far as a figure asks for it."""
+
+    def __init__(self, source: Source) -> None:
+        self.is_known = bool(source.snippet.strip())
+        self.text = f"{source.title}\n{source.snippet}"
+        self._source = source
+        self._amounts: dict[tuple[int, int], tuple[Amount, ...]] = {}
+
+    def contains(self, written: str) -> bool:
+        """Return whether the text has these words, not inside a longer number or word."""
+        return contains(self.text, written)
+
+    def has_year(self, year: int) -> bool:
+        """Return whether a year is written, also as part of a date."""
+        return self.contains(str(year)) or year in self._years
+
+    def has_date(self, date: WrittenDate) -> bool:
+        """Return whether the text, the source's date or its address has a date; of a range, both ends."""
+        found = [self._has_moment(moment) for moment in date.readings]
+        return all(found) if date.is_range else any(found)
+
+    def has_time(self, minutes: tuple[int, ...]) -> bool:
+        """Return whether the text has one of these times of day, in minutes."""
+        return not self._times.isdisjoint(minutes)
+
+    def has_season(self, first: str, last: str) -> bool:
+        """Return whether the text has two years, the second of which is written in two digits, as in "2023/24"."""
+        if any(following == last for following in self._next_numbers(first)):
+            return True
+        return self.has_year(int(first)) and self.has_year(int(first[:2] + last))
+
+    def has_pair(self, first: str, second: str) -> bool:
+        """Return whether two numbers are next to each other, in either order."""
+        if second in self._next_numbers(first) or first in self._next_numbers(second):
+            return True
+        return all(self.has_word(int(one)) for one in (first, second))
+
+    def has_decade(self, written: str) -> bool:
+        """Return whether the text has a decade such as "1990" or "90", or a year of it."""
+        if any(self.contains(f"{written[-2:]}{ending}") for ending in ("s", "er", "ern")) or self.contains(written):
+            return True
+        first = int(written if len(written) == 4 else f"19{written}")
+        return any(self.has_year(year) for year in range(first, first + 10))
+
+    def has_digits(self, digits: str) -> bool:
+        """Return whether all digits of the text in a row have these, as of a telephone number."""
+        return digits in self._all_digits
+
+    def has_words(self, words: tuple[str, ...]) -> bool:
+        """Return whether the text has one of these beginnings of words, in lower case."""
+        return any(word in self.lower for word in words)
+
+    def has_percentage(self, percentage: int) -> bool:
+        """Return whether the text has a percentage that "a third" or "half" may be said for."""
+        near = 1 + percentage // 20
+        places = self._near(percentage * 10_000, near * 10_000)
+        return any(a.unit == "%" and abs(a.value - percentage) <= near for place in places for a in self._read(place))
+
+    def has_name(self, prefix: str, written: str, suffix: str) -> bool:
+        """Return whether the text has a number with the letters that make a name of it, as in "A380" and "5G".
+
+        The formula of a gas, such as CO2, is no figure.
+        """
+        if _CHEMICAL.fullmatch(f"{prefix}{written}{suffix}"):
+            return True
+        prefix, suffix = prefix.rstrip("-‑").lower(), suffix.lower()
+        for start, end in self._written(written):
+            before = self.text[max(0, start - len(prefix) - 1) : start].rstrip(" -‑–\u00a0").lower()
+            after = self.text[end : end + len(suffix) + 1].lstrip(" -‑–\u00a0").lower()
+            if before.endswith(prefix) and after.startswith(suffix):
+                return True
+        # Chemists write the number below the line.
+        return f"{prefix}{written.translate(_SUBSCRIPTS)}{suffix}" in self.lower
+
+    def has_as_written(self, number: Number) -> bool:
+        """Return whether the text has a number in the same digits, as what it may be in the sentence."""
+        if number.is_year and self.contains(number.written):
+            return True
+        if not number.amounts:
+            return self.contains(number.written)
+        return any(self._fits(number, place) for place in self._written(number.written))
+
+    def has_number(self, number: Number) -> bool:
+        """Return whether the text has a number in any form."""
+        if not number.amounts:
+            return self.contains(number.written)
+        return (
+            any(self._fits(number, place) for place in self._places(number.digits))
+            or (number.is_year and self.has_year(int(number.written)))
+            or self._says(number)
+            or any(self.has_word(small, number.amounts) for small in number.small_numbers)
+            or self._has_rounded(number)
+            or self._has_version(number)
+            or self._has_parts(number)
+            or self._has_converted(number)
+        )
+
+    def _says(self, number: Number) -> bool:
+        """Return whether other words of the text say a number: "both" for two, "a quarter point" for 0.25 %."""
+        amount = number.amounts[0]
+        value = amount.bare
+        if number.written in _SLASHED and self.contains(_SLASHED[number.written]):
+            return True
+        if amount.unit or value >= len(_ROMAN):
+            return amount.unit == "%" and self.has_words(_POINTS.get(amount.value, ()))
+        words = _SMALL.get((int(value), number.in_words), ()) if value in {1, 2} else ()
+        if self.has_words(words):
+            return True
+        return value == value.to_integral_value() and _ROMAN[int(value)] != "" and self.contains(_ROMAN[int(value)])
+
+    def _has_converted(self, number: Number) -> bool:
+        """Return whether the text has a length of time in another unit."""
+        for amount in converted(number.amounts):
+            digits = str(amount.value).replace(".", "").split("E")[0].strip("0")
+            others = [other for place in self._places(digits) for other in self._read(place)]
+            if any(other.value == amount.value and other.unit == amount.unit for other in others):
+                return True
+            if amount.value <= 99 and self.has_word(int(amount.value), (amount,)):
+                return True
+        return False
+
+    def has_word(self, value: int, amounts: tuple[Amount, ...] = ()) -> bool:
+        """Return whether a number is written in words, with the words after it that make it one of the amounts."""
+        if value == 1:
+            powers = [power for power in _SCALED_ONE if any(a.value == Decimal(10) ** power for a in amounts)]
+            return any(
+                contains(self.lower, f"{one} {word}") for p in powers for word in _SCALED_ONE[p] for one in _ONES
+            )
+        lower = self.lower
+        for word in words_of(value):
+            for place in _occurrences(lower, word):
+                end = place + len(word)
+                if (place and lower[place - 1].isalpha()) or _LONGER_WORD.match(lower, end):
+                    continue
+                if not amounts or self._word_fits(value, end, amounts):
+                    return True
+        return False
+
+    @cached_property
+    def lower(self) -> str:
+        """The text in lower case, character for character."""
+        lower = self.text.lower()
+        return lower if len(lower) == len(self.text) else "".join([c.lower()[0] for c in self.text])
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[tuple[int, int]]]:
+        """Where the numbers are, by their digits without the zeros at both ends."""
+        text = self.text
+        found: dict[str, list[tuple[int, int]]] = {}
+        for match in NUMBER.finditer(text):
+            written = match[0]
+            found.setdefault(digits_of(written), []).append(match.span())
+            if " " in written:
+                # It may as well be several numbers.
+                for part in _PART.finditer(text, *match.span()):
+                    found.setdefault(digits_of(part[0]), []).append(part.span())
+        return found
+
+    @cached_property
+    def _sizes(self) -> list[tuple[int, str]]:
+        """The first six digits of all numbers as numbers, in order, with all their digits."""
+        return sorted((_six_digits(digits), digits) for digits in self._numbers if digits)
+
+    @cached_property
+    def _dates(self) -> list[WrittenDate]:
+        return find_dates(self.text, bare_months=True)
+
+    @cached_property
+    def _moments(self) -> frozenset[Moment]:
+        """The dates of the text, of the source and of its address, also without their days and years."""
+        moments = [moment for date in self._dates for moment in date.readings]
+        written = [_ISO_DATE.match(date) for date in (self._source.date, self._source.last_updated) if date]
+        for match in (*written, _DATE_IN_ADDRESS.search(self._source.url)):
+            if match:
+                year, month, day = [int(part) if part else None for part in match.groups()]
+                moments.append(Moment(year, month, day))
+        dated = {*moments, *[Moment(year, month, None, part) for year, month, _, part in moments]}
+        return frozenset(dated | {Moment(None, month, day, part) for _, month, day, part in dated})
+
+    @cached_property
+    def _yearless(self) -> frozenset[Moment]:
+        """The dates that are written without a year."""
+        moments = [moment for date in self._dates for moment in date.readings if moment.year is None]
+        return frozenset([*moments, *[Moment(None, month, None, part) for _, month, _, part in moments]])
+
+    @cached_property
+    def _years(self) -> frozenset[int]:
+        return frozenset(moment.year for moment in self._moments if moment.year is not None)
+
+    @cached_property
+    def _times(self) -> frozenset[int]:
+        return frozenset(minutes for match in CLOCK_TIME.finditer(self.text) for minutes in minutes_of(match))
+
+    @cached_property
+    def _all_digits(self) -> str:
+        return "".join(_PART.findall(self.text))
+
+    @cached_property
+    def _scales(self) -> frozenset[int]:
+        """The powers of ten that a table's numbers are in: 6 for "in millions"."""
+        lower = self.lower
+        return frozenset(power for power, heads in _TABLE_HEADS.items() if any(head in lower for head in heads))
+
+    def _written(self, written: str) -> Iterator[tuple[int, int]]:
+        """Yield where a number is written in the same way."""
+        for place in _occurrences(self.text, written):
+            if _is_apart(self.text, place, written):
+                yield place, place + len(written)
+
+    def _places(self, digits: str) -> list[tuple[int, int]]:
+        """Return where the first numbers of these digits are."""
+        return self._numbers.get(digits, [])[:_MOST_PLACES]
+
+    def _near(self, size: int, widest: int) -> list[tuple[int, int]]:
+        """Return where numbers are whose first digits, as a number of six digits, are near to a size."""
+        sizes = self._sizes
+        found: list[tuple[int, int]] = []
+        # 9.96 becomes 10, and 1.04 becomes 1.
+        for center in (size, 10 * size, size // 10):
+            reach = widest * center // size
+            if 90_000 < center < 1_100_000:
+                low, high = bisect_left(sizes, (center - reach, "")), bisect_right(sizes, (center + reach, "~"))
+                found += [place for _, digits in sizes[low:high][:_MOST_PLACES] for place in self._places(digits)[:5]]
+        return found
+
+    def _read(self, place: tuple[int, int]) -> tuple[Amount, ...]:
+        known = self._amounts.get(place)
+        if known is None:
+            known = self._amounts[place] = read_amounts(self.text, *place)
+        return known
+
+    def _next_numbers(self, written: str) -> set[str]:
+        """Return the numbers that are next to a number."""
+        found = set()
+        for _, end in self._written(written):
+            if following := NUMBER.search(self.text, end, end + 30):
+                found.add(following[0])
+        return found
+
+    def _has_moment(self, moment: Moment) -> bool:
+        if moment in self._moments:
+            return True
+        if not (moment.part and any(other.part for other in self._moments)) and _wider(moment) & self._moments:
+            return True
+        if moment.year is None:
+            return False
+        return Moment(None, *moment[1:]) in self._yearless and self.has_year(moment.year)
+
+    def _fits(self, number: Number, place: tuple[int, int]) -> bool:
+        """Return whether a number of the text, which has the digits, is the one that is looked for."""
+        for other in self._scaled(place) if number.is_scaled else self._read(place):
+            for mine in number.amounts:
+                same = mine.value == other.value if mine.unit and other.unit else mine.bare == other.bare
+                if same and self._is_alike(number, mine, other, place):
+                    return True
+        return False
+
+    def _scaled(self, place: tuple[int, int]) -> tuple[Amount, ...]:
+        """Return what a number may mean, also as one of a table whose head says "in millions"."""
+        amounts = self._read(place)
+        if not self._scales:
+            return amounts
+        rows = [a for a in amounts if not a.is_scaled and (not a.unit or a.unit in CURRENCIES)]
+        return (
+            *amounts,
+            *(
+                Amount(a.value.scaleb(power), a.unit or "?", a.step.scaleb(power), True, a.bare.scaleb(power))
+                for a in rows
+                for power in self._scales
+            ),
+        )
+
+    def _is_alike(self, number: Number, mine: Amount, other: Amount, place: tuple[int, int]) -> bool:
+        """Return whether two equal numbers can be about the same thing."""
+        text, (start, end) = self.text, place
+        if mine.unit and other.unit:
+            return mine.unit == other.unit or {mine.unit, other.unit} in RELATED or in_table(mine, other)
+        if other.bare >= 100 or other.bare != other.bare.to_integral_value():
+            return True
+        if in_pair(text, start, end) or not has_same_name(number, text, start, end):
+            return False
+        if mine.unit and counts(text, end):
+            return unit_follows(text, end, mine.unit)
+        if other.unit and number.counts:
+            return unit_follows(number.text, number.end, other.unit)
+        return bool(other.unit) or other.value > 31 or number.is_ordinal or not self._in_date(place)
+
+    def _in_date(self, place: tuple[int, int]) -> bool:
+        index = bisect_right(self._dates, place[0], key=lambda date: date.start) - 1
+        return index >= 0 and place[0] < self._dates[index].end
+
+    def _word_fits(self, value: int, end: int, amounts: tuple[Amount, ...]) -> bool:
+        suffix = read_suffix(self.text, end)
+        values = [Decimal(value).scaleb(exponent) for exponent in suffix.exponents]
+        return any(a.value in values and (a.unit == suffix.unit or not a.unit or not suffix.unit) for a in amounts)
+
+    def _has_rounded(self, number: Number) -> bool:
+        """Return whether the text has a number that becomes this one when it is rounded."""
+        if not number.digits:
+            return False
+        size = _six_digits(number.digits)
+        widest = size // 4 if number.hedge else max(size // 100, 10 ** max(0, 6 - len(number.digits)) // 2)
+        for place in self._near(size, widest):
+            for other in self._scaled(place) if number.is_scaled else self._read(place):
+                if any(rounds(number, mine, other) for mine in number.amounts):
+                    return not any(letters_around(self.text, *place))
+        return False
+
+    def _has_version(self, number: Number) -> bool:
+        """Return whether the number is the beginning of a version, as 3.13 is of 3.13.1."""
+        if number.written.count(".") != 1 or number.amounts[0].unit:
+            return False
+        beginning = f"{number.written}."
+        return any(
+            self.text[place + len(beginning) : place + len(beginning) + 1].isdecimal()
+            and not (place and (self.text[place - 1].isdecimal() or self.text[place - 1] in ".,"))
+            for place in _occurrences(self.text, beginning)
+        )
+
+    def _has_parts(self, number: Number) -> bool:
+        """Return whether the parts of a number with a plain space, which may be several numbers, are there."""
+        return " " in number.written and all(self.contains(part) for part in number.written.split(" "))
+
+
+def contains(text: str, written: str) -> bool:
+    """Return whether a text has these words, not inside a longer number or word."""
+    return any(_is_apart(text, place, written) for place in _occurrences(text, written))
+
+
+def _occurrences(text: str, written: str) -> Iterator[int]:
+    place = text.find(written)
+    for _ in range(_MOST_PLACES):
+        if place < 0:
+            return
+        yield place
+        place = text.find(written, place + 1)
+
+
+def _is_apart(text: str, place: int, written: str) -> bool:
+    """Return whether what is written at a place is not part of a longer number or word."""
+    end = place + len(written)
+    before, after = text[max(0, place - 2) : place], text[end : end + 2]
+    if before and (before[-1].isalnum() if not written[0].isdecimal() else before[-1].isdecimal()):
+        return False
+    if written[0].isdecimal() and before[-1:] in {".", ",", "'", "’"} and before[:1].isdecimal():
+        return False
+    if after and (after[0].isdecimal() or (after[0].isalpha() and written[-1].isalpha())):
+        return False
+    return not (written[-1].isdecimal() and after[:1] in {".", ",", "'", "’"} and after[1:].isdecimal())
+
+
+def _wider(moment: Moment) -> set[Moment]:
+    """Return the quarter and the half of a year that a month is in, and the month that a quarter ends with."""
+    year, month, day, part = moment
+    if part.startswith("Q"):
+        return {Moment(year, 3 * int(part[1]))}
+    if month is None or day is not None:
+        return set()
+    return {Moment(year, part=f"Q{(month + 2) // 3}"), Moment(year, part=f"H{(month + 5) // 6}")}
+
+
+def _six_digits(digits: str) -> int:
+    return int(digits[:6].ljust(6, "0"))

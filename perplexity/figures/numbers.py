@@ -1,0 +1,171 @@
+"""A number of a sentence, and whether one of an excerpt can be the same. Pure."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import cached_property
+
+from perplexity.figures.amounts import Amount, Plain, digits_of, read_amounts, read_suffix, unit_before, with_suffix
+from perplexity.figures.units import CURRENCIES
+
+_LETTERS_BEFORE = re.compile(r"([^\W\d_]+)([-‑]?)\Z")
+_LETTERS_AFTER = re.compile(r"[^\W\d_]{1,40}")
+_ORDINAL_END = re.compile(r"(?:st|nd|rd|th|s|x|fold|er|ern|te[nrsm]?|fach\w{0,2}|mal)(?![^\W\d_])")
+_WORD_AFTER = re.compile(r"[-‑\s]{0,2}([^\W\d_]{1,40})")
+# After a number, a word that says nothing about what is counted.
+_LOOSE_WORDS = (
+    "a after against ago an and are as at before between but by compared from for had has in is last of on or over "
+    "per since than that the this to until up versus vs was were while with year years month months week weeks day "
+    "days ab als am an auf aus bei bis das dem den der des die diesem ein eine einem einen gegenüber im in ist ja "
+    "mit nach oder pro seit sowie sind und von vom vor war waren wie zu zum zur"
+)
+_LOOSE = frozenset(_LOOSE_WORDS.split(" "))
+RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"K", "°C"})
+_HEDGE = re.compile(
+    r"(?<!\w)(?:"
+    r"(?P<over>over|more than|above|at least|exceed(?:s|ing|ed)|upwards of|über|mehr als|mindestens|gut)|"
+    r"(?P<under>under|less than|fewer than|below|up to|at most|unter|weniger als|bis zu|höchstens|maximal)|"
+    r"(?P<about>about|around|approximately|approx\.?|roughly|some|nearly|almost|circa|ca\.?|c\.|close to|estimated|"
+    r"rund|etwa|ungefähr|knapp|fast|zirka|annähernd|nahezu|beinahe|schätzungsweise)|(?P<sign>[~≈∼>]))"
+    r"[ \u00a0]?(?:US|C|A)?[$€£¥]?[ \u00a0]?\Z",
+    re.IGNORECASE,
+)
+_LONGEST_HEDGE = 24
+
+
+class Number:
+    """A number of a sentence that is looked for, from `start` to `end` of `text`.
+
+    `value` is given for a number in words.
+    """
+
+    def __init__(self, text: str, start: int, end: int, value: Decimal | None = None) -> None:
+        self.text, self.start, self.end = text, start, end
+        self.written = text[start:end]
+        self.in_words = value is not None
+        if value is None:
+            self.amounts = read_amounts(text, start, end)
+            self.digits = digits_of(self.written)
+        else:
+            self.amounts = with_suffix((Plain(value, Decimal(1)),), read_suffix(text, end), "")
+            self.digits = str(value).replace(".", "").strip("0")
+
+    @cached_property
+    def is_scaled(self) -> bool:
+        """Whether it is written with a multiplier."""
+        return any(amount.is_scaled for amount in self.amounts)
+
+    @cached_property
+    def is_year(self) -> bool:
+        """Whether the number may be a year."""
+        return len(self.written) == 4 and self.written.isdecimal() and "1000" <= self.written < "2200"
+
+    @cached_property
+    def is_ordinal(self) -> bool:
+        """Whether the number may be the day of a month."""
+        after = self.text[self.end : self.end + 2]
+        return after in {"st", "nd", "rd", "th"} or after.startswith(".")
+
+    @cached_property
+    def counts(self) -> bool:
+        """Whether the word after the number says what is counted."""
+        return counts(self.text, self.end)
+
+    @cached_property
+    def hedge(self) -> str:
+        """What the words before the number make of it: "over", "under", "about", or nothing."""
+        match = _HEDGE.search(self.text, max(0, self.start - _LONGEST_HEDGE), self.start)
+        return "" if match is None else "about" if match["sign"] else match.lastgroup or ""
+
+    @cached_property
+    def small_numbers(self) -> tuple[int, ...]:
+        """The numbers from 1 to 99 that words for this one could begin with."""
+        if not 0 < len(self.digits) < 3 or "." in self.digits:
+            return ()
+        first = self.amounts[0]
+        if not (first.is_scaled or first.value == first.value.to_integral_value()):
+            return ()
+        return (int(self.digits), *([10 * int(self.digits)] if len(self.digits) == 1 else []))
+
+
+def letters_around(text: str, start: int, end: int) -> tuple[str, str]:
+    """Return the letters that a number is one name with, before and after it, as in "A380", "COVID-19" and "5G"."""
+    prefix = suffix = ""
+    if start and not text[start - 1].isspace():
+        before = _LETTERS_BEFORE.search(text, max(0, start - 16), start)
+        if before and before[1].lower() not in {"v", "x", "s"} and not unit_before(text, start):
+            year = end - start == 4 and text[start] in "12"
+            if not before[2] or (not year and before[1].lower() not in {"minus", "bis", "und", "to"}):
+                prefix = before[0]
+    if text[end : end + 1].isalpha():
+        after = _LETTERS_AFTER.match(text, end)
+        if after and not _ORDINAL_END.match(text, end) and read_suffix(text, end).end == end:
+            suffix = after[0]
+    return prefix, suffix
+
+
+def has_same_name(number: Number, text: str, start: int, end: int) -> bool:
+    """Return whether the letters that a number of an excerpt is one name with are around that of the sentence, too."""
+    prefix, suffix = letters_around(text, start, end)
+    if prefix and not _follows(number.text, number.start, prefix.rstrip("-‑").lower()):
+        return False
+    after = number.text[number.end : number.end + 1 + len(suffix)].lower()
+    return after.endswith(suffix.lower())
+
+
+def _follows(text: str, start: int, word: str) -> bool:
+    """Return whether a word is right before a place, with a space or a hyphen between."""
+    return text[max(0, start - len(word) - 1) : start].rstrip(" -‑ ").lower().endswith(word)
+
+
+def in_pair(text: str, start: int, end: int) -> bool:
+    """Return whether a number is part of a time of day or a score."""
+    before, after = text[max(0, start - 2) : start], text[end : end + 2]
+    return (before[1:] == ":" and before[0].isdecimal()) or (after[:1] == ":" and after[1:].isdecimal())
+
+
+def counts(text: str, end: int) -> bool:
+    """Return whether the word after a number may say what is counted."""
+    match = _WORD_AFTER.match(text, end)
+    return match is not None and match[1].lower() not in _LOOSE
+
+
+def unit_follows(text: str, end: int, unit: str) -> bool:
+    """Return whether a unit follows a number after one or two other words."""
+    for _ in range(3):
+        match = _WORD_AFTER.match(text, end)
+        if match is None:
+            return False
+        end = match.end()
+        if read_suffix(text, end).unit == unit:
+            return True
+    return False
+
+
+def in_table(mine: Amount, other: Amount) -> bool:
+    """Return whether a number of a table may be this amount of money; the table's head says of which."""
+    return other.unit == "?" and (not mine.unit or mine.unit in CURRENCIES)
+
+
+def rounds(number: Number, mine: Amount, other: Amount) -> bool:
+    """Return whether one amount is the other, rounded as far as the sentence says.
+
+    That is to the last written digit, to the last one that is not zero after a word such as "about" or if it changes
+    less than one percent, and by a fifth after "more than" or "less than".
+    """
+    if not (mine.unit == other.unit or in_table(mine, other)) or not other.value:
+        return False
+    difference = other.value - mine.value
+    is_small = mine.value < 10 and mine.step >= 1 and not (mine.unit or mine.is_scaled or number.hedge)
+    if not difference or is_small:
+        return False
+    zeros = number.written[len(number.written.rstrip("0.,' \u00a0\u202f’")) :].count("0")
+    rough, distance = mine.step.scaleb(zeros), abs(difference)
+    if 2 * distance <= mine.step:
+        return True
+    if number.hedge == "about":
+        return distance <= min(rough, mine.value / 10)
+    if number.hedge:
+        return (difference > 0) == (number.hedge == "over") and distance < rough and 5 * distance <= mine.value
+    return len(number.digits) > 1 and 2 * distance <= rough and 100 * distance <= mine.value

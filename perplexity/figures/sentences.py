@@ -1,0 +1,244 @@
+"""The sentences of an answer that cite sources, without markup. Pure."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from html import unescape
+from typing import NamedTuple
+
+from perplexity.block_parser import BlockKind
+from perplexity.citations import CitedText, Marker, index_sources, unknown_links
+from perplexity.markdown import Document, RegionKind
+
+_MARK = "\ufdd0"
+_NO_SOURCES = index_sources(())
+_WITH_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
+_MARKUP = re.compile(r"\*+(?=\S)|(?<=\S)\*+|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|~~|\\(?=[!-/:-@\[-`{-~])|<br ?/?>")
+_MARKUP_SIGNS = frozenset("*_~\\<")
+_LINES = re.compile(r"(?<![ \t])[ \t]*+\n[ \t>]*+")
+_CELL_EDGE = re.compile(r"(?<![ \t])[ \t]*+(?<!\\)\|[ \t]*+")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|\w{2,31});")
+_SPAN_SIGNS = re.compile(r"\A`++ ?| ?(?<!`)`++\Z")
+_MATH_SIGNS = re.compile(r"\A(?:\$\$?|\\[(\[])|(?:\$\$?|\\[)\]])\Z|\\[,;:!](?=.)|[{}]|\\(?=[%$#&])")
+_TIMES = re.compile(r"\\(?:times|cdot)(?![a-z])")
+_NUMERIC = re.compile(r"v?\d[\d.,:/×^%°\s+-]*[\w%°]{0,3}")
+_DIGIT = re.compile(r"\d")
+
+_END = re.compile(r"[.!?…](?<![.!?…].)[.!?…]*+[\"'”’“»)\]]*+(?=\s|\Z)|[。！？]")
+_LAST_WORD = re.compile(r"([^\W\d_]+|\d+)\Z")
+_NEXT = re.compile(r"\s+[\"'“„‚«(\[]*(\S)")
+_SHORT_WORDS = (
+    "abs al approx art bd bzw ca capt cf chr co col corp d dept dr e ed eds engl etc ev evtl ff fig fr frz gen geb "
+    "gegr ggf gov hr hrsg i inc inkl insg jan jh jr kap lt ltd max mia min mio mr mrd mrs ms mt nr no nos op orig pp "
+    "prof resp rev rd s sen sep sept sog spp sr st std str tab tel tsd u usw v verh vgl vol vs z zit zzgl feb mar "
+    "mär apr jun jul aug okt oct nov dez dec"
+)
+_SHORT = frozenset(_SHORT_WORDS.split(" "))
+"""Words that a point after them belongs to, in lower case."""
+_AT_AN_END_WORDS = "etc co corp inc ltd usw jr sr"
+_AT_AN_END = frozenset(_AT_AN_END_WORDS.split(" "))
+"""Those of them that a sentence may end in."""
+_BEFORE_AN_ORDINAL = re.compile(
+    r"(?<!\w)(?:der|die|das|den|dem|des|am|vom|zum|zur|im|ins|beim|seit|bis|ab|und|jede[nrs]?|ihre[mnrs]?|seine[mnrs]?|"
+    r"unsere[mnrs]?|eine[mnrs]?|ein|diese[mnrs]?|nach|platz|rang|nr\.|[-–]) ?\Z",
+    re.IGNORECASE,
+)
+_AFTER_AN_ORDINAL = re.compile(
+    r"\s(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Quartal|Halbjahr|Jahrhundert|Jahrtausend|Jh\.|Platz|Rang|Tag|"
+    r"Auflage|Geburtstag|Todestag|Jahrestag|Spieltag|Runde|Minute|Bundestag|Legislatur|und \d|bis \d)"
+)
+
+
+class Sentence(NamedTuple):
+    """A sentence and the numbers of the sources that it cites, from 1, in order.
+
+    `checked` is the text with letters in place of the digits of code and formulas that are no plain numbers.
+    """
+
+    text: str
+    checked: str
+    sources: tuple[int, ...]
+
+
+def cited_sentences(cited: CitedText) -> list[Sentence]:
+    """Return the sentences that have a marker, in the order of the text.
+
+    A marker belongs to the sentence that it is in or right after. An item of a list, a heading and a row of a table end
+    a sentence.
+    """
+    markers = _marker_places(cited)
+    if not markers:
+        return []
+    document = cited.document(lambda _: _MARK)
+    changes = _changes(document, markers)
+    found: list[Sentence] = []
+    for start, end in _stretches(document):
+        first = bisect_left(markers, (start, 0))
+        if first < len(markers) and markers[first][0] < end:
+            stretch = _Stretch()
+            stretch.read(document.text, start, end, changes)
+            found += stretch.sentences()
+    return found
+
+
+def _marker_places(cited: CitedText) -> list[tuple[int, int]]:
+    """Return where each marker's sign is in the document, and its number."""
+    places, place = [], 0
+    for piece in cited.pieces:
+        if isinstance(piece, Marker):
+            places.append((place, piece.number))
+            place += len(_MARK)
+        else:
+            place += len(piece)
+    return places
+
+
+class _Change(NamedTuple):
+    """What is shown in place of a stretch of the document: a marker's number, or other text."""
+
+    start: int
+    end: int
+    number: int = 0
+    text: str = ""
+    checked: str = ""
+
+
+def _changes(document: Document, markers: Sequence[tuple[int, int]]) -> list[_Change]:
+    """Return markers, links, inline code and formulas in order, none inside another."""
+    found = [_Change(place, place + len(_MARK), number) for place, number in markers]
+    for start, end, meaning in unknown_links(document, _NO_SOURCES):
+        found.append(_Change(start, end, 0, meaning.text, meaning.text))
+    for kind, start, end in document.regions:
+        if kind is RegionKind.SPAN:
+            found.append(_unread(start, end, _SPAN_SIGNS.sub("", document.text[start:end])))
+        elif kind is RegionKind.MATH:
+            formula = _MATH_SIGNS.sub("", _TIMES.sub("×", document.text[start:end]))
+            found.append(_unread(start, end, formula.strip()))
+    found.sort()
+    return found
+
+
+def _unread(start: int, end: int, text: str) -> _Change:
+    text = text.replace("\n", " ")
+    checked = text if _NUMERIC.fullmatch(text[:80]) else _DIGIT.sub("x", text)
+    return _Change(start, end, 0, text, checked)
+
+
+def _stretches(document: Document) -> Iterator[tuple[int, int]]:
+    """Yield the paragraphs, the headings and the rows of tables."""
+    lines = document.lines
+    for block in document.blocks:
+        if block.kind in _WITH_TEXT:
+            start, end = lines[block.start], lines[min(block.text_end, len(lines) - 1)]
+            start += block.column + (len(block.markup) if block.markup.startswith("#") else 0)
+            yield min(start, end), end
+        elif block.kind is BlockKind.TABLE:
+            for line in (block.start, *range(block.start + 2, block.end)):
+                yield lines[line], lines[min(line + 1, len(lines) - 1)]
+
+
+class _Stretch:
+    """The text of a block, its sentences, and where they cite sources."""
+
+    def __init__(self) -> None:
+        self._shown: list[str] = []
+        self._checked: list[str] = []
+        self._length = 0
+        self._marks: list[tuple[int, int]] = []
+
+    def read(self, text: str, start: int, end: int, changes: Sequence[_Change]) -> None:
+        """Take a stretch of a document."""
+        place = start
+        for index in range(bisect_left(changes, (start,)), len(changes)):
+            change = changes[index]
+            if change.start >= end:
+                break
+            if change.start < place:
+                continue
+            self._add_prose(text[place : change.start])
+            if change.number:
+                self._marks.append((self._length, change.number))
+            else:
+                self._add(change.text, change.checked)
+            place = change.end
+        self._add_prose(text[place:end])
+
+    def _add_prose(self, text: str) -> None:
+        if "\n" in text:
+            text = _LINES.sub(" ", text)
+        if "|" in text:
+            text = _CELL_EDGE.sub(" | ", text)
+        if not _MARKUP_SIGNS.isdisjoint(text):
+            text = _MARKUP.sub("", text)
+        if "&" in text:
+            text = _ENTITY.sub(lambda match: unescape(match[0]), text)
+        self._add(text, text)
+
+    def _add(self, text: str, checked: str) -> None:
+        self._shown.append(text)
+        self._checked.append(checked)
+        self._length += len(text)
+
+    def sentences(self) -> Iterator[Sentence]:
+        """Yield the sentences that have a marker."""
+        shown, checked = "".join(self._shown), "".join(self._checked)
+        marks, index, start = self._marks, 0, 0
+        for end in _ends(shown, {place for place, _ in marks}):
+            first = index
+            while index < len(marks) and marks[index][0] <= end:
+                index += 1
+            if index > first:
+                yield from _sentence(shown[start:end], checked[start:end], marks[first:index], start)
+            start = end
+
+
+def _sentence(shown: str, checked: str, marks: Sequence[tuple[int, int]], start: int) -> Iterator[Sentence]:
+    """Yield a sentence without the spaces around it and those that were before its markers."""
+    left, right = len(shown) - len(shown.lstrip(" |\n")), len(shown.rstrip(" |\n"))
+    drops, last = [], left
+    for place in dict.fromkeys(place - start for place, _ in marks):
+        before = place
+        while before > last and shown[before - 1] == " ":
+            before -= 1
+        last = max(last, place)
+        if before < place < right and shown[place] in " .,;:!?)":
+            drops.append((before, place))
+    parts, place = [], left
+    for before, after in [*drops, (max(left, right), right)]:
+        parts.append((place, before))
+        place = after
+    text = "".join([shown[a:b] for a, b in parts])
+    if text:
+        masked = "".join([checked[a:b] for a, b in parts])
+        yield Sentence(text, masked, tuple(dict.fromkeys([number for _, number in marks])))
+
+
+def _ends(text: str, marks: set[int]) -> Iterator[int]:
+    """Yield where the next sentence begins, the text's end last."""
+    last = len(text.rstrip())
+    for match in _END.finditer(text):
+        end = match.end()
+        following = _NEXT.match(text, end)
+        if following is None and end < last:
+            yield end
+        elif following and (end in marks or _ends_sentence(text, match, following)):
+            yield following.start() + len(following[0]) - len(following[0].lstrip())
+    yield len(text)
+
+
+def _ends_sentence(text: str, stop: re.Match[str], following: re.Match[str]) -> bool:
+    """Return whether a point before a space ends a sentence."""
+    if following[1].islower() or stop[0] != ".":
+        return not following[1].islower()
+    word = _LAST_WORD.search(text, max(0, stop.start() - 20), stop.start())
+    if word is None:
+        return True
+    before, last = text[max(0, word.start() - 12) : word.start()], word[1].lower()
+    if last.isdecimal():
+        alone = len(last) > 3 or before[-1:] in {".", ",", ":", "/"}
+        return alone or not (_BEFORE_AN_ORDINAL.search(before) or _AFTER_AN_ORDINAL.match(text, stop.end()))
+    if len(last) == 1:
+        return word[1].islower() and before.rstrip(" \u00a0\u202f")[-1:].isdecimal()
+    return last not in _SHORT or (last in _AT_AN_END and following[1].isupper())

@@ -1,0 +1,167 @@
+"""The words and signs for units, currencies and multipliers in English and German."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+_MULTIPLIERS: dict[str, tuple[int, ...]] = {}
+for _powers, _names in (
+    ((2,), "hundred hundert"),
+    ((3,), "thousand thousands tausend tsd tsd. k K"),
+    ((5,), "lakh lakhs"),
+    ((6,), "million millions million. millionen mio mio. mln mn mill. MM"),
+    ((7,), "crore crores"),
+    ((9,), "billion billions bn bln milliarde milliarden mrd mrd. md. mia. mia"),
+    ((12,), "trillion trillions trn tn billionen bio bio."),
+    ((15,), "billiarde billiarden"),
+    ((18,), "trillionen"),
+    ((9, 12), "Billion"),
+    ((12, 18), "Trillion"),
+):
+    _MULTIPLIERS |= dict.fromkeys(_names.split(" "), _powers)
+_GLUED = {"m": (6,), "M": (6,), "b": (9,), "B": (9,), "t": (12,), "T": (12,), "k": (3,), "K": (3,), "G": (9,)}
+"""Letters that are multipliers right after a number, most of them only of money."""
+
+_TABLE = """
+% -2: basis_points basis_point basispunkte basispunkten bps bp
+% 0: % ٪ percent per_cent pct pct. prozent percentage_point percentage_points prozentpunkt prozentpunkte
+% 0: prozentpunkten prozentig v.h. v.h vom_hundert pp ppt %-punkte %-punkten
+‰ 0: ‰ promille permille per_mille
+m 3: km kms kilometre kilometer kilometern
+m 0: m metre meter metern
+m -2: cm centimetre centimeter zentimeter zentimetern
+m -3: mm millimetre millimeter millimetern
+m -6: µm μm micrometre mikrometer micron
+m -9: nm nanometre nanometer nanometern
+mile 0: mi mile meile meilen
+ft 0: ft foot feet fuß
+inch 0: inch inches zoll
+m/s 0: m/s
+km/h 0: km/h kph kmh stundenkilometer stundenkilometern kilometres_per_hour kilometers_per_hour
+mph 0: mph miles_per_hour
+kn 0: kn knots knoten
+m² 6: km² km2 sq_km square_kilometre square_kilometres square_kilometer square_kilometers quadratkilometer
+m² 6: quadratkilometern
+m² 4: ha hectare hektar
+m² 0: m² m2 qm sq_m square_metre square_metres square_meter square_meters quadratmeter quadratmetern
+sq_mi 0: sq_mi square_mile square_miles quadratmeile quadratmeilen
+acre 0: acre
+m³ 0: m³ m3 cubic_metre cubic_metres cubic_meter cubic_meters kubikmeter kubikmetern
+m³ 9: bcm km³ km3 cubic_kilometre cubic_kilometres kubikkilometer
+m³ -3: l litre liter litern
+m³ -6: ml millilitre milliliter
+m³ -1: hl hektoliter hectolitre
+g 9: kt kilotonne kilotonnen
+g 6: t tonne tonnen tons ton metric_tons metric_ton
+g 3: kg kilo kilogram kilogramme kilogramm
+g 0: g gram gramm gramme
+g -3: mg milligram milligramm
+g -6: µg μg mcg microgram mikrogramm
+lb 0: lb lbs pounds_of
+oz 0: oz ounce ounces unze unzen
+Wh 12: TWh terawattstunde terawattstunden terawatt_hours terawatt-hours
+Wh 9: GWh gigawattstunde gigawattstunden gigawatt_hours gigawatt-hours
+Wh 6: MWh megawattstunde megawattstunden megawatt_hours megawatt-hours
+Wh 3: kWh kilowattstunde kilowattstunden kilowatt_hours kilowatt-hours
+Wh 0: Wh wattstunde wattstunden
+W 12: TW terawatt
+W 9: GW gigawatt
+W 6: MW megawatt
+W 3: kW kilowatt
+W 0: W watt
+PS 0: PS hp horsepower
+Hz 9: GHz gigahertz
+Hz 6: MHz megahertz
+Hz 3: kHz kilohertz
+Hz 0: Hz hertz
+B 12: TB terabyte tbyte
+B 9: GB gigabyte gbyte
+B 6: MB megabyte mbyte
+B 3: kB KB kilobyte kbyte
+bit/s 9: Gbps Gbit/s
+bit/s 6: Mbps Mbit/s
+V 3: kV kilovolt
+V 0: V volt
+J 6: MJ
+J 3: kJ kilojoule
+J 0: J joule
+cal 3: kcal
+cal 0: cal
+Pa 2: hPa
+Pa 3: kPa
+Pa 6: MPa
+dB 0: dB decibel dezibel dB(A)
+°C 0: °C ℃ °c degrees_celsius degree_celsius grad_celsius celsius
+°F 0: °F degrees_fahrenheit grad_fahrenheit
+° 0: ° degree grad
+K 0: kelvin
+year 0: year yrs yr jahr jahre jahren jahres jährig jähriger jährige jährigen jähriges jährigem
+month 0: month monat monate monaten monatig monatige monatigen
+week 0: week woche wochen wöchig wöchige wöchigen
+day 0: day tag tage tagen tägig tägige tägigen tägiger
+hour 0: hour hr hrs stunde stunden std std. stündig stündige stündigen
+minute 0: minute min min. mins minuten minütig minütige minütigen
+second 0: seconds sec sek. sekunde sekunden s
+SEK 0: sek
+second -3: ms milliseconds millisekunden
+EUR 0: € euro eur
+EUR -2: eurocent eurocents
+USD 0: $ us$ usd dollar us-dollar us_dollar us_dollars U.S._dollars
+cent 0: cent ct
+GBP 0: £ gbp pfund pound sterling
+GBP -2: p pence
+JPY 0: ¥ jpy yen
+CHF 0: chf franken fr. sfr. swiss_francs swiss_franc schweizer_franken
+CNY 0: cny rmb yuan renminbi
+INR 0: ₹ inr rupee rupien
+KRW 0: ₩ krw won
+RUB 0: ₽ rub rouble ruble rubel
+NOK 0: nok
+DKK 0: dkk
+PLN 0: pln zloty złoty
+CAD 0: c$ cad
+AUD 0: a$ aud
+BRL 0: r$ brl
+HKD 0: hk$ hkd
+DM 0: DM
+BTC 0: btc bitcoin bitcoins ₿
+"""
+"""Each line is a unit, the power of ten of its names, and the names; `_` is a space."""
+UNITS: dict[str, tuple[str, int]] = {}
+for _line in _TABLE.split("\n")[1:-1]:
+    _head, _, _line_names = _line.partition(": ")
+    _base, _power = _head.split(" ")
+    UNITS |= {_name.replace("_", " "): (_base.replace("_", " "), int(_power)) for _name in _line_names.split(" ")}
+_MONEY = "EUR USD cent GBP JPY CHF CNY INR KRW RUB SEK NOK DKK PLN CAD AUD BRL HKD DM BTC"
+CURRENCIES = frozenset(_MONEY.split(" "))
+_CASED = "m M t T g G k K W V J B s l b mm MM"
+_EXACT = frozenset(_CASED.split(" "))
+"""Short names that mean something else in the other case."""
+_LOWER = {name.lower(): known for name, known in UNITS.items() if name not in _EXACT}
+INITIALS = frozenset(name.split(" ")[0] for name in UNITS if " " in name)
+"""The first words of units of several words."""
+
+
+def find_multiplier(word: str, *, glued: bool, is_money: bool) -> tuple[int, ...]:
+    """Return the powers of ten that a word may be, nothing if it is no multiplier.
+
+    `glued` is whether it follows the number without a space: only so a letter is one.
+    """
+    if len(word) == 1:
+        return _GLUED.get(word, ()) if glued and (is_money or word not in "tTbG") else ()
+    lower = word.lower()
+    return _MULTIPLIERS.get(word) or _MULTIPLIERS.get(lower) or _MULTIPLIERS.get(lower.rstrip("."), ())
+
+
+@lru_cache(maxsize=1024)
+def find_unit(word: str) -> tuple[str, int] | None:
+    """Return the unit that a word or a sign is, and its power of ten; None if it is none."""
+    if word in UNITS:
+        return UNITS[word]
+    if len(word) == 1 and word.isalpha():
+        return None
+    lower = word.lower().replace("\u00a0", " ").removesuffix(".")
+    if lower.startswith("prozentig") or (lower.startswith("v.") and lower.endswith("h")):
+        return UNITS["%"]
+    forms = [lower, lower.replace("-", " "), *[lower.removesuffix(ending) for ending in ("s", "es", "n")]]
+    return next((_LOWER[form] for form in forms if len(form) > 1 and form in _LOWER), None)

@@ -1,0 +1,324 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perplexity.citations import number_citations
+from perplexity.figures import CheckedSentence, check_figures
+from perplexity.types import Source
+
+
+def source(number: int, excerpt: str, *, title: str = "", url: str = "", day: str | None = None) -> Source:
+    return Source(number=number, title=title, url=url or f"https://a.example/{number}", snippet=excerpt, date=day)
+
+
+def checked(text: str, *excerpts: str) -> tuple[CheckedSentence, ...]:
+    return check_figures(number_citations(text, [source(n, excerpt) for n, excerpt in enumerate(excerpts, 1)]))
+
+
+def not_found(sentence: str, excerpt: str) -> list[str]:
+    return [figure for one in checked(f"{sentence} [1]", excerpt) for figure in one.not_found]
+
+
+FOUND = [
+    # Separators, and digits of other scripts
+    ("1,234.5 points", "1.234,5 Punkte"),
+    ("1,234,567 people", "1 234 567 Menschen, 1'234"),
+    ("1'234.50 Franken", "CHF 1,234.5"),
+    ("12\u202f500 employees", "12,500 employees"),
+    ("1234 people", "1.234 Menschen"),
+    ("12,34,567 rupees", "1,234,567 rupees"),
+    ("in 2024", "im Jahr ２０２４"),
+    ("45 people", "٤٥ شخصا"),
+    # Multipliers
+    ("1.2 million euros", "1,2 Mio. Euro"),
+    ("€1.2m", "1,200,000 euros"),
+    ("$5bn", "5 Milliarden US-Dollar"),
+    ("1.2 trillion", "1,2 Billionen"),
+    ("10k users", "10,000 users"),
+    ("two million", "2,000,000"),
+    ("half a million", "500,000"),
+    ("$3–5 billion", "between $3 billion and $5 billion"),
+    ("10 to 15 million", "10 million and later 15 million"),
+    ("3 × 10^8 m/s", "300,000,000 m/s"),
+    ("10⁶ cells", "10^6 cells"),
+    # Percent and parts
+    ("3.5 %", "3,5 Prozent"),
+    ("28 percentage points", "28 Prozentpunkte"),
+    ("28 v. H.", "28%"),
+    ("25 basis points", "a quarter point"),
+    ("10–15 %", "between 10 and 15 percent"),
+    ("a third of voters", "33.4 percent of voters"),
+    ("two thirds of voters", "zwei Drittel der Wähler"),
+    ("drei Viertel", "75 %"),
+    ("one in five adults", "20% of adults"),
+    ("½ cup", "1/2 cup"),
+    # Units
+    ("1.5 km", "1,500 m"),
+    ("4,5 GWh", "4.500 MWh"),
+    ("0.5 t", "500 kg"),
+    ("330 m high", "its height is 330 metres"),
+    ("a 330-metre tower", "330 m"),
+    ("28 square kilometres", "28 km²"),
+    ("two years", "24 months"),
+    ("90 minutes", "1.5 hours"),
+    ("-3 °C", "minus 3 degrees Celsius"),
+    # Rounding
+    ("about 330 m", "329.8 m"),
+    ("rund 330 m", "329,8 Meter"),
+    ("28 %", "28.4 percent"),
+    ("1.2 million", "1,234,567"),
+    ("over 12,000 people", "12,034 people"),
+    ("knapp 98 Milliarden Euro", "97,9 Milliarden Euro"),
+    # Numbers in words, and ordinals
+    ("three goals", "3 goals"),
+    ("7 Mitglieder", "sieben Mitglieder"),
+    ("the 3rd time", "zum dritten Mal"),
+    ("twenty-five years", "25 years"),
+    ("einundzwanzig Jahre", "21 Jahre"),
+    ("two siblings", "both siblings"),
+    # Dates
+    ("on 3 May 2026", "May 3, 2026"),
+    ("on May 3rd, 2026", "03.05.2026"),
+    ("am 3. Mai 2026", "2026-05-03"),
+    ("am 3.5.2026", "05/03/2026"),
+    ("on 3 May 2026", "05/03/2026"),
+    ("on 3 May 2026", "03/05/2026"),
+    ("in May 2026", "on 3 May 2026"),
+    ("in 2026", "03.05.2026"),
+    ("on 3 May", "3 May 2026"),
+    ("on 4 May 2026", "from 4 to 6 May 2026"),
+    ("from 4 to 6 May 2026", "4 May 2026, 6 May 2026"),
+    ("on 3 May 2026", "The year 2026 was hot. It was 3 May."),
+    ("in the third quarter of 2025", "Q3 2025"),
+    ("im 3. Quartal", "Q3"),
+    ("in H1 2025", "im ersten Halbjahr 2025"),
+    ("in 2023/24", "the 2023-2024 season"),
+    ("in the 1990s", "in den 1990er Jahren"),
+    # Times and scores
+    ("at 14:30", "2:30 p.m."),
+    ("um 14 Uhr", "14.00 Uhr"),
+    ("from 9 am to 5 pm", "9:00–17:00"),
+    ("won 3:1", "won 3-1"),
+    ("in 2:01:09", "a time of 2:01:09"),
+    # Names and versions
+    ("COVID-19", "the Covid 19 pandemic"),
+    ("5G networks", "5G-Netze"),
+    ("iPhone 17", "the new iPhone 17 Pro"),
+    ("Python 3.13", "Python 3.13.1"),
+    ("v18.2", "version 18.2"),
+    ("ISO 27001", "ISO 27001"),
+    ("CO2 emissions", "carbon dioxide emissions"),
+    ("call +49 30 1234567", "Tel. +49 (30) 123 45 67"),
+    # A table whose head says the scale
+    ("€8.4 billion in cash", "in millions of euros | Cash 8,412"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "excerpt"), FOUND)
+def test_a_figure_is_found_in_another_form(sentence: str, excerpt: str) -> None:
+    assert not_found(f"It was {sentence}.", excerpt) == []
+
+
+NOT_FOUND = [
+    ("29 %", "28 percent on 29 May, and 29 guests", "29 %"),
+    ("29 people", "28 people on 29 May", "29"),
+    ("19 people", "COVID-19", "19"),
+    ("30 people", "at 14:30", "30"),
+    ("1.2 billion euros", "1.2 million euros", "1.2 billion euros"),
+    ("€5m", "$5m", "€5m"),
+    ("1.5 km", "1.5 m", "1.5 km"),
+    ("29 %", "28.4 percent", "29 %"),
+    ("about 340 m", "329.8 m", "340 m"),
+    ("more than 400 people", "329 people", "400"),
+    ("330.5 m", "about 330 m", "330.5 m"),
+    ("four goals", "three goals and 44 shots", "four"),
+    ("sechs Tage", "sechzehn Tage", "sechs Tage"),
+    ("a quarter of voters", "a third of voters", "quarter"),
+    ("on 4 May 2026", "3 May 2026", "4 May 2026"),
+    ("on 3 May 2025", "3 May 2026", "3 May 2025"),
+    ("in June 2026", "3 May 2026", "June 2026"),
+    ("from 4 to 7 May 2026", "4 May 2026", "4 to 7 May 2026"),
+    ("in Q2 2025", "Q3 2025", "Q2 2025"),
+    ("at 14:30", "3:30 p.m.", "14:30"),
+    ("won 3:2", "won 3-1 in 2 hours", "3:2"),
+    ("A350", "the A380 and 350 seats", "A350"),
+    ("version 3.13.2", "3.13.1", "3.13.2"),
+    ("in 2023/24", "2022/23", "2023/24"),
+    ("in the 1980s", "in the 1990s", "1980s"),
+    ("$1.12 a share", "$1.21 a share", "$1.12"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "excerpt", "figure"), NOT_FOUND)
+def test_a_figure_that_is_not_there_is_returned_as_it_is_written(sentence: str, excerpt: str, figure: str) -> None:
+    assert not_found(f"It was {sentence}.", excerpt) == [figure]
+
+
+def test_a_marker_belongs_to_the_sentence_it_is_in_or_right_after() -> None:
+    text = "One 1 has none. Two 2 has one [2]. Three 3.[1][2] Four 4 [1] and 5 [3], and so on.\n\nFive 5 has none."
+
+    assert [(one.text, one.sources) for one in checked(text, "a", "b", "c")] == [
+        ("Two 2 has one.", (1,)),
+        ("Three 3.", (2, 1)),
+        ("Four 4 and 5, and so on.", (2, 3)),
+    ]
+
+
+def test_points_of_abbreviations_and_ordinals_end_no_sentence() -> None:
+    text = "Am 3. Mai zahlte Dr. Ott ca. 30 Mio. Euro für den 2. Platz. Es waren 28. Danach kam z. B. Rom. [1]"
+
+    assert [one.text for one in checked(text, "x")] == ["Danach kam z. B. Rom."]
+    assert checked(text.replace(" Es", " [1] Es"), "x")[0].text.startswith("Am 3. Mai")
+
+
+def test_headings_items_rows_and_quotations_are_sentences_without_their_markup() -> None:
+    text = (
+        "## Growth of **5** % [1]\n\n- *One* item of 6 [1]\n- 7 without\n\n"
+        "> Quoted 8 &amp; [a link](https://b.example/9) [1]\n\n"
+        "| City | People |\n|---|---|\n| Ulm | 10 [1] |\n| Köln | 11 |\n\n```\n12 [1]\n```"
+    )
+
+    assert [(one.text, one.not_found) for one in checked(text, "nothing")] == [
+        ("Growth of 5 %", ("5 %",)),
+        ("One item of 6", ("6",)),
+        ("Quoted 8 & a link", ("8",)),
+        ("Ulm | 10", ("10",)),
+    ]
+
+
+def test_code_and_formulas_are_checked_only_if_they_are_numbers() -> None:
+    sentence = "Use `3.14` or `f(x, 2)`, since \\(e^{7} = y_8\\) and \\(28\\%\\)."
+
+    assert not_found(sentence, "nothing") == ["3.14", "28%"]
+
+
+def test_a_figure_may_be_in_any_of_the_cited_sources_and_in_no_other() -> None:
+    text = "It has 14 sites [1][2]. It has 15 sites [1]."
+
+    first, second = checked(text, "no number", "14 sites, 15 sites")
+
+    assert (first.sources, first.not_found) == ((1, 2), ())
+    assert (second.sources, second.not_found) == ((1,), ("15",))
+
+
+def test_the_numbers_of_sources_are_those_that_the_reader_sees() -> None:
+    sources = [source(7, "nothing"), source(9, "28 people")]
+
+    (one,) = check_figures(number_citations("There were 28 people [9].", sources))
+
+    assert (one.sources, one.not_found) == ((1,), ())
+
+
+def test_a_source_without_an_excerpt_cannot_be_checked() -> None:
+    assert [one.not_found for one in checked("It has 14 sites [1][2].", " \n", "no number")] == [()]
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        source(1, "Nothing.", title="Opened on 3 May 2026"),
+        source(1, "Nothing.", day="2026-05-03"),
+        source(1, "It opened on 3 May.", day="2026-07-01"),
+        source(1, "Nothing.", url="https://a.example/news/2026/05/03/opened"),
+    ],
+)
+def test_the_title_the_date_and_the_address_of_a_source_count(known: Source) -> None:
+    (one,) = check_figures(number_citations("It opened on 3 May 2026 [1].", [known]))
+
+    assert one.not_found == ()
+
+
+def test_other_numbers_of_an_address_do_not_count() -> None:
+    (one,) = check_figures(number_citations("28 people came [1].", [source(1, "x", url="https://a.example/28-people")]))
+
+    assert one.not_found == ("28",)
+
+
+def test_a_figure_is_named_once_a_sentence() -> None:
+    assert not_found("Of 28 people, 28 stayed.", "nothing") == ["28"]
+
+
+def test_a_text_without_markers_has_no_sentences() -> None:
+    assert checked("Only 5 words.", "x") == ()
+
+
+GROUPS = {
+    "en": (",", "."),
+    "de": (".", ","),
+    "fr": ("\u202f", ","),
+    "ch": ("'", "."),
+    "si": ("\u00a0", "."),
+    "": ("", "."),
+}
+
+
+def formatted(value: Decimal, style: str) -> str:
+    group, point = GROUPS[style]
+    whole, _, part = f"{value:,}".partition(".")
+    return whole.replace(",", group) + (point + part if part else "")
+
+
+# A number such as 1.234 with three decimals can be read in two ways, so it is written with two at most.
+VALUES = st.decimals(min_value=100, max_value=10**11, places=2) | st.integers(100, 10**12).map(Decimal)
+
+
+@given(VALUES, st.sampled_from(sorted(GROUPS)), st.sampled_from(sorted(GROUPS)))
+def test_a_number_is_itself_in_every_style(value: Decimal, one: str, other: str) -> None:
+    assert not_found(f"Es waren {formatted(value, one)} Punkte.", f"It was {formatted(value, other)} points.") == []
+
+
+@given(VALUES, st.sampled_from(sorted(GROUPS)), st.sampled_from(sorted(GROUPS)), st.integers(0, 20), st.integers(1, 9))
+def test_a_number_with_another_digit_is_not_found(value: Decimal, one: str, other: str, place: int, shift: int) -> None:
+    digits = [*f"{value:f}"]
+    places = [index for index, digit in enumerate(digits) if digit.isdecimal()]
+    chosen = places[place % len(places)]
+    digits[chosen] = str((int(digits[chosen]) + shift) % 10)
+    wrong = Decimal("".join(digits))
+    if wrong < 100 or 2 * abs(wrong - value) * 100 < value:
+        return
+
+    assert not_found(f"Es waren {formatted(wrong, one)} Punkte.", f"It was {formatted(value, other)} points.") != []
+
+
+MONTHS = [f"{date(2026, month, 1):%B}" for month in range(1, 13)]
+MONATE = [
+    *("Januar", "Februar", "März", "April", "Mai", "Juni", "Juli"),
+    "August",
+    "September",
+    "Oktober",
+    "November",
+    "Dezember",
+]
+DATES: dict[str, Callable[[date], str]] = {
+    "iso": lambda d: d.isoformat(),
+    "british": lambda d: f"{d.day} {MONTHS[d.month - 1]} {d.year}",
+    "american": lambda d: f"{MONTHS[d.month - 1]} {d.day}, {d.year}",
+    "short": lambda d: f"{MONTHS[d.month - 1][:3]} {d.day}, {d.year}",
+    "german": lambda d: f"{d.day}. {MONATE[d.month - 1]} {d.year}",
+    "dotted": lambda d: f"{d:%d.%m.%Y}",
+    "slashed": lambda d: f"{d:%m/%d/%Y}",
+}
+
+
+@given(st.dates(date(1500, 1, 1), date(2150, 1, 1)), st.sampled_from(sorted(DATES)), st.sampled_from(sorted(DATES)))
+def test_a_date_is_itself_in_every_style(day: date, one: str, other: str) -> None:
+    assert not_found(f"It opened on {DATES[one](day)}.", f"Opened: {DATES[other](day)}") == []
+
+
+@given(
+    st.dates(date(1500, 1, 1), date(2150, 1, 1)),
+    st.dates(date(1500, 1, 1), date(2150, 1, 1)),
+    st.sampled_from(sorted(DATES)),
+    st.sampled_from(sorted(DATES.keys() - {"slashed"})),
+)
+def test_another_date_is_not_found(day: date, wrong: date, one: str, other: str) -> None:
+    if day == wrong or (one == "slashed" and (wrong.year, wrong.month, wrong.day) == (day.year, day.day, day.month)):
+        return
+
+    assert not_found(f"It opened on {DATES[one](wrong)}.", f"Opened: {DATES[other](day)}") != []
