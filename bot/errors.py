@@ -15,12 +15,14 @@ class UsageError(Exception):
     """A command cannot be parsed; the asker is told at once, privately.
 
     `problem` is one or two sentences of mrkdwn, not escaped yet, that name the option, the value and what is allowed.
-    Code is in backticks; values from the asker contain none.
+    Code is in backticks; values from the asker contain none. `option` is the name of the option whose value is wrong,
+    empty if it is the text.
     """
 
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: str, *, option: str = "") -> None:
         super().__init__(problem)
         self.problem = problem
+        self.option = option
 
 
 class AgentNotSetUp(PerplexityError):

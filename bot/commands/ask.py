@@ -9,7 +9,7 @@ from functools import partial
 from bot.blocks.actions import ASK_ABOUT
 from bot.blocks.answer import answer_ending, answer_messages
 from bot.blocks.escaping import escape
-from bot.commands.base import Command, CommandContext, Option, Reply, Stats
+from bot.commands.base import Command, CommandContext, CommandForm, Option, Reply, Stats, ValueKind
 from bot.commands.filters import (
     AFTER,
     BEFORE,
@@ -25,7 +25,13 @@ from bot.commands.filters import (
     write_command,
 )
 from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_code, parse_options
-from bot.conversations.memory import build_messages, remember_answer, standalone_question
+from bot.conversations.memory import (
+    build_messages,
+    remember_answer,
+    split_quoted,
+    standalone_about,
+    standalone_question,
+)
 from bot.conversations.next_questions import INSTRUCTION, AnswerWithNext, WithoutNextQuestions, take_next_questions
 from bot.conversations.pages import WithPages, answer_about, numbered_pages, question_about
 from bot.errors import UsageError
@@ -40,13 +46,22 @@ from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Answer, AnswerKind, Message, Question, Source
 from perplexity.validation import MAX_PROMPT_LENGTH, validate_messages
 
-REASONING = Option(name="--reasoning", short="-r", help="Think longer before answering")
+REASONING = Option(name="--reasoning", short="-r", help="Think longer before answering", label="Think longer")
 MODEL = Option(
     name="--model", value="NAME", help="Who answers: sonar, sonar-pro, …, an effort from fast to xhigh, or vendor/model"
 )
-EFFORT = Option(name="--effort", value="|".join(EFFORTS), help="How long to think; `--model` takes these levels too")
-AGENT = Option(name="--agent", help="Let an agent search step by step, as often as the question takes")
-LANGUAGE = replace(LANG, help="Answer in this language, two letters; pages in every language are searched")
+EFFORT = Option(
+    name="--effort",
+    value="|".join(EFFORTS),
+    help="How long to think; `--model` takes these levels too",
+    kind=ValueKind.CHOICE,
+)
+AGENT = Option(
+    name="--agent", help="Let an agent search step by step, as often as the question takes", label="Let an agent search"
+)
+LANGUAGE = replace(
+    LANG, help="Answer in this language, two letters; pages in every language are searched", label="Language"
+)
 PLACE = replace(COUNTRY, help="Where you are, two letters, for local answers")
 OWN_FILTERS = (RECENCY, DOMAIN, LANGUAGE, PLACE, AFTER, BEFORE)
 PARSER = OptionParser(
@@ -81,12 +96,13 @@ def parse(text: str) -> AskRequest:
             reasoning=reasoning,
             model=model,
             filters=parse_filters(arguments),
+            standalone=standalone_about(*split_quoted(arguments.text)),
         )
         target = resolve(model, reasoning=reasoning)
     if agent and (reasoning or model):
-        raise UsageError(_contradiction(AGENT, REASONING if reasoning else named, "the agent has a model of its own"))
+        raise _contradiction(AGENT, REASONING if reasoning else named, "the agent has a model of its own")
     if reasoning and not target.slow:
-        raise UsageError(_contradiction(REASONING, named, f"{inline_code(target.name)} does not reason"))
+        raise _contradiction(REASONING, named, f"{inline_code(target.name)} does not reason")
     return AskRequest(question=question, public=PUBLIC.name in arguments.options, agent=agent)
 
 
@@ -99,15 +115,16 @@ def _model(arguments: Arguments) -> tuple[str | None, Option]:
         meant = closest_match(effort.strip().lower(), EFFORTS)
         raise UsageError(
             f"`{EFFORT.name}` cannot be {inline_code(effort)}. {f'Did you mean {meant}? ' if meant else ''}"
-            f"It takes {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}."
+            f"It takes {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}.",
+            option=EFFORT.name,
         )
     if model is not None and model.strip().lower() != effort.strip().lower():
-        raise UsageError(_contradiction(MODEL, EFFORT, "both say how long to think"))
+        raise _contradiction(MODEL, EFFORT, "both say how long to think")
     return effort.strip().lower(), EFFORT
 
 
-def _contradiction(one: Option, other: Option, why: str) -> str:
-    return f"`{one.name}` and `{other.name}` contradict each other: {why}."
+def _contradiction(one: Option, other: Option, why: str) -> UsageError:
+    return UsageError(f"`{one.name}` and `{other.name}` contradict each other: {why}.", option=other.name)
 
 
 async def answer(request: AskRequest, context: CommandContext) -> Answer:
@@ -153,7 +170,7 @@ def write_question(typed: str, *, public: bool) -> str:
 
 def nothing_found_text(request: AskRequest) -> str:
     """Return the sentence for an empty result."""
-    return no_results_text(request.question.text, request.question.filters)
+    return no_results_text(question_text(request), request.question.filters)
 
 
 def audience_of(request: AskRequest) -> Audience:
@@ -162,15 +179,15 @@ def audience_of(request: AskRequest) -> Audience:
 
 
 def question_text(request: AskRequest) -> str:
-    """Return the question."""
-    return request.question.text
+    """Return the question, without the message that it is about."""
+    return split_quoted(request.question.text)[0]
 
 
 def add_turns(request: AskRequest, turns: Sequence[Turn], thread: Thread) -> AskRequest:
     """Return the request with the turns before it, and with the other messages of its thread."""
     question = request.question
     messages = tuple(build_messages(turns, question.messages[-1], thread))
-    standalone = standalone_question(turns, question.text)
+    standalone = standalone_question(turns, question.text) or question.standalone
     return replace(request, question=replace(question, messages=messages, standalone=standalone))
 
 
@@ -238,6 +255,7 @@ ASK = Command(
     ending=ending,
     buttons=buttons,
     deeper=deeper,
+    form=CommandForm(title="Ask a question", text="Question"),
     nothing_found=nothing_found_text,
     pending_label="Searching the web",
     stoppable=True,

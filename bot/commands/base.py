@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import lru_cache
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
@@ -106,14 +107,60 @@ PARSED_TEXTS = 128
 """How many texts a command remembers the meaning of."""
 
 
+class ValueKind(Enum):
+    """What the value of an option is, and so how a form asks for it."""
+
+    TEXT = "text"
+    CHOICE = "choice"
+    """One of the words that `Option.value` lists."""
+    DATE = "date"
+    DAYS = "days"
+    """Days of the week."""
+    ZONE = "zone"
+    """A time zone of the IANA database."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One option: `name` such as `--recency`, `value` the form of its value, empty for a flag."""
+    """One option of a command, for the parser, the help and the form.
+
+    `name` is such as `--recency`. `value` is the form of its value, empty for a flag; that of a choice has all values,
+    with `|` between. `label` is what a form calls it.
+    """
 
     name: str
     value: str = ""
     help: str
     short: str = ""
+    kind: ValueKind = ValueKind.TEXT
+    label: str = ""
+
+    @property
+    def title(self) -> str:
+        """What a form calls the option."""
+        return self.label or self.name.removeprefix("--").replace("-", " ").capitalize()
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values of a choice."""
+        return tuple(self.value.split("|")) if self.kind is ValueKind.CHOICE else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandForm:
+    """How the modal for questions offers a command: in a menu as `title`, with a field for the `text`.
+
+    `categories` are the words one of which comes before the text, which is then `optional`.
+    """
+
+    title: str
+    text: str
+    categories: tuple[str, ...] = ()
+
+    @property
+    def optional(self) -> bool:
+        """Whether the text may be empty."""
+        return bool(self.categories)
 
 
 class Admins(Protocol):
@@ -218,7 +265,8 @@ class Command(Generic[Request, Result]):
     along with the earlier turns of its conversation and other messages of its thread. `remember` returns what of a
     result goes along with the next question of its conversation. `ending` returns how a result ends whose text was
     shown while it was made; a command with one calls `on_event`. `buttons` returns what can be done with a result.
-    `deeper` returns the text that asks the same of a model that thinks longer, None if there is none.
+    `deeper` returns the text that asks the same of a model that thinks longer, None if there is none. `form` is how the
+    modal for questions offers the command, None if it does not.
     """
 
     name: str
@@ -245,6 +293,7 @@ class Command(Generic[Request, Result]):
     ending: Callable[[Result, Request, Audience], StreamEnding] | None = None
     buttons: Callable[[Result, Request], AnswerButtons] | None = None
     deeper: Callable[[str], str | None] | None = None
+    form: CommandForm | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message, deepdive_started_message
-from bot.commands.base import Command, CommandContext, Reply, Stats
+from bot.commands.base import Command, CommandContext, CommandForm, Reply, Stats
 from bot.commands.filters import PUBLIC, audience_for, usage_errors
 from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
@@ -158,4 +158,5 @@ DEEPDIVE = Command(
     nothing_found=nothing_found_text,
     question_text=question_text,
     render_pending=render_pending,
+    form=CommandForm(title="Deep dive", text="Topic"),
 )

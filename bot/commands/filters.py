@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from bot.blocks.escaping import escape
-from bot.commands.base import Option
+from bot.commands.base import Option, ValueKind
 from bot.commands.parsing import Arguments, abbreviate, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
@@ -43,16 +43,47 @@ def category_argument(word: str) -> str:
         raise UsageError(f"“{abbreviate(word)}” isn’t a category. {hint}{_LISTED}") from None
 
 
-RECENCY = Option(name="--recency", value="hour|day|week|month|year", help="Only pages as new as this")
-DOMAIN = Option(
-    name="--domain", value="a.com,-b.com", help="Only these sites or, each with a `-`, all but these; at most 20"
+RECENCY = Option(
+    name="--recency",
+    value="hour|day|week|month|year",
+    help="Only pages as new as this",
+    kind=ValueKind.CHOICE,
+    label="How new",
 )
-LANG = Option(name="--lang", value="en,de", help="Pages in these languages, two letters each")
+DOMAIN = Option(
+    name="--domain",
+    value="a.com,-b.com",
+    help="Only these sites or, each with a `-`, all but these; at most 20",
+    label="Sites",
+)
+LANG = Option(name="--lang", value="en,de", help="Pages in these languages, two letters each", label="Languages")
 COUNTRY = Option(name="--country", value="DE", help="Pages relevant in this country, two letters")
-AFTER = Option(name="--after", value="YYYY-MM-DD", help="Only pages from after this day; not with `--recency`")
-BEFORE = Option(name="--before", value="YYYY-MM-DD", help="Only pages from before this day; not with `--recency`")
-MODE = Option(name="--mode", value="web|academic|sec", help="The web, scholarly papers, or filings with the SEC")
-PUBLIC = Option(name="--public", help="Show the answer to everyone here; otherwise only you see it")
+AFTER = Option(
+    name="--after",
+    value="YYYY-MM-DD",
+    help="Only pages from after this day; not with `--recency`",
+    kind=ValueKind.DATE,
+    label="After",
+)
+BEFORE = Option(
+    name="--before",
+    value="YYYY-MM-DD",
+    help="Only pages from before this day; not with `--recency`",
+    kind=ValueKind.DATE,
+    label="Before",
+)
+MODE = Option(
+    name="--mode",
+    value="web|academic|sec",
+    help="The web, scholarly papers, or filings with the SEC",
+    kind=ValueKind.CHOICE,
+    label="Where to search",
+)
+PUBLIC = Option(
+    name="--public",
+    help="Show the answer to everyone here; otherwise only you see it",
+    label="Show it to everyone here",
+)
 
 FILTERS = (RECENCY, DOMAIN, LANG, COUNTRY, AFTER, BEFORE)
 
@@ -115,7 +146,8 @@ def usage_errors(text: str) -> Iterator[None]:
     try:
         yield
     except InvalidRequest as error:
-        raise UsageError(_problem(error, text)) from None
+        is_text = error.field in {"query", "prompt"}
+        raise UsageError(_problem(error, text), option="" if is_text else f"--{error.field}") from None
 
 
 def _problem(error: InvalidRequest, text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from bot.blocks.news import news_messages
-from bot.commands.base import Command, CommandContext, Reply, Stats
+from bot.commands.base import Command, CommandContext, CommandForm, Reply, Stats
 from bot.commands.filters import (
     COUNTRY,
     DOMAIN,
@@ -23,7 +23,7 @@ from bot.commands.filters import (
 from bot.commands.parsing import OptionParser, parse_options
 from bot.model.message import Audience
 from perplexity.filters import Filters
-from perplexity.news.summary import NewsSummary, default_to_past_day, news_summary
+from perplexity.news.summary import CATEGORIES, NewsSummary, default_to_past_day, news_summary
 from perplexity.notes import no_news_text
 from perplexity.validation import parse_query
 
@@ -131,4 +131,5 @@ NEWS = Command(
     stoppable=True,
     past_week=past_week,
     question_text=question_text,
+    form=CommandForm(title="Read the news", text="Topic", categories=tuple(CATEGORIES)),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -150,6 +151,7 @@ def _end_of_token(phrases: _QuoteIndex, start: int, *, value: bool) -> int:
 _LONG = re.compile(rf"(?:[{DASHES}]{{2}}|([{LONG_DASHES}]))([^\W\d_][^=]*)(?:=(.*))?", re.DOTALL)
 _SHORT = re.compile(rf"(?![{LONG_DASHES}])[{DASHES}]([^\W\d_])(?:=(.*))?", re.DOTALL)
 _END = re.compile(rf"[{DASHES}]{{2}}|[{LONG_DASHES}]")
+_PLAIN_VALUE = re.compile(rf"[^\s`{DOUBLE_QUOTES}{SINGLE_QUOTES}]*[^\s,`{DOUBLE_QUOTES}{SINGLE_QUOTES}]")
 _HELP = frozenset({"help", "?", "-h", "--h", "--help"})
 
 MAX_OPTIONS_LENGTH = 4_000
@@ -237,6 +239,44 @@ def parse_options(text: str, parser: OptionParser) -> Arguments:
     return Arguments(
         text=_remaining_text(text, words, taken), options={name: tuple(listed) for name, listed in values.items()}
     )
+
+
+def write_arguments(options: Iterable[tuple[Option, str]], text: str) -> str:
+    """Return what a person would type for these options, with their values, and this text, as Slack would send it.
+
+    `parse_options` returns the same values and the same text for it; a flag has an empty value. Raise UsageError for a
+    value that cannot be typed.
+    """
+    given = [(option, " ".join(value.split())) for option, value in options]
+    parser = OptionParser(options=tuple(option for option, _ in given), max_length=len(text))
+    pieces = [_write_option(option, value) for option, value in given]
+    text = unescape_slack(_as_sent(text)).strip()
+    wanted = Arguments(text=text, options={option.name: (value,) for option, value in given})
+    # After two dashes, a text that looks like an option is text.
+    for dashes in ([], ["--"]) if not is_help_request(text) else (["--"],):
+        line = _as_sent(" ".join([*pieces, *dashes, text]))
+        with suppress(UsageError):
+            if parse_options(line, parser) == wanted:
+                return line
+    raise UsageError("I can’t read these words as options and text. Write them in another way.")
+
+
+def _write_option(option: Option, value: str) -> str:
+    """Return an option with its value, in quotes if it needs them. Raise UsageError if none fit."""
+    if not option.value:
+        return option.name
+    # After an equals sign, a value that begins with a dash is no option.
+    if _PLAIN_VALUE.fullmatch(value):
+        return f"{option.name}={value}"
+    sign = next((sign for sign, ends in (('"', DOUBLE_QUOTES), ("`", "`")) if not set(ends) & set(value)), None)
+    if sign is None:
+        raise UsageError(f"`{option.name}` cannot be {inline_code(value)}. Leave out the quotes.", option=option.name)
+    return f"{option.name}={sign}{value}{sign}"
+
+
+def _as_sent(text: str) -> str:
+    """Return a typed text as Slack sends it."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def check_length(text: str, max_length: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.blocks.sources import results_messages
-from bot.commands.base import Command, CommandContext, Option, Reply, Stats
+from bot.commands.base import Command, CommandContext, CommandForm, Option, Reply, Stats
 from bot.commands.filters import FILTERS, MODE, PUBLIC, audience_for, parse_filters, usage_errors
 from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
@@ -18,7 +18,9 @@ from perplexity.notes import no_results_text
 from perplexity.types import Query
 from perplexity.validation import MAX_RESULTS, parse_max_results, validate_query
 
-NUMBER = Option(name="--n", short="-n", value="1-20", help="How many pages; 5 unless you say so")
+NUMBER = Option(
+    name="--n", short="-n", value="1-20", help="How many pages; 5 unless you say so", label="How many pages"
+)
 PARSER = OptionParser(
     options=(NUMBER, *FILTERS, MODE, PUBLIC),
     unsupported={
@@ -54,7 +56,7 @@ def _parse_count(number: str) -> int:
     try:
         return parse_max_results(number)
     except InvalidRequest:
-        raise UsageError(f"`{NUMBER.name}` must be between 1 and {MAX_RESULTS}.") from None
+        raise UsageError(f"`{NUMBER.name}` must be between 1 and {MAX_RESULTS}.", option=NUMBER.name) from None
 
 
 async def answer(request: SearchRequest, context: CommandContext) -> SearchPage:
@@ -121,4 +123,5 @@ SEARCH = Command(
     stoppable=True,
     question_text=question_text,
     buttons=buttons,
+    form=CommandForm(title="Search for pages", text="What to search for"),
 )

@@ -7,7 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.commands.base import Option
-from bot.commands.parsing import Arguments, OptionParser, is_help_request, parse_options, tokenize
+from bot.commands.parsing import (
+    DOUBLE_QUOTES,
+    Arguments,
+    OptionParser,
+    is_help_request,
+    parse_options,
+    tokenize,
+    write_arguments,
+)
 from bot.errors import UsageError
 
 OPTIONS = (
@@ -225,3 +233,30 @@ def test_text_without_dashes_stays_as_typed(text: str) -> None:
 @given(st.text(st.characters(exclude_characters="`\"“”„‟«»＂'‘’‚‛＇")))
 def test_a_text_without_quotes_is_tokenized_as_one_with_quotes(text: str) -> None:
     assert tokenize(text) == tokenize(f"{text} `")[:-1]
+
+
+VALUED, FLAG = Option(name="--lang", value="en,de", help="x"), Option(name="--public", help="x")
+
+
+@given(
+    st.text(alphabet=st.sampled_from("ab -—\"'`,=<>&;#@\n\u00a0“”"), max_size=30), st.text(max_size=12), st.booleans()
+)
+def test_what_is_written_is_parsed_as_the_same_options_and_text(text: str, value: str, public: bool) -> None:
+    given_options = [(VALUED, value)] * bool(value.split()) + [(FLAG, "")] * public
+    if "`" in value and set(DOUBLE_QUOTES) & set(value):
+        with pytest.raises(UsageError) as caught:
+            write_arguments(given_options, text)
+        assert caught.value.option == "--lang"
+        return
+    line = write_arguments(given_options, text)
+    parsed = parse_options(line, OptionParser(options=(VALUED, FLAG)))
+
+    assert parsed.text == text.replace("\u00a0", " ").strip()
+    assert parsed.options == {option.name: (" ".join(value.split()),) for option, value in given_options}
+
+
+@pytest.mark.parametrize("text", ["help", "--help", "?", "-h"])
+def test_a_text_that_asks_for_help_is_written_as_text(text: str) -> None:
+    line = write_arguments([], text)
+
+    assert (is_help_request(line), parse_options(line, OptionParser(options=())).text) == (False, text)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from bot.commands.ask import ASK
 from bot.conversations.memory import (
+    ABOUT,
     LEFT_OUT,
     MAX_CHARACTERS,
     MAX_REMEMBERED,
     MAX_TURNS,
     build_messages,
+    quote_message,
     remember_answer,
+    split_quoted,
     standalone_question,
 )
-from bot.model.question import Turn
+from bot.model.question import NO_THREAD, Turn
 from perplexity.types import Answer, Message, Source
 
 QUESTION = Message(role="user", content="And in Switzerland?")
@@ -95,3 +101,30 @@ def test_what_a_service_searches_for_that_can_only_search(
     turns: tuple[Turn, ...], question: str, searched: str
 ) -> None:
     assert standalone_question(turns, question) == searched
+
+
+@given(st.text(), st.text(min_size=1))
+def test_a_quoted_message_cannot_end_its_quotation(question: str, message: str) -> None:
+    text = quote_message(question, message)
+
+    if ABOUT not in question:
+        assert split_quoted(text) == (question, message)
+    fence = text.rpartition("\n")[2]
+    assert (set(fence), len(fence) >= 3, fence in message) == ({"`"}, True, False)
+
+
+@pytest.mark.parametrize(
+    "text", ["why", "", f"why\n\n{ABOUT}\n", f"why\n\n{ABOUT}\n```\nx\n````", f"{ABOUT}\n```\nx\n```"]
+)
+def test_a_text_without_a_quoted_message_is_the_question(text: str) -> None:
+    assert split_quoted(text) == (text, "")
+
+
+def test_a_service_that_only_searches_gets_the_beginning_of_the_message() -> None:
+    request = ASK.parse(quote_message("is that true?", "Heat pumps\nare cheap. " + "x" * 500))
+
+    assert request.question.search_text.startswith("is that true? Heat pumps are cheap. xxx")
+    assert len(request.question.search_text) < 220
+    assert ASK.parse_question_text(quote_message("is that true?", "Heat pumps")) == "is that true?"
+    assert ASK.add_turns is not None
+    assert ASK.add_turns(request, (), NO_THREAD).question.standalone == request.question.standalone
