@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.blocks.digests import digest_result_message
-from bot.commands.base import Command, CommandContext, Option, Reply
+from bot.commands.base import Command, CommandContext, Option, Reply, ValueKind
 from bot.commands.parsing import OptionParser, inline_code, parse_options
-from bot.commands.watch_syntax import parse_digest_spec
+from bot.commands.watch_syntax import parse_digest_spec, parse_zone
 from bot.errors import UsageError
 from bot.model.digest import EXAMPLE, DigestAction, DigestResult, DigestSpec, Owner
 from bot.model.message import Audience
@@ -16,9 +16,18 @@ ALWAYS = Option(
     name="--always",
     value="daily|weekdays|mon,thu",
     help="Post on these days even when nothing is new",
+    kind=ValueKind.DAYS,
+    label="Days with a post in any case",
+)
+ZONE = Option(
+    name="--zone",
+    value="Europe/Berlin",
+    help="The time zone of the days and the time; yours unless you say so",
+    kind=ValueKind.ZONE,
+    label="Time zone",
 )
 PARSER = OptionParser(
-    options=(ALWAYS,),
+    options=(ALWAYS, ZONE),
     unsupported={
         "--recency": "`--recency` is not for digests: each lists what is new since the last one.",
         "--public": "`--public` is not for digests: they are posted where you set them up.",
@@ -60,7 +69,12 @@ def parse(text: str) -> WatchRequest:
         return _parse_list(rest)
     if first.casefold() in set(DigestAction):
         return ChangeDigest(action=DigestAction(first.casefold()), number=_parse_number(first.casefold(), rest))
-    return parse_digest_spec(arguments.text, report_empty_on=arguments.many(ALWAYS.name))
+    zone = arguments.one(ZONE.name)
+    return parse_digest_spec(
+        arguments.text,
+        report_empty_on=arguments.many(ALWAYS.name),
+        zone="" if zone is None else parse_zone(zone),
+    )
 
 
 async def answer(request: WatchRequest, context: CommandContext) -> WatchResult:
@@ -109,6 +123,7 @@ WATCH = Command(
     examples=(
         (EXAMPLE, "posted here, Monday to Friday, by your clock"),
         ("science mon,thu 5:30pm", "a whole category, on two days"),
+        ("world daily 7:30 --zone Asia/Tokyo", "by another clock than yours"),
         ("business daily 8:00 --always fri", "posts on Fridays even when nothing is new"),
         ("list", "your digests, with their numbers"),
         ("pause 2", "and `resume 2`, `delete 2`, `run 2`: pause, resume, delete or run it now"),

@@ -67,8 +67,11 @@ class StoredDigestService:
     new_id: Callable[[], UUID] = uuid4
 
     async def create(self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str) -> Created | LimitReached:
-        """Create a digest that posts to a channel, in the owner's time zone. The same `id` again is the same digest."""
-        named = await self.timezone(owner.user_id)
+        """Create a digest that posts to a channel, by default in the owner's time zone.
+
+        The same `id` again is the same digest.
+        """
+        named = spec.schedule.zone or await self.timezone(owner.user_id)
         zone = zone_of(named or "").key
         spec = replace(spec, schedule=replace(spec.schedule, zone=zone))
         next_at = next_slot(spec.schedule, self.now())

@@ -57,7 +57,7 @@ class DigestSpec:
     """A digest as its owner asks for it.
 
     `topic` may be empty; `report_empty_on` are the days of the week on which it says that nothing is new. The
-    schedule's zone is the owner's; it is empty as long as the command was only parsed.
+    schedule's zone is the owner's unless they named one; it is empty as long as the command was only parsed.
     """
 
     category: str

@@ -19,6 +19,26 @@ DAILY = frozenset(range(7))
 WEEKDAYS = frozenset(range(5))
 WEEKENDS = DAILY - WEEKDAYS
 
+_ZONES = """
+    Pacific/Honolulu America/Anchorage America/Los_Angeles America/Vancouver America/Phoenix America/Denver
+    America/Edmonton America/Chicago America/Winnipeg America/Mexico_City America/Costa_Rica America/New_York
+    America/Toronto America/Bogota America/Lima America/Panama America/Caracas America/La_Paz America/Santiago
+    America/Halifax America/Puerto_Rico America/St_Johns America/Sao_Paulo America/Argentina/Buenos_Aires
+    America/Montevideo Atlantic/Azores Atlantic/Cape_Verde UTC Europe/London Europe/Dublin Europe/Lisbon
+    Africa/Casablanca Africa/Accra Africa/Lagos Africa/Algiers Africa/Tunis Europe/Madrid Europe/Paris
+    Europe/Brussels Europe/Amsterdam Europe/Berlin Europe/Zurich Europe/Vienna Europe/Rome Europe/Prague
+    Europe/Warsaw Europe/Budapest Europe/Belgrade Europe/Copenhagen Europe/Oslo Europe/Stockholm Europe/Helsinki
+    Europe/Tallinn Europe/Riga Europe/Vilnius Europe/Kyiv Europe/Bucharest Europe/Sofia Europe/Athens
+    Europe/Istanbul Africa/Cairo Africa/Johannesburg Africa/Nairobi Asia/Jerusalem Asia/Beirut Asia/Baghdad
+    Asia/Riyadh Europe/Moscow Asia/Tehran Asia/Dubai Asia/Tbilisi Asia/Yerevan Asia/Kabul Asia/Karachi
+    Asia/Tashkent Asia/Almaty Asia/Kolkata Asia/Colombo Asia/Kathmandu Asia/Dhaka Asia/Yangon Asia/Bangkok
+    Asia/Jakarta Asia/Ho_Chi_Minh Asia/Singapore Asia/Kuala_Lumpur Asia/Manila Asia/Hong_Kong Asia/Shanghai
+    Asia/Taipei Australia/Perth Asia/Seoul Asia/Tokyo Australia/Adelaide Australia/Brisbane Australia/Sydney
+    Pacific/Auckland
+"""
+ZONES = tuple(_ZONES.split())
+"""Time zones to choose from, from west to east: fewer than the 100 that a menu takes."""
+
 _DAY_SET_NAMES = {DAILY: "every day", WEEKDAYS: "weekdays", WEEKENDS: "weekends"}
 
 

@@ -23,7 +23,7 @@ from bot.commands.base import Command
 from bot.commands.help import pending_message
 from bot.commands.parsing import OptionParser, is_help_request, parse_options, tokenize
 from bot.commands.routing import BY_MENTION, route_message, route_slash_command, usage_reply
-from bot.commands.watch_syntax import parse_days, parse_digest_spec, schedule_start
+from bot.commands.watch_syntax import parse_days, parse_digest_spec
 from bot.errors import UsageError
 from bot.listeners.messages import parse_event
 from bot.model.digest import parse_run as read_run
@@ -92,7 +92,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "wish": lambda text: parse_digest_spec(f"tech {text} monday 9:00"),
     "text after the time": lambda text: parse_digest_spec(f"tech monday 9:00 {text}"),
     "wish in quotes": lambda text: parse_digest_spec(f'tech "{text}" monday 9:00', report_empty_on=[text]),
-    "timing": schedule_start,
     "days": parse_days,
     "domain": parse_domain,
     "domains": lambda text: parse_domains(text.split()),

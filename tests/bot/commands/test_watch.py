@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import time
 from uuid import UUID
 
 import pytest
 
 from bot.commands.watch import WATCH, ChangeDigest, ListDigests, WatchRequest, parse
+from bot.commands.watch_syntax import WAYS_ON
 from bot.errors import UsageError
 from bot.model.digest import AlreadyRunning, Digest, DigestAction, DigestNotFound, DigestSpec, Owner
 from bot.model.message import Audience
@@ -31,6 +33,7 @@ TYPED = '--always mon, fri technology "open source databases" weekdays 9:00'
     [
         (TYPED, WISH),
         ("technology “open source databases” weekdays 9:00 —always fri,mon", WISH),
+        (f"{TYPED} --zone Asia/Tokyo", replace(WISH, schedule=replace(WISH.schedule, zone="Asia/Tokyo"))),
         ("list", ListDigests()),
         ("LIST", ListDigests()),
         ("pause 2", ChangeDigest(action=DigestAction.PAUSE, number=2)),
@@ -52,7 +55,11 @@ def test_text_is_parsed_as(typed: str, request_: WatchRequest) -> None:
         ("delete ²", "`²` isn’t a digest number. `delete` takes a number, such as `delete 2`; `list` shows them."),
         ("list all", "Type `list` without any text after it."),
         ("tech 9:00 --public", "`--public` is not for digests: they are posted where you set them up."),
-        ("--always mon", "At what time of day? Put it at the end, such as `9:00`, `17:30` or `9am`."),
+        (
+            "tech --always mon",
+            f"At what time of day? Put it at the end, such as `9:00`, `17:30` or `9am`. {WAYS_ON}",
+        ),
+        ("tech 9:00 --zone Berlin", "`--zone` cannot be `Berlin`. It takes a time zone such as Europe/Berlin."),
     ],
 )
 def test_a_usage_error_names_what_is_allowed(typed: str, problem: str) -> None:
