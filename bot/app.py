@@ -37,6 +37,7 @@ from bot.slack.threads import ThreadHistory, ThreadReader
 from bot.slack.users import Admins, Profiles
 from bot.slack.views import Views
 from bot.storage.attempts import AttemptLog, AttemptStore
+from bot.storage.choices import ChoiceStore
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore
 from bot.storage.feedback import FeedbackStore
@@ -62,13 +63,13 @@ if TYPE_CHECKING:
 
 SURFACES = (
     installation.register,
+    *VIEWS,
     slash.register,
     messages.register,
     actions.register,
     answer_actions.register,
-    *VIEWS,
 )
-"""The listeners in order: first the check of the installation, then commands, messages and buttons.
+"""The listeners in order: first the check of the installation, then views, of which some open by a command.
 
 A new surface is a function in `bot/listeners`, and a line here; a new view is one in `bot/views`.
 """
@@ -143,7 +144,7 @@ async def compose(
             open_per_person=settings.open_questions_per_user, thread_per_minute=settings.thread_answers_per_minute
         )
         questions, stages, attempts = QuestionStore(pool, share=share), StageStore(pool), AttemptStore(pool)
-        received = QuestionStore(acks, share=share)
+        received, choices = QuestionStore(acks, share=share), ChoiceStore(acks)
         # A paid answer is kept for as long as the database is unavailable.
         database_retry, metrics = DatabaseRetry(seconds=math.inf), Metrics()
         attempt_log = AttemptLog(attempts=attempts)
@@ -304,6 +305,9 @@ async def compose(
             record_sender=admission.record_sender,
             request_file=partial(workspaces.request_file, seconds=SAME_FILE_SECONDS),
             forget_file=workspaces.cancel_file_request,
+            timezone=profiles.timezone,
+            last_choice=choices.last,
+            keep_choice=choices.keep,
         )
         app = bolt_app(slack, client, services)
         server = None

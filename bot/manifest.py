@@ -33,6 +33,12 @@ EVENTS = {
 }
 """What Slack tells the app, and why. https://docs.slack.dev/reference/events"""
 
+SHORTCUTS = (
+    ("global", "Ask the web", "ask_anything", "Ask a question, search, or read the news"),
+    ("message", "Ask about this", "ask_about_this", "Ask a question about this message"),
+)
+"""The shortcuts: type, name, callback_id and description. https://docs.slack.dev/interactivity/implementing-shortcuts"""
+
 FOLLOW_UP_EVENTS = {
     "message.channels": "A message in a public channel, for replies without a mention; needs channels:history.",
     "message.groups": "The same in a private channel; needs groups:history.",
@@ -116,6 +122,10 @@ def _features(prefix: str, url: str | None) -> dict[str, Value]:
             "messages_tab_read_only_enabled": False,
         },
         "bot_user": {"display_name": APP_NAME, "always_online": True},
+        "shortcuts": [
+            {"name": name, "type": kind, "callback_id": callback_id, "description": description}
+            for kind, name, callback_id, description in SHORTCUTS
+        ],
         "slash_commands": [_command(command, url) for command in slash_commands(COMMANDS, prefix=prefix)],
     }
 

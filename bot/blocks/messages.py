@@ -274,6 +274,26 @@ def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
     return OutgoingMessage(text=said, blocks=blocks)
 
 
+_MAX_EXCERPT = 300
+"""Characters of a message that a question is about that are quoted."""
+
+
+def asked_message(text: str, *, lead: str = "You asked:", about: str = "", link: str = "") -> OutgoingMessage:
+    """Render what a person asked in a form: the message in whose thread the answer comes.
+
+    `about` is a message that the question is about, of which the beginning is quoted; `link` leads to it.
+    """
+    said = [{"type": "text", "text": f"{lead} ", "style": {"bold": True}}, {"type": "text", "text": text}]
+    parts: list[Block] = [{"type": "rich_text_section", "elements": said}]
+    if about:
+        excerpt = {"type": "text", "text": shorten(one_line(about), _MAX_EXCERPT)}
+        parts.append({"type": "rich_text_quote", "elements": [excerpt]})
+    if link:
+        parts.append({"type": "rich_text_section", "elements": [{"type": "link", "url": link, "text": "The message"}]})
+    fallback = f"*{lead}* {escape(shorten(one_line(text), 500))}"
+    return OutgoingMessage(text=fallback, blocks=({"type": "rich_text", "elements": parts},))
+
+
 def below_message(text: str, *, question_id: str) -> OutgoingMessage:
     """Render what will come below an answer, with a button that stops it; `text` is escaped."""
     return OutgoingMessage(

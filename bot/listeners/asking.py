@@ -1,7 +1,8 @@
-"""Asks a question that no message asked: the app begins a thread in the direct message, and answers there."""
+"""Asks a question that no message asked: in a thread that the app begins in the direct message, or as a command."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 from uuid import UUID
@@ -15,6 +16,9 @@ from bot.model.question import NewQuestion
 from bot.slack.messages import FAILURES, Sent
 
 log = logging.getLogger(__name__)
+
+BEGIN_SECONDS = 1.2
+"""How long Slack may take to post the message that begins the thread."""
 
 NOT_BEGUN = "Slack couldn’t open our direct messages. Please try again in a minute."
 NOT_SAVED = "I can’t reach my database just now. Please try again in a minute."
@@ -35,20 +39,18 @@ async def ask_in_direct_message(
     """Ask a question below `root`, a message that the app posts to a person; return a problem for the person, or None.
 
     `text` is the command's, escaped as Slack escapes what people type. `key` names what asked, such as a view: the same
-    key asks once. If the question cannot be saved, the message is deleted again. `parent` and `action` are as in a
-    `NewQuestion`.
+    key asks once, and may be used again after a problem. If the question cannot be saved, the message is deleted again.
+    `parent` and `action` are as in a `NewQuestion`.
     """
-    try:
-        channel = await context.chat.open_direct_message(user)
-    except FAILURES as error:
-        log.warning("question.not_begun", extra={"command": command.name, "error": type(error).__name__})
-        return NOT_BEGUN
     question_id = context.new_id()
-    posted = await context.chat.post(channel, escaping.sanitize_message(root), question=str(question_id), part=-1)
-    if not isinstance(posted, Sent) or posted.ts is None:
-        error_name = "no ts" if isinstance(posted, Sent) else posted.error
-        log.warning("question.not_begun", extra={"command": command.name, "error": error_name})
+    beginning = asyncio.create_task(_begin_thread(context, user, root, question_id=question_id))
+    await asyncio.wait({beginning}, timeout=BEGIN_SECONDS)
+    begun = beginning.result() if beginning.done() else "TimeoutError"
+    if isinstance(begun, str):
+        log.warning("question.not_begun", extra={"command": command.name, "error": begun})
+        context.start(_delete_late(context, beginning))
         return NOT_BEGUN
+    channel, thread_ts = begun
     question = NewQuestion(
         id=question_id,
         delivery_key=f"{team}:{channel}:{key}",
@@ -58,21 +60,86 @@ async def ask_in_direct_message(
         team_id=team,
         channel_id=channel,
         user_id=user,
-        thread_ts=posted.ts,
+        thread_ts=thread_ts,
         starts_conversation=True,
         parent=parent,
         action=action,
+        resubmittable=True,
     )
+    submitted = await _submit(question, context)
+    if submitted is not Submitted.NEW:
+        context.start(_delete(context, channel, thread_ts))
+    return _PROBLEMS.get(submitted)
+
+
+async def ask_by_response_url(
+    context: ListenerContext,
+    *,
+    user: str,
+    team: str,
+    channel: str,
+    key: str,
+    command: Command[Any, Any],
+    text: str,
+    response_url: str,
+) -> str | None:
+    """Ask a question of a form that a slash command opened, and answer it as the command; return a problem, or None.
+
+    `text`, `key` and the problem are as in `ask_in_direct_message`; `response_url` is the command's, of which the form
+    has used nothing.
+    """
+    question = NewQuestion(
+        id=context.new_id(),
+        delivery_key=f"{team}:{channel}:{key}",
+        # As after a click, there is no acknowledgement that could say that the search is on.
+        surface="click",
+        command=command.name,
+        text=text,
+        team_id=team,
+        channel_id=channel,
+        user_id=user,
+        response_url=response_url,
+        resubmittable=True,
+    )
+    return _PROBLEMS.get(await _submit(question, context))
+
+
+_PROBLEMS = {
+    Submitted.TOO_MANY_OPEN: TOO_MANY_QUESTIONS,
+    Submitted.THREAD_FULL: TOO_MANY_QUESTIONS,
+    Submitted.THREAD_FULL_EXPLAIN: TOO_MANY_QUESTIONS,
+    Submitted.FAILED: NOT_SAVED,
+}
+
+
+async def _submit(question: NewQuestion, context: ListenerContext) -> Submitted:
     submitted = await context.intake.submit(question)
     if submitted is Submitted.NEW:
-        context.metrics.received(command=command.name, surface="im")
-        extra = {"question": str(question.id), "command": command.name, "surface": "im", "chars": len(text)}
-        log.info("question.received", extra=extra)
-        return None
-    context.start(_delete(context, channel, posted.ts))
-    if submitted is Submitted.DUPLICATE:
-        return None
-    return NOT_SAVED if submitted is Submitted.FAILED else TOO_MANY_QUESTIONS
+        context.metrics.received(command=question.command, surface=question.surface)
+        extra = {"question": str(question.id), "command": question.command, "chars": len(question.text)}
+        log.info("question.received", extra=extra | {"surface": question.surface})
+    return submitted
+
+
+async def _begin_thread(
+    context: ListenerContext, user: str, root: OutgoingMessage, *, question_id: UUID
+) -> tuple[str, str] | str:
+    """Post the first message of a thread; return its channel and `ts`, or the name of the error."""
+    try:
+        channel = await context.chat.open_direct_message(user)
+    except FAILURES as error:
+        return type(error).__name__
+    posted = await context.chat.post(channel, escaping.sanitize_message(root), question=str(question_id), part=-1)
+    if not isinstance(posted, Sent):
+        return posted.error
+    return "no ts" if posted.ts is None else (channel, posted.ts)
+
+
+async def _delete_late(context: ListenerContext, beginning: asyncio.Task[tuple[str, str] | str]) -> None:
+    """Delete the first message of a thread if Slack took it too late."""
+    begun = await beginning
+    if not isinstance(begun, str):
+        await _delete(context, *begun)
 
 
 async def _delete(context: ListenerContext, channel: str, ts: str) -> None:

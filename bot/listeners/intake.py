@@ -17,7 +17,7 @@ from bot.commands.help import MAX_LISTED
 from bot.delivery.shares import Sharing
 from bot.model.digest import DigestService
 from bot.model.message import OutgoingMessage, SuggestedPrompt
-from bot.model.question import NewQuestion, OpenQuestion, QuestionRow, Received
+from bot.model.question import Choice, NewQuestion, OpenQuestion, QuestionRow, Received
 from bot.slack.messages import Chat, PostResult, Sent
 from bot.slack.views import Views
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
@@ -189,6 +189,20 @@ async def ignore_end(state: str, body: Mapping[str, Any]) -> None:
     """Ignore the end of an installation."""
 
 
+async def no_zone(user_id: str) -> str | None:
+    """Return None: no one's time zone is known."""
+    return None
+
+
+async def no_choice(team_id: str, user_id: str) -> Choice | None:
+    """Return None: no one has asked with the modal."""
+    return None
+
+
+async def keep_no_choice(team_id: str, user_id: str, choice: Choice) -> None:
+    """Do nothing: no choice is kept."""
+
+
 async def always_first(question_id: UUID, user_id: str) -> bool:
     """Return True: every click counts as the first."""
     return True
@@ -220,13 +234,17 @@ class ListenerContext:
     returns whether a user is an admin, `is_known_outsider` whether one is known to be an outsider, `record_sender`
     records that an event says so. `follow_ups` is whether replies without a mention are answered. `request_file` is
     False for a second click on the same file, unless `forget_file` was called after the first.
+
+    `timezone` returns the time zone of a person's profile; it raises one of `bot.slack.messages.FAILURES`.
+    `last_choice` returns what a person chose last in the modal for questions, `keep_choice` keeps it; both raise
+    database errors.
     """
 
     intake: Intake
     questions: QuestionStore
     commands: Sequence[Command[Any, Any]]
     metrics: Metrics
-    reply_privately: Callable[[str | None, OutgoingMessage], Awaitable[None]]
+    reply_privately: Callable[[str | None, OutgoingMessage], Coroutine[Any, Any, None]]
     post_in_thread: Callable[[str, str, OutgoingMessage], Awaitable[None]]
     post_ephemeral: Callable[[str, str, str | None, OutgoingMessage], Awaitable[None]]
     replace_original: Callable[[str | None, OutgoingMessage], Awaitable[None]]
@@ -251,6 +269,9 @@ class ListenerContext:
     record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]] = record_nothing
     request_file: Callable[[UUID, str], Awaitable[bool]] = always_first
     forget_file: Callable[[UUID, str], Awaitable[None]] = forget_nothing
+    timezone: Callable[[str], Awaitable[str | None]] = no_zone
+    last_choice: Callable[[str, str], Coroutine[Any, Any, Choice | None]] = no_choice
+    keep_choice: Callable[[str, str, Choice], Coroutine[Any, Any, None]] = keep_no_choice
 
     async def is_admin_in_time(self, user_id: str) -> bool:
         """Return whether a user is an admin. Raises TimeoutError if Slack does not say so soon enough for an ack."""

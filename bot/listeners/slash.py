@@ -39,14 +39,25 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 
     @app.command(ANY_COMMAND)
     async def slash(ack: AsyncAck, command: dict[str, Any]) -> None:
-        message = escaping.sanitize_message(await respond(command, context))
-        await ack(
-            text=message.text,
-            blocks=list(message.blocks),
-            response_type="ephemeral",
-            unfurl_links=False,
-            unfurl_media=False,
-        )
+        await acknowledge(ack, await respond(command, context))
+
+
+async def acknowledge(ack: AsyncAck, message: OutgoingMessage) -> None:
+    """Acknowledge a command with a message that only the person sees."""
+    message = escaping.sanitize_message(message)
+    await ack(
+        text=message.text,
+        blocks=list(message.blocks),
+        response_type="ephemeral",
+        unfurl_links=False,
+        unfurl_media=False,
+    )
+
+
+def is_bare(payload: dict[str, Any], context: ListenerContext, *, subcommand: str = "") -> bool:
+    """Return whether a slash command is `/pplx`, with any prefix, and no more than a name of a command after it."""
+    root = route_slash_command(str(payload.get("command", "")), "", context.commands).command is None
+    return root and str(payload.get("text", "")).strip().casefold() == subcommand
 
 
 async def respond(payload: dict[str, Any], context: ListenerContext) -> OutgoingMessage:

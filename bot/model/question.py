@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
@@ -28,7 +28,7 @@ class NewQuestion:
     `thread_ts` is the thread to answer in; `message_ts` the app's message there whose place the answer takes.
     `again` is the earlier question that this one asks again. With `starts_conversation` it continues no earlier one.
     `parent` is the question below whose answer a button asked this one, `action` that button; its answer is a message
-    of its own.
+    of its own. The refusal of a `resubmittable` one is not remembered: a person can submit the same form again.
     """
 
     id: UUID
@@ -46,6 +46,15 @@ class NewQuestion:
     starts_conversation: bool = False
     parent: UUID | None = None
     action: str = ""
+    resubmittable: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What a person chose in the modal for questions: a command, and its options by name; a flag's value is empty."""
+
+    command: str
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 class Received(Enum):

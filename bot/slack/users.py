@@ -55,6 +55,10 @@ class Profiles:
             request.add_done_callback(lambda done: self._on_done(user_id, done))
         return await asyncio.shield(request)
 
+    async def timezone(self, user_id: str) -> str | None:
+        """Return the time zone of a profile. Raises one of `bot.slack.messages.FAILURES`."""
+        return (await self.get(user_id)).zone
+
     async def _fetch(self, user_id: str) -> Profile:
         user = (await self._client.users_info(user=user_id)).get("user")
         if not isinstance(user, Mapping) or not user:

@@ -73,6 +73,7 @@ _STOP = """
     WHERE s.run_id IS NOT NULL AND s.result IS NULL
 """
 _DELETE_DIGESTS = "DELETE FROM digests WHERE team_id = ANY(%(teams)s)"
+_DELETE_CHOICES = "DELETE FROM last_choices WHERE team_id = ANY(%(teams)s)"
 _DELETE_QUESTIONS = """
     DELETE FROM questions WHERE id IN (SELECT id FROM questions WHERE team_id = ANY(%(teams)s) LIMIT %(batch)s)
     RETURNING id
@@ -171,11 +172,12 @@ class WorkspaceStore:
         return [str(row["run_id"]) for row in rows]
 
     async def delete_texts(self, identity: Identity) -> int:
-        """Delete the digests and questions of an installation with all they hold; return how many questions."""
+        """Delete the digests, questions and choices of an installation; return how many questions."""
         values = {"teams": await self._teams(identity), "batch": BATCH}
         deleted, batch = 0, BATCH
         async with self._pool.connection() as connection:
             await connection.execute(_DELETE_DIGESTS, values)
+            await connection.execute(_DELETE_CHOICES, values)
         while batch == BATCH:
             async with self._pool.connection() as connection:
                 batch = len(await (await connection.execute(_DELETE_QUESTIONS, values)).fetchall())

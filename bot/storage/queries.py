@@ -95,7 +95,8 @@ RECEIVE = _on_one_line(f"""
         FROM share),
     refused AS (
         INSERT INTO refused_deliveries (delivery_key)
-        SELECT %(delivery_key)s FROM decision WHERE received IN ('too many open', 'thread full')
+        SELECT %(delivery_key)s FROM decision
+        WHERE received IN ('too many open', 'thread full') AND NOT %(resubmittable)s
         ON CONFLICT DO NOTHING
         RETURNING delivery_key),
     old AS (
@@ -218,11 +219,11 @@ TURNS = """
 ASKED_DIRECTLY = """
     SELECT command, text FROM questions
     WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND user_id = %(user_id)s AND surface = 'im'
-        AND state = 'answered' AND seconds IS NOT NULL
+        AND state = 'answered' AND seconds IS NOT NULL AND action = ''
     ORDER BY received_at DESC
     LIMIT %(most)s
 """
-"""List a person's answered questions in direct messages, the newest first."""
+"""List a person's answered questions that were direct messages, the newest first; not those that a button asked."""
 
 RECORD_RUN = "UPDATE questions SET run_id = %(run_id)s WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id"
 """Keep the provider's id of a background run."""

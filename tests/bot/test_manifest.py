@@ -16,6 +16,7 @@ from bot.commands.routing import slash_commands
 from bot.manifest import EVENTS, EXAMPLE, FOLLOW_UP_EVENTS, as_json, as_yaml, render
 from bot.settings import MAX_PREFIX
 from bot.slack.scopes import Features
+from bot.views.ask import ASK_ABOUT_THIS, ASK_ANYTHING
 
 SCHEMA = json.loads(Path("tests/data/slack-manifest.v2.schema.json").read_text(encoding="utf-8"))
 NEEDS = {"app_mention": "app_mentions:read", "message.im": "im:history"}
@@ -164,6 +165,15 @@ def test_the_deprecated_view_is_not_used() -> None:
 
     assert "agent_view" in features
     assert "assistant_view" not in features
+
+
+def test_its_shortcuts_are_those_that_the_app_listens_to() -> None:
+    shortcuts = read(as_yaml(prefix="x-", url=None))["features"]["shortcuts"]
+
+    assert [(one["type"], one["callback_id"]) for one in shortcuts] == [
+        ("global", ASK_ANYTHING),
+        ("message", ASK_ABOUT_THIS),
+    ]
 
 
 def test_without_pyyaml_it_is_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,9 +85,12 @@ async def test_an_uninstalled_app_forgets_every_text(
     harness: AppHarness, database: str, events: list[dict[str, Any]]
 ) -> None:
     await start_questions(harness)
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute("INSERT INTO last_choices VALUES ('T1', 'U1', 'ask', '{}'), ('T2', 'U1', 'ask', '{}')")
     assert [await send_event(harness.person, event) for event in events] == [200] * len(events)
 
     await wait_for_rows(database, "SELECT count(*) FROM questions", [(0,)])
+    assert await rows(database, "SELECT team_id FROM last_choices") == [("T2",)]
     assert (
         await rows(
             database,

@@ -195,8 +195,10 @@ class Person:
         values: Mapping[str, Any] | None = None,
         token: str = "press",
     ) -> ClientResponse:
-        """Use an element of a view, with `values` entered before, by block."""
-        view = self._enter(view, values or {})
+        """Use an element of a view, with `values` entered before, by block; what is chosen in an input stays there."""
+        inputs = [block for block in view.blocks if block["type"] == "input"]
+        chosen = {block["block_id"]: value for block in inputs if block["element"]["action_id"] == action_id}
+        view = self._enter(view, {**(values or {}), **chosen})
         action = _action(view.blocks, action_id, value, action_ts=f"1.{crc32(token.encode())}")
         trigger = self._issue(token, channel=view.channel, view=view.id)
         payload = interactions.view_actions(self._actor, [action], view=self._as_slack(view), trigger_id=trigger)

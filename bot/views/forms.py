@@ -1,0 +1,119 @@
+"""Forms for the options of a command: inputs from its own table, and the options that a person entered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from bot.blocks.escaping import shorten
+from bot.commands.base import Option, ValueKind
+from bot.errors import UsageError
+from bot.model.message import Block
+from bot.model.schedule import DAYS, ZONES
+from bot.views.base import Response, Submission, errors, plain
+
+FLAGS = "flags"
+"""The block of all options without a value."""
+
+MAX_OPTION, MAX_VALUE, MAX_PLACEHOLDER, MAX_HINT, MAX_ERROR = 75, 1_000, 150, 2_000, 500
+
+_CODE = re.compile(r"`([^`]*)`")
+
+
+def input_block(
+    block_id: str, label: str, element: Block, *, hint: str = "", optional: bool = False, dispatch: bool = False
+) -> Block:
+    """Return an input; with `dispatch`, the app hears of each change."""
+    block: Block = {"type": "input", "block_id": block_id, "label": plain(label), "element": element}
+    block |= {"hint": plain(shorten(hint, MAX_HINT))} if hint else {}
+    return block | ({"optional": True} if optional else {}) | ({"dispatch_action": True} if dispatch else {})
+
+
+def menu(action_id: str, labels: Mapping[str, str], *, chosen: str = "") -> Block:
+    """Return a menu of labels by value; at most 100."""
+    options = [choice(value, label) for value, label in labels.items()]
+    initial = [option for option in options if option["value"] == chosen]
+    element: Block = {"type": "static_select", "action_id": action_id, "options": options}
+    return element | ({"initial_option": initial[0]} if initial else {})
+
+
+def checkboxes(action_id: str, options: Sequence[Block], *, chosen: Iterable[str] = ()) -> Block:
+    """Return checkboxes, at most ten."""
+    values = set(chosen)
+    initial = [option for option in options if option["value"] in values]
+    element: Block = {"type": "checkboxes", "action_id": action_id, "options": list(options)}
+    return element | ({"initial_options": initial} if initial else {})
+
+
+def choice(value: str, label: str, *, description: str = "") -> Block:
+    """Return an option of a menu or of checkboxes."""
+    option: Block = {"text": plain(shorten(label, MAX_OPTION)), "value": value}
+    return option | ({"description": plain(shorten(description, MAX_OPTION))} if description else {})
+
+
+def day_boxes(action_id: str, *, chosen: Iterable[str] = ()) -> Block:
+    """Return checkboxes for the days of the week, whose values are three letters."""
+    return checkboxes(action_id, [choice(day[:3].casefold(), day) for day in DAYS], chosen=chosen)
+
+
+def zone_menu(action_id: str, *, chosen: str) -> Block:
+    """Return a menu of time zones, with the chosen one among them."""
+    zones = [chosen, *(zone for zone in ZONES if zone != chosen)] if chosen else ZONES
+    return menu(action_id, {zone: zone.replace("_", " ") for zone in zones}, chosen=chosen)
+
+
+def option_inputs(options: Sequence[Option], given: Mapping[str, str]) -> list[Block]:
+    """Return an input for each option, and one for all flags; `given` are values by the option's name."""
+    valued = [_input(option, given.get(option.name, ""), options) for option in options if option.value]
+    flags = [
+        choice(option.name, option.title, description=in_words(option.help, options))
+        for option in options
+        if not option.value
+    ]
+    if flags:
+        element = checkboxes(FLAGS, flags, chosen=given)
+        valued.append(input_block(FLAGS, "And", element, optional=True))
+    return valued
+
+
+def _input(option: Option, value: str, options: Sequence[Option]) -> Block:
+    match option.kind:
+        case ValueKind.CHOICE:
+            element = menu(option.name, {name: name for name in option.choices}, chosen=value)
+        case ValueKind.DATE:
+            element = {"type": "datepicker", "action_id": option.name}
+            element |= {"initial_date": value} if re.fullmatch(r"(?a:\d{4}-\d\d-\d\d)", value) else {}
+        case ValueKind.DAYS:
+            element = day_boxes(option.name, chosen=value.split(","))
+        case ValueKind.ZONE:
+            element = zone_menu(option.name, chosen=value)
+        case ValueKind.TEXT:
+            element = {"type": "plain_text_input", "action_id": option.name, "max_length": MAX_VALUE}
+            element |= {"placeholder": plain(shorten(option.value, MAX_PLACEHOLDER))}
+            element |= {"initial_value": value[:MAX_VALUE]} if value else {}
+    return input_block(option.name, option.title, element, hint=in_words(option.help, options), optional=True)
+
+
+def entered_options(submitted: Submission, options: Sequence[Option]) -> list[tuple[Option, str]]:
+    """Return the options that a person gave, with their values."""
+    flags = submitted.value(FLAGS) or ()
+    entered = []
+    for option in options:
+        value = submitted.value(option.name) if option.value else None
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value or "").strip()
+        if text or (not option.value and option.name in flags):
+            entered.append((option, text))
+    return entered
+
+
+def usage_response(error: UsageError, options: Sequence[Option], *, text_block: str) -> Response:
+    """Return the response that shows a usage error below the input of its option, or of the text."""
+    option = next((option for option in options if option.name == error.option), None)
+    block_id = text_block if option is None else option.name if option.value else FLAGS
+    return errors(**{block_id: shorten(in_words(error.problem, options), MAX_ERROR)})
+
+
+def in_words(text: str, options: Sequence[Option]) -> str:
+    """Return a sentence about options as plain text, in which they have the names of the form."""
+    titles = {option.name: option.title for option in options}
+    return _CODE.sub(lambda code: f"“{titles.get(code[1], code[1])}”", text)
