@@ -52,7 +52,7 @@ from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
-from bot.worker.background import BackgroundTasks, ReportUploader, RunCanceller, StopWatcher
+from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller, StopWatcher
 from bot.worker.worker import CommandRunner, QuestionWorker
 from perplexity.attempts import Attempt
 
@@ -200,7 +200,7 @@ async def compose(
             is_member=admission.is_member,
             bot_user=lambda: installation.identity.bot_user_id if installation.identity is not None else None,
         )
-        report_uploader = ReportUploader(
+        file_uploader = FileUploader(
             client=client,
             chat=chat,
             questions=questions,
@@ -232,7 +232,7 @@ async def compose(
             deepdives=search_services.deepdives,
             thread_history=thread_history.before if settings.thread_history != "off" else None,
             stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=database_retry),
-            can_upload=report_uploader.can_upload,
+            can_upload=file_uploader.can_upload,
             next_questions=settings.next_questions,
             cancel_runs=stopping.start,
         )
@@ -281,8 +281,8 @@ async def compose(
             follow_ups=settings.follow_ups == "always",
             replace_original=status_messages.replace_original,
             cancel_runs=stopping.start,
-            load_report=report_uploader.load_report,
-            upload_report=report_uploader.start,
+            load_report=file_uploader.load_report,
+            upload_file=file_uploader.start,
             chat=chat,
             views=Views(client, sanitize=sanitize_view),
             feedback=FeedbackStore(acks),

@@ -8,11 +8,14 @@ from contextlib import suppress
 
 from slack_bolt.async_app import AsyncApp
 
+from bot.blocks.actions import MORE, SAVE
 from bot.blocks.digests import ACTION_PREFIX, digest_result_message
+from bot.blocks.documents import result_file
 from bot.blocks.messages import question_stopped_message
 from bot.commands.help import text_message
 from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
+from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.listeners.clicks import (
     Click,
     Reply,
@@ -20,13 +23,16 @@ from bot.listeners.clicks import (
     clicked_question,
     command_of,
     may_see,
+    menu,
     submission_refusal,
     text_reply,
 )
 from bot.listeners.intake import ListenerContext, Submitted
 from bot.model.digest import DigestAction, DigestNotFound, DigestResult
+from bot.model.message import MarkdownFile
 from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
+from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +46,7 @@ ALREADY_STOPPED = "This is already stopped."
 ALREADY_FINISHED = "There’s nothing left to stop: the answer is on its way, or I’ve given up on it."
 
 UPLOADING = "I’ll send you the report as a file, in our direct messages."
+SAVING = "I’ll send you the answer as a file, in our direct messages."
 ALREADY_REQUESTED = "You asked for this file a moment ago. Look for it in our direct messages."
 UPLOAD_FAILED = (
     "Slack rejected the file. Your admin can run `python -m bot doctor` to check my `files:write` permission."
@@ -58,6 +65,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     button(app, context, "stop", stop_question)
     button(app, context, _DIGEST_ACTIONS, apply_digest_button)
     button(app, context, "as_file", send_report)
+    menu(app, context, MORE, SAVE, save_answer)
 
 
 async def retry_question(click: Click, context: ListenerContext) -> Reply | None:
@@ -177,6 +185,27 @@ async def send_report(click: Click, context: ListenerContext) -> Reply:
     report = await context.load_report(row.id)
     if report is None:
         return text_reply(UNKNOWN_REPORT)
+    return await _send_file(report, row, click, context, promise=UPLOADING)
+
+
+async def save_answer(click: Click, context: ListenerContext) -> Reply:
+    """Send an answer or search results as a file, in the background, to the user who clicked."""
+    row = await clicked_question(click, context)
+    kept = await context.questions.result(row.id) if row is not None else None
+    command = command_of(row, context.commands) if row is not None else None
+    if row is None or kept is None or command is None:
+        return text_reply(UNKNOWN_ANSWER)
+    if not may_see(row, click, context.commands):
+        return text_reply(NOT_YOUR_ANSWER)
+    question = command.parse_question_text(row.text)
+    file = await run_in_thread(result_file, kept.result, question=question, asked_at=kept.asked_at)
+    return await _send_file(file, row, click, context, promise=SAVING)
+
+
+async def _send_file(
+    file: MarkdownFile, row: QuestionRow, click: Click, context: ListenerContext, *, promise: str
+) -> Reply:
+    """Start sending a file of a question, unless the user asked for it a moment ago."""
     if not await context.request_file(row.id, click.user):
         return text_reply(ALREADY_REQUESTED)
 
@@ -186,11 +215,11 @@ async def send_report(click: Click, context: ListenerContext) -> Reply:
         await context.reply_privately(click.response_url, text_message(text))
 
     def upload() -> None:
-        context.upload_report(
-            report,
+        context.upload_file(
+            file,
             click.user,
             on_failure=lambda: report_failure(UPLOAD_FAILED),
             on_refusal=lambda: report_failure(MEMBERS_ONLY),
         )
 
-    return Reply(message=text_message(UPLOADING), after=upload)
+    return Reply(message=text_message(promise), after=upload)

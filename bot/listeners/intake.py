@@ -16,7 +16,7 @@ from bot.commands.base import Command
 from bot.commands.help import MAX_LISTED
 from bot.delivery.shares import Sharing
 from bot.model.digest import DigestService
-from bot.model.message import OutgoingMessage, SuggestedPrompt
+from bot.model.message import MarkdownFile, OutgoingMessage, SuggestedPrompt
 from bot.model.question import Choice, NewQuestion, OpenQuestion, QuestionRow, Received
 from bot.slack.messages import Chat, PostResult, Sent
 from bot.slack.views import Views
@@ -24,7 +24,6 @@ from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.feedback import FeedbackStore
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
-from perplexity.deepdive.types import DeepDive
 
 log = logging.getLogger(__name__)
 
@@ -135,20 +134,20 @@ class Intake:
         return Submitted.THREAD_FULL_EXPLAIN if explain else Submitted.THREAD_FULL
 
 
-class UploadReport(Protocol):
+class UploadFile(Protocol):
     """Sends files in the background."""
 
     def __call__(
         self,
-        report: DeepDive,
+        file: MarkdownFile,
         user_id: str,
         *,
         on_failure: Callable[[], Awaitable[None]],
         on_refusal: Callable[[], Awaitable[None]],
     ) -> None:
-        """Start sending a report to a user.
+        """Start sending a file to a user.
 
-        `on_failure` is called if the report cannot be sent, `on_refusal` if the person is not a member.
+        `on_failure` is called if the file cannot be sent, `on_refusal` if the person is not a member.
         """
         ...
 
@@ -222,8 +221,8 @@ class ListenerContext:
 
     `reply_privately` sends a message that only the user who clicked sees, to the click's response_url, and
     `replace_original` replaces the clicked message. `post_in_thread` posts to a channel's thread, `post_ephemeral` only
-    for one user. `cancel_runs` cancels a question's background runs. `load_report` returns the report of a question,
-    `upload_report` sends it to a user. `new_id` makes a question's id.
+    for one user. `cancel_runs` cancels a question's background runs. `load_report` returns the report of a question
+    as a file, `upload_file` sends a file to a user. `new_id` makes a question's id.
 
     `chat` posts messages, `views` opens and changes modals and the App Home; `start` runs work in the background, after
     the acknowledgement. `feedback` holds what people think of answers, `sharing` posts those that are shared.
@@ -250,8 +249,8 @@ class ListenerContext:
     replace_original: Callable[[str | None, OutgoingMessage], Awaitable[None]]
     cancel_runs: Callable[[UUID], None]
     digests: DigestService
-    load_report: Callable[[UUID], Coroutine[Any, Any, DeepDive | None]]
-    upload_report: UploadReport
+    load_report: Callable[[UUID], Coroutine[Any, Any, MarkdownFile | None]]
+    upload_file: UploadFile
     chat: Chat
     views: Views
     feedback: FeedbackStore

@@ -34,3 +34,12 @@ class SuggestedPrompt(NamedTuple):
 
     title: str
     message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkdownFile:
+    """A file of Markdown to send to a person: its name, the title that Slack shows, and what is in it."""
+
+    name: str
+    title: str
+    content: str

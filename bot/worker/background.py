@@ -1,10 +1,9 @@
-"""Background tasks: cancelling runs, ending the work on stopped questions, and sending deep dives as files."""
+"""Background tasks: cancelling runs, ending the work on stopped questions, and sending files."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -14,8 +13,10 @@ from uuid import UUID
 from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.blocks.escaping import clean, one_line
+from bot.blocks.documents import markdown_file
+from bot.blocks.escaping import one_line
 from bot.commands.deepdive import DEEPDIVE
+from bot.model.message import MarkdownFile
 from bot.model.question import QuestionRow
 from bot.slack.messages import FAILURES, Chat
 from bot.slack.scopes import FILES
@@ -171,7 +172,7 @@ class StopWatcher:
 
 
 @dataclass(kw_only=True)
-class ReportUploader:
+class FileUploader:
     """Sends files in the background, since Slack's three calls take longer than a click's acknowledgement may.
 
     `granted` is whether the bot token is known to have the scope. `persona` is the author of the analyses. `admits`
@@ -199,61 +200,62 @@ class ReportUploader:
             self.granted = FILES in {scope.strip() for scope in str(scopes).split(",")}
         return self.granted
 
-    async def load_report(self, question_id: UUID) -> DeepDive | None:
-        """Return a question's report, None if it has none. Raises database errors."""
+    async def load_report(self, question_id: UUID) -> MarkdownFile | None:
+        """Return a question's report as a file, None if it has none. Raises database errors."""
         row = await self.questions.get(question_id)
         kept = {stage: await self.stages.get(question_id, stage) for stage in Stage}
         results = {stage: one["result"] for stage, one in kept.items() if one and one["result"]}
         if row is None or row.command != DEEPDIVE.name or len(results) < len(Stage):
             return None
-        found = [StageResult.from_json(stage, results[stage]) for stage in Stage]
-        return await run_in_thread(assemble, DEEPDIVE.parse(row.text).topic, *found, persona=self.persona)
+        topic, found = DEEPDIVE.parse(row.text).topic, [StageResult.from_json(stage, results[stage]) for stage in Stage]
+        return await run_in_thread(lambda: _report_file(assemble(topic, *found, persona=self.persona)))
 
     def start(
         self,
-        report: DeepDive,
+        file: MarkdownFile,
         user_id: str,
         *,
         on_failure: Callable[[], Awaitable[None]],
         on_refusal: Callable[[], Awaitable[None]],
     ) -> None:
-        """Start sending a report to a user as a direct message.
+        """Start sending a file to a user as a direct message.
 
-        `on_failure` is called if the report cannot be sent, `on_refusal` if the person is not a member.
+        `on_failure` is called if the file cannot be sent, `on_refusal` if the person is not a member.
         """
-        self.background.start(self._send_if_admitted(report, user_id, on_failure, on_refusal))
+        self.background.start(self._send_if_admitted(file, user_id, on_failure, on_refusal))
 
     async def _send_if_admitted(
         self,
-        report: DeepDive,
+        file: MarkdownFile,
         user_id: str,
         on_failure: Callable[[], Awaitable[None]],
         on_refusal: Callable[[], Awaitable[None]],
     ) -> None:
         match await self.admits(user_id):
             case True:
-                await self._send(report, user_id, on_failure)
+                await self._send(file, user_id, on_failure)
             case False:
                 await on_refusal()
             case None:
                 await on_failure()
 
-    async def _send(self, report: DeepDive, user_id: str, on_failure: Callable[[], Awaitable[None]]) -> None:
+    async def _send(self, file: MarkdownFile, user_id: str, on_failure: Callable[[], Awaitable[None]]) -> None:
         try:
-            await self._upload(report, channel=await self.chat.open_direct_message(user_id))
+            await self._upload(file, channel=await self.chat.open_direct_message(user_id))
         except FAILURES as error:
             self.granted = False
             log.warning("file.not_sent", extra={"error": type(error).__name__})
             await on_failure()
 
-    async def _upload(self, report: DeepDive, *, channel: str) -> None:
-        name = re.sub(r"\W+", "-", report.topic.lower()).strip("-")[:60] or "report"
-        content = await run_in_thread(lambda: clean(as_document(report)))
+    async def _upload(self, file: MarkdownFile, *, channel: str) -> None:
         uploaded = await self.client.files_upload_v2(
-            channel=channel,
-            content=content,
-            filename=f"deep-dive-{name}.md",
-            title=report_title(one_line(report.topic))[:120],
+            channel=channel, content=file.content, filename=file.name, title=file.title
         )
         if not uploaded.get("ok"):
             raise SlackClientError("the upload was not completed")
+
+
+def _report_file(report: DeepDive) -> MarkdownFile:
+    return markdown_file(
+        report.topic, beginning="deep-dive", title=report_title(one_line(report.topic)), content=as_document(report)
+    )

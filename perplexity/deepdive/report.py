@@ -126,7 +126,7 @@ def render_sections(report: DeepDive) -> str:
 
 def as_document(report: DeepDive) -> str:
     """Render the report as a complete document with its title, in which only its sources are links."""
-    sources = [_source_line(source) for source in report.sources]
+    sources = [source_line(source) for source in report.sources]
     neutral = replace(report, stages=tuple(_neutralized(result, report) for result in report.stages))
     more = [f"({report.unused_sources} more were read.)"] if report.unused_sources else []
     parts = [
@@ -160,7 +160,8 @@ def _neutralized(result: StageResult, report: DeepDive) -> StageResult:
     )
 
 
-def _source_line(source: Source) -> str:
+def source_line(source: Source) -> str:
+    """Return a source with its number, title, date and address, as an item of a list."""
     date = f" ({neutralize_line(source.date)})" if source.date else ""
     address = safe_url(source.url) or neutralize_line(source.url)
     return f"{source.number}. {neutralize_line(source.title) or 'Untitled'}{date}\n   {address}"
@@ -170,13 +171,13 @@ def _section_parts(result: StageResult) -> Iterator[str]:
     yield f"## {result.stage.heading}"
     if result.stand_in:
         yield f"_{result.stand_in}_"
-    yield f"_{result.failure}_" if result.failure else _close_code(result.text.strip("\n"))
+    yield f"_{result.failure}_" if result.failure else close_code(result.text.strip("\n"))
     if result.sentiment is not None and result.sentiment.total:
         yield sentiment_line(result.sentiment)
     yield from (f"_{note}_" for note in result.notes)
 
 
-def _close_code(text: str) -> str:
+def close_code(text: str) -> str:
     """Return the text with its last code block closed, which would otherwise include the sections below."""
     last = read_blocks(f"{text}\n\nbelow")[-1]
     return f"{text}\n{last.markup}" if last.kind is BlockKind.FENCE and last.depth == 0 else text

@@ -17,14 +17,13 @@ from bot.blocks.escaping import sanitize_view
 from bot.commands import COMMANDS
 from bot.delivery.shares import Sharing
 from bot.listeners.intake import Intake, ListenerContext
-from bot.model.message import OutgoingMessage
+from bot.model.message import MarkdownFile, OutgoingMessage
 from bot.slack.connection import SlackConnection
 from bot.slack.messages import Chat
 from bot.slack.views import Views
 from bot.storage.feedback import FeedbackStore
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
-from perplexity.deepdive.types import DeepDive
 from tests.fakes.digest_service import FakeDigests
 
 
@@ -69,7 +68,7 @@ class RecordingListeners:
         if self.slack_hangs:
             await asyncio.Event().wait()
 
-    async def _report_of(self, question_id: UUID) -> DeepDive | None:
+    async def _report_of(self, question_id: UUID) -> MarkdownFile | None:
         raise AssertionError(question_id)
 
     def _services(self) -> ListenerContext:
@@ -83,7 +82,7 @@ class RecordingListeners:
             replace_original=self._reply,
             cancel_runs=lambda _: None,
             load_report=self._report_of,
-            upload_report=lambda report, user_id, *, on_failure, on_refusal: None,
+            upload_file=lambda file, user_id, *, on_failure, on_refusal: None,
             post_in_thread=lambda *_: asyncio.sleep(0),
             post_ephemeral=lambda *_: asyncio.sleep(0),
             chat=Chat(AsyncWebClient(base_url="http://127.0.0.1:9/")),

@@ -26,7 +26,20 @@ class Hanging(FakeDigests):
         raise AssertionError(id)
 
 
-@pytest.mark.parametrize("action", ["retry", "stop", "as_file", *(f"digest_{action}" for action in DigestAction)])
+@pytest.mark.parametrize(
+    "action",
+    [
+        "retry",
+        "stop",
+        "as_file",
+        "share",
+        "ask_about",
+        "sources",
+        "go_deeper",
+        "more_results",
+        *(f"digest_{action}" for action in DigestAction),
+    ],
+)
 async def test_a_click_is_acknowledged_while_everything_hangs(action: str) -> None:
     listeners = RecordingListeners(digests=Hanging(), slack_hangs=True)
     response = await listeners.click(action, value=str(uuid4()))

@@ -142,7 +142,7 @@ class DatabaseDown:
             replace_original=tell,
             cancel_runs=lambda _: None,
             load_report=no_report,
-            upload_report=lambda report, user_id, *, on_failure, on_refusal: None,
+            upload_file=lambda file, user_id, *, on_failure, on_refusal: None,
             post_in_thread=self.say,
             post_ephemeral=self.whisper,
             suggest_prompts=self.suggest,

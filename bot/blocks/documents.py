@@ -1,0 +1,92 @@
+"""An answer or search results as a Markdown file, in which only the sources are links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from bot.blocks.escaping import clean, one_line, shorten
+from bot.model.message import MarkdownFile
+from bot.model.results import Result, SearchPage
+from perplexity.attempts import Attempt, cost_with_failures
+from perplexity.citations import number_citations
+from perplexity.deepdive.report import close_code, neutralize, neutralize_line, quote_passages, source_line
+from perplexity.formatting import format_dollars, format_duration, pluralize
+from perplexity.notes import fallback_notice
+from perplexity.types import Answer, Source
+from perplexity.validation import shorten_answer
+
+MAX_HEADING = 200
+MAX_TITLE = 120
+MAX_NAME = 60
+
+_WORD_JOINER = "\u2060"
+
+
+def markdown_file(subject: str, *, beginning: str, title: str, content: str) -> MarkdownFile:
+    """Return a file that is named after what it is about."""
+    words = re.sub(r"\W+", "-", subject.lower()).strip("-")[:MAX_NAME] or "report"
+    return MarkdownFile(name=f"{beginning}-{words}.md", title=title[:MAX_TITLE], content=clean(content))
+
+
+def result_file(result: Result, *, question: str, asked_at: datetime) -> MarkdownFile:
+    """Return an answer or search results as a file: what was asked, the text, its sources, who answered and when."""
+    kind = "search" if isinstance(result, SearchPage) else "answer"
+    blocks = _page_blocks(result) if isinstance(result, SearchPage) else _answer_blocks(shorten_answer(result))
+    content = "\n\n".join(filter(None, [*_question(question), *blocks, f"Asked on {_moment(asked_at)}"])) + "\n"
+    return markdown_file(question, beginning=kind, title=one_line(question) or "Answer", content=content)
+
+
+def _question(question: str) -> Iterator[str]:
+    line = neutralize_line(question) or "Answer"
+    heading = shorten(line, MAX_HEADING)
+    # Number signs at the end would be parsed as the end of the heading.
+    yield f"# {heading}{_WORD_JOINER if heading.endswith('#') else ''}"
+    if heading != line:
+        yield line
+
+
+def _answer_blocks(answer: Answer) -> Iterator[str]:
+    yield from _remarks([fallback_notice(answer), answer.as_of])
+    cited = number_citations(clean(quote_passages(answer).text), answer.sources)
+    listed, more = (cited.sources, len(cited.others)) if cited.sources else (cited.others, 0)
+    numbered = tuple(replace(source, number=place, aliases=()) for place, source in enumerate(listed, 1))
+    yield close_code(neutralize(cited.text, numbered).strip("\n")) or "The answer came back empty."
+    yield from _source_list("Sources:", numbered, more)
+    cut = "" if answer.incomplete is None else "This answer is incomplete: the model stopped early."
+    yield from _remarks([cut, *answer.notes])
+    effort = answer.effort or answer.model or ""
+    yield _facts(answer.provider, effort, answer.seconds, answer.usage.cost_usd, answer.failed)
+
+
+def _page_blocks(page: SearchPage) -> Iterator[str]:
+    results = page.results
+    yield from _remarks([fallback_notice(results)])
+    first = len(page.before) + 1
+    for number, source in enumerate(results.results, first):
+        excerpt = neutralize_line(source.snippet)
+        yield "\n".join(filter(None, (source_line(replace(source, number=number)), f"   {excerpt}" if excerpt else "")))
+    yield from _remarks(results.notes)
+    yield _facts(results.provider, "", results.seconds, results.cost_usd, results.failed)
+
+
+def _source_list(heading: str, sources: Sequence[Source], more: int) -> Iterator[str]:
+    if sources:
+        rest = [f"({pluralize(more, 'more source')} read.)"] if more else []
+        yield "\n".join([heading, "", *map(source_line, sources), *([""] if rest else []), *rest])
+
+
+def _remarks(sentences: Iterable[str]) -> Iterator[str]:
+    yield from (f"_{line}_" for sentence in sentences if (line := neutralize_line(sentence)))
+
+
+def _facts(provider: str, effort: str, seconds: float, cost_usd: float | None, failed: Sequence[Attempt]) -> str:
+    cost = format_dollars(cost_with_failures(cost_usd, failed))
+    parts = (neutralize_line(provider), neutralize_line(effort), format_duration(seconds), cost)
+    return " · ".join(filter(None, parts))
+
+
+def _moment(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,63 @@
+"""Save as Markdown, end to end: the file comes in the direct messages, once, to people who see the answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.listeners.actions import ALREADY_REQUESTED, SAVING, UPLOAD_FAILED
+from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
+from tests.end_to_end.answer_buttons import ask, delete_questions, script_answer, script_pages, told
+from tests.end_to_end.conftest import AppHarness
+
+
+async def test_an_answer_is_sent_as_a_file_once(harness: AppHarness) -> None:
+    script_answer(harness, "Wheels are **zip** files. [2]")
+    answer = await ask(harness, "/ask what are wheels?")
+    assert await told(harness, answer, "more", "save") == SAVING
+    await harness.slack.wait_until(lambda: "files.completeUploadExternal" in [name for name, _ in harness.slack.calls])
+    assert await told(harness, answer, "more", "save") == ALREADY_REQUESTED
+
+    ((name, text),) = harness.slack.files.items()
+    assert name == "answer-what-are-wheels.md"
+    assert text.startswith("# what are wheels?\n\nWheels are **zip** files. [1]\n\nSources:\n\n1. Page 2")
+    assert "https://b.example/2" in text
+    assert "Perplexity · fast" in text
+    uploaded = dict(harness.slack.calls)["files.completeUploadExternal"]
+    assert uploaded["channel_id"] == "DU1"
+    assert len(harness.perplexity.requests) == 1
+
+
+async def test_search_results_are_sent_too(harness: AppHarness) -> None:
+    script_pages(harness, 3)
+    await told(harness, await ask(harness, "/search wheels"), "more", "save")
+    await harness.slack.wait_until(lambda: bool(harness.slack.files))
+
+    assert (
+        "3. Page 3 (2026-11-01)\n   https://p3.example/\n   What page 3 says."
+        in harness.slack.files["search-wheels.md"]
+    )
+
+
+@pytest.mark.parametrize(("typed", "expected"), [("/ask why", NOT_YOUR_ANSWER), ("/ask --public why", SAVING)])
+async def test_others_get_only_what_they_see(harness: AppHarness, typed: str, expected: str) -> None:
+    answer = await ask(harness, typed)
+
+    assert await told(harness, answer, "more", "save", user="U2") == expected
+
+
+async def test_without_the_scope_it_is_said__and_can_be_tried_again(harness: AppHarness) -> None:
+    answer = await ask(harness, "/ask why")
+    harness.slack.workspace.scopes.remove("files:write")
+    await told(harness, answer, "more", "save")
+    await harness.slack.wait_until(lambda: "files:write" in harness.slack.posts[-1].shown_text)
+    assert harness.slack.posts[-1].payload["text"] == UPLOAD_FAILED
+    harness.slack.workspace.scopes.append("files:write")
+
+    assert await told(harness, answer, "more", "save") == SAVING
+
+
+async def test_a_deleted_answer_is_explained(harness: AppHarness) -> None:
+    answer = await ask(harness, "/ask why")
+    await delete_questions(harness)
+
+    assert await told(harness, answer, "more", "save") == UNKNOWN_ANSWER
