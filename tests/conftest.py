@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import shutil
@@ -26,6 +27,9 @@ from tests.fakes.duckduckgo import PointDdgsAt
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# The modules and tests stay until the end: to look through them for garbage costs seconds, here and at the exit.
+gc.disable()
+
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - folders in it get a name of their own, as in /tmp
 """A file system in memory, on Linux. One on a disk is slow to create files after many were deleted (ext4)."""
 
@@ -39,6 +43,12 @@ def _servers_folder() -> Path | None:
         return SHARED_MEMORY if shutil.disk_usage(SHARED_MEMORY).free >= SERVERS_BYTES else None
     except OSError:
         return None
+
+
+def pytest_collection_finish() -> None:
+    """Collect the garbage of the tests, and of nothing that was there before them."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
