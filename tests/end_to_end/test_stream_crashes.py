@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psycopg
 import pytest
 
 from tests.end_to_end.conftest import Workspace
-from tests.end_to_end.test_streaming import SHOWN, TEXT, TS, markdown
+from tests.end_to_end.test_streaming import SHOWN, TEXT, TS
 from tests.fakes.answers import whole_stream
+from tests.fakes.halted_query import halted_query
 from tests.fakes.perplexity import stream_reply
 from tests.fakes.process import Process
 
@@ -77,21 +78,24 @@ async def answer_until(workspace: Workspace, *deaths: At) -> None:
         await give_back(workspace.database)
 
 
-async def ask(workspace: Workspace, process: Process) -> None:
-    async with await workspace.person(process).send_direct_message("do heat pumps pay off?", ts=TS) as response:
+async def ask(workspace: Workspace, process: Process, *, channel: str = "DU1") -> None:
+    person = workspace.person(process)
+    send = person.send_direct_message if channel == "DU1" else person.mention
+    async with await send("do heat pumps pay off?", ts=TS) as response:
         assert response.status == 200
 
 
-async def the_answer_is_there_once(workspace: Workspace) -> None:
+async def the_answer_is_there_once(workspace: Workspace, *, channel: str = "DU1") -> None:
     """Start a worker, let it do what is left, and look at the thread."""
-    last = await workspace.start()
+    last = await workspace.start("worker")
     await last.logs("question.settled", 1)
     assert await last.terminate() == 0
-    shown = workspace.slack.thread("DU1", TS)
-    assert [markdown(message.payload) for message in shown] == [SHOWN]
+    shown = workspace.slack.thread(channel, TS)
+    assert [message.markdown for message in shown] == [SHOWN]
     assert shown[0].shown_text.count("*Sources*") == 1
     assert "Searching" not in shown[0].shown_text
-    assert all(stream.ending for stream in workspace.slack.streams("DU1", TS))
+    assert '"stop"' not in shown[0].shown_text
+    assert all(stream.ending for stream in workspace.slack.streams(channel, TS))
 
 
 def script(workspace: Workspace) -> None:
@@ -120,3 +124,52 @@ async def test_kill_9_again_while_the_next_worker_clears_up__one_answer_is_left(
     await the_answer_is_there_once(workspace)
 
     assert len(workspace.perplexity.requests) == requests
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["edited", "streamed"])
+async def test_kill_9_of_a_worker_at_a_call_for_a_channel__one_answer_is_left(
+    workspace: Workspace, streams: bool
+) -> None:
+    """The web process is another one, and goes on."""
+    workspace = in_channel(workspace, streams=streams)
+    halt = workspace.slack.halt("chat.startStream" if streams else "chat.update", served=True)
+    web, worker = await workspace.start("run", "--no-worker"), await workspace.start("worker")
+    await ask(workspace, web, channel="C1")
+    async with asyncio.timeout(20):
+        await halt.reached.wait()
+
+    await worker.kill()
+    await give_back(workspace.database)
+    await the_answer_is_there_once(workspace, channel="C1")
+
+
+@pytest.mark.parametrize(
+    ("streams", "change"),
+    [
+        (False, "NEW.shown > OLD.shown"),
+        (True, "cardinality(NEW.streams) > cardinality(OLD.streams)"),
+    ],
+    ids=["edit", "start-of-a-stream"],
+)
+async def test_kill_9_of_a_worker_whose_record_is_lost__one_answer_is_left(
+    workspace: Workspace, streams: bool, change: str
+) -> None:
+    workspace = in_channel(workspace, streams=streams)
+    web = await workspace.start("run", "--no-worker")
+    async with halted_query(workspace.database, change) as halted:
+        worker = await workspace.start("worker")
+        await ask(workspace, web, channel="C1")
+        async with asyncio.timeout(20):
+            await halted.reached()
+        await worker.kill()
+        await halted.roll_back()
+
+    await give_back(workspace.database)
+    await the_answer_is_there_once(workspace, channel="C1")
+
+
+def in_channel(workspace: Workspace, *, streams: bool) -> Workspace:
+    """Return the workspace with an app that may read threads in channels, and perhaps streams there."""
+    script(workspace)
+    workspace.slack.workspace.scopes.append("channels:history")
+    return replace(workspace, settings={"CHANNEL_STREAMING": "true"} if streams else {})
