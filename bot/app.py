@@ -55,6 +55,7 @@ from bot.web.signature import RequestVerifier
 from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller, StopWatcher
 from bot.worker.worker import CommandRunner, QuestionWorker
 from perplexity.attempts import Attempt
+from perplexity.claims.propose import propose_claims
 
 if TYPE_CHECKING:
     from bot.playground.examples import Pause
@@ -229,6 +230,7 @@ async def compose(
             database_retry=DatabaseRetry(seconds=RUN_SECONDS),
             stops=StopWatcher(questions=questions),
             agent=search_services.agent,
+            model=search_services.model,
             deepdives=search_services.deepdives,
             thread_history=thread_history.before if settings.thread_history != "off" else None,
             stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=database_retry),
@@ -284,6 +286,8 @@ async def compose(
             load_report=file_uploader.load_report,
             upload_file=file_uploader.start,
             chat=chat,
+            propose_claims=partial(propose_claims, model=search_services.model),
+            name_of=profiles.name_of,
             views=Views(client, sanitize=sanitize_view),
             feedback=FeedbackStore(acks),
             sharing=Sharing(

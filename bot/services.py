@@ -23,7 +23,7 @@ from perplexity.deepdive.types import Persona
 from perplexity.errors import PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.models import FallbackTimeouts, Timeouts
-from perplexity.providers import open_providers
+from perplexity.providers import open_providers, text_generators
 from perplexity.providers.base import Provider, ProviderConfig
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.retry import RetryPolicy
@@ -40,10 +40,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class SearchServices:
-    """The providers, the fallback chain over them, and the services built on it."""
+    """The providers, the fallback chain over them, and the services built on it.
+
+    `model` is the chain of those that write from what they are given, without a search.
+    """
 
     providers: Sequence[Provider]
     chain: Provider
+    model: Provider
     deepdives: DeepDiveRunner
     agent: Agent
 
@@ -71,7 +75,8 @@ async def open_search_services(
             ) as deepdives,
             open_agent(settings, provider=chain, on_attempt=on_attempt) as agent,
         ):
-            yield SearchServices(providers=providers, chain=chain, deepdives=deepdives, agent=agent)
+            model = Fallback(text_generators(providers), timeouts=fallback_timeouts(settings), on_attempt=on_attempt)
+            yield SearchServices(providers=providers, chain=chain, model=model, deepdives=deepdives, agent=agent)
 
 
 @asynccontextmanager

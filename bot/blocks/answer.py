@@ -14,6 +14,7 @@ from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.attempts import cost_with_failures
 from perplexity.citations import CitedText, number_citations
+from perplexity.figures import check_figures
 from perplexity.formatting import pluralize
 from perplexity.notes import NO_MODEL, fallback_notice
 from perplexity.types import Answer, AnswerKind, Passage, Source
@@ -69,18 +70,18 @@ def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -
     `question` is the question, which a private answer quotes.
     """
     shown = render_answer(shorten_answer(answer))
-    blocks = [*shown.blocks, _footer(answer, shown.dangling, audience, question)]
+    blocks = [*shown.blocks, _footer(answer, shown.cited, audience, question)]
     summary = pluralize(len(answer.sources), "source")
     return messages.pack(blocks, summary=summary, quote=quote_question(question, audience))
 
 
 @dataclass(frozen=True, kw_only=True)
 class RenderedAnswer:
-    """An answer without its footer: `blocks` in order, how many sources they list, and the references removed."""
+    """An answer without its footer: `blocks` in order, how many sources they list, and its text; None for passages."""
 
     blocks: Sequence[Block | Part]
     listed: int
-    dangling: int
+    cited: CitedText | None
 
 
 def render_answer(answer: Answer, *, original: Answer | None = None) -> RenderedAnswer:
@@ -90,14 +91,14 @@ def render_answer(answer: Answer, *, original: Answer | None = None) -> Rendered
     body: Sequence[Block | Part]
     if passages:
         body, tail = passage_blocks(answer)
-        listed, dangling = len(answer.sources), 0
+        listed, cited = len(answer.sources), None
     else:
         cited = number_citations(clean(answer.text), answer.sources)
         body, tail = _text_blocks(cited), source_blocks(cited.sources, cited.others)
-        listed, dangling = len(cited.sources or cited.others), cited.dangling
+        listed = len(cited.sources or cited.others)
     notes = [context(note) for note in _notes(original)]
     above = warning_blocks([no_model_notice(original) if passages else fallback_notice(original), original.as_of])
-    return RenderedAnswer(blocks=[*above, *body, *tail, *notes], listed=listed, dangling=dangling)
+    return RenderedAnswer(blocks=[*above, *body, *tail, *notes], listed=listed, cited=cited)
 
 
 def answer_ending(answer: Answer, cited: CitedText, *, audience: Audience, question: str = "") -> tuple[Block, ...]:
@@ -105,7 +106,7 @@ def answer_ending(answer: Answer, cited: CitedText, *, audience: Audience, quest
     above = warning_blocks([fallback_notice(answer), answer.as_of])
     notes = [context(note) for note in _notes(answer)]
     sources = source_blocks(cited.sources, cited.others)
-    return (*above, *sources, *notes, _footer(answer, cited.dangling, audience, question))
+    return (*above, *sources, *notes, _footer(answer, cited, audience, question))
 
 
 def _text_blocks(cited: CitedText) -> Sequence[Block | Part]:
@@ -122,14 +123,21 @@ def _notes(answer: Answer) -> Iterator[str]:
     yield from note_lines(answer.notes)
 
 
-def _footer(answer: Answer, dangling: int, audience: Audience, question: str) -> Block:
-    removed = f"{pluralize(dangling, 'reference')} without a source removed" if dangling else ""
+def _footer(answer: Answer, cited: CitedText | None, audience: Audience, question: str) -> Block:
     return footer(
         answer.provider,
         effort=answer.effort or answer.model,
         seconds=answer.seconds,
         cost_usd=cost_with_failures(answer.usage.cost_usd, answer.failed),
-        extra=(removed,),
+        extra=() if cited is None else _doubts(cited),
         audience=audience,
         question=question,
     )
+
+
+def _doubts(cited: CitedText) -> Iterator[str]:
+    """Yield what was removed from an answer's text, and what of it cannot be found in the excerpts of its sources."""
+    if cited.dangling:
+        yield f"{pluralize(cited.dangling, 'reference')} without a source removed"
+    if missing := sum(len(sentence.not_found) for sentence in check_figures(cited)):
+        yield f"{pluralize(missing, 'figure')} not in the excerpts"

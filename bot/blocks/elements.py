@@ -77,6 +77,18 @@ def secondary_button(label: str, *, action_id: str, value: str) -> Block:
     return {"type": "actions", "elements": [{"type": "button", "text": text, "action_id": action_id, "value": value}]}
 
 
+def divider() -> Block:
+    """Return a line between blocks."""
+    return {"type": "divider"}
+
+
+def static_select(action_id: str, options: Mapping[str, str], *, chosen: str) -> Block:
+    """Return a menu of labels by value; the chosen one is shown."""
+    listed = [{"text": {"type": "plain_text", "text": shorten(label, 75)}, "value": v} for v, label in options.items()]
+    initial = next((option for option in listed if option["value"] == chosen), listed[0])
+    return {"type": "static_select", "action_id": action_id, "options": listed, "initial_option": initial}
+
+
 def link(address: str, label: str) -> str:
     """Return a link in mrkdwn; both parts are escaped. Slack ends the URL at the first pipe only."""
     return f"<{escape(address)}|{escape(label)}>"

@@ -6,13 +6,14 @@ from typing import Any
 
 from bot.commands.ask import ASK, ASK_WITHOUT_AGENT
 from bot.commands.base import Command
+from bot.commands.check import CHECK
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
 from bot.commands.status import STATUS
 from bot.commands.watch import WATCH
 
-COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, NEWS, DEEPDIVE, STATUS, WATCH)
+COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, NEWS, DEEPDIVE, CHECK, STATUS, WATCH)
 
 
 def available_commands(*, agent: bool) -> tuple[Command[Any, Any], ...]:

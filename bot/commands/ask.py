@@ -39,6 +39,7 @@ from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import SearchPage
 from perplexity.attempts import cost_with_failures
+from perplexity.filters import Filters
 from perplexity.freshness import add_newest_source_line
 from perplexity.models import EFFORTS, resolve
 from perplexity.notes import no_results_text
@@ -225,6 +226,11 @@ def deeper(text: str) -> str | None:
     return write_command(options, question.text, parse=parse, meaning=wanted)
 
 
+def filters(request: AskRequest) -> Filters:
+    """Return the question's filters."""
+    return request.question.filters
+
+
 def buttons(answer: Answer, request: AskRequest) -> AnswerButtons:
     """Return what can be done with the answer."""
     question = request.question
@@ -254,6 +260,7 @@ ASK = Command(
     remember=remember_answer,
     ending=ending,
     buttons=buttons,
+    filters=filters,
     deeper=deeper,
     form=CommandForm(title="Ask a question", text="Question"),
     nothing_found=nothing_found_text,

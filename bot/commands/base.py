@@ -21,6 +21,7 @@ from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import KeptResult
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
+from perplexity.filters import Filters
 from perplexity.providers.base import Provider
 from perplexity.types import Answer, Event, Question
 
@@ -192,8 +193,8 @@ class CommandContext:
     returns seconds since 1970. Without a `deepdives`, `provider` makes deep dives. `stages` saves the parts of a long
     answer, `progress` shows them, at most once in `pace_seconds`. `on_event` is called with the events of an answer
     that a command shows while it is made. `can_upload` returns whether files can be sent. `parent` is the answer or
-    the search results below which the button `action` asked this. With `next_questions` an
-    answer suggests some.
+    the search results below which the button `action` asked this. With `next_questions` an answer suggests some.
+    `model` answers from what it is given, without a search; None without one.
     """
 
     provider: Provider
@@ -219,6 +220,7 @@ class CommandContext:
     next_questions: bool = False
     parent: KeptResult | None = None
     action: str = ""
+    model: Provider | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,6 +269,8 @@ class Command(Generic[Request, Result]):
     shown while it was made; a command with one calls `on_event`. `buttons` returns what can be done with a result.
     `deeper` returns the text that asks the same of a model that thinks longer, None if there is none. `form` is how the
     modal for questions offers the command, None if it does not.
+    `deeper` returns the text that asks the same of a model that thinks longer, None if there is none. `filters` returns
+    the filters of a request.
     """
 
     name: str
@@ -294,6 +298,7 @@ class Command(Generic[Request, Result]):
     buttons: Callable[[Result, Request], AnswerButtons] | None = None
     deeper: Callable[[str], str | None] | None = None
     form: CommandForm | None = None
+    filters: Callable[[Request], Filters] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))

@@ -14,6 +14,7 @@ from bot.model.question import AnswerButtons
 from bot.model.results import SearchPage
 from perplexity.attempts import cost_with_failures
 from perplexity.errors import InvalidRequest
+from perplexity.filters import Filters
 from perplexity.notes import no_results_text
 from perplexity.types import Query
 from perplexity.validation import MAX_RESULTS, parse_max_results, validate_query
@@ -96,6 +97,11 @@ def render(page: SearchPage, request: SearchRequest, audience: Audience) -> Repl
     )
 
 
+def filters(request: SearchRequest) -> Filters:
+    """Return the query's filters."""
+    return request.query.filters
+
+
 def buttons(page: SearchPage, request: SearchRequest) -> AnswerButtons:
     """Return what can be done with the results."""
     found = len(page.results.results)
@@ -124,4 +130,5 @@ SEARCH = Command(
     question_text=question_text,
     buttons=buttons,
     form=CommandForm(title="Search for pages", text="What to search for"),
+    filters=filters,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -51,10 +52,7 @@ class Click:
 
         Menus and thumbs carry it in the `block_id` of their row.
         """
-        try:
-            return UUID(question_of_block(str(self.action.get("block_id", ""))) or str(self.action.get("value", "")))
-        except ValueError:
-            return None
+        return as_uuid(question_of_block(str(self.action.get("block_id", ""))) or self.action.get("value", ""))
 
     @property
     def choice(self) -> str:
@@ -68,14 +66,34 @@ class Click:
         return str(self.body.get("trigger_id", ""))
 
     @property
+    def view_id(self) -> str:
+        """The id of the view in which the click was."""
+        return str(self._view.get("id", ""))
+
+    @property
+    def view_hash(self) -> str:
+        """The version of that view."""
+        return str(self._view.get("hash", ""))
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What that view was opened with."""
+        return read_metadata(self._view)
+
+    @property
+    def _view(self) -> Mapping[str, Any]:
+        view = self.body.get("view")
+        return view if isinstance(view, dict) else {}
+
+    @property
     def user(self) -> str:
         """The id of the user who clicked."""
         return self._of("user", "id")
 
     @property
     def channel(self) -> str:
-        """The id of the channel."""
-        return self._of("channel", "id")
+        """The id of the channel; in a view, of the one in which it was opened."""
+        return self._of("channel", "id") or str(self.metadata.get("channel", ""))
 
     @property
     def user_name(self) -> str:
@@ -123,6 +141,23 @@ class Reply:
     message: OutgoingMessage
     replaces: bool = False
     after: Callable[[], None] = lambda: None
+
+
+def read_metadata(view: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a view was opened with."""
+    try:
+        metadata = json.loads(str(view.get("private_metadata") or "{}"))
+    except ValueError:
+        return {}
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def as_uuid(text: object) -> UUID | None:
+    """Return the id in a text; None if it is malformed."""
+    try:
+        return UUID(str(text))
+    except ValueError:
+        return None
 
 
 Handler = Callable[[Click, ListenerContext], Coroutine[Any, Any, Reply | None]]

@@ -24,6 +24,8 @@ from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.feedback import FeedbackStore
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
+from perplexity.claims.types import ProposedClaims
+from perplexity.deepdive.types import DeepDive
 
 log = logging.getLogger(__name__)
 
@@ -135,6 +137,15 @@ class Intake:
 
 
 class UploadFile(Protocol):
+class ProposeClaims(Protocol):
+    """Finds the claims of a message."""
+
+    async def __call__(self, message: str, *, seconds: float | None = None) -> ProposedClaims:
+        """Return them within so many seconds; none if the message has none."""
+        ...
+
+
+class UploadReport(Protocol):
     """Sends files in the background."""
 
     def __call__(
@@ -226,8 +237,9 @@ class ListenerContext:
 
     `chat` posts messages, `views` opens and changes modals and the App Home; `start` runs work in the background, after
     the acknowledgement. `feedback` holds what people think of answers, `sharing` posts those that are shared.
-    `suggest_prompts` shows questions to choose from in a direct message. `withdraw_answer` starts withdrawing the
-    answer to a question whose message was deleted.
+    `propose_claims` finds what can be checked in a message, `name_of` returns a person's name, empty if it is unknown.
+    `suggest_prompts` shows questions to choose from in a direct message. `withdraw_answer` starts withdrawing the answer
+    to a question whose message was deleted.
 
     `refusal` returns why a request is refused, `record_end` records that the app is no longer installed. `is_admin`
     returns whether a user is an admin, `is_known_outsider` whether one is known to be an outsider, `record_sender`
@@ -255,6 +267,8 @@ class ListenerContext:
     views: Views
     feedback: FeedbackStore
     sharing: Sharing
+    propose_claims: ProposeClaims
+    name_of: Callable[[str], Coroutine[Any, Any, str]]
     start: Callable[[Coroutine[Any, Any, None]], None]
     new_id: Callable[[], UUID] = uuid4
     follow_ups: bool = False

@@ -117,6 +117,7 @@ class Profile:
     deleted: bool = False
     admin: bool = False
     zone: str | None = None
+    name: str = ""
 
     @classmethod
     def from_user(cls, user: Mapping[str, Any]) -> Profile:
@@ -128,6 +129,7 @@ class Profile:
             deleted=bool(user.get("deleted")),
             admin=bool(user.get("is_admin") or user.get("is_owner")),
             zone=_text(user, "tz") or None,
+            name=_text(_part(user, "profile"), "display_name") or _text(user, "real_name") or _text(user, "name"),
         )
 
 

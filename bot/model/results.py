@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -29,7 +29,7 @@ Result = Answer | SearchPage
 class KeptResult:
     """An answer or search results, and the question that they are for; `text` is what was typed, options included.
 
-    `asked_at` is the database's wall clock.
+    `limits` say which pages were searched for, such as "past week". `asked_at` is the database's wall clock.
     """
 
     question_id: UUID
@@ -37,15 +37,16 @@ class KeptResult:
     text: str
     result: Result
     asked_at: datetime
+    limits: tuple[str, ...] = ()
 
 
-def dump_result(result: object) -> dict[str, Any] | None:
-    """Return a result as JSON values; None if it is of a kind that is not kept."""
+def dump_result(result: object, *, limits: Sequence[str]) -> dict[str, Any] | None:
+    """Return a result as JSON values, with its `limits`; None if it is of a kind that is not kept."""
     match result:
         case Answer():
-            return {"answer": asdict(result)}
+            return {"answer": asdict(result), "limits": list(limits)}
         case SearchPage():
-            return {"page": asdict(result)}
+            return {"page": asdict(result), "limits": list(limits)}
     return None
 
 

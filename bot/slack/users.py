@@ -59,6 +59,13 @@ class Profiles:
         """Return the time zone of a profile. Raises one of `bot.slack.messages.FAILURES`."""
         return (await self.get(user_id)).zone
 
+    async def name_of(self, user_id: str) -> str:
+        """Return the name that a person is known by; empty if Slack does not say. Raises nothing."""
+        try:
+            return (await self.get(user_id)).name
+        except FAILURES:
+            return ""
+
     async def _fetch(self, user_id: str) -> Profile:
         user = (await self._client.users_info(user=user_id)).get("user")
         if not isinstance(user, Mapping) or not user:

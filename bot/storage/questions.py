@@ -31,6 +31,7 @@ from bot.model.question import (
 from bot.model.results import KeptResult, load_result
 from bot.storage import queries
 from bot.storage.database import is_pooled
+from perplexity.wire.json import as_texts
 
 
 class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
@@ -283,6 +284,7 @@ class QuestionStore:
             text=row["text"],
             result=result,
             asked_at=row["received_at"],
+            limits=as_texts(row["result"].get("limits")),
         )
 
     async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from bot.views import ask, ask_about, digest, feedback, share, sources
+from bot.views import ask, ask_about, check, digest, feedback, share, sources
 
-VIEWS = (ask.register, ask_about.register, digest.register, feedback.register, share.register, sources.register)
+VIEWS = (
+    ask.register,
+    ask_about.register,
+    check.register,
+    digest.register,
+    feedback.register,
+    share.register,
+    sources.register,
+)
 """The views. A new one is a file here, and a line in this list."""

@@ -15,11 +15,11 @@ from typing import Any
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.listeners.admission import MEMBERS_ONLY
-from bot.listeners.clicks import DATABASE_DOWN, DATABASE_SECONDS
+from bot.listeners.clicks import DATABASE_DOWN, DATABASE_SECONDS, read_metadata
 from bot.listeners.intake import ListenerContext
 from bot.model.membership import click_team_ids
 from bot.model.message import Block
-from bot.slack.views import NotOpened, View
+from bot.slack.views import NotOpened, Opened, View, ViewResult
 from bot.storage.database import DATABASE_UNAVAILABLE
 
 log = logging.getLogger(__name__)
@@ -67,13 +67,20 @@ def plain(text: str) -> Block:
 
 async def open_modal(context: ListenerContext, trigger_id: str, view: View) -> str | None:
     """Open a modal; return why that failed, for the person, and None if it did not."""
+    opened = await show_modal(context, trigger_id, view)
+    return opened if isinstance(opened, str) else None
+
+
+async def show_modal(context: ListenerContext, trigger_id: str, view: View) -> Opened | str:
+    """Open a modal; return what Slack opened, or why that failed, for the person."""
+    result: ViewResult
     try:
         async with asyncio.timeout(OPEN_SECONDS):
             result = await context.views.open(trigger_id, view)
     except TimeoutError:
         result = NotOpened(error="TimeoutError")
-    if not isinstance(result, NotOpened):
-        return None
+    if isinstance(result, Opened):
+        return result
     log.warning("view.not_opened", extra={"error": result.error, "view": view.get("callback_id", "")})
     return TOO_LATE if result.error in _LATE else NOT_OPENED
 
@@ -107,6 +114,12 @@ class Submission:
         return str(user.get("id", "")) if isinstance(user, dict) else ""
 
     @property
+    def team(self) -> str:
+        """The id of the person's workspace, or of its organization."""
+        team = self.body.get("team") or self.body.get("enterprise")
+        return str(team.get("id", "")) if isinstance(team, dict) else ""
+
+    @property
     def teams(self) -> frozenset[str]:
         """The ids of the workspaces that the request belongs to."""
         return click_team_ids(self.body)
@@ -114,11 +127,7 @@ class Submission:
     @property
     def metadata(self) -> Mapping[str, Any]:
         """What the view was opened with."""
-        try:
-            metadata = json.loads(str(self.view.get("private_metadata") or "{}"))
-        except ValueError:
-            return {}
-        return metadata if isinstance(metadata, dict) else {}
+        return read_metadata(self.view)
 
     def value(self, block_id: str) -> Any:
         """Return what was entered in an input block: a text, an id, a date, a choice, or a list of choices."""

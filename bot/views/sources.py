@@ -2,48 +2,143 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import SOURCES
-from bot.blocks.elements import context as context_block
-from bot.blocks.elements import section
-from bot.blocks.escaping import escape, one_line, shorten
+from bot.blocks.elements import context as small_text
+from bot.blocks.elements import divider, section, static_select
+from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.sources import linked_title, site_and_date
 from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
-from bot.listeners.clicks import Click, Reply, button, clicked_question, may_see, text_reply
+from bot.listeners.clicks import Click, Reply, as_uuid, button, may_see, text_reply
 from bot.listeners.intake import ListenerContext
+from bot.model.message import Block
+from bot.model.results import KeptResult
 from bot.slack.views import View
 from bot.views.base import modal, open_modal
+from perplexity.citations import number_citations
+from perplexity.figures import CheckedSentence, check_figures
 from perplexity.formatting import pluralize
 from perplexity.types import Answer, Source
+from perplexity.urls import hostname
 
 CALLBACK_ID = "sources_modal"
+SITE = "sources_site"
+"""The menu that shows the pages of one site only."""
+
+EVERY_SITE = "*"
+MAX_SITES = 99
+MAX_LISTED = 30
+_EXCERPT = 300
+_SENTENCE = 160
+_MAX_SENTENCES = 5
+_QUERY = 80
+_QUERIES = 5
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to the button below an answer."""
+    """Listen to the button below an answer, and to the menu in the modal."""
     button(app, context, SOURCES, open_sources)
+    button(app, context, SITE, choose_site)
 
 
 async def open_sources(click: Click, context: ListenerContext) -> Reply | None:
     """Open the sources of an answer, for everyone who sees the answer."""
-    row = await clicked_question(click, context)
-    kept = await context.questions.result(row.id) if row is not None else None
-    if row is None or kept is None or not isinstance(kept.result, Answer):
-        return text_reply(UNKNOWN_ANSWER)
-    if not may_see(row, click, context.commands):
-        return text_reply(NOT_YOUR_ANSWER)
-    problem = await open_modal(context, click.trigger_id, sources_view(kept.result))
+    view = await _view(click, context, click.id, EVERY_SITE)
+    if isinstance(view, str):
+        return text_reply(view)
+    problem = await open_modal(context, click.trigger_id, view)
     return None if problem is None else text_reply(problem)
 
 
-def sources_view(answer: Answer) -> View:
-    """Build the view."""
-    head = context_block(pluralize(len(answer.sources), "page"))
-    return modal(CALLBACK_ID, "Sources", [head, *(_source(source) for source in answer.sources)])
+async def choose_site(click: Click, context: ListenerContext) -> Reply | None:
+    """Show the pages of the chosen site in the same modal."""
+    view = await _view(click, context, as_uuid(click.metadata.get("question")), click.choice)
+    if isinstance(view, str):
+        view = modal(CALLBACK_ID, "Sources", [section(escape(view))])
+    await context.views.update(click.view_id, view, hash=click.view_hash)
+    return None
 
 
-def _source(source: Source) -> dict[str, object]:
-    excerpt = escape(shorten(one_line(source.snippet), 300))
-    lines = (f"*{source.number}*  {linked_title(source)}", site_and_date(source), f"> {excerpt}" if excerpt else "")
-    return section("\n".join(filter(None, lines)))
+async def _view(click: Click, context: ListenerContext, question_id: UUID | None, site: str) -> View | str:
+    """Return the view, or why there is none."""
+    row = await context.questions.get(question_id) if question_id is not None else None
+    kept = await context.questions.result(row.id) if row is not None else None
+    if row is None or kept is None or not isinstance(kept.result, Answer):
+        return UNKNOWN_ANSWER
+    if not may_see(row, click, context.commands):
+        return NOT_YOUR_ANSWER
+    return sources_view(kept, kept.result, channel=click.channel, site=site)
+
+
+def sources_view(kept: KeptResult, answer: Answer, *, channel: str, site: str = EVERY_SITE) -> View:
+    """Build the view of an answer's sources, those of one site if one is given, for a click in a channel."""
+    cited = number_citations(clean(answer.text), answer.sources)
+    sentences = check_figures(cited)
+    shown = [(number, source) for number, source in enumerate(cited.sources, 1) if site in {EVERY_SITE, _site(source)}]
+    others = [
+        (number, source)
+        for number, source in enumerate(cited.others, len(cited.sources) + 1)
+        if site in {EVERY_SITE, _site(source)}
+    ]
+    blocks = [
+        small_text(_summary(answer, cited=len(cited.sources), limits=kept.limits)),
+        *_site_menu(answer.sources, site),
+    ]
+    for number, source in shown[:MAX_LISTED]:
+        blocks += [*_cited_source(number, source, sentences), divider()]
+    blocks += [_other_source(number, source) for number, source in others[: MAX_LISTED - len(shown[:MAX_LISTED])]]
+    if (hidden := len(shown) + len(others) - MAX_LISTED) > 0:
+        blocks.append(small_text(f"{pluralize(hidden, 'more page')}. Choose a site to see its pages."))
+    return modal(CALLBACK_ID, "Sources", blocks, metadata={"question": str(kept.question_id), "channel": channel})
+
+
+def _summary(answer: Answer, *, cited: int, limits: Sequence[str]) -> str:
+    queries = [f"“{escape(shorten(one_line(query), _QUERY))}”" for query in answer.queries[:_QUERIES]]
+    searched = f"searched: {', '.join(queries)}" if queries else ""
+    limited = f"limited to: {escape(', '.join(limits))}" if limits else ""
+    pages = pluralize(len(answer.sources), "page")
+    return shorten(" · ".join(filter(None, (pages, f"{cited} cited", searched, limited))), 2_900)
+
+
+def _site_menu(sources: Sequence[Source], chosen: str) -> Iterator[Block]:
+    sites = [*dict.fromkeys(_site(source) for source in sources if _site(source))]
+    if len(sites) > 1:
+        options = {EVERY_SITE: "All sites"} | {site: site for site in sites[:MAX_SITES]}
+        yield {"type": "actions", "elements": [static_select(SITE, options, chosen=chosen)]}
+
+
+def _site(source: Source) -> str:
+    return shorten(hostname(source.url), 75)
+
+
+def _cited_source(number: int, source: Source, sentences: Sequence[CheckedSentence]) -> Iterator[Block]:
+    yield section("\n".join(_lines(number, source)))
+    citing = [sentence for sentence in sentences if number in sentence.sources]
+    if citing:
+        yield small_text("\n".join(_cited_for(citing)))
+
+
+def _lines(number: int, source: Source) -> Iterator[str]:
+    yield f"*{number}*  {linked_title(source)}"
+    if known := site_and_date(source):
+        yield known
+    if excerpt := escape(shorten(one_line(source.snippet), _EXCERPT)):
+        yield f"> {excerpt}"
+
+
+def _cited_for(citing: Sequence[CheckedSentence]) -> Iterator[str]:
+    for sentence in citing[:_MAX_SENTENCES]:
+        missing = ", ".join(f"*{escape(shorten(figure, 40))}*" for figure in sentence.not_found[:5])
+        verb = "are" if len(sentence.not_found) > 1 else "is"
+        note = f"   :mag: {missing} {verb} not in the excerpts" if missing else ""
+        yield f"Cited for: “{escape(shorten(sentence.text, _SENTENCE))}”{note}"
+    if more := len(citing) - _MAX_SENTENCES:
+        yield from [f"and for {pluralize(more, 'more sentence')}"] if more > 0 else []
+
+
+def _other_source(number: int, source: Source) -> Block:
+    return section("\n".join([f"*Not cited*  {next(_lines(number, source))}", *list(_lines(number, source))[1:]]))

@@ -54,6 +54,7 @@ from perplexity.errors import (
     RequestCancelled,
     TimedOut,
 )
+from perplexity.filters import in_words
 from perplexity.notes import is_empty_result, with_reasons
 from perplexity.providers.base import Provider
 from perplexity.threads import run_in_thread, run_in_thread_if_long
@@ -147,6 +148,7 @@ class CommandRunner:
     database_retry: DatabaseRetry
     stops: StopWatcher
     agent: Agent = DISABLED_AGENT
+    model: Provider | None = None
     deepdives: DeepDiveRunner | None = None
     thread_history: Callable[[QuestionRow, Sequence[str]], Awaitable[Thread]] | None = None
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
@@ -283,6 +285,7 @@ class CommandRunner:
             parent=await self._parent(row),
             action=row.action,
             next_questions=self.next_questions,
+            model=self.model,
         )
         result = await self.stops.guard(row, command.answer(request, context))
         length = command.result_length(result)
@@ -299,7 +302,7 @@ class CommandRunner:
             seconds=self.clock() - started,
             remembered=remembered,
             ending=None if ending is None else ending.followed_by(actions),
-            result=dump_result(result) if actions else None,
+            result=dump_result(result, limits=_limits(command, request)) if actions else None,
             **vars(reply.stats),
         )
 
@@ -385,6 +388,10 @@ class CommandRunner:
                 quote=quote_question(command.parse_question_text(row.text), seen_by),
             )
         return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
+
+
+def _limits(command: Command[Any, Any], request: Any) -> list[str]:
+    return [] if command.filters is None else in_words(command.filters(request))
 
 
 MAX_REDELIVERIES_IN_DELIVERY = 2 * MAX_REDELIVERIES

@@ -1,0 +1,101 @@
+"""`/pplx check`: checks claims against quotations that are word for word in the pages found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from bot.blocks.claims import claims_messages
+from bot.blocks.escaping import escape, unescape_slack
+from bot.commands.base import Command, CommandContext, Reply, Stats
+from bot.commands.filters import usage_errors
+from bot.errors import UsageError
+from bot.model.message import Audience
+from perplexity.attempts import cost_with_failures, total_cost
+from perplexity.claims.check import check_claims
+from perplexity.claims.propose import propose_claims, validate_claims
+from perplexity.claims.types import CheckedClaims
+from perplexity.errors import InvalidRequest
+
+_NUMBERED = re.compile(r"\d{1,2}\. (?=\S)")
+NOTHING_TO_CHECK = "This text states nothing that could be checked."
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRequest:
+    """A `text` whose claims are checked, or `claims` that were chosen already."""
+
+    text: str
+    claims: tuple[str, ...] = ()
+
+
+def parse(text: str) -> CheckRequest:
+    """Parse the text after `/pplx check`. Raise UsageError.
+
+    Lines that are all numbered, "1. …", are claims as they are to be checked.
+    """
+    typed = unescape_slack(text).strip()
+    if not typed:
+        raise UsageError("Add what to check.")
+    lines = [line.strip() for line in typed.splitlines() if line.strip()]
+    if not all(_NUMBERED.match(line) for line in lines):
+        return CheckRequest(text=typed)
+    with usage_errors("a claim"):
+        return CheckRequest(text=typed, claims=validate_claims(_NUMBERED.sub("", line, count=1) for line in lines))
+
+
+def text_of_claims(claims: Sequence[str]) -> str:
+    """Return the text that `parse` reads as these claims."""
+    return escape("\n".join(f"{number}. {' '.join(claim.split())}" for number, claim in enumerate(claims, 1)))
+
+
+async def answer(request: CheckRequest, context: CommandContext) -> CheckedClaims:
+    """Check the claims; of a text, find them first. Raise PerplexityError."""
+    claims, cost_usd = request.claims, None
+    if not claims:
+        proposed = await propose_claims(
+            request.text, model=context.model or context.provider, check_cancelled=context.check_cancelled
+        )
+        claims, cost_usd = proposed.claims, proposed.cost_usd
+    if not claims:
+        raise InvalidRequest(NOTHING_TO_CHECK)
+    checked = await check_claims(
+        claims,
+        search=context.provider,
+        model=context.model or context.provider,
+        today=datetime.fromtimestamp(context.now(), UTC).date(),
+        check_cancelled=context.check_cancelled,
+    )
+    return replace(checked, cost_usd=total_cost([cost_usd, checked.cost_usd]))
+
+
+def render(checked: CheckedClaims, request: CheckRequest, audience: Audience) -> Reply:
+    """Render the claims with their verdicts."""
+    cost_usd = cost_with_failures(checked.cost_usd, checked.failed)
+    stats = Stats(provider=checked.judged_by or checked.searched_by, cost_usd=cost_usd)
+    return Reply(messages=claims_messages(checked), stats=stats)
+
+
+def question_text(request: CheckRequest) -> str:
+    """Return the claims or the text."""
+    return " · ".join(request.claims) or request.text
+
+
+CHECK = Command(
+    name="check",
+    summary="Check claims against quotations from the web",
+    usage="TEXT",
+    examples=(
+        ("The Eiffel Tower is 330 m tall and was built in 1989.", "each claim: supported, contradicted or unclear"),
+    ),
+    parse=parse,
+    audience=lambda request: Audience.ASKER,
+    answer=answer,
+    render=render,
+    pending_label="Checking",
+    stoppable=True,
+    has_slash_command=False,
+    question_text=question_text,
+)

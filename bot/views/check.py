@@ -1,0 +1,212 @@
+"""Check this: the claims of a message, proposed by a model and edited by the person, then checked."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+
+from bot.blocks.elements import context as small_text
+from bot.blocks.elements import link, section
+from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
+from bot.commands.check import CHECK, NOTHING_TO_CHECK, text_of_claims
+from bot.commands.help import text_message
+from bot.errors import UsageError
+from bot.listeners.admission import MEMBERS_ONLY
+from bot.listeners.asking import ask_in_direct_message
+from bot.listeners.intake import ListenerContext
+from bot.model.message import Block, OutgoingMessage
+from bot.slack.messages import seconds_of
+from bot.slack.views import NotOpened, View
+from bot.views.base import Response, Submission, errors, modal, plain, show_modal, submission
+from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE
+from perplexity.claims.types import ProposedClaims
+from perplexity.formatting import format_dollars
+from perplexity.urls import safe_url
+
+log = logging.getLogger(__name__)
+
+CHECK_THIS = "check_this"
+CALLBACK_ID = "check_modal"
+TITLE = "Check this"
+
+PROPOSE_SECONDS = 20.0
+"""How long the model may take to find the claims; then they are sentences of the message."""
+
+READING = "I’m reading the message. Its claims appear here in a few seconds."
+CLAIMS = "I’ll look for pages that support or contradict each claim. Change or empty any of them first."
+OWN_SENTENCES = "These are sentences of the message, because no model could read it."
+NO_TEXT = "This message has no text that I can check."
+_EXCERPT = 300
+
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the message shortcut, and to the modal that it opens."""
+
+    @app.shortcut(CHECK_THIS)
+    async def on_shortcut(ack: AsyncAck, body: dict[str, Any]) -> None:
+        if (problem := await open_check(body, context)) is not None:
+            await context.reply_privately(str(body.get("response_url") or "") or None, text_message(problem))
+        await ack()
+
+    submission(app, context, CALLBACK_ID, submit, first_input=block_id(1))
+
+
+def block_id(number: int) -> str:
+    """Return the id of the input of a claim, counted from 1."""
+    return f"claim_{number}"
+
+
+async def open_check(body: Mapping[str, Any], context: ListenerContext) -> str | None:
+    """Open the modal at once, and start looking for the message's claims; return a problem for the person."""
+    user = _id(body, "user")
+    if context.is_known_outsider(dict(body), user):
+        return MEMBERS_ONLY
+    message = _Message.read(body)
+    if not message.text:
+        return NO_TEXT
+    opened = await show_modal(context, str(body.get("trigger_id", "")), reading_view(message))
+    if isinstance(opened, str):
+        return opened
+    context.start(_propose(message, opened.id, context))
+    return None
+
+
+async def _propose(message: _Message, view_id: str, context: ListenerContext) -> None:
+    """Show the claims of the message in the open modal."""
+    proposed, link, author = await asyncio.gather(
+        context.propose_claims(message.text, seconds=PROPOSE_SECONDS),
+        context.chat.permalink(message.channel, message.ts),
+        context.name_of(message.author),
+    )
+    message = replace(message, link=link or "", author=author)
+    result = await context.views.update(view_id, claims_view(message, proposed))
+    if isinstance(result, NotOpened):  # most often the person has closed it
+        log.info("view.not_updated", extra={"error": result.error, "view": CALLBACK_ID})
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Message:
+    """The message that is checked: its text as it was typed, and where it is; `author` is an id, then a name."""
+
+    text: str
+    author: str
+    channel: str
+    channel_name: str
+    ts: str
+    link: str = ""
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> _Message:
+        message = body.get("message")
+        fields: Mapping[str, Any] = message if isinstance(message, dict) else {}
+        text = clean(unescape_slack(str(fields.get("text") or ""))).strip()
+        return cls(
+            text=text[:MAX_MESSAGE],
+            author=str(fields.get("user") or ""),
+            channel=_id(body, "channel"),
+            channel_name=_channel_name(body),
+            ts=str(fields.get("ts") or ""),
+        )
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """What the modal brings back."""
+        return {"author": self.author, "channel_name": self.channel_name, "ts": self.ts, "link": self.link}
+
+
+def _id(body: Mapping[str, Any], name: str) -> str:
+    value = body.get(name)
+    return str(value.get("id", "")) if isinstance(value, dict) else ""
+
+
+def _channel_name(body: Mapping[str, Any]) -> str:
+    """Return the name of the message's channel; empty for a direct message, which Slack calls "directmessage"."""
+    channel = body.get("channel")
+    name = str(channel.get("name") or "") if isinstance(channel, dict) else ""
+    return "" if name in {"directmessage", "privategroup"} else name
+
+
+def reading_view(message: _Message) -> View:
+    """Build the modal while the claims are looked for."""
+    return modal(CALLBACK_ID, TITLE, [section(READING), _excerpt(message)], metadata=message.metadata)
+
+
+def claims_view(message: _Message, proposed: ProposedClaims) -> View:
+    """Build the modal with the claims, each in an input of its own."""
+    if not proposed.claims:
+        return modal(CALLBACK_ID, TITLE, [section(NOTHING_TO_CHECK), _excerpt(message)], metadata=message.metadata)
+    inputs = [_input(number, claim) for number, claim in enumerate(proposed.claims[:MAX_CLAIMS], 1)]
+    if len(inputs) < MAX_CLAIMS:
+        inputs.append(_input(len(inputs) + 1, ""))
+    cost = format_dollars(proposed.cost_usd)
+    how = "" if proposed.from_model else OWN_SENTENCES
+    note = " ".join(filter(None, (how, f"Finding the claims cost {cost}." if cost else "")))
+    blocks = [section(CLAIMS), *inputs, *([small_text(escape(note))] if note else [])]
+    return modal(CALLBACK_ID, TITLE, blocks, submit="Check", close="Cancel", metadata=message.metadata)
+
+
+def _input(number: int, claim: str) -> Block:
+    element: Block = {"type": "plain_text_input", "action_id": "claim", "multiline": True, "max_length": MAX_CLAIM}
+    if claim:
+        element["initial_value"] = claim[:MAX_CLAIM]
+    return {
+        "type": "input",
+        "block_id": block_id(number),
+        "optional": True,
+        "label": plain(f"Claim {number}"),
+        "element": element,
+    }
+
+
+def _excerpt(message: _Message) -> Block:
+    return small_text(f"> {escape(shorten(one_line(message.text), _EXCERPT))}")
+
+
+async def submit(submitted: Submission, context: ListenerContext) -> Response | None:
+    """Have the claims checked; the result comes as a direct message."""
+    entered = [str(submitted.value(block_id(number)) or "").strip() for number in range(1, MAX_CLAIMS + 1)]
+    text = text_of_claims([claim for claim in entered if claim])
+    try:
+        CHECK.parse(text)
+    except UsageError as error:
+        return errors(**{block_id(1): error.problem})
+    problem = await ask_in_direct_message(
+        context,
+        user=submitted.user,
+        team=submitted.team,
+        key=f"view:{submitted.view_id}",
+        command=CHECK,
+        text=text,
+        root=checked_message(submitted.metadata),
+    )
+    return None if problem is None else errors(**{block_id(1): problem})
+
+
+def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:
+    """Render the message above the result: which message was checked."""
+    author, channel, address = (str(metadata.get(name) or "") for name in ("author", "channel_name", "link"))
+    moment = slack_date(metadata.get("ts"))
+    message = link(address, "a message") if safe_url(address) else "a message"
+    whose = f" of {escape(shorten(one_line(author), 80))}" if author else ""
+    place = f" in #{escape(shorten(one_line(channel), 80))}" if channel else ""
+    text = f"*Checked:* {message}{whose}{place}{f', {moment}' if moment else ''}"
+    return OutgoingMessage(text=text, blocks=(section(text),))
+
+
+def slack_date(ts: object) -> str:
+    """Return a message's time as Slack shows it in the reader's own zone; empty if it is none.
+
+    https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+    """
+    seconds = int(seconds_of(ts))
+    return (
+        f"<!date^{seconds}^{{date_short_pretty}}, {{time}}|{datetime.fromtimestamp(seconds, UTC):%d %b %Y}>"
+        if seconds > 0
+        else ""
+    )

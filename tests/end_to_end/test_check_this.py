@@ -1,0 +1,147 @@
+"""Check this, end to end: a message's claims, edited, checked, and answered in the direct message."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.views.check import NO_TEXT, OWN_SENTENCES
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.claims import ScriptedPerplexity
+from tests.fakes.service import json_reply
+from tests.fakes.slack import Fault, Post
+from tests.perplexity.claims.corpus import CORPUS, HONEST, Case
+
+SIGNS = {"supported": ":white_check_mark:", "contradicted": ":x:", "unclear": ":grey_question:"}
+MESSAGE: dict[str, Any] = {"ts": "1795255200.000100", "user": "U7"}
+
+
+@pytest.fixture
+async def perplexity() -> AsyncIterator[ScriptedPerplexity]:
+    async with ScriptedPerplexity() as fake:
+        yield fake
+
+
+async def proposed(harness: AppHarness, case: Case, *, user: str = "U1") -> dict[str, str]:
+    """Use the shortcut on a message, and return the claims in the modal, by block."""
+    assert isinstance(harness.perplexity, ScriptedPerplexity)
+    harness.perplexity.script_of_claims = case.script
+    person = replace(harness.person, user=user)
+    message = MESSAGE | {"text": case.message}
+    async with await person.message_shortcut("check_this", message, token=f"shortcut-{user}") as response:
+        assert response.status == 200
+    await harness.slack.wait_until(lambda: "reading the message" not in json.dumps(harness.slack.modal(user).blocks))
+    return {name: str(block["element"].get("initial_value", "")) for name, block in inputs(harness, user).items()}
+
+
+def inputs(harness: AppHarness, user: str = "U1") -> dict[str, Any]:
+    if not harness.slack.views.stack(user):
+        return {}
+    return {block["block_id"]: block for block in harness.slack.modal(user).blocks if block["type"] == "input"}
+
+
+async def result(harness: AppHarness, posts: int) -> Post:
+    """Return the result once the app has posted so often."""
+    done = "only you see this"
+    await harness.slack.wait_until(lambda: sum(done in post.shown_text for post in harness.slack.posts) >= posts)
+    return [post for post in harness.slack.posts if done in post.shown_text][-1]
+
+
+def verdicts(post: Post) -> list[str]:
+    """Return the sign that each claim begins with."""
+    texts = [block["text"]["text"] for block in post.payload["blocks"] if block["type"] == "section"]
+    return [text.split(" ", 1)[0] for text in texts]
+
+
+async def test_a_message_is_checked_in_the_direct_message(harness: AppHarness) -> None:
+    case = HONEST[0]
+    claims = await proposed(harness, case)
+    assert [*claims.values()] == [claim for claim, _ in case.expected] + [""]
+    async with await harness.person.submit(harness.slack.modal()) as response:
+        assert response.status == 200
+    post = await result(harness, 1)
+
+    assert verdicts(post) == [SIGNS[due] for _, due in case.expected]
+    root = next(post for post in harness.slack.posts if "*Checked:*" in post.shown_text)
+    assert (root.payload["channel"], post.payload["channel"]) == ("DU1", "DU1")
+    assert " in #general, <!date^1795255200^" in root.shown_text
+    assert not harness.slack.views.stack("U1")
+
+
+async def test_forty_messages_get_no_false_verdict(harness: AppHarness) -> None:
+    shown: dict[str, list[str]] = {}
+    for number, case in enumerate(CORPUS, 1):
+        user = f"U{number}"
+        await proposed(harness, case, user=user)
+        person = replace(harness.person, user=user)
+        async with await person.submit(harness.slack.modal(user), token=f"submission-{user}") as response:
+            assert response.status == 200
+        shown[case.name] = verdicts(await result(harness, number))
+
+    assert shown == {case.name: [SIGNS[due] for _, due in case.expected] for case in CORPUS}
+
+
+async def test_claims_can_be_changed_emptied_and_added(harness: AppHarness) -> None:
+    case = HONEST[0]
+    await proposed(harness, case)
+    first, second = case.expected[:2]
+    entered = {"claim_1": second[0], "claim_2": "", "claim_3": first[0]}
+    entered |= {name: "" for name in inputs(harness) if name not in entered}
+    async with await harness.person.submit(harness.slack.modal(), entered):
+        pass
+    post = await result(harness, 1)
+
+    assert verdicts(post) == [SIGNS[second[1]], SIGNS[first[1]]]
+
+
+async def test_no_claim_at_all_is_an_error_below_the_first(harness: AppHarness) -> None:
+    await proposed(harness, HONEST[0])
+    async with await harness.person.submit(harness.slack.modal(), dict.fromkeys(inputs(harness), "")):
+        pass
+
+    assert "claim_1" in harness.slack.modal().errors
+    assert not harness.slack.posts
+
+
+async def test_a_double_submission_is_checked_once(harness: AppHarness) -> None:
+    await proposed(harness, HONEST[0])
+    view = harness.slack.modal()
+    before = len(harness.perplexity.requests)
+    for response in await asyncio.gather(*(harness.person.submit(view, token=token) for token in ("one", "two"))):
+        async with response:
+            assert response.status == 200
+    await result(harness, 1)
+    await harness.wait_until_settled(1)
+
+    assert sum("*Checked:*" in json.dumps(message) for message in harness.slack.shown.values()) == 1
+    assert len(harness.perplexity.requests) - before == 2 * len(HONEST[0].expected)
+
+
+async def test_without_a_model_the_message_s_own_sentences_are_offered(harness: AppHarness) -> None:
+    harness.perplexity.lasting["/v1/agent"] = json_reply({"error": {"message": "busy"}}, status=500)
+    claims = await proposed(harness, HONEST[0])
+
+    assert any(claims.values())
+    assert OWN_SENTENCES in json.dumps(harness.slack.modal().blocks, ensure_ascii=False)
+
+
+async def test_a_message_without_text_is_explained(harness: AppHarness) -> None:
+    async with await harness.person.message_shortcut("check_this", MESSAGE | {"text": ""}):
+        pass
+
+    (post,) = await harness.slack.wait_for(1)
+    assert NO_TEXT in post.shown_text
+
+
+async def test_a_lost_trigger_is_explained(harness: AppHarness) -> None:
+    harness.slack.fail("views.open", Fault(status=200, body=json.dumps({"ok": False, "error": "expired_trigger_id"})))
+    async with await harness.person.message_shortcut("check_this", MESSAGE | {"text": "It is 330 m tall."}):
+        pass
+
+    (post,) = await harness.slack.wait_for(1)
+    assert "Slack didn’t open the window in time." in post.shown_text

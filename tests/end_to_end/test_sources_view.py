@@ -1,0 +1,104 @@
+"""Sources below an answer, end to end: clicked, opened, filtered by site, refused and lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+
+import psycopg
+
+from bot.views.base import TOO_LATE
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.answers import whole_stream
+from tests.fakes.service import stream_reply
+from tests.fakes.slack import Fault, Post
+
+EXCERPT = b"A kilowatt-hour cost 20 ct in 2019, and more since."
+TEXT = "It costs 28 ct a kilowatt-hour.[1] In 2019 it cost 20 ct.[2] [1]"
+
+
+async def answered(harness: AppHarness, text: str = TEXT) -> Post:
+    """Ask a question privately and return its answer."""
+    chunks = [chunk.replace(b"\\u2026", EXCERPT) for chunk in whole_stream(text)]
+    harness.perplexity.script("/v1/agent", stream_reply(*chunks))
+    await harness.ask("/ask --domain a.example,b.example,c.example what does it cost")
+    (post,) = await harness.slack.wait_for(1)
+    return post
+
+
+def shown(harness: AppHarness, user: str = "U1") -> str:
+    return json.dumps(harness.slack.modal(user).blocks, ensure_ascii=False)
+
+
+async def test_the_modal_shows_each_page_and_the_sentences_that_cite_it(harness: AppHarness) -> None:
+    post = await answered(harness)
+    async with await harness.person.choose(post.payload, "sources") as response:
+        assert response.status == 200
+
+    text = shown(harness)
+    assert "2 pages · 2 cited · searched: “q1” · limited to: " in text
+    assert "Cited for: “It costs 28 ct a kilowatt-hour.”" in text
+    assert ":mag: *28 ct* is not in the excerpts" in text
+    assert "<https://a.example/1|" in text
+
+
+async def test_the_footer_counts_the_figures_that_no_excerpt_has(harness: AppHarness) -> None:
+    post = await answered(harness)
+
+    assert " · 1 figure not in the excerpts · " in post.shown_text
+
+
+async def test_a_site_can_be_chosen(harness: AppHarness) -> None:
+    post = await answered(harness)
+    async with await harness.person.choose(post.payload, "sources"):
+        pass
+    async with await harness.person.press(harness.slack.modal(), "sources_site", "b.example") as response:
+        assert response.status == 200
+
+    text = shown(harness)
+    assert "https://b.example" in text
+    assert "https://a.example" not in text
+
+
+async def test_another_person_cannot_open_the_sources_of_a_private_answer(harness: AppHarness) -> None:
+    post = await answered(harness)
+    other = replace(harness.person, user="U2")
+    async with await other.choose(post.payload, "sources", token="other"):
+        pass
+
+    (_, refusal) = await harness.slack.wait_for(2)
+    assert "Only the person who asked" in refusal.shown_text
+    assert not harness.slack.views.stack("U2")
+
+
+async def test_an_answer_that_was_deleted_is_explained(harness: AppHarness, database: str) -> None:
+    post = await answered(harness)
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute("DELETE FROM questions")
+    async with await harness.person.choose(post.payload, "sources"):
+        pass
+
+    (_, refusal) = await harness.slack.wait_for(2)
+    assert "I no longer know this answer" in refusal.shown_text
+
+
+async def test_a_trigger_that_is_too_old_is_explained(harness: AppHarness) -> None:
+    post = await answered(harness)
+    harness.slack.fail("views.open", Fault(status=200, body=json.dumps({"ok": False, "error": "expired_trigger_id"})))
+    async with await harness.person.choose(post.payload, "sources"):
+        pass
+
+    (_, refusal) = await harness.slack.wait_for(2)
+    assert TOO_LATE in refusal.shown_text
+
+
+async def test_two_clicks_open_two_windows_and_ask_nothing_again(harness: AppHarness) -> None:
+    post = await answered(harness)
+    for response in await asyncio.gather(
+        *(harness.person.choose(post.payload, "sources", token=token) for token in ("one", "two"))
+    ):
+        async with response:
+            assert response.status == 200
+
+    assert len(harness.perplexity.requests) == 1
