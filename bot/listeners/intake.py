@@ -163,6 +163,16 @@ class UploadReport(Protocol):
         ...
 
 
+async def propose_nothing(message: str, *, seconds: float | None = None) -> ProposedClaims:
+    """Return no claims."""
+    return ProposedClaims(claims=())
+
+
+async def never_named(user_id: str) -> str:
+    """Return an empty name."""
+    return ""
+
+
 def never_refused(body: Mapping[str, Any]) -> str | None:
     """Return None: no request is refused."""
     return None
@@ -238,8 +248,8 @@ class ListenerContext:
     `chat` posts messages, `views` opens and changes modals and the App Home; `start` runs work in the background, after
     the acknowledgement. `feedback` holds what people think of answers, `sharing` posts those that are shared.
     `propose_claims` finds what can be checked in a message, `name_of` returns a person's name, empty if it is unknown.
-    `suggest_prompts` shows questions to choose from in a direct message. `withdraw_answer` starts withdrawing the answer
-    to a question whose message was deleted.
+    `suggest_prompts` shows questions to choose from in a direct message. `withdraw_answer` starts withdrawing the
+    answer to a question whose message was deleted.
 
     `refusal` returns why a request is refused, `record_end` records that the app is no longer installed. `is_admin`
     returns whether a user is an admin, `is_known_outsider` whether one is known to be an outsider, `record_sender`
@@ -267,10 +277,10 @@ class ListenerContext:
     views: Views
     feedback: FeedbackStore
     sharing: Sharing
-    propose_claims: ProposeClaims
-    name_of: Callable[[str], Coroutine[Any, Any, str]]
     start: Callable[[Coroutine[Any, Any, None]], None]
     new_id: Callable[[], UUID] = uuid4
+    propose_claims: ProposeClaims = propose_nothing
+    name_of: Callable[[str], Coroutine[Any, Any, str]] = never_named
     follow_ups: bool = False
     refusal: Callable[[Mapping[str, Any]], str | None] = never_refused
     record_end: Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]] = ignore_end
