@@ -136,7 +136,6 @@ class Intake:
         return Submitted.THREAD_FULL_EXPLAIN if explain else Submitted.THREAD_FULL
 
 
-class UploadFile(Protocol):
 class ProposeClaims(Protocol):
     """Finds the claims of a message."""
 
@@ -145,7 +144,7 @@ class ProposeClaims(Protocol):
         ...
 
 
-class UploadReport(Protocol):
+class UploadFile(Protocol):
     """Sends files in the background."""
 
     def __call__(

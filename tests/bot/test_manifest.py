@@ -16,6 +16,7 @@ from bot.commands.routing import slash_commands
 from bot.manifest import EVENTS, EXAMPLE, FOLLOW_UP_EVENTS, as_json, as_yaml, render
 from bot.settings import MAX_PREFIX
 from bot.slack.scopes import Features
+from bot.views.check import CHECK_THIS
 from bot.views.ask import ASK_ABOUT_THIS, ASK_ANYTHING
 
 SCHEMA = json.loads(Path("tests/data/slack-manifest.v2.schema.json").read_text(encoding="utf-8"))
@@ -173,6 +174,7 @@ def test_its_shortcuts_are_those_that_the_app_listens_to() -> None:
     assert [(one["type"], one["callback_id"]) for one in shortcuts] == [
         ("global", ASK_ANYTHING),
         ("message", ASK_ABOUT_THIS),
+        ("message", CHECK_THIS),
     ]
 
 
