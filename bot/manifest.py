@@ -36,6 +36,7 @@ EVENTS = {
 SHORTCUTS = (
     ("global", "Ask the web", "ask_anything", "Ask a question, search, or read the news"),
     ("message", "Ask about this", "ask_about_this", "Ask a question about this message"),
+    ("message", "Check this", "check_this", "Check the claims of this message"),
 )
 """The shortcuts: type, name, callback_id and description. https://docs.slack.dev/interactivity/implementing-shortcuts"""
 
