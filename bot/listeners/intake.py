@@ -25,7 +25,6 @@ from bot.storage.feedback import FeedbackStore
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 from perplexity.claims.types import ProposedClaims
-from perplexity.deepdive.types import DeepDive
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from bot.commands.routing import slash_commands
 from bot.manifest import EVENTS, EXAMPLE, FOLLOW_UP_EVENTS, as_json, as_yaml, render
 from bot.settings import MAX_PREFIX
 from bot.slack.scopes import Features
-from bot.views.check import CHECK_THIS
 from bot.views.ask import ASK_ABOUT_THIS, ASK_ANYTHING
+from bot.views.check import CHECK_THIS
 
 SCHEMA = json.loads(Path("tests/data/slack-manifest.v2.schema.json").read_text(encoding="utf-8"))
 NEEDS = {"app_mention": "app_mentions:read", "message.im": "im:history"}
