@@ -34,7 +34,7 @@ from bot.slack.connection import SlackConnection, SocketMode, open_session, web_
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
 from bot.slack.threads import ThreadHistory, ThreadReader
-from bot.slack.users import Admins, Profiles
+from bot.slack.users import Admins, ChannelManagers, Profiles
 from bot.slack.views import Views
 from bot.storage.attempts import AttemptLog, AttemptStore
 from bot.storage.choices import ChoiceStore
@@ -42,6 +42,7 @@ from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore
 from bot.storage.feedback import FeedbackStore
 from bot.storage.installation import WorkspaceStore
+from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import FairShare, QuestionStore, connection_pool
 from bot.storage.shares import ShareStore
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
@@ -219,12 +220,15 @@ async def compose(
             profiles=profiles,
         )
         admins = Admins(client, named=settings.admins, profiles=profiles)
+        managers = ChannelManagers(client, admins=admins)
         runner = CommandRunner(
             questions=questions,
             provider=search_services.chain,
             admins=admins,
             provider_stats=attempts.stats,
             feedback=FeedbackStore(pool).of_team,
+            preferences=PreferenceStore(pool),
+            management=managers.management,
             digests=digests.service,
             commands={command.name: command for command in commands} | digests.commands,
             database_retry=DatabaseRetry(seconds=RUN_SECONDS),
@@ -232,7 +236,8 @@ async def compose(
             agent=search_services.agent,
             model=search_services.model,
             deepdives=search_services.deepdives,
-            thread_history=thread_history.before if settings.thread_history != "off" else None,
+            thread_history=thread_history.before,
+            reads_threads=settings.thread_history != "off",
             stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=database_retry),
             can_upload=file_uploader.can_upload,
             next_questions=settings.next_questions,
@@ -298,6 +303,8 @@ async def compose(
                 app=APP_NAME,
                 database_retry=DatabaseRetry(seconds=SHARE_SECONDS),
             ),
+            preferences=PreferenceStore(acks),
+            management=managers.management,
             start=background.start,
             refusal=installation.refusal,
             record_end=installation.end,

@@ -263,7 +263,7 @@ class PerplexityClient:
                 persist=wanted.persist,
             )
             found = search.parse_results(body, fast=wanted.fast, seconds=self._clock() - started)
-            found = filter_results(found, wanted.filters.domains)
+            found = filter_results(found, wanted.filters.enforced)
             if len(found.results) <= wanted.max_results:
                 return found
             return replace(found, results=found.results[: wanted.max_results])

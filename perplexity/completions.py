@@ -443,7 +443,7 @@ def strip_thinking(answer: Answer, *, expected: bool) -> Answer:
 
 def _kept_text(question: Question) -> TextFilter | None:
     """Return what cuts a stream to the domains that the question names; None if it names none."""
-    domains = question.filters.domains
+    domains = question.filters.enforced
     return TextFilter(domains, as_json=question.schema is not None) if domains else None
 
 
@@ -459,6 +459,6 @@ async def _rest(thinking: ThinkStripper, kept: TextFilter | None, answer: Answer
 
 async def _within_domains(answer: Answer, question: Question) -> Answer:
     """Return the answer without what is outside the domains that the question names."""
-    if not question.filters.domains:
+    if not question.filters.enforced:
         return answer
-    return await run_in_thread(filter_answer, answer, question.filters.domains, as_json=question.schema is not None)
+    return await run_in_thread(filter_answer, answer, question.filters.enforced, as_json=question.schema is not None)

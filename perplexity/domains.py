@@ -89,13 +89,18 @@ class DomainPolicy:
 
     @property
     def place(self) -> str:
-        """Where foreign sources are, such as "outside a.example"."""
-        names = [domain.removeprefix("-") for domain in self.domains]
-        listed, more = names[:_MOST_NAMED], len(names) - _MOST_NAMED
-        if more > 0:
-            listed.append(f"{more} more")
-        joined = " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
-        return f"{'outside' if self._allowed else 'on'} {joined}"
+        """Where foreign sources are, such as "outside a.example", "on b.example", or both with an "or"."""
+        allowed = [domain for domain in self.domains if not domain.startswith("-")]
+        denied = [domain[1:] for domain in self.domains if domain.startswith("-")]
+        places = (("outside", allowed), ("on", denied))
+        return " or ".join(f"{where} {_listed(names)}" for where, names in places if names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    listed, more = list(names[:_MOST_NAMED]), len(names) - _MOST_NAMED
+    if more > 0:
+        listed.append(f"{more} more")
+    return " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
 
 
 def filter_results(results: SearchResults, domains: Sequence[str]) -> SearchResults:

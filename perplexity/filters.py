@@ -62,7 +62,7 @@ class Filters:
 
     `domains`: at most 20 host names without scheme, all allowed ones or all denied ones (leading `-`).
     `languages`: ISO 639-1, lower case. `country`: ISO 3166-1 alpha-2, upper case. `after`, `before`: days; they
-    exclude `recency`.
+    exclude `recency`. `excluded`: host names that are never shown either, whatever `domains` are; they are not sent.
     """
 
     recency: Recency | None = None
@@ -72,6 +72,12 @@ class Filters:
     after: date | None = None
     before: date | None = None
     mode: Mode | None = None
+    excluded: tuple[str, ...] = ()
+
+    @property
+    def enforced(self) -> tuple[str, ...]:
+        """The domains that what comes back is held to: `domains`, and the excluded ones with a leading `-`."""
+        return (*self.domains, *(f"-{domain}" for domain in self.excluded))
 
 
 NO_FILTERS = Filters()
@@ -89,6 +95,7 @@ def validate(filters: Filters) -> Filters:
         after=filters.after,
         before=filters.before,
         mode=None if filters.mode is None else parse_mode(filters.mode),
+        excluded=tuple(map(parse_domain, filters.excluded)),
     )
     _check_days(checked)
     return checked
@@ -108,7 +115,7 @@ def _in_words(filters: Filters) -> Iterator[str]:
         yield f"before {format_date(filters.before)}"
     if only := [domain for domain in filters.domains if not domain.startswith("-")]:
         yield f"only {', '.join(only)}"
-    if denied := [domain[1:] for domain in filters.domains if domain.startswith("-")]:
+    if denied := [domain[1:] for domain in filters.enforced if domain.startswith("-")]:
         yield f"without {', '.join(denied)}"
     if filters.languages:
         yield f"language {', '.join(filters.languages)}"

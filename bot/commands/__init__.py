@@ -10,10 +10,11 @@ from bot.commands.check import CHECK
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
+from bot.commands.settings import SETTINGS
 from bot.commands.status import STATUS
 from bot.commands.watch import WATCH
 
-COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, NEWS, DEEPDIVE, CHECK, STATUS, WATCH)
+COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, NEWS, DEEPDIVE, CHECK, STATUS, SETTINGS, WATCH)
 
 
 def available_commands(*, agent: bool) -> tuple[Command[Any, Any], ...]:

@@ -16,12 +16,15 @@ from bot.commands.filters import (
     COUNTRY,
     DOMAIN,
     LANG,
+    PRIVATE,
     PUBLIC,
     RECENCY,
     audience_for,
     filter_options,
     parse_filters,
+    parse_visibility,
     usage_errors,
+    visibility_options,
     write_command,
 )
 from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_code, parse_options
@@ -38,6 +41,7 @@ from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import SearchPage
+from bot.preferences.precedence import Preferred
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters
 from perplexity.freshness import add_newest_source_line
@@ -67,7 +71,7 @@ PLACE = replace(COUNTRY, help="Where you are, two letters, for local answers")
 OWN_FILTERS = (RECENCY, DOMAIN, LANGUAGE, PLACE, AFTER, BEFORE)
 PARSER = OptionParser(
     max_length=MAX_PROMPT_LENGTH,
-    options=(REASONING, MODEL, EFFORT, AGENT, *OWN_FILTERS, PUBLIC),
+    options=(REASONING, MODEL, EFFORT, AGENT, *OWN_FILTERS, PUBLIC, PRIVATE),
     unsupported={
         "--mode": "`--mode` works for searches only: an answer always comes from the open web.",
         "--n": "`--n` works for searches only: an answer takes as many sources as it needs.",
@@ -77,10 +81,14 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class AskRequest:
-    """A question; `agent` sends it to the agent, `public` shows the answer to everyone in the channel."""
+    """A question; `agent` sends it to the agent.
+
+    `public` shows the answer to everyone in the channel; a `private` one stays so, whatever the settings say.
+    """
 
     question: Question
     public: bool
+    private: bool = False
     agent: bool = False
 
 
@@ -104,7 +112,7 @@ def parse(text: str) -> AskRequest:
         raise _contradiction(AGENT, REASONING if reasoning else named, "the agent has a model of its own")
     if reasoning and not target.slow:
         raise _contradiction(REASONING, named, f"{inline_code(target.name)} does not reason")
-    return AskRequest(question=question, public=PUBLIC.name in arguments.options, agent=agent)
+    return AskRequest(question=question, agent=agent, **parse_visibility(arguments))
 
 
 def _model(arguments: Arguments) -> tuple[str | None, Option]:
@@ -222,13 +230,29 @@ def deeper(text: str) -> str | None:
     if request.agent or question.reasoning or resolve(question.model).slow:
         return None
     wanted = replace(request, question=replace(question, reasoning=True, model=None))
-    options = (REASONING.name, *filter_options(question.filters), *([PUBLIC.name] if request.public else []))
+    options = (
+        REASONING.name,
+        *filter_options(question.filters),
+        *visibility_options(public=request.public, private=request.private),
+    )
     return write_command(options, question.text, parse=parse, meaning=wanted)
 
 
 def filters(request: AskRequest) -> Filters:
     """Return the question's filters."""
     return request.question.filters
+
+
+def prefer(request: AskRequest, settings: Preferred) -> AskRequest:
+    """Return the request with what was set, for what was not typed."""
+    question = request.question
+    chosen = request.agent or question.reasoning or question.model is not None
+    filters = settings.filters(question.filters, language=True)
+    return replace(
+        request,
+        question=replace(question, model=question.model if chosen else settings.model, filters=filters),
+        public=settings.visible(public=request.public, private=request.private),
+    )
 
 
 def buttons(answer: Answer, request: AskRequest) -> AnswerButtons:
@@ -263,6 +287,7 @@ ASK = Command(
     filters=filters,
     deeper=deeper,
     form=CommandForm(title="Ask a question", text="Question"),
+    prefer=prefer,
     nothing_found=nothing_found_text,
     pending_label="Searching the web",
     stoppable=True,

@@ -19,6 +19,9 @@ from bot.model.message import Audience, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import KeptResult
+from bot.preferences.precedence import Preferred
+from bot.slack.users import Management
+from bot.storage.preferences import PreferenceStore
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.filters import Filters
@@ -177,6 +180,11 @@ async def no_uploads() -> bool:
     return False
 
 
+async def manages_nothing(user_id: str, channel_id: str) -> Management:
+    """Return that no one may change a channel's settings."""
+    return Management.DENIED
+
+
 async def no_feedback(team_id: str) -> Feedback:
     """Return nothing: no answer was rated."""
     return NO_FEEDBACK
@@ -188,7 +196,8 @@ class CommandContext:
 
     `user_id` is the asker's, `question_id` the id of the question, `team_id` and `channel_id` those of its place.
     `provider_stats` returns the statistics of the last day, `feedback` what was said of a workspace's answers; both
-    raise database errors. `run_id` is the background run
+    raise database errors. `preferences` holds the settings, `management` returns whether a person may change those of a
+    channel, by their ids. `run_id` is the background run
     to resume and `on_run` records a new one. `check_cancelled` raises once the answer is no longer wanted. `now`
     returns seconds since 1970. Without a `deepdives`, `provider` makes deep dives. `stages` saves the parts of a long
     answer, `progress` shows them, at most once in `pace_seconds`. `on_event` is called with the events of an answer
@@ -218,6 +227,8 @@ class CommandContext:
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
     feedback: Callable[[str], Awaitable[Feedback]] = no_feedback
     next_questions: bool = False
+    preferences: PreferenceStore | None = None
+    management: Callable[[str, str], Awaitable[Management]] = manages_nothing
     parent: KeptResult | None = None
     action: str = ""
     model: Provider | None = None
@@ -268,9 +279,9 @@ class Command(Generic[Request, Result]):
     result goes along with the next question of its conversation. `ending` returns how a result ends whose text was
     shown while it was made; a command with one calls `on_event`. `buttons` returns what can be done with a result.
     `deeper` returns the text that asks the same of a model that thinks longer, None if there is none. `form` is how the
-    modal for questions offers the command, None if it does not.
-    `deeper` returns the text that asks the same of a model that thinks longer, None if there is none. `filters` returns
-    the filters of a request.
+    modal for questions offers the command, None if it does not. `filters` returns the filters of a request. `prefer`
+    returns the request with what its asker and its channel have set. One `for_everyone` can be used by everyone in a
+    channel.
     """
 
     name: str
@@ -299,6 +310,8 @@ class Command(Generic[Request, Result]):
     deeper: Callable[[str], str | None] | None = None
     form: CommandForm | None = None
     filters: Callable[[Request], Filters] | None = None
+    prefer: Callable[[Request, Preferred], Request] | None = None
+    for_everyone: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import monotonic
 
 from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message, deepdive_started_message
 from bot.commands.base import Command, CommandContext, CommandForm, Reply, Stats
-from bot.commands.filters import PUBLIC, audience_for, usage_errors
+from bot.commands.filters import PRIVATE, PUBLIC, audience_for, parse_visibility, usage_errors
 from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
+from bot.preferences.precedence import Preferred
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import DeepDive, Stage, StageUpdate
 from perplexity.notes import no_results_text
 from perplexity.validation import parse_query
 
 PARSER = OptionParser(
-    options=(PUBLIC,),
+    options=(PUBLIC, PRIVATE),
     unsupported={
         "--recency": "`--recency` works for `/ask`, `/search` and `/news`: a deep dive looks for the latest there is.",
         "--reasoning": "`--reasoning` works for `/ask` only: a deep dive always takes its time.",
@@ -32,10 +33,11 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDiveRequest:
-    """A topic; `public` shows the report to everyone in the channel."""
+    """A topic; `public` shows the report to everyone in the channel, unless settings do and it is `private`."""
 
     topic: str
     public: bool
+    private: bool = False
 
 
 @dataclass(kw_only=True)
@@ -75,7 +77,7 @@ def parse(text: str) -> DeepDiveRequest:
         raise UsageError("Add a topic after the options.")
     with usage_errors("a topic"):
         topic = parse_query(arguments.text)
-    return DeepDiveRequest(topic=topic, public=PUBLIC.name in arguments.options)
+    return DeepDiveRequest(topic=topic, **parse_visibility(arguments))
 
 
 async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveResult:
@@ -126,6 +128,11 @@ def audience_of(request: DeepDiveRequest) -> Audience:
     return audience_for(public=request.public)
 
 
+def prefer(request: DeepDiveRequest, settings: Preferred) -> DeepDiveRequest:
+    """Return the request with who sees the report, if that was not typed."""
+    return replace(request, public=settings.visible(public=request.public, private=request.private))
+
+
 def question_text(request: DeepDiveRequest) -> str:
     """Return the topic."""
     return request.topic
@@ -159,4 +166,5 @@ DEEPDIVE = Command(
     question_text=question_text,
     render_pending=render_pending,
     form=CommandForm(title="Deep dive", text="Topic"),
+    prefer=prefer,
 )

@@ -84,6 +84,11 @@ PUBLIC = Option(
     help="Show the answer to everyone here; otherwise only you see it",
     label="Show it to everyone here",
 )
+PRIVATE = Option(
+    name="--private",
+    help="Only you see the answer, whatever your settings say",
+    label="Only I see it",
+)
 
 FILTERS = (RECENCY, DOMAIN, LANG, COUNTRY, AFTER, BEFORE)
 
@@ -130,6 +135,19 @@ def write_command(options: Iterable[str], typed: str, *, parse: Callable[[str], 
             if parse(line) == meaning:
                 return line
     return None
+
+
+def parse_visibility(arguments: Arguments) -> dict[str, bool]:
+    """Return whether the answer was asked to be `public` or `private`. Raise UsageError for both."""
+    public, private = PUBLIC.name in arguments.options, PRIVATE.name in arguments.options
+    if public and private:
+        raise UsageError(f"`{PUBLIC.name}` and `{PRIVATE.name}` contradict each other.", option=PRIVATE.name)
+    return {"public": public, "private": private}
+
+
+def visibility_options(*, public: bool, private: bool) -> list[str]:
+    """Return the option that asks for this visibility."""
+    return [option.name for option, given in ((PUBLIC, public), (PRIVATE, private)) if given]
 
 
 def audience_for(*, public: bool) -> Audience:

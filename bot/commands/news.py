@@ -11,17 +11,21 @@ from bot.commands.filters import (
     COUNTRY,
     DOMAIN,
     LANG,
+    PRIVATE,
     PUBLIC,
     RECENCY,
     audience_for,
     category_argument,
     filter_options,
     parse_filters,
+    parse_visibility,
     usage_errors,
+    visibility_options,
     write_command,
 )
 from bot.commands.parsing import OptionParser, parse_options
 from bot.model.message import Audience
+from bot.preferences.precedence import Preferred
 from perplexity.filters import Filters
 from perplexity.news.summary import CATEGORIES, NewsSummary, default_to_past_day, news_summary
 from perplexity.notes import no_news_text
@@ -29,7 +33,7 @@ from perplexity.validation import parse_query
 
 _DAYS = "`{}` doesn’t work for news: use `--recency` to set how new the stories must be."
 PARSER = OptionParser(
-    options=(RECENCY, DOMAIN, LANG, COUNTRY, PUBLIC),
+    options=(RECENCY, DOMAIN, LANG, COUNTRY, PUBLIC, PRIVATE),
     unsupported={
         "--after": _DAYS.format("--after"),
         "--before": _DAYS.format("--before"),
@@ -41,9 +45,9 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class NewsRequest:
-    """A category and a topic, empty for any; `public` shows the news to everyone in the channel.
+    """A category and a topic, empty for any; `text` is both as typed.
 
-    `text` is both as typed.
+    `public` shows the news to everyone in the channel, unless settings do and it is `private`.
     """
 
     category: str
@@ -51,6 +55,7 @@ class NewsRequest:
     text: str = field(default="", compare=False)
     filters: Filters
     public: bool
+    private: bool = False
 
 
 def parse(text: str) -> NewsRequest:
@@ -61,9 +66,7 @@ def parse(text: str) -> NewsRequest:
     with usage_errors("a topic"):
         filters = default_to_past_day(parse_filters(arguments))
         topic = parse_query(rest[0]) if rest else ""
-    return NewsRequest(
-        category=named, topic=topic, text=arguments.text, filters=filters, public=PUBLIC.name in arguments.options
-    )
+    return NewsRequest(category=named, topic=topic, text=arguments.text, filters=filters, **parse_visibility(arguments))
 
 
 async def answer(request: NewsRequest, context: CommandContext) -> NewsSummary:
@@ -89,13 +92,19 @@ def past_week(text: str) -> str | None:
         return None
     wider = replace(request, filters=replace(request.filters, recency="week"))
     typed = " ".join(filter(None, (request.category, parse_options(text, PARSER).text.partition(" ")[2].strip())))
-    options = (*filter_options(wider.filters), *([PUBLIC.name] if wider.public else []))
+    options = (*filter_options(wider.filters), *visibility_options(public=wider.public, private=wider.private))
     return write_command(options, typed, parse=parse, meaning=wider)
 
 
 def audience_of(request: NewsRequest) -> Audience:
     """Return who sees the news."""
     return audience_for(public=request.public)
+
+
+def prefer(request: NewsRequest, settings: Preferred) -> NewsRequest:
+    """Return the request with what was set, for what was not typed."""
+    filters = settings.filters(request.filters, language=True)
+    return replace(request, filters=filters, public=settings.visible(public=request.public, private=request.private))
 
 
 def question_text(request: NewsRequest) -> str:
@@ -132,4 +141,5 @@ NEWS = Command(
     past_week=past_week,
     question_text=question_text,
     form=CommandForm(title="Read the news", text="Topic", categories=tuple(CATEGORIES)),
+    prefer=prefer,
 )

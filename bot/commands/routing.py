@@ -9,7 +9,7 @@ from typing import Any
 from bot.blocks.escaping import unescape_slack
 from bot.commands.ask import ASK
 from bot.commands.base import Command
-from bot.commands.filters import PUBLIC
+from bot.commands.filters import PRIVATE, PUBLIC
 from bot.commands.help import help_message, text_message, usage_message
 from bot.commands.parsing import closest_match, is_help_request
 from bot.errors import UsageError
@@ -156,8 +156,8 @@ def mention_line(command: Command[Any, Any]) -> str | None:
 
 def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -> OutgoingMessage | None:
     """Return help or a usage error as the reply to a message; None if the message is a question."""
-    # Everyone in the conversation sees the answer, so `--public` is not needed.
-    shown = command.without(PUBLIC)
+    # Everyone in the conversation sees the answer, so these options are not needed.
+    shown = command.without(PUBLIC).without(PRIVATE)
     slash = invocation.prefix if command.name == ASK.name else invocation.command_line(command.name)
     if not unescape_slack(text).strip():
         return text_message(_greeting(invocation))

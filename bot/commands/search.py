@@ -6,12 +6,22 @@ from dataclasses import dataclass, replace
 
 from bot.blocks.sources import results_messages
 from bot.commands.base import Command, CommandContext, CommandForm, Option, Reply, Stats
-from bot.commands.filters import FILTERS, MODE, PUBLIC, audience_for, parse_filters, usage_errors
+from bot.commands.filters import (
+    FILTERS,
+    MODE,
+    PRIVATE,
+    PUBLIC,
+    audience_for,
+    parse_filters,
+    parse_visibility,
+    usage_errors,
+)
 from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.question import AnswerButtons
 from bot.model.results import SearchPage
+from bot.preferences.precedence import Preferred
 from perplexity.attempts import cost_with_failures
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
@@ -23,7 +33,7 @@ NUMBER = Option(
     name="--n", short="-n", value="1-20", help="How many pages; 5 unless you say so", label="How many pages"
 )
 PARSER = OptionParser(
-    options=(NUMBER, *FILTERS, MODE, PUBLIC),
+    options=(NUMBER, *FILTERS, MODE, PUBLIC, PRIVATE),
     unsupported={
         "--reasoning": "`--reasoning` works for answers only: a search lists pages.",
         "--model": "`--model` works for answers only: a search lists pages.",
@@ -34,10 +44,11 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class SearchRequest:
-    """A query; `public` shows the results to everyone in the channel."""
+    """A query; `public` shows the results to everyone in the channel, unless settings do and it is `private`."""
 
     query: Query
     public: bool
+    private: bool = False
 
 
 def parse(text: str) -> SearchRequest:
@@ -50,7 +61,7 @@ def parse(text: str) -> SearchRequest:
         number = arguments.one(NUMBER.name)
         count = Query.max_results if number is None else _parse_count(number)
         query = validate_query(Query(text=arguments.text, filters=filters, max_results=count))
-    return SearchRequest(query=query, public=PUBLIC.name in arguments.options)
+    return SearchRequest(query=query, **parse_visibility(arguments))
 
 
 def _parse_count(number: str) -> int:
@@ -102,6 +113,12 @@ def filters(request: SearchRequest) -> Filters:
     return request.query.filters
 
 
+def prefer(request: SearchRequest, settings: Preferred) -> SearchRequest:
+    """Return the request with what was set, for what was not typed."""
+    query = replace(request.query, filters=settings.filters(request.query.filters))
+    return replace(request, query=query, public=settings.visible(public=request.public, private=request.private))
+
+
 def buttons(page: SearchPage, request: SearchRequest) -> AnswerButtons:
     """Return what can be done with the results."""
     found = len(page.results.results)
@@ -131,4 +148,5 @@ SEARCH = Command(
     buttons=buttons,
     form=CommandForm(title="Search for pages", text="What to search for"),
     filters=filters,
+    prefer=prefer,
 )

@@ -245,6 +245,8 @@ def is_public(row: QuestionRow, commands: Sequence[Command[Any, Any]]) -> bool:
     """Return whether everyone in the question's channel sees its answer."""
     if row.surface not in {"slash", "click"}:
         return row.surface in CHANNEL_THREADS
+    if row.public is not None:
+        return row.public
     command = command_of(row, commands)
     try:
         return command is not None and command.audience(command.parse(row.text)) is Audience.CHANNEL

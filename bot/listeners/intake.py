@@ -12,16 +12,18 @@ from typing import Any, Protocol, TypeVar
 from uuid import UUID, uuid4
 
 from bot.clock import ARRIVED
-from bot.commands.base import Command
+from bot.commands.base import Command, manages_nothing
 from bot.commands.help import MAX_LISTED
 from bot.delivery.shares import Sharing
 from bot.model.digest import DigestService
 from bot.model.message import MarkdownFile, OutgoingMessage, SuggestedPrompt
 from bot.model.question import Choice, NewQuestion, OpenQuestion, QuestionRow, Received
 from bot.slack.messages import Chat, PostResult, Sent
+from bot.slack.users import Management
 from bot.slack.views import Views
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.feedback import FeedbackStore
+from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 from perplexity.claims.types import ProposedClaims
@@ -244,7 +246,8 @@ class ListenerContext:
     as a file, `upload_file` sends a file to a user. `new_id` makes a question's id.
 
     `chat` posts messages, `views` opens and changes modals and the App Home; `start` runs work in the background, after
-    the acknowledgement. `feedback` holds what people think of answers, `sharing` posts those that are shared.
+    the acknowledgement. `feedback` holds what people think of answers, `sharing` posts those that are shared,
+    `preferences` holds the settings; `management` returns whether a person may change those of a channel.
     `propose_claims` finds what can be checked in a message, `name_of` returns a person's name, empty if it is unknown.
     `suggest_prompts` shows questions to choose from in a direct message. `withdraw_answer` starts withdrawing the
     answer to a question whose message was deleted.
@@ -275,6 +278,7 @@ class ListenerContext:
     views: Views
     feedback: FeedbackStore
     sharing: Sharing
+    preferences: PreferenceStore
     start: Callable[[Coroutine[Any, Any, None]], None]
     new_id: Callable[[], UUID] = uuid4
     propose_claims: ProposeClaims = propose_nothing
@@ -286,6 +290,7 @@ class ListenerContext:
     withdraw_answer: Callable[[QuestionRow], None] = withdraw_nothing
     suggest_prompts: Callable[[str, Sequence[SuggestedPrompt]], Awaitable[PostResult]] = suggest_nothing
     is_admin: Callable[[str], Awaitable[bool]] = never_admin
+    management: Callable[[str, str], Awaitable[Management]] = manages_nothing
     is_known_outsider: Callable[[dict[str, Any], str], bool] = never_known
     record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]] = record_nothing
     request_file: Callable[[UUID, str], Awaitable[bool]] = always_first

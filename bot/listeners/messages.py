@@ -165,15 +165,17 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
 
 def _may_ask(event: MessageEvent, body: dict[str, Any], context: ListenerContext) -> bool:
     """Return whether a message may be a question; outsiders, who did not call the app, get no notice in a thread."""
-    if event.surface != "follow_up":
-        return True
-    return context.follow_ups and not context.is_known_outsider(body, event.user)
+    return event.surface != "follow_up" or not context.is_known_outsider(body, event.user)
 
 
 async def _continues_thread(event: MessageEvent, context: ListenerContext) -> bool:
-    """Return whether the app has answered in the thread of a reply. Raises database errors."""
-    answered = context.questions.answered_in_thread(
-        team_id=event.team, channel_id=event.channel, thread_ts=event.thread_ts
+    """Return whether a reply is to be answered: the app has answered in its thread. Raises database errors."""
+    answered = context.questions.takes_follow_up(
+        team_id=event.team,
+        channel_id=event.channel,
+        thread_ts=event.thread_ts,
+        user_id=event.user,
+        default=context.follow_ups,
     )
     return await context.intake.within_ack_deadline(answered, seconds=RECORD_SECONDS)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from bot.model.message import Block, OutgoingMessage
+from bot.model.preferences import NO_PREFERENCES, Preferences
 from perplexity.citations import CitedText
 from perplexity.types import Answer
 
@@ -130,7 +131,8 @@ class QuestionRow:
     `streams` are the `ts` of the messages in which its answer is being written, `shown` how many characters of it Slack
     has confirmed; while it is `streaming`, one of the messages may be open, also one that is not known here.
 
-    `parent` and `action` are as in a `NewQuestion`.
+    `parent` and `action` are as in a `NewQuestion`. `public` is whether the answer to a command is for everyone in the
+    channel, None before there is one. `preferences` are the settings that held when it was claimed.
     """
 
     id: UUID
@@ -161,6 +163,8 @@ class QuestionRow:
     streaming: bool = False
     parent: UUID | None = None
     action: str = ""
+    public: bool | None = None
+    preferences: Preferences = NO_PREFERENCES
 
     @property
     def replaces_clicked(self) -> bool:
@@ -233,7 +237,7 @@ class AnswerButtons:
     next_questions: tuple[str, ...] = ()
 
 
-_NO_FIGURES = {"messages", "state", "remembered", "ending", "result"}
+_NO_FIGURES = {"messages", "state", "remembered", "ending", "result", "public"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +245,8 @@ class Outcome:
     """The result of a question: its messages, and the figures that the row keeps of it.
 
     `remembered` is what of the answer goes along with the next question of its conversation, `ending` how it ends in a
-    message that shows its text already. `result` is what the buttons below it work with, as JSON values.
+    message that shows its text already. `result` is what the buttons below it work with, as JSON values. `public` is as
+    in a `QuestionRow`.
     """
 
     messages: Sequence[OutgoingMessage]
@@ -255,6 +260,7 @@ class Outcome:
     remembered: str | None = None
     ending: StreamEnding | None = None
     result: dict[str, Any] | None = None
+    public: bool | None = None
 
     @property
     def figures(self) -> dict[str, Any]:

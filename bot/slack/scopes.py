@@ -38,8 +38,10 @@ SCOPES = (
     ),
     Scope(
         name="channels:read",
-        why="Optional: checks whether the owner of a digest is still a member of its public channel.",
-        without="Digests in public channels continue after their owner has left the channel.",
+        why="Optional: checks whether the owner of a digest is still a member of its public channel, and who created a "
+        "public channel, for its settings.",
+        without="Digests in public channels continue after their owner has left the channel; only admins can change a "
+        "public channel's settings.",
         optional=True,
     ),
     Scope(
@@ -59,8 +61,9 @@ SCOPES = (
     ),
     Scope(
         name="groups:read",
-        why="Optional: checks whether the owner of a digest is still a member of its private channel.",
-        without="Digests in private channels continue after their owner has left the channel.",
+        why="Optional: the same for private channels.",
+        without="Digests in private channels continue after their owner has left the channel; only admins can change a "
+        "private channel's settings.",
         optional=True,
     ),
     Scope(

@@ -212,3 +212,50 @@ class Admins:
         except FAILURES as error:
             log.warning("admins.unknown", extra={"error": type(error).__name__})
             return False
+
+
+class Management(Enum):
+    """Whether a person may change a channel's settings."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    UNKNOWN = "unknown"
+    """The person is no admin, and Slack does not say who created the channel: the token may lack the scope."""
+
+
+class ChannelManagers:
+    """Says who may change a channel's settings: admins, and its creator. Creators do not change, so they are cached.
+
+    Reading them takes the scopes channels:read or groups:read. https://docs.slack.dev/reference/methods/conversations.info
+    """
+
+    def __init__(self, client: AsyncWebClient, *, admins: Admins, most: int = MAX_PROFILES) -> None:
+        self._client = client
+        self._admins = admins
+        self._most = most
+        self._creators: OrderedDict[str, str] = OrderedDict()
+
+    async def management(self, user_id: str, channel_id: str) -> Management:
+        """Return whether a person may change a channel's settings."""
+        if await self._admins.is_admin(user_id):
+            return Management.ALLOWED
+        creator = await self._creator(channel_id)
+        if creator is None:
+            return Management.UNKNOWN
+        return Management.ALLOWED if creator == user_id else Management.DENIED
+
+    async def _creator(self, channel_id: str) -> str | None:
+        if channel_id in self._creators:
+            return self._creators[channel_id]
+        try:
+            channel = (await self._client.conversations_info(channel=channel_id)).get("channel")
+        except FAILURES as error:
+            log.warning("creator.unknown", extra={"error": type(error).__name__})
+            return None
+        creator = channel.get("creator") if isinstance(channel, Mapping) else None
+        if not isinstance(creator, str) or not creator:
+            return None
+        self._creators[channel_id] = creator
+        if len(self._creators) > self._most:
+            self._creators.popitem(last=False)
+        return creator

@@ -74,6 +74,10 @@ _STOP = """
 """
 _DELETE_DIGESTS = "DELETE FROM digests WHERE team_id = ANY(%(teams)s)"
 _DELETE_CHOICES = "DELETE FROM last_choices WHERE team_id = ANY(%(teams)s)"
+_DELETE_SETTINGS = """
+    WITH people AS (DELETE FROM person_settings WHERE team_id = ANY(%(teams)s))
+    DELETE FROM channel_settings WHERE team_id = ANY(%(teams)s)
+"""
 _DELETE_QUESTIONS = """
     DELETE FROM questions WHERE id IN (SELECT id FROM questions WHERE team_id = ANY(%(teams)s) LIMIT %(batch)s)
     RETURNING id
@@ -178,6 +182,7 @@ class WorkspaceStore:
         async with self._pool.connection() as connection:
             await connection.execute(_DELETE_DIGESTS, values)
             await connection.execute(_DELETE_CHOICES, values)
+            await connection.execute(_DELETE_SETTINGS, values)
         while batch == BATCH:
             async with self._pool.connection() as connection:
                 batch = len(await (await connection.execute(_DELETE_QUESTIONS, values)).fetchall())

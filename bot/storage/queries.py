@@ -154,7 +154,7 @@ NOTICE = """
 _COLUMNS = """
     id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, response_uses, message_ts,
     thread_ts, state, attempt, returns, messages, outcome, part, run_id, received_at, unconfirmed, conversation,
-    streams, shown, streaming, parent, action
+    streams, shown, streaming, parent, action, public
 """
 """Named one by one: a prepared statement fails when a newer version's migration adds a column to its result."""
 
@@ -182,7 +182,11 @@ CLAIM = f"""
         coalesce((SELECT w.state <> 'open' FROM workspaces w WHERE w.id = %(installation)s), false) AS closed,
         coalesce((
             SELECT u.user_team FROM user_teams u
-            WHERE u.user_id = held.user_id AND u.at > now() - %(seconds)s * interval '1 second'), '') AS user_team
+            WHERE u.user_id = held.user_id AND u.at > now() - %(seconds)s * interval '1 second'), '') AS user_team,
+        (SELECT p.settings FROM person_settings p
+            WHERE p.team_id = held.team_id AND p.user_id = held.user_id) AS person_settings,
+        (SELECT c.settings FROM channel_settings c
+            WHERE c.team_id = held.team_id AND c.channel_id = held.channel_id) AS channel_settings
     FROM held
 """
 """Take an open question; a worker that held it posts nothing more. Of two claims at once, one takes it.
@@ -238,7 +242,7 @@ KEEP_MESSAGES = """
     SET messages = %(messages)s, outcome = %(outcome)s, state = 'delivering', response_uses = %(uses)s,
         unconfirmed = %(unconfirmed)s, provider = %(provider)s, model = %(model)s, effort = %(effort)s,
         cost_usd = %(cost_usd)s, seconds = %(seconds)s, error = %(error)s, remembered = %(remembered)s,
-        result = %(result)s
+        result = %(result)s, public = %(public)s
     WHERE id = %(id)s AND attempt = %(attempt)s
     RETURNING id
 """
@@ -347,9 +351,16 @@ ANSWERED_IN_THREAD = """
     SELECT 1 FROM questions
     WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s
         AND state = 'answered' AND seconds IS NOT NULL
+        AND coalesce((
+            SELECT c.settings -> 'follow_ups' = 'true'::jsonb FROM channel_settings c
+            WHERE c.team_id = %(team_id)s AND c.channel_id = %(channel_id)s), %(follow_ups)s)
+        AND coalesce((
+            SELECT p.settings -> 'follow_ups' = 'true'::jsonb FROM person_settings p
+            WHERE p.team_id = %(team_id)s AND p.user_id = %(user_id)s), true)
     LIMIT 1
 """
-"""Read whether a question in a thread was answered; help, which takes no seconds, is no answer."""
+"""Read whether a question in a thread was answered and a reply there continues it, by the channel's and the person's
+settings; help, which takes no seconds, is no answer."""
 
 SWEEPING = """
     SELECT set_config('lock_timeout', '1000', true), pg_try_advisory_xact_lock(6906) AS locked

@@ -6,7 +6,7 @@ import asyncio
 import select
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, LiteralString
 from uuid import UUID
@@ -17,6 +17,7 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
 from bot.model.message import OutgoingMessage
+from bot.model.preferences import Preferences
 from bot.model.question import (
     Claimed,
     Insertion,
@@ -29,6 +30,7 @@ from bot.model.question import (
     message_ts,
 )
 from bot.model.results import KeptResult, load_result
+from bot.preferences.settings import load_channel, load_person
 from bot.storage import queries
 from bot.storage.database import is_pooled
 from perplexity.wire.json import as_texts
@@ -121,7 +123,8 @@ _COLUMNS = {"claim": "attempt", "redeliveries": "returns"}
 
 def _row_of(row: Mapping[str, Any], *, now: float) -> QuestionRow:
     """Read a row of the table; `now` is the monotonic clock."""
-    values = {name: row[_COLUMNS.get(name, name)] for name in QuestionRow.__dataclass_fields__ if name != "received"}
+    names = QuestionRow.__dataclass_fields__.keys() - {"received", "preferences"}
+    values = {name: row[_COLUMNS.get(name, name)] for name in names}
     values["received"] = now - row["age"]
     values["streams"] = tuple(row["streams"])
     messages = row["messages"]
@@ -185,9 +188,15 @@ class QuestionStore:
             rows = await (await connection.execute(queries.OPEN, values)).fetchall()
         return [OpenQuestion(**row) for row in rows]
 
-    async def answered_in_thread(self, *, team_id: str, channel_id: str, thread_ts: str) -> bool:
-        """Return whether the app has answered a question in a thread."""
-        values = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
+    async def takes_follow_up(
+        self, *, team_id: str, channel_id: str, thread_ts: str, user_id: str, default: bool
+    ) -> bool:
+        """Return whether a person's reply in a thread is a question: the app has answered there, and settings allow it.
+
+        `default` holds in a channel that has no setting.
+        """
+        place = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
+        values = {**place, "user_id": user_id, "follow_ups": default}
         async with self._pool.connection() as connection:
             found = await connection.execute(queries.ANSWERED_IN_THREAD, values, prepare=True)
             return await found.fetchone() is not None
@@ -217,7 +226,11 @@ class QuestionStore:
             row = await (await connection.execute(queries.CLAIM, values, prepare=True)).fetchone()
         if row is None:
             return None
-        return Claimed(row=_row_of(row, now=self._clock()), closed=bool(row["closed"]), user_team=str(row["user_team"]))
+        preferences = Preferences(
+            person=load_person(row["person_settings"]), channel=load_channel(row["channel_settings"])
+        )
+        taken = replace(_row_of(row, now=self._clock()), preferences=preferences)
+        return Claimed(row=taken, closed=bool(row["closed"]), user_team=str(row["user_team"]))
 
     async def get(self, question_id: UUID) -> QuestionRow | None:
         """Read a question without taking it."""
@@ -268,6 +281,7 @@ class QuestionStore:
             unconfirmed=unconfirmed,
             remembered=None if outcome.remembered is None else storable(outcome.remembered),
             result=None if outcome.result is None else Jsonb(outcome.result),
+            public=outcome.public,
             **outcome.figures,
         )
 

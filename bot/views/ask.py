@@ -15,7 +15,7 @@ from bot.blocks.escaping import clean, unescape_slack
 from bot.blocks.messages import asked_message
 from bot.commands.ask import ASK
 from bot.commands.base import Command
-from bot.commands.filters import PUBLIC
+from bot.commands.filters import PRIVATE, PUBLIC
 from bot.commands.parsing import write_arguments
 from bot.conversations.memory import quote_message
 from bot.errors import UsageError
@@ -142,7 +142,7 @@ def _about_input(about: str) -> Block:
 
 def _options(command: Command[Any, Any], metadata: Mapping[str, Any]) -> Sequence[Any]:
     """Return the options that the form has: only an answer in a channel can be shown to everyone."""
-    return (command if metadata.get("url") else command.without(PUBLIC)).options
+    return (command if metadata.get("url") else command.without(PUBLIC).without(PRIVATE)).options
 
 
 async def change_command(changed: Submission, context: ListenerContext) -> None:
@@ -176,7 +176,7 @@ async def ask(submitted: Submission, context: ListenerContext) -> Response | Non
     problem = await _submit(submitted, context, command=command, line=line, question=question)
     if problem is not None:
         return errors(**{QUESTION: problem})
-    kept = {option.name: value for option, value in entered if option is not PUBLIC}
+    kept = {option.name: value for option, value in entered if option not in {PUBLIC, PRIVATE}}
     context.start(_keep(submitted, context, Choice(command=command.name, options=kept)))
     return None
 

@@ -133,7 +133,14 @@ class Submission:
         """Return what was entered in an input block: a text, an id, a date, a choice, or a list of choices."""
         values = (self.view.get("state") or {}).get("values") or {}
         element = next(iter((values.get(block_id) or {}).values()), None) or {}
-        for name in ("value", "selected_user", "selected_conversation", "selected_date", "selected_time"):
+        for name in (
+            "value",
+            "selected_user",
+            "selected_users",
+            "selected_conversation",
+            "selected_date",
+            "selected_time",
+        ):
             if element.get(name) is not None:
                 return element[name]
         if (option := element.get("selected_option")) is not None:

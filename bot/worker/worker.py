@@ -21,10 +21,11 @@ from bot.commands.base import (
     Command,
     CommandContext,
     Progress,
+    manages_nothing,
     no_feedback,
     no_uploads,
 )
-from bot.commands.help import pending_message
+from bot.commands.help import pending_message, text_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.routes import leaves_placeholder
@@ -33,10 +34,22 @@ from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
 from bot.model.digest import DigestService
 from bot.model.feedback import Feedback
 from bot.model.message import Audience, Block, OutgoingMessage
+from bot.model.preferences import ChannelSettings
 from bot.model.provider_stats import ProviderStats
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Claimed, Outcome, QuestionRow, Thread, Turn
 from bot.model.results import KeptResult, dump_result
+from bot.preferences.precedence import (
+    RestrictedAgent,
+    RestrictedProvider,
+    are_restricted,
+    excludes_posts,
+    may_ask,
+    preferred,
+    restrict,
+)
+from bot.slack.users import Management
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
+from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
 from bot.streaming.live import GIVEN_UP, LiveAnswer, LiveAnswers
 from bot.web.metrics import Metrics
@@ -126,6 +139,14 @@ MAX_REDELIVERIES = 5
 INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. Your question is kept."
 INTERNAL_ERROR = "Sorry, something went wrong on my side. Your question is kept."
 
+NOT_ALLOWED_HERE = (
+    "In this channel only some people may ask me. You can ask me in our direct messages, or ask the channel’s creator "
+    "to change that."
+)
+
+COMMAND_SURFACES = frozenset({"slash", "click"})
+"""The surfaces whose answers are private unless they are asked to be public."""
+
 THREAD_SURFACES = {"mention": BY_MENTION, "follow_up": BY_MENTION, "im": IN_DIRECT_MESSAGE}
 """The surfaces whose questions are messages, answered in their threads, and how the app is called there."""
 
@@ -134,7 +155,8 @@ THREAD_SURFACES = {"mention": BY_MENTION, "follow_up": BY_MENTION, "im": IN_DIRE
 class CommandRunner:
     """Runs the commands of questions. `commands` are by name; `clock` measures seconds; `stops` ends stopped work.
 
-    `thread_history` returns what people wrote in a thread before a question, except in the messages of these `ts`.
+    `thread_history` returns what people wrote in a thread before a question, except in the messages of these `ts`;
+    `reads_threads` is whether it does so in channels that have no setting.
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
     when it is given up.
     """
@@ -151,10 +173,13 @@ class CommandRunner:
     model: Provider | None = None
     deepdives: DeepDiveRunner | None = None
     thread_history: Callable[[QuestionRow, Sequence[str]], Awaitable[Thread]] | None = None
+    reads_threads: bool = True
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
     feedback: Callable[[str], Awaitable[Feedback]] = no_feedback
     next_questions: bool = False
+    preferences: PreferenceStore | None = None
+    management: Callable[[str, str], Awaitable[Management]] = manages_nothing
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
     clock: Callable[[], float] = monotonic
 
@@ -164,6 +189,19 @@ class CommandRunner:
             return None
         message = usage_reply(row.text, self.commands[row.command], THREAD_SURFACES[row.surface])
         return None if message is None else Outcome(messages=(message,), state="answered")
+
+    async def refused(self, row: QuestionRow) -> Outcome | None:
+        """Return the outcome of a question that its asker may not ask in its channel; None if they may."""
+        channel = row.preferences.channel
+        if row.surface == "digest" or self.commands[row.command].for_everyone:
+            return None
+        if may_ask(channel, row.user_id, is_admin=False):
+            return None
+        if may_ask(channel, row.user_id, is_admin=await self.admins.is_admin(row.user_id)):
+            return None
+        log.info("asker.not_allowed", extra=row.ids | {"surface": row.surface})
+        told = () if row.surface == "follow_up" else (replace(text_message(NOT_ALLOWED_HERE), private=True),)
+        return Outcome(messages=told, state="failed", error="NotAllowedHere")
 
     def shows_text(self, row: QuestionRow) -> bool:
         """Return whether the text of the question's answer can be shown while it is made."""
@@ -236,6 +274,8 @@ class CommandRunner:
         """Return who may see it by a response_url: a failure is the asker's alone, an answer goes to its place."""
         if row.outcome != "answered" or row.surface in THREAD_SURFACES:
             return Audience.ASKER
+        if row.public is not None:
+            return Audience.CHANNEL if row.public else Audience.ASKER
         return self._audience(row, self.commands[row.command].parse(row.text))
 
     def _audience(self, row: QuestionRow, request: Any) -> Audience:
@@ -249,6 +289,8 @@ class CommandRunner:
     ) -> Outcome:
         command = self.commands[row.command]
         request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
+        if command.prefer is not None:
+            request = command.prefer(request, preferred(row.preferences))
         if command.add_turns is not None:
             turns = [] if row.conversation in {None, row.id} else await self._earlier_turns(row)
             thread = await self._thread(row, turns)
@@ -282,11 +324,14 @@ class CommandRunner:
             on_event=on_event,
             can_upload=self.can_upload,
             feedback=self.feedback,
+            preferences=self.preferences,
+            management=self.management,
             parent=await self._parent(row),
             action=row.action,
             next_questions=self.next_questions,
             model=self.model,
         )
+        context = _keep_to_sites(context, row.preferences.channel)
         result = await self.stops.guard(row, command.answer(request, context))
         length = command.result_length(result)
         audience = self._audience(row, request)
@@ -302,7 +347,8 @@ class CommandRunner:
             seconds=self.clock() - started,
             remembered=remembered,
             ending=None if ending is None else ending.followed_by(actions),
-            result=dump_result(result, limits=_limits(command, request)) if actions else None,
+            result=dump_result(result, limits=_limits(command, request, row)) if actions else None,
+            public=audience is Audience.CHANNEL if row.surface in COMMAND_SURFACES else None,
             **vars(reply.stats),
         )
 
@@ -334,8 +380,10 @@ class CommandRunner:
         return [turn for turn in earlier if not (row.action and turn.question == own)]
 
     async def _thread(self, row: QuestionRow, turns: Sequence[Turn]) -> Thread:
-        """Return what else people wrote in a channel's thread before a question, if the settings allow to read it."""
-        if self.thread_history is None or row.surface not in CHANNEL_THREADS:
+        """Return what else people wrote in a channel's thread before a question, if its settings allow to read it."""
+        history = row.preferences.channel.history
+        allowed = self.reads_threads if history is None else history
+        if self.thread_history is None or not allowed or row.surface not in CHANNEL_THREADS:
             return NO_THREAD
         thread = await self.thread_history(row, [turn.ts for turn in turns])
         typed = (message._replace(text=unescape_slack(message.text)) for message in thread.messages)
@@ -390,8 +438,28 @@ class CommandRunner:
         return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
 
 
-def _limits(command: Command[Any, Any], request: Any) -> list[str]:
-    return [] if command.filters is None else in_words(command.filters(request))
+def _limits(command: Command[Any, Any], request: Any, row: QuestionRow) -> list[str]:
+    return [] if command.filters is None else in_words(restrict(command.filters(request), row.preferences.channel))
+
+
+def _keep_to_sites(context: CommandContext, channel: ChannelSettings) -> CommandContext:
+    """Return the context with services that keep to a channel's sites, for every command."""
+    if not are_restricted(channel):
+        return context
+    dives = context.deepdives
+    if dives is not None:
+        dives = replace(
+            dives,
+            facts=RestrictedProvider(provider=dives.facts, channel=channel),
+            synthesis=RestrictedProvider(provider=dives.synthesis, channel=channel),
+            posts=None if excludes_posts(channel) else dives.posts,
+        )
+    return replace(
+        context,
+        provider=RestrictedProvider(provider=context.provider, channel=channel),
+        agent=RestrictedAgent(agent=context.agent, channel=channel),
+        deepdives=dives,
+    )
 
 
 MAX_REDELIVERIES_IN_DELIVERY = 2 * MAX_REDELIVERIES
@@ -490,7 +558,7 @@ class QuestionWorker:
             row = await self._end_streams(row)
         if row.messages is None:
             row, outcome, live = await self._outcome(replace(claimed, row=row))
-            row = replace(row, messages=tuple(outcome.messages), outcome=outcome.state)
+            row = replace(row, messages=tuple(outcome.messages), outcome=outcome.state, public=outcome.public)
             audience = await run_in_thread_if_long(len(row.text), self.runner.audience, row)
             if live is None:
                 first = self.delivery.first_post(row, audience=audience)
@@ -516,7 +584,7 @@ class QuestionWorker:
         An outcome whose text was shown already is saved.
         """
         row, live = claimed.row, None
-        outcome = await self.admission.refused(row, user_team=claimed.user_team)
+        outcome = await self.admission.refused(row, user_team=claimed.user_team) or await self.runner.refused(row)
         outcome = outcome or await run_in_thread_if_long(len(row.text), self.runner.usage_reply, row)
         if outcome is None:
             if row.surface != "slash":  # whose ack said it already

@@ -143,7 +143,7 @@ class WebAgent:
         try:
             text = await self._deadline(question).run(self._run(question, registry))
             answer = await run_in_thread(final_answer, text, messages, registry, provider=NAME)
-            return await run_in_thread(filter_answer, answer, question.filters.domains)
+            return await run_in_thread(filter_answer, answer, question.filters.enforced)
         except TimedOut:
             return TimedOut("the run ran out of time", provider=NAME)
         except PerplexityError as error:

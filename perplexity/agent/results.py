@@ -221,7 +221,7 @@ def partial_answer(
     """Return passages of what a stopped run found. Raises the error, with the cost of the run, if there are none."""
     try:
         pages = SearchResults(results=registry.sources, provider=provider)
-        found = passages_answer(filter_results(pages, question.filters.domains), question.text)
+        found = passages_answer(filter_results(pages, question.filters.enforced), question.text)
     except NothingFound:
         error.cost_usd = _usage(messages, registry).cost_usd
         raise error from None

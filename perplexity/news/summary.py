@@ -167,7 +167,7 @@ async def news_summary(
     stories = (await run_in_thread(deduplicate, found.stories))[:max_stories]
     if not stories:
         nothing = NothingFound("no page tells a story of this kind", provider=answer.provider, cost_usd=cost_usd)
-        raise nothing.with_notes((*_omissions(found), *domain_notes(answer.notes, filters.domains)))
+        raise nothing.with_notes((*_omissions(found), *domain_notes(answer.notes, filters.enforced)))
     few = len(stories) if max_stories is not None and len(stories) < MIN_STORIES else 0
     return NewsSummary(
         stories=stories,

@@ -130,6 +130,23 @@ class Provider(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ForwardingProvider:
+    """Has the name and the capabilities of the `provider` to which a subclass forwards what it is asked for."""
+
+    provider: Provider
+
+    @property
+    def name(self) -> str:
+        """The provider's name."""
+        return self.provider.name
+
+    @property
+    def capabilities(self) -> frozenset[RequestKind]:
+        """The capabilities of the provider."""
+        return self.provider.capabilities
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProviderConfig:
     """Everything that any provider may want; a provider whose part is missing is not made.
 

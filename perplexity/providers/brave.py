@@ -132,7 +132,7 @@ class Brave:
             error.provider = error.provider or self.name
             raise
         found = replace(found, seconds=self._clock() - started, notes=brave.notes(query))
-        return filter_results(found, query.filters.domains)
+        return filter_results(found, query.filters.enforced)
 
 
 def build(config: ProviderConfig) -> Brave | None:

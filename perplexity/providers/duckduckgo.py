@@ -221,7 +221,7 @@ class DuckDuckGo:
             cost_usd=0.0,
             notes=(*ignored_filters(query.filters, today=self._today()), *notes),
         )
-        kept = filter_results(found, query.filters.domains)
+        kept = filter_results(found, query.filters.enforced)
         return replace(kept, results=kept.results[: query.max_results])
 
     async def answer(self, question: Question) -> Answer:

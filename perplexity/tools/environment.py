@@ -8,12 +8,19 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from perplexity.attempts import Attempt, RequestKind, attempt_reasons
+from perplexity.attempts import Attempt, attempt_reasons
 from perplexity.client import Access, api_of, first_variable, open_timeout_of
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.providers import PROVIDERS, build_providers
-from perplexity.providers.base import OnAttempt, Provider, ProviderConfig, log_attempt, report_attempts
+from perplexity.providers.base import (
+    ForwardingProvider,
+    OnAttempt,
+    Provider,
+    ProviderConfig,
+    log_attempt,
+    report_attempts,
+)
 from perplexity.tools.base import Failure, Tool
 from perplexity.transport import OPEN_SECONDS, checked_base_url, new_session
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
@@ -154,22 +161,11 @@ def with_reporting(provider: Provider, on_attempt: OnAttempt | None) -> Provider
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportingProvider:
+class ReportingProvider(ForwardingProvider):
     """Calls `provider` and reports every attempt to `on_attempt`. `clock` is monotonic."""
 
-    provider: Provider
     on_attempt: OnAttempt
     clock: Callable[[], float] = time.monotonic
-
-    @property
-    def name(self) -> str:
-        """The provider's name."""
-        return self.provider.name
-
-    @property
-    def capabilities(self) -> frozenset[RequestKind]:
-        """The capabilities of the provider."""
-        return self.provider.capabilities
 
     async def search(self, query: Query) -> SearchResults:
         """Search as the provider does. Raises what it raises."""

@@ -22,6 +22,7 @@ from bot.slack.connection import SlackConnection
 from bot.slack.messages import Chat
 from bot.slack.views import Views
 from bot.storage.feedback import FeedbackStore
+from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 from tests.fakes.digest_service import FakeDigests
@@ -89,6 +90,7 @@ class RecordingListeners:
             views=Views(AsyncWebClient(base_url="http://127.0.0.1:9/"), sanitize=sanitize_view),
             feedback=cast("FeedbackStore", self),
             sharing=cast("Sharing", self),
+            preferences=cast("PreferenceStore", self),
             start=lambda work: work.close(),
             digests=self.digests,
         )

@@ -423,7 +423,7 @@ async def test_what_waits_though_there_is_room_is_released_by_the_sweep(database
 
 
 async def test_whether_a_thread_has_an_answer_is_read_by_an_index(database: str) -> None:
-    values = {"team_id": "T1", "channel_id": "C1", "thread_ts": "1.1"}
+    values = {"team_id": "T1", "channel_id": "C1", "thread_ts": "1.1", "user_id": "U1", "follow_ups": True}
     async with await AsyncConnection.connect(database) as connection:
         await connection.execute("SET enable_seqscan = off")
         await connection.execute("SET enable_bitmapscan = off")

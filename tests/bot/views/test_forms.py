@@ -70,7 +70,7 @@ def test_the_form_of_a_command_has_every_option_of_it(command: Command[Any, Any]
     values = [element["value"] for block in view["blocks"] for element in block["element"].get("options", ())]
     shown = {block["block_id"] for block in view["blocks"]} | set(values)
 
-    assert {option.name for option in command.options} - shown == (set() if metadata else {"--public"})
+    assert {option.name for option in command.options} - shown == (set() if metadata else {"--public", "--private"})
     assert check_view(view) == []
 
 

@@ -1,0 +1,169 @@
+"""`/pplx settings`: shows and changes what a person prefers, and what holds in a channel, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from bot.blocks.escaping import unescape_slack
+from bot.blocks.settings import CREATOR_UNKNOWN, NO_CHANNEL, NOT_MANAGER, SAVED, settings_message
+from bot.commands.base import Command, CommandContext, Reply
+from bot.commands.parsing import check_length, closest_match, inline_code
+from bot.errors import UsageError
+from bot.model.message import Audience
+from bot.model.preferences import NO_PREFERENCES, ChannelSettings, PersonSettings, Preferences
+from bot.preferences.settings import CHANNEL, EFFORT, PERSON, Setting, find_setting, parse_setting
+from bot.slack.users import Management
+from perplexity.errors import InvalidRequest
+
+CHANNEL_WORD = "channel"
+RESETS = frozenset({"reset", "default"})
+MAX_LENGTH = 2_000
+
+S = TypeVar("S", PersonSettings, ChannelSettings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingsRequest:
+    """What to change; an empty `field` with `reset` resets all. `value` None takes a setting back."""
+
+    of_channel: bool = False
+    field: str = ""
+    value: Any = None
+    reset: bool = False
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes anything."""
+        return bool(self.field) or self.reset
+
+    def apply(self, settings: S) -> S:
+        """Return the settings with the change."""
+        empty = type(settings)()
+        if not self.field:
+            return empty if self.reset else settings
+        value = getattr(empty, self.field) if self.value is None else self.value
+        return replace(settings, **{self.field: value})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingsResult:
+    """The settings as they are now, and what became of the request, empty if it only asked for them.
+
+    `slash` is what to type.
+    """
+
+    preferences: Preferences
+    note: str
+    in_channel: bool
+    slash: str
+
+
+def parse(text: str) -> SettingsRequest:
+    """Parse the text after `settings`. Raise UsageError, which names the setting, the value and what it takes."""
+    check_length(text, MAX_LENGTH)
+    first, rest = _first_word(text)
+    of_channel = first.casefold() == CHANNEL_WORD
+    if of_channel:
+        first, rest = _first_word(rest)
+    settings = CHANNEL if of_channel else PERSON
+    if not first:
+        return SettingsRequest(of_channel=of_channel)
+    if first.casefold() in RESETS and not rest:
+        return SettingsRequest(of_channel=of_channel, reset=True)
+    setting = find_setting(settings, first)
+    if setting is None:
+        raise UsageError(_unknown(first, settings, of_channel=of_channel))
+    if not rest:
+        allowed = setting.hint or f"it takes {' or '.join(setting.choices or ())}"
+        raise UsageError(f"Add a value for `{first.casefold()}`: {allowed}; or `reset`.")
+    if rest.casefold() in RESETS:
+        return SettingsRequest(of_channel=of_channel, field=setting.field)
+    try:
+        value = parse_setting(setting, first.casefold(), rest if setting.kind == "people" else unescape_slack(rest))
+    except InvalidRequest as error:
+        allowed = (error.allowed or "").replace("did you mean", "Did you mean").replace("? it takes", "? It takes")
+        raise UsageError(
+            f"`{first.casefold()}` cannot be {inline_code(error.value or rest)}. {allowed[:1].upper()}{allowed[1:]}."
+        ) from None
+    return SettingsRequest(of_channel=of_channel, field=setting.field, value=value)
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    first, *rest = text.split(maxsplit=1) or [""]
+    return first, "".join(rest).strip()
+
+
+def _unknown(word: str, settings: Sequence[Setting], *, of_channel: bool) -> str:
+    names = [EFFORT, *(one.name for one in settings)]
+    meant = closest_match(word.casefold(), names)
+    others = PERSON if of_channel else CHANNEL
+    if meant is None and find_setting(others, word) is not None:
+        where = "a setting of yours: leave out `channel`" if of_channel else "a setting of a channel: add `channel`"
+        return f"{inline_code(word)} is {where}."
+    hint = f"Did you mean `{meant}`? " if meant else ""
+    return f"{inline_code(word)} is no setting. {hint}There are {', '.join(f'`{name}`' for name in names)}."
+
+
+async def answer(request: SettingsRequest, context: CommandContext) -> SettingsResult:
+    """Change what is asked for, if the person may, and return the settings. Raises database errors."""
+    in_channel = not context.channel_id.startswith("D")
+    slash = f"{context.digests.command_label.partition(' ')[0]} {SETTINGS.name}"
+    store, place = context.preferences, {"team_id": context.team_id, "user_id": context.user_id}
+    if store is None:
+        return SettingsResult(preferences=NO_PREFERENCES, note="", in_channel=in_channel, slash=slash)
+    before = await store.get(**place, channel_id=context.channel_id)
+    note = await _refusal(request, context) if request.of_channel else ""
+    if request.changes and not note:
+        note = SAVED
+        if request.of_channel:
+            after = replace(before, channel=request.apply(before.channel))
+            await store.change_channel(before.channel, after.channel, **place, channel_id=context.channel_id)
+        else:
+            after = replace(before, person=request.apply(before.person))
+            await store.change_person(before.person, after.person, **place)
+        before = after
+    return SettingsResult(preferences=before, note=note, in_channel=in_channel, slash=slash)
+
+
+async def _refusal(request: SettingsRequest, context: CommandContext) -> str:
+    """Return why a channel's settings cannot be shown or changed; an empty text if they can."""
+    if context.channel_id.startswith("D"):
+        return NO_CHANNEL
+    if not request.changes:
+        return ""
+    management = await context.management(context.user_id, context.channel_id)
+    return {Management.DENIED: NOT_MANAGER, Management.UNKNOWN: CREATOR_UNKNOWN}.get(management, "")
+
+
+def audience_of(_: SettingsRequest) -> Audience:
+    """Return who sees the settings."""
+    return Audience.ASKER
+
+
+def render(result: SettingsResult, _: SettingsRequest, audience: Audience) -> Reply:
+    """Render the settings."""
+    message = settings_message(result.preferences, in_channel=result.in_channel, slash=result.slash, note=result.note)
+    return Reply(messages=(message,))
+
+
+SETTINGS = Command(
+    name="settings",
+    summary="See and change your settings, and those of this channel",
+    usage="[channel] [NAME VALUE | NAME reset | reset]",
+    examples=(
+        ("effort high", "think longer from now on"),
+        ("language de", "answers in German, whatever the question is in"),
+        ("channel allow docs.python.org, peps.python.org", "only these sites, for everyone in this channel"),
+        ("channel askers admins", "who may ask in this channel"),
+        ("reset", "take all of your settings back"),
+    ),
+    has_slash_command=False,
+    runs_without_arguments=True,
+    for_everyone=True,
+    parse=parse,
+    audience=audience_of,
+    answer=answer,
+    render=render,
+)

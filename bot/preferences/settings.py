@@ -1,0 +1,225 @@
+"""The settings that there are, each with its words, its values and its place; forms and commands are made of this."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeVar
+
+from bot.model.preferences import ADMINS, EVERYONE, ChannelSettings, PersonSettings
+from perplexity.errors import InvalidRequest
+from perplexity.filters import parse_domain, parse_domains, parse_language
+from perplexity.models import EFFORTS, SONAR, resolve
+
+Value = str | bool | tuple[str, ...]
+Kind = Literal["choice", "text", "people"]
+
+MAX_MODEL = 75
+"""The longest name of a model, which is an option in a form."""
+
+MAX_PEOPLE = 50
+"""The most people who can be named."""
+
+_USER_ID = re.compile(r"<@([UW][A-Z0-9]{1,20})(?:\|[^<>]*)?>|([UW][A-Z0-9]{1,20})")
+_ON_OFF = {"on": "On", "off": "Off"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One setting: `name` is the word that is typed, `field` the attribute that holds it.
+
+    `parse` reads typed words, and raises InvalidRequest. `choices` are the words of a "choice" with their labels.
+    `unset` says what holds without a value.
+    """
+
+    name: str
+    field: str
+    label: str
+    unset: str
+    parse: Callable[[str], Value]
+    kind: Kind = "text"
+    choices: Mapping[str, str] | None = None
+    hint: str = ""
+
+    def words(self, value: Any) -> str:
+        """Return a value as it is typed; an empty text if nothing is set."""
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        return ", ".join(value) if isinstance(value, tuple) else str(value or "")
+
+    def load(self, saved: object) -> Value | None:
+        """Return a value from JSON; None for one that cannot be used any more."""
+        words = ",".join(map(str, saved)) if isinstance(saved, list) else saved
+        try:
+            return self.parse(self.words(words))
+        except InvalidRequest:
+            return None
+
+
+def _choice(name: str, choices: Sequence[str]) -> Callable[[str], str]:
+    def parse(words: str) -> str:
+        word = words.strip().casefold()
+        if word not in choices:
+            raise InvalidRequest.for_field(name, words, f"it takes {', '.join(choices[:-1])} or {choices[-1]}")
+        return word
+
+    return parse
+
+
+def _on_off(name: str) -> Callable[[str], bool]:
+    choose = _choice(name, tuple(_ON_OFF))
+    return lambda words: choose(words) == "on"
+
+
+def _model(words: str) -> str:
+    name = words.strip().lower()
+    if len(name) > MAX_MODEL:
+        raise InvalidRequest.for_field("model", words, f"it takes at most {MAX_MODEL} characters")
+    resolve(name)
+    return name
+
+
+def _split(words: str) -> list[str]:
+    return [word for word in re.split(r"[,\s]+", words) if word]
+
+
+def _domains(words: str) -> tuple[str, ...]:
+    domains = parse_domains(_split(words))
+    if not domains:
+        raise InvalidRequest.for_field("domains", words, "it takes host names such as a.com, separated by commas")
+    return domains
+
+
+def _hosts(name: str) -> Callable[[str], tuple[str, ...]]:
+    def parse(words: str) -> tuple[str, ...]:
+        if any(parse_domain(word).startswith("-") for word in _split(words)):
+            raise InvalidRequest.for_field(name, words, "it takes host names without a -")
+        return _domains(words)
+
+    return parse
+
+
+def _askers(words: str) -> str:
+    """Return who may ask: a word, or user ids with spaces between them."""
+    word = words.strip().casefold()
+    if word in {EVERYONE, ADMINS}:
+        return word
+    named = [_USER_ID.fullmatch(one) for one in _split(words)]
+    ids = dict.fromkeys(match[1] or match[2] for match in named if match is not None)
+    if not named or None in named or len(ids) > MAX_PEOPLE:
+        allowed = f"it takes {EVERYONE}, {ADMINS}, or at most {MAX_PEOPLE} Slack user ids such as U012AB3CD"
+        raise InvalidRequest.for_field("askers", words, allowed)
+    return " ".join(ids)
+
+
+_EFFORTS = {effort: effort.capitalize() for effort in EFFORTS}
+_MODELS = _EFFORTS | {name: name for name in SONAR}
+_WHO_SEES = {"private": "Only you", "public": "Everyone in the channel"}
+_AS_SET_UP = "as the app is set up"
+
+
+def _chosen(name: str, label: str, unset: str, choices: Mapping[str, str], *, parse: Callable[[str], Value]) -> Setting:
+    return Setting(
+        name=name, field=name.replace("-", "_"), label=label, unset=unset, parse=parse, kind="choice", choices=choices
+    )
+
+
+def _switch(name: str, label: str) -> Setting:
+    return _chosen(name, label, _AS_SET_UP, _ON_OFF, parse=_on_off(name))
+
+
+def _written(name: str, label: str, unset: str, hint: str, *, parse: Callable[[str], Value]) -> Setting:
+    return Setting(name=name, field=name, label=label, unset=unset, hint=hint, parse=parse)
+
+
+_MODEL = _chosen("model", "Model or effort", "the app’s default", _MODELS, parse=_model)
+_VISIBILITY = _chosen(
+    "visibility",
+    "Who sees answers to commands",
+    "only the person who asks",
+    _WHO_SEES,
+    parse=_choice("visibility", tuple(_WHO_SEES)),
+)
+_LANGUAGE = _written(
+    "language", "Language of answers", "that of the question", "Two letters, such as en or ja", parse=parse_language
+)
+_FOLLOW_UPS = _switch("follow-ups", "Replies without a mention are questions")
+_DOMAINS_HINT = "Such as a.com, b.com; or each with a - to leave it out"
+_ALLOW_HINT = "Answers here come from these sites only, such as a.com, b.com"
+_ASKERS_HINT = f"{EVERYONE}, {ADMINS}, or user ids"
+_ASKERS = replace(
+    _written("askers", "Who may ask", EVERYONE, _ASKERS_HINT, parse=_askers),
+    kind="people",
+    choices={EVERYONE: "Everyone", ADMINS: "Admins"},
+)
+
+PERSON = (
+    _MODEL,
+    _VISIBILITY,
+    _LANGUAGE,
+    _written("domains", "Sites to search", "the whole web", _DOMAINS_HINT, parse=_domains),
+    _FOLLOW_UPS,
+)
+"""What a person can set."""
+
+CHANNEL = (
+    _MODEL,
+    _VISIBILITY,
+    _LANGUAGE,
+    _written("allow", "Only these sites", "the whole web", _ALLOW_HINT, parse=_hosts("allow")),
+    _written("deny", "Never these sites", "none", "Answers here never come from these sites", parse=_hosts("deny")),
+    _ASKERS,
+    _switch("history", "What people wrote in a thread goes along"),
+    _FOLLOW_UPS,
+)
+"""What a channel's creator and admins can set."""
+
+EFFORT = "effort"
+"""Another word for `model`, which takes efforts only."""
+
+S = TypeVar("S", PersonSettings, ChannelSettings)
+
+
+def find_setting(settings: Sequence[Setting], name: str) -> Setting | None:
+    """Return the setting of this name; `effort` is one for the model."""
+    word = name.casefold().replace("_", "-")
+    if word in {EFFORT, "followups"}:
+        word = {EFFORT: "model"}.get(word, "follow-ups")
+    return next((one for one in settings if one.name == word), None)
+
+
+def parse_setting(setting: Setting, name: str, words: str) -> Value:
+    """Return the value of typed words; `name` is the word that was typed for it. Raises InvalidRequest."""
+    if name.casefold() == EFFORT:
+        return _choice(EFFORT, EFFORTS)(words)
+    try:
+        return setting.parse(words)
+    except InvalidRequest as error:
+        raise InvalidRequest.for_field(name, error.value or words, error.allowed or "") from None
+
+
+def load_person(saved: object) -> PersonSettings:
+    """Return a person's settings from JSON, without what cannot be used."""
+    return PersonSettings(**_load(PERSON, saved))
+
+
+def load_channel(saved: object) -> ChannelSettings:
+    """Return a channel's settings from JSON, without what cannot be used."""
+    return ChannelSettings(**_load(CHANNEL, saved))
+
+
+def _load(settings: Sequence[Setting], saved: object) -> dict[str, Any]:
+    known = saved if isinstance(saved, Mapping) else {}
+    values = {one.field: one.load(known[one.field]) for one in settings if known.get(one.field) is not None}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def changes(before: S, after: S) -> dict[str, Value | None]:
+    """Return what differs, by field; None for what is not set any more."""
+    empty = type(before)()
+    return {
+        one.name: None if getattr(after, one.name) == getattr(empty, one.name) else getattr(after, one.name)
+        for one in fields(after)
+        if getattr(before, one.name) != getattr(after, one.name)
+    }

@@ -1,0 +1,189 @@
+"""Settings: a form for what a person prefers, and for what holds in the channel in which it was opened."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from slack_bolt.async_app import AsyncApp
+
+from bot.blocks.elements import context as context_block
+from bot.blocks.elements import header
+from bot.blocks.escaping import escape
+from bot.blocks.settings import CREATOR_UNKNOWN, NEEDS_SCOPES, NOT_MANAGER, RULES, SETTINGS_BUTTON
+from bot.listeners.clicks import Click, Reply, button, text_reply
+from bot.listeners.intake import ListenerContext
+from bot.model.message import Block
+from bot.model.preferences import ADMINS, EVERYONE, Preferences
+from bot.preferences.settings import CHANNEL, MAX_PEOPLE, PERSON, Setting, parse_setting
+from bot.slack.users import Management
+from bot.slack.views import View
+from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
+from bot.views.opening import person_of
+from perplexity.errors import InvalidRequest
+
+log = logging.getLogger(__name__)
+
+CALLBACK_ID = "settings_modal"
+
+OWN, OF_CHANNEL = "own", "channel"
+"""What the ids of the inputs of the two parts begin with."""
+
+PEOPLE = "people"
+"""The input for people who are named."""
+
+UNSET, NAMED = "unset", "named"
+"""Choices besides those of the setting."""
+
+FIRST_INPUT = f"{OWN}:{PERSON[0].name}"
+
+MANAGEMENT_SECONDS = 0.4
+"""How long the form waits for Slack to say who may change the channel's settings."""
+
+NOT_CHECKED = "Slack is slow just now, so I couldn’t check if you may change this channel’s settings. Please try again."
+NO_ONE_NAMED = "Name at least one person, or choose another answer above."
+
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the button, and to the form."""
+    submission(app, context, CALLBACK_ID, save_settings, first_input=FIRST_INPUT)
+    button(app, context, SETTINGS_BUTTON, open_settings)
+
+
+async def open_settings(click: Click, context: ListenerContext) -> Reply | None:
+    """Open the form of a person, with the channel's part if it was opened in a channel."""
+    channel = click.channel if click.channel[:1] in {"C", "G"} else ""
+    team, user = person_of(click.body)
+    preferences, management = await asyncio.gather(
+        context.preferences.get(team_id=team, user_id=user, channel_id=channel),
+        _management(user, channel, context),
+    )
+    problem = await open_modal(context, click.trigger_id, settings_view(preferences, channel, management))
+    return None if problem is None else text_reply(problem)
+
+
+async def _management(user_id: str, channel: str, context: ListenerContext) -> Management | None:
+    """Return whether a person may change a channel's settings; None if Slack does not say so in time."""
+    if not channel:
+        return Management.DENIED
+    try:
+        async with asyncio.timeout(MANAGEMENT_SECONDS):
+            return await context.management(user_id, channel)
+    except TimeoutError:
+        return None
+
+
+def settings_view(preferences: Preferences, channel: str, management: Management | None) -> View:
+    """Build the form; `channel` is empty if it was opened outside of one."""
+    blocks = [header("Yours"), *(_input(OWN, one, preferences.person) for one in PERSON), context_block(escape(RULES))]
+    manages = bool(channel) and management is Management.ALLOWED
+    if channel:
+        blocks.append(header("Of this channel"))
+        blocks += list(_channel_inputs(preferences)) if manages else [context_block(escape(_why_not(management)))]
+    return modal(
+        CALLBACK_ID,
+        "Settings",
+        blocks,
+        submit="Save",
+        close="Cancel",
+        metadata={"channel": channel if manages else ""},
+    )
+
+
+def _why_not(management: Management | None) -> str:
+    if management is None:
+        return NOT_CHECKED
+    return CREATOR_UNKNOWN if management is Management.UNKNOWN else NOT_MANAGER
+
+
+def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
+    for setting in CHANNEL:
+        yield _input(OF_CHANNEL, setting, preferences.channel)
+        if setting.kind == "people":
+            named = [one for one in preferences.channel.askers.split() if one not in {EVERYONE, ADMINS}]
+            people: Block = {"type": "multi_users_select", "action_id": PEOPLE, "max_selected_items": MAX_PEOPLE}
+            if named:
+                people["initial_users"] = named
+            label = plain("The people who may ask")
+            yield {"type": "input", "block_id": PEOPLE, "optional": True, "label": label, "element": people}
+    yield context_block(escape(NEEDS_SCOPES))
+
+
+def _input(part: str, setting: Setting, values: Any) -> Block:
+    words = setting.words(getattr(values, setting.field))
+    block: Block = {
+        "type": "input",
+        "block_id": f"{part}:{setting.name}",
+        "optional": True,
+        "label": plain(setting.label),
+        "element": _select(setting, words) if setting.choices else _text(setting, words),
+    }
+    return block | ({"hint": plain(setting.hint)} if setting.hint and not setting.choices else {})
+
+
+def _text(setting: Setting, words: str) -> Block:
+    element: Block = {"type": "plain_text_input", "action_id": setting.name, "max_length": 3000}
+    return element | ({"initial_value": words} if words else {})
+
+
+def _select(setting: Setting, words: str) -> Block:
+    options = dict(setting.choices or {})
+    if setting.kind == "people":
+        options |= {NAMED: "Only people I name"}
+        words = words if words in {EVERYONE, ADMINS} else NAMED
+    else:
+        # A model of another vendor may have been typed.
+        options = {UNSET: f"Default: {setting.unset}"} | options | ({words: words} if words else {})
+    shown = {value: {"text": plain(label[:75]), "value": value} for value, label in options.items()}
+    return {
+        "type": "static_select",
+        "action_id": setting.name,
+        "options": list(shown.values()),
+        "initial_option": shown[words or UNSET],
+    }
+
+
+async def save_settings(submitted: Submission, context: ListenerContext) -> Response | None:
+    """Save a form: the person's own part, and the channel's if the person still may change it."""
+    channel = str(submitted.metadata.get("channel") or "")
+    if channel and (refusal := await _management(submitted.user, channel, context)) is not Management.ALLOWED:
+        return errors(**{FIRST_INPUT: _why_not(refusal)})
+    own, own_problems = _entered(submitted, OWN, PERSON)
+    ours, problems = _entered(submitted, OF_CHANNEL, CHANNEL) if channel else ({}, {})
+    if own_problems or problems:
+        return errors(**own_problems, **problems)
+    team, user = person_of(submitted.body)
+    place = {"team_id": team, "user_id": user}
+    before = await context.preferences.get(**place, channel_id=channel)
+    person = replace(type(before.person)(), **own)
+    await context.preferences.change_person(before.person, person, **place)
+    if channel:
+        after = replace(type(before.channel)(), **ours)
+        await context.preferences.change_channel(before.channel, after, **place, channel_id=channel)
+    log.info("settings.saved", extra={"view": CALLBACK_ID})
+    return None
+
+
+def _entered(
+    submitted: Submission, part: str, settings: Sequence[Setting]
+) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+    """Return the values of a part by field, and the sentences about those that cannot be used, by block."""
+    values: dict[str, Any] = {}
+    problems: dict[str, str] = {}
+    for setting in settings:
+        block = f"{part}:{setting.name}"
+        words = str(submitted.value(block) or "").strip()
+        if setting.kind == "people" and words == NAMED:
+            block, words = PEOPLE, " ".join(submitted.value(PEOPLE) or ())
+            if not words:
+                problems[block] = NO_ONE_NAMED
+        if words in {"", UNSET}:
+            continue
+        try:
+            values[setting.field] = parse_setting(setting, setting.name, words)
+        except InvalidRequest as error:
+            problems[block] = f"{error.value} cannot be used: {error.allowed}."[:2000]
+    return values, problems

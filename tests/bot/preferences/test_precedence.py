@@ -1,0 +1,193 @@
+"""Which setting outranks which, and that nothing comes back from outside a channel's sites."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.commands.ask import ASK
+from bot.commands.base import Command
+from bot.commands.news import NEWS
+from bot.commands.search import SEARCH
+from bot.errors import UsageError
+from bot.model.message import Audience
+from bot.model.preferences import ChannelSettings, PersonSettings, Preferences
+from bot.preferences.precedence import RestrictedProvider, are_restricted, excludes_posts, may_ask, preferred, restrict
+from perplexity.domains import DomainPolicy, filter_answer, filter_results
+from perplexity.errors import InvalidRequest
+from perplexity.filters import MAX_DOMAINS, Filters, validate
+from perplexity.types import Answer, Message, Query, Question, SearchResults, Source
+from tests.fakes.provider import FakeProvider
+
+HIGH, PUBLIC = PersonSettings(model="high"), PersonSettings(visibility="public")
+DEFAULTS = ChannelSettings(model="low", visibility="public", language="de")
+
+
+def holds(command: Command[Any, Any], text: str, person: PersonSettings, channel: ChannelSettings) -> dict[str, Any]:
+    """Return what holds for a question."""
+    assert command.prefer is not None
+    request = command.prefer(command.parse(text), preferred(Preferences(person=person, channel=channel)))
+    asked = getattr(request, "question", None) or getattr(request, "query", None) or request
+    return {
+        "model": getattr(asked, "model", None),
+        "public": command.audience(request) is Audience.CHANNEL,
+        "languages": asked.filters.languages,
+        "domains": asked.filters.domains,
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "person", "channel", "expected"),
+    [
+        (ASK, "why", PersonSettings(), ChannelSettings(), {"model": None, "public": False}),
+        (ASK, "why", PersonSettings(), DEFAULTS, {"model": "low", "public": True, "languages": ("de",)}),
+        (ASK, "why", HIGH, DEFAULTS, {"model": "high", "public": True, "languages": ("de",)}),
+        (ASK, "--effort fast why", HIGH, DEFAULTS, {"model": "fast"}),
+        (ASK, "-r why", HIGH, DEFAULTS, {"model": None}),
+        (ASK, "--agent why", HIGH, DEFAULTS, {"model": None}),
+        (ASK, "--lang ja why", PersonSettings(language="fr"), DEFAULTS, {"languages": ("ja",)}),
+        (ASK, "why", PersonSettings(language="fr"), DEFAULTS, {"languages": ("fr",)}),
+        (ASK, "--private why", PUBLIC, DEFAULTS, {"public": False}),
+        (ASK, "--public why", PersonSettings(visibility="private"), ChannelSettings(), {"public": True}),
+        (ASK, "why", PersonSettings(visibility="private"), DEFAULTS, {"public": False}),
+        (SEARCH, "why", PUBLIC, DEFAULTS, {"public": True, "languages": ()}),
+        (SEARCH, "--private why", PUBLIC, DEFAULTS, {"public": False}),
+        (NEWS, "tech", PUBLIC, DEFAULTS, {"public": True, "languages": ("de",)}),
+        (ASK, "why", PersonSettings(domains=("a.com",)), DEFAULTS, {"domains": ("a.com",)}),
+        (ASK, "--domain b.com why", PersonSettings(domains=("a.com",)), DEFAULTS, {"domains": ("b.com",)}),
+        (ASK, "why", PersonSettings(domains=("a.com",)), ChannelSettings(allow=("b.com",)), {"domains": ()}),
+        (
+            ASK,
+            "why",
+            PersonSettings(domains=("x.b.com",)),
+            ChannelSettings(allow=("b.com",)),
+            {"domains": ("x.b.com",)},
+        ),
+    ],
+)
+def test_precedence(
+    command: Command[Any, Any], text: str, person: PersonSettings, channel: ChannelSettings, expected: dict[str, Any]
+) -> None:
+    assert holds(command, text, person, channel).items() >= expected.items()
+
+
+def test_both_visibilities_contradict_each_other() -> None:
+    with pytest.raises(UsageError, match="contradict"):
+        ASK.parse("--public --private why")
+
+
+@pytest.mark.parametrize(
+    ("asked", "allow", "deny", "domains", "excluded"),
+    [
+        ((), ("a.com",), (), ("a.com",), ()),
+        (("a.com",), ("a.com", "b.com"), (), ("a.com",), ()),
+        (("x.a.com",), ("a.com",), (), ("x.a.com",), ()),
+        (("a.com",), ("x.a.com", "b.com"), (), ("x.a.com",), ()),
+        (("-x.a.com",), ("a.com",), (), ("a.com",), ("x.a.com",)),
+        ((), (), ("c.com",), ("-c.com",), ()),
+        (("-d.com",), (), ("c.com",), ("-c.com", "-d.com"), ()),
+        (("a.com",), (), ("x.a.com", "c.com"), ("a.com",), ("x.a.com",)),
+        (("a.com",), ("www.a.com",), (), ("www.a.com",), ()),
+        ((), ("a.com", "b.com"), ("b.com",), ("a.com",), ()),
+        ((), (), tuple(f"d{n}.com" for n in range(25)), tuple(f"-d{n}.com" for n in range(20)), None),
+    ],
+)
+def test_a_channel_s_sites_narrow_what_was_asked(
+    asked: tuple[str, ...], allow: tuple[str, ...], deny: tuple[str, ...], domains: tuple[str, ...], excluded: Any
+) -> None:
+    filters = restrict(Filters(domains=asked), ChannelSettings(allow=allow, deny=deny))
+
+    assert filters.domains == domains
+    assert validate(filters) == filters
+    assert excluded is None or filters.excluded == excluded
+
+
+@pytest.mark.parametrize(
+    ("asked", "channel"),
+    [
+        (("c.com",), ChannelSettings(allow=("a.com",))),
+        (("c.com",), ChannelSettings(deny=("c.com",))),
+        (("-a.com",), ChannelSettings(allow=("a.com",))),
+    ],
+)
+def test_what_a_channel_leaves_nothing_of_is_refused(asked: tuple[str, ...], channel: ChannelSettings) -> None:
+    with pytest.raises(InvalidRequest, match="in this channel"):
+        restrict(Filters(domains=asked), channel)
+
+
+HOSTS = ("a.com", "x.a.com", "y.x.a.com", "www.a.com", "b.com", "x.b.com", "c.org", "nota.com", "com.evil")
+hosts = st.lists(st.sampled_from(HOSTS[:7]), max_size=4, unique=True).map(tuple)
+
+
+@given(asked=hosts, deny_asked=st.booleans(), allow=hosts, deny=hosts)
+def test_nothing_comes_back_from_outside_a_channel_s_sites(
+    asked: tuple[str, ...], deny_asked: bool, allow: tuple[str, ...], deny: tuple[str, ...]
+) -> None:
+    """Whatever was asked and however a provider answers, what is shown is of the channel's sites."""
+    channel = ChannelSettings(allow=allow, deny=deny)
+    typed = tuple(f"-{host}" for host in asked) if deny_asked else asked
+    pages = tuple(Source(number=n, title=host, url=f"https://{host}/p") for n, host in enumerate(HOSTS, start=1))
+    text = " ".join(f"{host} [{n}] [t](https://{host}/l)." for n, host in enumerate(HOSTS, start=1))
+    try:
+        filters = restrict(Filters(domains=typed), channel)
+    except InvalidRequest:
+        return
+    answer = filter_answer(Answer(text=text, sources=pages, provider="P"), filters.enforced)
+    found = filter_results(SearchResults(results=pages, provider="P"), filters.enforced)
+
+    allowed, denied = DomainPolicy(allow), DomainPolicy([f"-{host}" for host in deny])
+    for source in (*answer.sources, *found.results):
+        assert not allowed.excludes(source.url)
+        assert not denied.excludes(source.url)
+        assert not DomainPolicy(typed).excludes(source.url)
+    links = [host for host in HOSTS if f"](https://{host}/l)" in answer.text]
+    assert [host for host in links if allowed.excludes(f"https://{host}") or denied.excludes(f"https://{host}")] == []
+    assert len(filters.domains) <= MAX_DOMAINS
+
+
+async def test_every_call_of_a_provider_is_restricted() -> None:
+    provider = FakeProvider("P")
+    restricted = RestrictedProvider(provider=provider, channel=ChannelSettings(allow=("a.com",)))
+    question = Question(messages=(Message(role="user", content="why"),))
+
+    await restricted.search(Query(text="why"))
+    await restricted.answer(question)
+    async for _ in restricted.stream(question):
+        pass
+
+    asked = [one.filters for one in provider.queries] + [one.filters for one in provider.questions]
+    assert [filters.domains for filters in asked] == [("a.com",)] * 3
+    assert (restricted.name, restricted.capabilities) == ("P", provider.capabilities)
+
+
+@pytest.mark.parametrize(
+    ("askers", "user", "is_admin", "expected"),
+    [
+        ("everyone", "U1", False, True),
+        ("admins", "U1", False, False),
+        ("admins", "U1", True, True),
+        ("U1 U2", "U2", False, True),
+        ("U1 U2", "U3", False, False),
+        ("U1 U2", "U3", True, True),
+        ("U12", "U1", False, False),
+    ],
+)
+def test_who_may_ask(askers: str, user: str, is_admin: bool, expected: bool) -> None:
+    assert may_ask(ChannelSettings(askers=askers), user, is_admin=is_admin) is expected
+
+
+@pytest.mark.parametrize(
+    ("channel", "restricted", "without_posts"),
+    [
+        (ChannelSettings(), False, False),
+        (ChannelSettings(allow=("a.com",)), True, True),
+        (ChannelSettings(allow=("x.com",)), True, False),
+        (ChannelSettings(deny=("a.com",)), True, False),
+        (ChannelSettings(deny=("x.com",)), True, True),
+    ],
+)
+def test_posts_on_x_are_pages_too(channel: ChannelSettings, restricted: bool, without_posts: bool) -> None:
+    assert (are_restricted(channel), excludes_posts(channel)) == (restricted, without_posts)

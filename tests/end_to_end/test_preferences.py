@@ -1,0 +1,257 @@
+"""Settings by words and in the form, and what they do to questions, end to end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from bot.blocks.settings import CREATOR_UNKNOWN, NO_CHANNEL, NOT_MANAGER
+from bot.settings import Settings
+from bot.views.settings import NO_ONE_NAMED, NOT_CHECKED
+from bot.worker.worker import NOT_ALLOWED_HERE
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.slack import Fault
+
+NO_SCOPE = Fault(status=200, body='{"ok": false, "error": "missing_scope"}')
+
+
+async def ask(harness: AppHarness, text: str, *, user: str = "U1", **sent: Any) -> Mapping[str, Any]:
+    """Type a command and return the message that answers it."""
+    before = len(harness.slack.posts)
+    person = replace(harness.person, user=user, sent=sent)
+    async with await person.type_command(text, trigger=str(uuid4())) as response:
+        assert response.status == 200
+    await harness.slack.wait_for(before + 1)
+    return harness.slack.posts[before].payload
+
+
+def shown(message: Mapping[str, Any]) -> str:
+    return json.dumps(message["blocks"], ensure_ascii=False)
+
+
+def last_body(harness: AppHarness) -> Any:
+    return harness.perplexity.requests[-1].json
+
+
+async def test_what_a_person_sets_holds_for_that_person_alone(harness: AppHarness) -> None:
+    told = await ask(harness, "/pplx settings effort low")
+    assert "*Low*" in shown(told)
+    await ask(harness, "/pplx settings language de")
+    await ask(harness, "/pplx settings visibility public")
+
+    own = await ask(harness, "/ask why")
+    assert own["response_type"] == "in_channel"
+    assert (last_body(harness)["effort"], last_body(harness)["language_preference"]) == ("low", "de")
+    other = await ask(harness, "/ask why", user="U2")
+    assert other["response_type"] == "ephemeral"
+    assert (last_body(harness)["effort"], last_body(harness).get("language_preference")) == ("fast", None)
+    private = await ask(harness, "/ask --private why")
+    assert private["response_type"] == "ephemeral"
+
+    assert "*Low*" not in shown(await ask(harness, "/pplx settings", user="U2"))
+    await ask(harness, "/pplx settings reset")
+    assert (await ask(harness, "/ask why"))["response_type"] == "ephemeral"
+    assert harness.slack.refusals == []
+
+
+@pytest.mark.parametrize(
+    ("user", "fault", "refusal"),
+    [
+        ("U1", None, None),
+        ("U9", None, None),
+        ("U2", None, NOT_MANAGER),
+        ("U1", NO_SCOPE, CREATOR_UNKNOWN),
+        ("U9", NO_SCOPE, None),
+    ],
+)
+async def test_a_channel_is_its_creator_s_and_the_admins_(
+    harness: AppHarness, user: str, fault: Fault | None, refusal: str | None
+) -> None:
+    harness.slack.workspace.admins.add("U9")
+    if fault is not None:
+        harness.slack.fail("conversations.info", fault)
+
+    told = shown(await ask(harness, "/pplx settings channel allow example.com", user=user))
+
+    assert ("*example.com*" in told, refusal is None or refusal.partition("`")[0] in told) == (refusal is None, True)
+
+
+async def test_a_direct_message_has_no_channel_settings(harness: AppHarness) -> None:
+    told = await ask(harness, "/pplx settings channel allow a.com", channel_id="DU1")
+
+    assert NO_CHANNEL in shown(told)
+
+
+@pytest.mark.parametrize("text", ["/ask why", "/search why", "/ask --domain docs.python.org why"])
+async def test_a_channel_s_sites_are_enforced_on_what_comes_back(harness: AppHarness, text: str) -> None:
+    await ask(harness, "/pplx settings domains gnu.org", user="U2")
+    await ask(harness, "/pplx settings channel allow python.org")
+
+    message = await ask(harness, text, user="U2")
+
+    sites = {"python.org", "docs.python.org"}
+    asked = json.dumps(last_body(harness))
+    assert any(f'"{site}"' in asked for site in sites)
+    assert "gnu.org" not in asked
+    links = [part.split("|")[0] for part in shown(message).split("<https://")[1:]]
+    assert [link for link in links if not link.split("/")[0].endswith("python.org")] == []
+
+
+async def test_a_question_for_another_site_is_refused_privately(harness: AppHarness) -> None:
+    await ask(harness, "/pplx settings channel allow python.org")
+    before = len(harness.perplexity.requests)
+
+    told = await ask(harness, "/ask --public --domain gnu.org why")
+
+    assert "answers in this channel come from python.org only" in shown(told)
+    assert (told["response_type"], len(harness.perplexity.requests)) == ("ephemeral", before)
+
+
+async def test_who_may_ask(harness: AppHarness) -> None:
+    await ask(harness, "/pplx settings channel askers U1")
+
+    for_others = await ask(harness, "/ask --public why", user="U2")
+    assert for_others["response_type"] == "ephemeral"
+    assert NOT_ALLOWED_HERE in shown(for_others)
+    assert "Your settings" in shown(await ask(harness, "/pplx settings", user="U2"))
+    before = len(harness.slack.posts)
+    harness.slack.workspace.members_of["C1"].append("U2")
+    async with await replace(harness.person, user="U2").mention("why") as response:
+        assert response.status == 200
+    await harness.slack.wait_for(before + 1)
+    assert harness.slack.posts[before].method == "chat.postEphemeral"
+    assert NOT_ALLOWED_HERE in harness.slack.posts[before].shown_text
+    assert harness.perplexity.requests == []
+    await ask(harness, "/ask why")
+    assert len(harness.perplexity.requests) == 1
+
+
+async def test_a_preference_that_changes_later_does_not_change_who_saw_an_answer(
+    harness: AppHarness, database: str
+) -> None:
+    answer = await ask(harness, "/ask why")
+    await ask(harness, "/pplx settings visibility public")
+    sources = next(e for b in answer["blocks"] if b["type"] == "actions" for e in b["elements"] if "Sources" in str(e))
+
+    async with await replace(harness.person, user="U2").click("sources", sources["value"], token="other") as response:
+        assert response.status == 200
+
+    with pytest.raises((LookupError, IndexError)):
+        harness.slack.modal("U2")
+
+
+async def test_settings_that_no_version_understands_are_left_out(harness: AppHarness, database: str) -> None:
+    broken = {"model": "nothing/", "visibility": 7, "domains": "a b c", "language": ["x"], "follow_ups": "maybe"}
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute("INSERT INTO person_settings VALUES ('T1', 'U1', %s)", [Jsonb(broken)])
+        await connection.execute("INSERT INTO channel_settings VALUES ('T1', 'C1', %s, 'U1')", [Jsonb([1])])
+
+    assert (await ask(harness, "/ask why"))["response_type"] == "ephemeral"
+
+
+async def open_form(harness: AppHarness, *, user: str = "U1", channel: str = "C1") -> Any:
+    message = await ask(harness, "/pplx settings", user=user)
+    person = replace(harness.person, user=user)
+    async with await person.choose(message, "settings_modal", token=str(uuid4()), channel=channel) as response:
+        assert response.status == 200
+    return harness.slack.modal(user)
+
+
+async def submit(harness: AppHarness, view: Any, values: Mapping[str, Any], *, user: str = "U1") -> Mapping[str, str]:
+    async with await replace(harness.person, user=user).submit(view, values, token=str(uuid4())) as response:
+        assert response.status == 200
+    left = harness.slack.views.find(view.id)
+    return {} if left is None else left.errors
+
+
+async def test_the_form_saves_both_parts(harness: AppHarness) -> None:
+    view = await open_form(harness)
+    values = {
+        "own:model": "high",
+        "own:language": "fr",
+        "own:domains": "a.com, b.com",
+        "channel:deny": "c.com",
+        "channel:askers": "named",
+        "people": ["U1", "U2"],
+    }
+
+    assert await submit(harness, view, values) == {}
+
+    told = shown(await ask(harness, "/pplx settings"))
+    for part in ("*High*", "*fr*", "*a.com, b.com*", "*c.com*", "`U1`, `U2`"):
+        assert part in told
+    again = await open_form(harness)
+    assert await submit(harness, again, {"own:model": "unset"}) == {}
+    told = shown(await ask(harness, "/pplx settings"))
+    assert ("*High*" in told, "*fr*" in told) == (False, True)
+
+
+async def test_wrong_values_are_explained_below_their_inputs(harness: AppHarness) -> None:
+    view = await open_form(harness)
+
+    problems = await submit(
+        harness, view, {"own:language": "german", "channel:allow": "-a.com", "channel:askers": "named"}
+    )
+
+    assert set(problems) == {"own:language", "channel:allow", "people"}
+    assert problems["people"] == NO_ONE_NAMED
+
+
+async def test_the_form_of_others_has_no_channel_part__and_is_checked_again(harness: AppHarness) -> None:
+    other = await open_form(harness, user="U2")
+    assert NOT_MANAGER in json.dumps(other.content, ensure_ascii=False)
+    assert not [block for block in other.blocks if str(block.get("block_id")).startswith("channel:")]
+
+    # The form of the creator, submitted by another person.
+    own = await open_form(harness)
+    problems = await submit(harness, own, {"channel:allow": "a.com"}, user="U2")
+    assert list(problems.values()) == [NOT_MANAGER]
+    assert "a.com" not in shown(await ask(harness, "/pplx settings"))
+
+
+async def test_slack_slow__the_form_opens_without_the_channel(harness: AppHarness) -> None:
+    harness.slack.lasting["conversations.info"] = Fault(status=0, seconds=3)
+
+    view = await open_form(harness)
+
+    assert NOT_CHECKED in json.dumps(view.content, ensure_ascii=False)
+
+
+class TestFollowUps:
+    """Replies without a mention, by the settings of the app, the channel and the person."""
+
+    @pytest.fixture
+    def settings(self, settings: Settings, app_answers: str) -> Settings:
+        return settings.model_copy(update={"follow_ups": app_answers})
+
+    @pytest.mark.parametrize("person", ["reset", "follow-ups off"])
+    @pytest.mark.parametrize("channel", ["reset", "follow-ups on", "follow-ups off"])
+    @pytest.mark.parametrize("app_answers", ["always", "mention"])
+    async def test_table(self, harness: AppHarness, app_answers: str, channel: str, person: str) -> None:
+        by_channel = {"reset": app_answers == "always"}.get(channel, channel.endswith("on"))
+        expected = by_channel and person == "reset"
+        await harness.mention("why", ts="1795255200.000100")
+        await harness.wait_until_settled(1)
+        await ask(harness, f"/pplx settings channel {channel}")
+        await ask(harness, f"/pplx settings {person}")
+        await harness.wait_until_settled(3)
+        reply = {"type": "message", "channel": "C1", "channel_type": "channel", "text": "and why not?"}
+
+        event = reply | {"ts": "1795255200.000200", "thread_ts": "1795255200.000100"}
+        async with await harness.person.event(event, id="Ev9") as response:
+            assert response.status == 200
+        if expected:
+            await harness.wait_until_settled(4)
+        else:
+            await ask(harness, "/ask last")
+            await harness.wait_until_settled(4)
+
+        asked = [json.dumps(one.json) for one in harness.perplexity.requests]
+        assert ("and why not?" in asked[-1]) is expected
