@@ -11,7 +11,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.actions import MORE, SAVE
 from bot.blocks.digests import ACTION_PREFIX, digest_result_message
 from bot.blocks.documents import result_file
-from bot.blocks.messages import question_stopped_message
+from bot.blocks.messages import below_message, question_stopped_message
 from bot.commands.help import text_message
 from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
@@ -54,6 +54,8 @@ UPLOAD_FAILED = (
 UNKNOWN_REPORT = "I no longer know this report."
 NOT_YOUR_REPORT = "Only the person who asked can get this report as a file."
 
+TRYING_AGAIN = "I’ll try again. The answer comes below."
+
 PAST_WEEK = "past_week"
 _RETRY_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
 _DIGEST_ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
@@ -89,6 +91,9 @@ async def retry_question(click: Click, context: ListenerContext) -> Reply | None
         context.cancel_runs(earlier.id)
         context.metrics.received(command=earlier.command, surface="click")
         log.info("question.received", extra={"question": str(question.id), "surface": "click"})
+        if question.action and question.thread_ts is None:
+            # Its answer does not replace the failure, so nothing else says that the question is asked again.
+            return Reply(message=below_message(TRYING_AGAIN, question_id=str(question.id)))
     return await submission_refusal(submitted, question, context)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.listeners.actions import TRYING_AGAIN
 from bot.listeners.answer_actions import ALREADY_ASKED, NO_LONGER_OFFERED, NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from tests.end_to_end.answer_buttons import (
     TS,
@@ -252,7 +253,7 @@ async def test_more_results_that_failed_are_tried_again_as_more_results(harness:
     failed = {"blocks": harness.slack.posts[-1].payload["blocks"]}
     assert actions(failed) == ["retry"]
     script_pages(harness, 10)
-    await click(harness, failed, "retry")
+    assert await told(harness, failed, "retry") == TRYING_AGAIN
     await settle(harness)
 
     assert page_numbers({"blocks": harness.slack.posts[-1].payload["blocks"]}) == [6, 7, 8, 9, 10]

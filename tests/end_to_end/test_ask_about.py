@@ -171,6 +171,7 @@ async def test_a_model_that_searches_anyway_is_not_believed(harness: AppHarness,
     assert "From the web" not in post.shown_text
     assert OTHER_PAGES in post.shown_text
     assert "https://else.example/" in post.shown_text
+    assert [form["q"] for form in duckduckgo.forms] == ["what are wheels?"]
 
 
 async def test_who_may_ask(harness: AppHarness) -> None:

@@ -249,6 +249,23 @@ async def test_a_lost_reply_is_said__and_nothing_is_posted_again(harness: AppHar
     assert await click(harness, answer) == MAYBE_SHARED
 
 
+async def test_a_post_that_slack_surely_did_not_take_is_repeated(harness: AppHarness) -> None:
+    await click(harness, await answered(harness))
+    harness.slack.fail("response_url", Fault(status=429, headers={"Retry-After": "1"}))
+    await submit(harness)
+    await harness.slack.wait_until(lambda: bool(shared(harness)))
+
+    assert [post.method for post in shared(harness)] == ["response_url"]
+
+
+async def test_a_share_that_a_process_left_unfinished_is_not_posted_again(harness: AppHarness) -> None:
+    answer = await answered(harness)
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        await connection.execute("INSERT INTO shares (question_id, channel_id) SELECT id, channel_id FROM questions")
+
+    assert await click(harness, answer) == MAYBE_SHARED
+
+
 async def test_an_expired_response_url_leaves_the_channel(harness: AppHarness) -> None:
     answer = await answered(harness)
     await click(harness, answer)
