@@ -76,14 +76,19 @@ async def _open(
     with suppress(*FAILURES):
         async with asyncio.timeout(ZONE_SECONDS):
             zone = await context.timezone(user)
+    if zone is not None and zone_of(zone).key != zone:
+        zone = None
     # Elsewhere than in a channel only the direct message takes a digest.
     metadata = {"url": url, "channel": channel, "name": name} if url and channel[:1] in {"C", "G"} else {}
-    view = digest_view(zone=zone_of(zone or "").key, metadata=metadata)
+    view = digest_view(zone=zone, metadata=metadata)
     return await open_modal(context, str(body.get("trigger_id", "")), view)
 
 
-def digest_view(*, zone: str, metadata: Mapping[str, str]) -> View:
-    """Build the form; with a channel in the metadata, the digest can be posted there."""
+def digest_view(*, zone: str | None, metadata: Mapping[str, str]) -> View:
+    """Build the form; with a channel in the metadata, the digest can be posted there.
+
+    If the person's `zone` is unknown, none is chosen: it is looked up again when the digest is set up.
+    """
     topic = {"type": "plain_text_input", "action_id": TOPIC, "max_length": MAX_TOPIC, "focus_on_load": True}
     categories = {name: name.capitalize() for name in CATEGORIES}
     blocks = [
@@ -92,7 +97,9 @@ def digest_view(*, zone: str, metadata: Mapping[str, str]) -> View:
         input_block(DAYS, "Days", day_boxes(DAYS, chosen=WEEKDAYS)),
         input_block(TIME, "Time", {"type": "timepicker", "action_id": TIME, "initial_time": "09:00"}),
     ]
-    blocks += option_inputs((ZONE, *(option for option in WATCH.options if option is not ZONE)), {ZONE.name: zone})
+    blocks += option_inputs(
+        (ZONE, *(option for option in WATCH.options if option is not ZONE)), {ZONE.name: zone or ""}
+    )
     if metadata:
         name = metadata.get("name")
         places = {HERE: f"In #{name}" if name else "In this channel", DIRECTLY: "In our direct messages"}

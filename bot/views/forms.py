@@ -63,17 +63,16 @@ def zone_menu(action_id: str, *, chosen: str) -> Block:
 
 
 def option_inputs(options: Sequence[Option], given: Mapping[str, str]) -> list[Block]:
-    """Return an input for each option, and one for all flags; `given` are values by the option's name."""
+    """Return an input for all flags, and one for each other option; `given` are values by the option's name."""
     valued = [_input(option, given.get(option.name, ""), options) for option in options if option.value]
     flags = [
         choice(option.name, option.title, description=in_words(option.help, options))
         for option in options
         if not option.value
     ]
-    if flags:
-        element = checkboxes(FLAGS, flags, chosen=given)
-        valued.append(input_block(FLAGS, "And", element, optional=True))
-    return valued
+    if not flags:
+        return valued
+    return [input_block(FLAGS, "Options", checkboxes(FLAGS, flags, chosen=given), optional=True), *valued]
 
 
 def _input(option: Option, value: str, options: Sequence[Option]) -> Block:
@@ -84,7 +83,7 @@ def _input(option: Option, value: str, options: Sequence[Option]) -> Block:
             element = {"type": "datepicker", "action_id": option.name}
             element |= {"initial_date": value} if re.fullmatch(r"(?a:\d{4}-\d\d-\d\d)", value) else {}
         case ValueKind.DAYS:
-            element = day_boxes(option.name, chosen=value.split(","))
+            element = day_boxes(option.name, chosen=value.split(",")) | {"type": "multi_static_select"}
         case ValueKind.ZONE:
             element = zone_menu(option.name, chosen=value)
         case ValueKind.TEXT:

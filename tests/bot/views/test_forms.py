@@ -90,11 +90,11 @@ def test_a_choice_of_another_version_does_no_harm(kept: dict[str, str]) -> None:
     assert check_view(ask_view(COMMANDS, Choice(command="gone", options=kept), metadata={})) == []
 
 
-@pytest.mark.parametrize("zone", [ZONES[0], "Pacific/Chatham", "UTC"])
+@pytest.mark.parametrize("zone", [ZONES[0], "Pacific/Chatham", "UTC", None])
 @pytest.mark.parametrize(
     "metadata", [{}, {"url": "u", "channel": "C1", "name": "x" * 80}, {"url": "u", "channel": "C1"}]
 )
-def test_the_form_of_a_digest_is_valid(zone: str, metadata: dict[str, str]) -> None:
+def test_the_form_of_a_digest_is_valid(zone: str | None, metadata: dict[str, str]) -> None:
     assert check_view(digest_view(zone=zone, metadata=metadata)) == []
 
 

@@ -1,0 +1,62 @@
+"""The forms of the whole app on the page: opened, filled in and submitted by keyboard alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webdriver import WebDriver
+
+from tests.browser.page import Page
+from tests.browser.test_whole_app import running
+
+pytestmark = pytest.mark.browser
+
+
+def wait_for_modal(page: Page, title: str) -> None:
+    page.wait(lambda: [one for one in page.browser.find_elements(By.CSS_SELECTOR, "#modal[open]") if title in one.text])
+
+
+def tab_to(page: Page, id: str) -> None:
+    """Go with the Tab key to the field of an input block."""
+    for _ in range(80):
+        if page.focused().startswith(f"modal-{id}-"):
+            return
+        page.key(Keys.TAB)
+    raise AssertionError(f"the Tab key does not lead to {id}")
+
+
+def test_the_command_alone_opens_a_form_that_is_filled_in(browser: WebDriver, database: str, artifacts: Path) -> None:
+    page = Page(browser=browser, timeout_seconds=20)
+    with running(database, with_key=True) as app:
+        page.open(app.url)
+        page.send("/pplx")
+        wait_for_modal(page, "Ask the web")
+        page.wait(lambda: page.focused() == "modal-question-question")
+        browser.save_screenshot(str(artifacts / "app-ask-form.png"))
+        page.key("what is example")
+        tab_to(page, "--country")
+        page.key("UK", Keys.ENTER)
+        page.wait(lambda: "Did you mean GB?" in browser.find_element(By.ID, "modal").text)
+        browser.save_screenshot(str(artifacts / "app-ask-form-error.png"))
+
+        tab_to(page, "--country")
+        page.key(Keys.BACKSPACE, Keys.BACKSPACE, "GB", Keys.ENTER)
+        answer = page.message_with("Example answer with a claim.")
+        assert "only visible to you" in answer.text
+        assert app.perplexity.requests[-1].json["input"] == "what is example"
+
+
+def test_a_digest_is_set_up_in_a_form(browser: WebDriver, database: str, artifacts: Path) -> None:
+    page = Page(browser=browser, timeout_seconds=20)
+    with running(database, with_key=True) as app:
+        page.open(app.url)
+        page.send("/pplx watch")
+        wait_for_modal(page, "News on a schedule")
+        page.wait(lambda: page.focused() == "modal-topic-topic")
+        browser.save_screenshot(str(artifacts / "app-digest-form.png"))
+        page.key("open source databases", Keys.ENTER)
+
+        assert "weekdays at 9:00" in page.message_with("is set up").text
