@@ -5,6 +5,8 @@ VENV ?= .venv
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; break; }; done)
 BIN := $(VENV)/bin
+# Which tests `make test` runs, by their markers.
+MARKS ?= not rare
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes
 # The locks hold no address of a package index: pip's own configuration says where packages come from.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -12,14 +14,17 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 # What everything in a checkout can need: the app, the command line, the MCP server and the agent.
 EXTRAS := --extra agent --extra bot --extra cli --extra duckduckgo --extra mcp
 
-.PHONY: run test check format coverage chaos chaos-short bench lock manifest bundle clean
+.PHONY: run test rare check format coverage chaos chaos-short bench lock manifest bundle clean
 
 run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when its tokens are set
 	@exec $(BIN)/python -m bot run
 
 # Most of the suite's time is waiting. Each worker has a Postgres of its own.
 test: $(VENV)/dev.stamp  ## the whole suite, with a real Postgres and, where there is one, a real browser
-	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal $(ARGS)
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal -m "$(MARKS)" $(ARGS)
+
+rare: $(VENV)/dev.stamp  ## the tests that `make test` leaves out: real processes that die in rare ways
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal -m rare $(ARGS)
 
 check: $(VENV)/dev.stamp  ## style, types, the direction of imports, the files for containers
 	$(BIN)/ruff check .

@@ -110,7 +110,7 @@ async def test_an_unknown_option_is_answered_at_once_with_the_nearest(harness: A
 
 async def test_empty_input_and_help_show_help(harness: AppHarness) -> None:
     shown = [
-        texts(await harness.ask(text)) for text in ("/ask", "/ask help", "/search help", "/pplx", "/pplx help ask")
+        texts(await harness.ask(text)) for text in ("/ask", "/ask help", "/search help", "/pplx help", "/pplx help ask")
     ]
 
     expected = ["--reasoning", "--reasoning", "--mode", "/pplx search", "/pplx ask -r"]

@@ -117,7 +117,7 @@ def start(data_dir: Path, tmp_path: Path) -> Iterator[Starter]:
             os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("group", [False, True], ids=["process", "group"])
+@pytest.mark.parametrize("group", [False, pytest.param(True, marks=pytest.mark.rare)], ids=["process", "group"])
 @pytest.mark.parametrize("seconds", MOMENTS)
 async def test_sigterm_at_any_moment_leaves_no_server_and_the_next_start_works(
     start: Starter, seconds: float, group: bool

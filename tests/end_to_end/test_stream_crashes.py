@@ -54,7 +54,9 @@ TWICE = [
     (KEPT, At("chat.update", 1, True), 1),
     (KEPT, At("chat.delete", 1, True), 1),
 ]
-"""Where the first worker and the one that goes on die, and how many requests the service gets."""
+OFTEN = {(STARTED, "chat.stopStream"), (WRITTEN, "chat.update"), (KEPT, "chat.delete")}
+"""Where the first worker and the one that goes on die, and how many requests the service gets; `OFTEN` are the cases
+that every run of the suite tries."""
 
 
 async def give_back(database: str) -> None:
@@ -114,7 +116,11 @@ async def test_kill_9_at_any_call_of_a_stream__one_answer_is_left(workspace: Wor
     assert len(workspace.perplexity.requests) == requests
 
 
-@pytest.mark.parametrize(("first", "second", "requests"), TWICE, ids=str)
+@pytest.mark.parametrize(
+    ("first", "second", "requests"),
+    [pytest.param(*case, marks=[] if (case[0], case[1].method) in OFTEN else pytest.mark.rare) for case in TWICE],
+    ids=str,
+)
 async def test_kill_9_again_while_the_next_worker_clears_up__one_answer_is_left(
     workspace: Workspace, first: At, second: At, requests: int
 ) -> None:
