@@ -173,8 +173,8 @@ def _pages(context: CommandContext) -> tuple[Source, ...]:
 
 
 def write_question(typed: str, *, public: bool) -> str:
-    """Return the text that asks a question as it is typed, whatever it begins with."""
-    return f"{f'{PUBLIC.name} ' if public else ''}-- {escape(typed.strip())}"
+    """Return the text that asks a question as it is typed, for everyone or, whatever settings say, for the asker."""
+    return " ".join([*visibility_options(public=public, private=not public), "--", escape(typed.strip())])
 
 
 def nothing_found_text(request: AskRequest) -> str:

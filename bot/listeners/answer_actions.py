@@ -12,7 +12,7 @@ from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, GO_DEEPER, MORE, MORE_RESUL
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.messages import below_message
 from bot.commands.base import Command
-from bot.commands.filters import PUBLIC
+from bot.commands.filters import visibility_options
 from bot.errors import UsageError
 from bot.listeners.clicks import (
     Click,
@@ -21,13 +21,13 @@ from bot.listeners.clicks import (
     button,
     clicked_question,
     command_of,
+    is_public,
     may_see,
     menu,
     submission_refusal,
     text_reply,
 )
 from bot.listeners.intake import ListenerContext, Submitted
-from bot.model.message import Audience
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
 
 log = logging.getLogger(__name__)
@@ -37,8 +37,8 @@ NOT_YOUR_ANSWER = "Only the person who asked can use this button."
 NO_LONGER_OFFERED = "I no longer offer this for that question. Please ask it again."
 ALREADY_ASKED = "I’m already on it, or it is answered: look below that answer."
 
-Rewrite = Callable[[Command[Any, Any], str, Click], str | None]
-"""Returns the text of the next question from the command and the text of the earlier one; None without one."""
+Rewrite = Callable[[Command[Any, Any], QuestionRow, Click], str | None]
+"""Returns the text of the next question from the command and the earlier question; None without one."""
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
@@ -49,18 +49,20 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     menu(app, context, MORE, REGENERATE, asks_below(_same, "I’ll answer {} again. The answer comes below."))
 
 
-def _deeper(command: Command[Any, Any], text: str, click: Click) -> str | None:
-    return None if command.deeper is None else command.deeper(text)
+def _deeper(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str | None:
+    return None if command.deeper is None else command.deeper(earlier.text)
 
 
-def _same(command: Command[Any, Any], text: str, click: Click) -> str | None:
-    return text
+def _same(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str | None:
+    return earlier.text
 
 
-def _suggested(command: Command[Any, Any], text: str, click: Click) -> str | None:
-    """Return the suggested question, for everyone if the answer is for everyone."""
-    public = command.audience(command.parse(text)) is Audience.CHANNEL
-    return f"{PUBLIC.name} {escape(click.choice)}" if public else escape(click.choice)
+def _suggested(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str | None:
+    """Return the suggested question; its answer is for those who see the earlier one, whatever settings say."""
+    if earlier.thread_ts is not None:
+        return escape(click.choice)
+    public = is_public(earlier, (command,))
+    return " ".join([*visibility_options(public=public, private=not public), escape(click.choice)])
 
 
 def asks_below(rewrite: Rewrite, promise: str) -> Handler:
@@ -77,7 +79,7 @@ def asks_below(rewrite: Rewrite, promise: str) -> Handler:
             return text_reply(NOT_YOUR_ANSWER)
         command = command_of(earlier, context.commands)
         try:
-            text = None if command is None else rewrite(command, earlier.text, click)
+            text = None if command is None else rewrite(command, earlier, click)
         except UsageError:
             text = None
         if command is None or text is None:

@@ -110,6 +110,18 @@ async def test_below_public_results_everyone_sees_the_answer(harness: AppHarness
     assert [text for _, _, text in await questions(harness)] == ["--public wheels", "--public -- what are they?"]
 
 
+async def test_below_private_results_it_stays_private__whatever_the_settings_say(harness: AppHarness) -> None:
+    message = await results(harness)
+    await harness.ask("/pplx settings visibility public", trigger="settings")
+    await click(harness, message, "ask_about")
+    script_offline(harness, "Zip files. [2]")
+    await submit(harness, question="what are they?")
+    await settle(harness)
+
+    assert "Zip files" in harness.slack.posts[-1].markdown
+    assert harness.slack.posts[-1].payload["response_type"] == "ephemeral"
+
+
 async def test_the_numbers_are_those_of_the_list__on_the_next_page_too(harness: AppHarness) -> None:
     script_pages(harness, 5)
     message = await ask(harness, "/search wheels")
