@@ -124,6 +124,7 @@ def _build_retry(earlier: QuestionRow, click: Click, context: ListenerContext, *
         response_url=None if in_thread else click.response_url,
         thread_ts=earlier.thread_ts,
         message_ts=click.message_ts(earlier.channel_id) if in_thread else None,
+        resubmittable=True,
         parent=earlier.parent,
         action=earlier.action,
     )

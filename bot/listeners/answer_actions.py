@@ -139,4 +139,5 @@ def _question_below(
         thread_ts=earlier.thread_ts,
         parent=earlier.parent if about_pages else earlier.id,
         action=earlier.action if about_pages else action,
+        resubmittable=True,
     )

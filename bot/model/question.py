@@ -29,7 +29,7 @@ class NewQuestion:
     `thread_ts` is the thread to answer in; `message_ts` the app's message there whose place the answer takes.
     `again` is the earlier question that this one asks again. With `starts_conversation` it continues no earlier one.
     `parent` is the question below whose answer a button asked this one, `action` that button; its answer is a message
-    of its own. The refusal of a `resubmittable` one is not remembered: a person can submit the same form again.
+    of its own. The refusal of a `resubmittable` one is not remembered: a person can click or submit a form again.
     """
 
     id: UUID

@@ -212,13 +212,18 @@ async def test_a_lost_trigger_is_explained(harness: AppHarness) -> None:
     assert await told(harness, message, "ask_about") == TOO_LATE
 
 
-async def test_too_many_open_questions_are_said_in_the_view(harness: AppHarness) -> None:
-    message = await results(harness)
+async def test_too_many_open_questions_are_said__and_later_the_same_view_and_button_ask(harness: AppHarness) -> None:
+    message = await results(harness, "/search --n 3 wheels")
     await click(harness, message, "ask_about")
     harness.perplexity.hold()
     await asyncio.gather(*(harness.ask(f"/ask why {n}", trigger=f"o{n}") for n in range(5)))
     refused = await submit(harness, question="why?")
+    clicked = await told(harness, message, "more_results")
     harness.perplexity.release()
+    await harness.wait_until_settled(6)
 
-    assert "unanswered questions" in refused["question"]
+    assert ("unanswered questions" in refused["question"], "unanswered questions" in clicked) == (True, True)
     assert harness.slack.views.stack("U1") != ()
+    assert await submit(harness, question="why?") == {}
+    await harness.wait_until_settled(7)
+    assert "I’ll look for more pages" in await told(harness, message, "more_results")
