@@ -41,6 +41,7 @@ from bot.storage.choices import ChoiceStore
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore
 from bot.storage.feedback import FeedbackStore
+from bot.storage.homes import HomeStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import FairShare, QuestionStore, connection_pool
@@ -49,6 +50,7 @@ from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
 from bot.views import VIEWS
+from bot.views.home import HomePublisher
 from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
@@ -243,6 +245,14 @@ async def compose(
             next_questions=settings.next_questions,
             cancel_runs=stopping.start,
         )
+        home = HomePublisher(
+            store=HomeStore(pool),
+            digests=digests.service,
+            views=Views(client, sanitize=sanitize_view),
+            commands=commands,
+            slash=settings.command_prefix,
+            start=background.start,
+        )
         question_worker = QuestionWorker(
             questions=questions,
             runner=runner,
@@ -266,6 +276,7 @@ async def compose(
             database_retry=database_retry,
             metrics=metrics,
             admission=admission,
+            home_changed=home.changed,
             progress_of=lambda row: ProgressUpdater(
                 row=row,
                 questions=questions,
@@ -276,6 +287,7 @@ async def compose(
             ),
         )
         jobs.register_handler(question_worker.process)
+
         services = ListenerContext(
             intake=Intake(questions=received, metrics=metrics),
             questions=received,
@@ -309,6 +321,9 @@ async def compose(
             refusal=installation.refusal,
             record_end=installation.end,
             withdraw_answer=lambda row: background.start(withdrawal.withdraw(row)),
+            delete_question=lambda row: background.start(home.after(withdrawal.delete(row), row)),
+            home_opened=home.opened,
+            home_changed=home.changed,
             suggest_prompts=chat.suggest_prompts,
             delete_pending=status_messages.delete_pending_in_thread,
             is_admin=admins.is_admin,

@@ -27,7 +27,7 @@ EVENTS = {
     "app_mention": "A mention in a channel; needs app_mentions:read.",
     "message.im": "A direct message; needs im:history.",
     "agent_session_stopped": "Slack's own stop button was pressed while an answer was written.",
-    "app_home_opened": "The messages tab was opened: the app suggests questions there.",
+    "app_home_opened": "The home tab was opened, which the app shows; or the messages tab: it suggests questions.",
     "app_uninstalled": "The app was removed: its work ends and its texts are deleted.",
     "tokens_revoked": "The bot token was revoked: digests pause and open questions end.",
 }
@@ -118,7 +118,7 @@ def _features(prefix: str, url: str | None) -> dict[str, Value]:
         },
         # Without a writable messages tab no one can send the app a direct message.
         "app_home": {
-            "home_tab_enabled": False,
+            "home_tab_enabled": True,
             "messages_tab_enabled": True,
             "messages_tab_read_only_enabled": False,
         },

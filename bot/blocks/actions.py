@@ -26,6 +26,7 @@ FEEDBACK = "feedback"
 FOLLOW_UP = "follow_up"
 """The ids of the actions."""
 
+RECHECK = "recheck"
 REGENERATE = "regenerate"
 SAVE = "save"
 """The choices of the menu `MORE`."""

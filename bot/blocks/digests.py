@@ -254,6 +254,12 @@ def digest_buttons(digest_id: UUID) -> Block:
     return _actions(*(_button(action, digest_id) for action in _LABELS))
 
 
+def home_buttons(digest: Digest) -> Block:
+    """Return the row of buttons for the owner in the home tab: what can be done with the digest as it is."""
+    change = DigestAction.PAUSE if digest.state is State.ACTIVE else DigestAction.RESUME
+    return _actions(*(_button(action, digest.id) for action in (DigestAction.RUN, change, DigestAction.DELETE)))
+
+
 def _header(report: DigestReport) -> Block:
     count = len(report.stories)
     new = f"{count} new stor{'y' if count == 1 else 'ies'}"
@@ -296,7 +302,7 @@ def _actions(*elements: Block) -> Block:
 def _button(action: DigestAction, digest_id: UUID) -> Block:
     button = {
         "type": "button",
-        "text": {"type": "plain_text", "text": _LABELS[action]},
+        "text": {"type": "plain_text", "text": _LABELS.get(action, "Resume")},
         "action_id": f"{ACTION_PREFIX}{action}",
         "value": str(digest_id),
     }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 
-from bot.blocks.actions import ASK_ABOUT
+from bot.blocks.actions import ASK_ABOUT, RECHECK
 from bot.blocks.answer import answer_ending, answer_messages
 from bot.blocks.escaping import escape
 from bot.commands.base import Command, CommandContext, CommandForm, Option, Reply, Stats, ValueKind
@@ -37,6 +38,7 @@ from bot.conversations.memory import (
 )
 from bot.conversations.next_questions import INSTRUCTION, AnswerWithNext, WithoutNextQuestions, take_next_questions
 from bot.conversations.pages import WithPages, answer_about, numbered_pages, question_about
+from bot.conversations.recheck import question_again
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
@@ -148,6 +150,8 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
         if pages and on_event is not None:
             on_event = WithPages(on_event=on_event, pages=pages)
         question = question_about(request.question, pages) if pages else request.question
+        if (earlier := _earlier(context)) is not None:
+            question = question_again(question, *earlier)
         reply = await context.provider.answer(
             replace(
                 question,
@@ -164,6 +168,12 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
     return await run_in_thread_if_long(
         len(reply.text), add_newest_source_line, reply, request.question, now=context.now()
     )
+
+
+def _earlier(context: CommandContext) -> tuple[Answer, datetime] | None:
+    """Return the answer with which the new one is compared, and when it was asked for; None without one."""
+    parent = context.parent if context.action == RECHECK else None
+    return (parent.result, parent.asked_at) if parent is not None and isinstance(parent.result, Answer) else None
 
 
 def _pages(context: CommandContext) -> tuple[Source, ...]:

@@ -37,6 +37,14 @@ class AnswerWithdrawal:
         except DATABASE_UNAVAILABLE as error:
             log.warning("answer.not_withdrawn", extra=row.ids | {"error": type(error).__name__})
 
+    async def delete(self, row: QuestionRow) -> None:
+        """Withdraw the answer to a question, and delete all that is kept of both; raise nothing."""
+        await self.withdraw(row)
+        try:
+            await self.questions.delete(row.id)
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("question.not_deleted", extra=row.ids | {"error": type(error).__name__})
+
     async def _withdraw(self, row: QuestionRow) -> None:
         if row.thread_ts is None:
             return

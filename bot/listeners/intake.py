@@ -191,6 +191,10 @@ def withdraw_nothing(row: QuestionRow) -> None:
     """Do nothing: answers stay."""
 
 
+def no_home(team_id: str, user_id: str, notice: str = "") -> None:
+    """Do nothing: no one has the home tab open."""
+
+
 async def never_admin(user_id: str) -> bool:
     """Return False: no one is an admin."""
     return False
@@ -250,7 +254,8 @@ class ListenerContext:
     `preferences` holds the settings; `management` returns whether a person may change those of a channel.
     `propose_claims` finds what can be checked in a message, `name_of` returns a person's name, empty if it is unknown.
     `suggest_prompts` shows questions to choose from in a direct message. `withdraw_answer` starts withdrawing the
-    answer to a question whose message was deleted.
+    answer to a question whose message was deleted, `delete_question` deleting both. `home_opened` shows a person the
+    home tab, `home_changed` shows it anew to one who has it open, with a notice.
 
     `refusal` returns why a request is refused, `record_end` records that the app is no longer installed. `is_admin`
     returns whether a user is an admin, `is_known_outsider` whether one is known to be an outsider, `record_sender`
@@ -288,6 +293,9 @@ class ListenerContext:
     record_end: Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]] = ignore_end
     delete_pending: Callable[[QuestionRow], Awaitable[None]] = delete_nothing
     withdraw_answer: Callable[[QuestionRow], None] = withdraw_nothing
+    delete_question: Callable[[QuestionRow], None] = withdraw_nothing
+    home_opened: Callable[[str, str], None] = no_home
+    home_changed: Callable[[str, str, str], None] = no_home
     suggest_prompts: Callable[[str, Sequence[SuggestedPrompt]], Awaitable[PostResult]] = suggest_nothing
     is_admin: Callable[[str], Awaitable[bool]] = never_admin
     management: Callable[[str, str], Awaitable[Management]] = manages_nothing

@@ -91,6 +91,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 
     @app.event("app_home_opened")
     async def on_home_opened(body: dict[str, Any]) -> None:
+        open_home(body, context)
         await suggest_prompts(body, context)
 
     @app.event("agent_session_stopped")
@@ -379,6 +380,16 @@ async def _reply_to_asker(event: MessageEvent, message: OutgoingMessage, context
             else:
                 thread_ts = None if event.ts == event.thread_ts else event.thread_ts
                 await context.post_ephemeral(event.channel, event.user, thread_ts, message)
+
+
+def open_home(body: dict[str, Any], context: ListenerContext) -> None:
+    """Show the home tab to a member who opens it."""
+    event = body.get("event")
+    if not isinstance(event, dict) or event.get("tab") != "home":
+        return
+    (user,), origin = _texts(event, "user"), RequestOrigin.from_body(body)
+    if user and not context.is_known_outsider(body, user):
+        context.home_opened(origin.team_id or origin.enterprise_id, user)
 
 
 async def suggest_prompts(body: dict[str, Any], context: ListenerContext) -> None:

@@ -202,12 +202,13 @@ class Claimed:
     """A question that was taken, and what decides whether it is answered, read at the same moment.
 
     `closed` says that the app is no longer installed, `user_team` is the workspace that an event has named lately as
-    the asker's, empty if none did.
+    the asker's, empty if none did. `home_open` is whether the asker has opened the home tab lately.
     """
 
     row: QuestionRow
     closed: bool = False
     user_team: str = ""
+    home_open: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

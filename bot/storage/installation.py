@@ -75,7 +75,8 @@ _STOP = """
 _DELETE_DIGESTS = "DELETE FROM digests WHERE team_id = ANY(%(teams)s)"
 _DELETE_CHOICES = "DELETE FROM last_choices WHERE team_id = ANY(%(teams)s)"
 _DELETE_SETTINGS = """
-    WITH people AS (DELETE FROM person_settings WHERE team_id = ANY(%(teams)s))
+    WITH people AS (DELETE FROM person_settings WHERE team_id = ANY(%(teams)s)),
+    tabs AS (DELETE FROM homes WHERE team_id = ANY(%(teams)s))
     DELETE FROM channel_settings WHERE team_id = ANY(%(teams)s)
 """
 _DELETE_QUESTIONS = """

@@ -186,7 +186,10 @@ CLAIM = f"""
         (SELECT p.settings FROM person_settings p
             WHERE p.team_id = held.team_id AND p.user_id = held.user_id) AS person_settings,
         (SELECT c.settings FROM channel_settings c
-            WHERE c.team_id = held.team_id AND c.channel_id = held.channel_id) AS channel_settings
+            WHERE c.team_id = held.team_id AND c.channel_id = held.channel_id) AS channel_settings,
+        EXISTS (
+            SELECT 1 FROM homes h WHERE h.team_id = held.team_id AND h.user_id = held.user_id
+                AND h.opened_at > now() - interval '12 hours') AS home_open
     FROM held
 """
 """Take an open question; a worker that held it posts nothing more. Of two claims at once, one takes it.
@@ -317,6 +320,9 @@ WITHDRAW_ANSWER = """
     UPDATE questions SET state = 'withdrawn', remembered = NULL WHERE id = %(id)s AND state = 'answered' RETURNING id
 """
 """Note that the answer to a question is withdrawn; it goes along with no later question."""
+
+DELETE = "DELETE FROM questions WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')"
+"""Delete a closed question with everything that belongs to it."""
 
 OF_STREAMS = f"""
     SELECT {_ROW} FROM questions

@@ -230,7 +230,9 @@ class QuestionStore:
             person=load_person(row["person_settings"]), channel=load_channel(row["channel_settings"])
         )
         taken = replace(_row_of(row, now=self._clock()), preferences=preferences)
-        return Claimed(row=taken, closed=bool(row["closed"]), user_team=str(row["user_team"]))
+        return Claimed(
+            row=taken, home_open=row["home_open"], closed=bool(row["closed"]), user_team=str(row["user_team"])
+        )
 
     async def get(self, question_id: UUID) -> QuestionRow | None:
         """Read a question without taking it."""
@@ -332,6 +334,11 @@ class QuestionStore:
         async with self._pool.connection() as connection:
             changed = await connection.execute(queries.WITHDRAW_ANSWER, {"id": question_id})
             return await changed.fetchone() is not None
+
+    async def delete(self, question_id: UUID) -> None:
+        """Delete a closed question with everything that belongs to it."""
+        async with self._pool.connection() as connection:
+            await connection.execute(queries.DELETE, {"id": question_id})
 
     async def question_of_streams(self, channel_id: str, streams: Sequence[str], *, team_id: str) -> QuestionRow | None:
         """Return the open question whose answer is being written in one of these messages; None without one."""

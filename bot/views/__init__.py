@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.views import ask, ask_about, check, digest, feedback, settings, share, sources
+from bot.views import ask, ask_about, check, digest, feedback, home, settings, share, sources
 
 VIEWS = (
     ask.register,
@@ -10,6 +10,7 @@ VIEWS = (
     check.register,
     digest.register,
     feedback.register,
+    home.register,
     settings.register,
     share.register,
     sources.register,

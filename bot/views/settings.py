@@ -13,7 +13,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import header
 from bot.blocks.escaping import escape
-from bot.blocks.settings import CREATOR_UNKNOWN, NEEDS_SCOPES, NOT_MANAGER, RULES, SETTINGS_BUTTON
+from bot.blocks.settings import CREATOR_UNKNOWN, NEEDS_SCOPES, NOT_MANAGER, RULES, SAVED, SETTINGS_BUTTON
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.intake import ListenerContext
 from bot.model.message import Block
@@ -164,6 +164,7 @@ async def save_settings(submitted: Submission, context: ListenerContext) -> Resp
         after = replace(type(before.channel)(), **ours)
         await context.preferences.change_channel(before.channel, after, **place, channel_id=channel)
     log.info("settings.saved", extra={"view": CALLBACK_ID})
+    context.home_changed(team, user, SAVED)
     return None
 
 

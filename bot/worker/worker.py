@@ -500,7 +500,7 @@ class QuestionWorker:
     """Answers questions.
 
     `admission` decides whose, `runner` runs their commands, `progress_of` shows their progress, `live` their
-    text while it is made; `new_id` names a claim.
+    text while it is made; `home_changed` shows a person the home tab anew, `new_id` names a claim.
     """
 
     questions: QuestionStore
@@ -512,6 +512,7 @@ class QuestionWorker:
     admission: AdmissionCheck = ADMIT_EVERYONE
     progress_of: Callable[[QuestionRow], Progress] = lambda row: NULL_PROGRESS
     live: LiveAnswers | None = None
+    home_changed: Callable[[str, str], None] = lambda team_id, user_id: None
     new_id: Callable[[], UUID] = uuid4
 
     async def process(self, question_id: UUID, job: int | None = None) -> bool:
@@ -523,6 +524,8 @@ class QuestionWorker:
         if claimed is None:
             return False
         row = claimed.row
+        if claimed.home_open:
+            self.home_changed(row.team_id, row.user_id)
         log.info("question.claimed", extra=row.ids | {"attempt": row.claim, "returns": row.redeliveries})
         try:
             if claimed.closed:
@@ -651,5 +654,6 @@ class QuestionWorker:
         if not await self.database_retry(lambda: self.questions.settle(row, state, job=job)):
             raise ClaimLost
         self.metrics.settled(command=row.command, state=state)
+        self.home_changed(row.team_id, row.user_id)
         extra = row.ids | {"state": state, "parts": len(row.messages or ()), "reference": row.reference}
         log.log(logging.ERROR if state == "expired" else logging.INFO, "question.settled", extra=extra)

@@ -1,0 +1,130 @@
+"""Renders the home tab: running questions, recent ones, digests, this month's use, and examples for a new person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from bot.blocks.actions import RECHECK
+from bot.blocks.digests import digest_title, home_buttons, next_run_text, schedule_text
+from bot.blocks.elements import context, header, mrkdwn, section
+from bot.blocks.escaping import code, escape, one_line, shorten
+from bot.blocks.settings import SETTINGS_BUTTON
+from bot.model.digest import Digest
+from bot.model.home import HomeData, Recent, Running, Used
+from bot.model.message import Block
+from perplexity.formatting import format_date, format_dollars, format_duration, pluralize
+
+TITLE = "Ask the web, with sources"
+INTRO = (
+    "Mention me in a channel, write to me, or type {command}. Answers to commands are yours alone until you share them."
+)
+KEPT = "What I keep: your questions and answers, which only you see here. “Delete” removes one for good."
+NOTHING_YET = "Nothing yet. Try one of these:"
+MAX_TEXT = 150
+MAX_DIGESTS = 12
+
+HOME_BLOCK = "answer:"
+"""What the `block_id` of a recent question begins with; its id follows."""
+
+OPEN, AGAIN, DELETE = "open", "again", "delete"
+MENU = {OPEN: "Open", AGAIN: "Ask again", RECHECK: "What has changed since?", DELETE: "Delete"}
+"""The choices of the menu of a recent question."""
+
+_STATES = {"received": "Waiting", "working": "Working on it", "delivering": "Being posted"}
+_ENDS = {"failed": "failed", "expired": "could not be posted"}
+
+
+def home_blocks(
+    data: HomeData,
+    digests: Sequence[Digest],
+    *,
+    texts: Mapping[UUID, str],
+    examples: Sequence[str],
+    slash: str,
+    notice: str = "",
+) -> list[Block]:
+    """Return the blocks of a home tab. `texts` are questions without options, by id; `slash` goes before a command.
+
+    `notice` says what became of the last click; it is escaped.
+    """
+    blocks = [header(TITLE), section(INTRO.format(command=code(f"/{slash}ask"))), _buttons()]
+    if notice:
+        blocks.append(context(notice))
+    if data.running:
+        blocks += [header("Running"), *(_running(one, texts, slash) for one in data.running)]
+    blocks.append(header("Your recent questions"))
+    blocks += [_recent(one, texts) for one in data.recent]
+    if not data.recent:
+        blocks.append(section("\n".join([NOTHING_YET, *(f"•  {code(example)}" for example in examples)])))
+    if digests:
+        blocks += [header("Your digests"), *(block for one in digests[:MAX_DIGESTS] for block in _digest(one))]
+    if data.used:
+        blocks += [header("This month"), _table(data.used, slash)]
+    return [*blocks, context(escape(KEPT))]
+
+
+def _buttons() -> Block:
+    labels = (("ask_anything", "Ask a question"), ("digest_modal", "Set up a digest"), (SETTINGS_BUTTON, "Settings"))
+    buttons = [_button(label, action_id, "home") for action_id, label in labels]
+    return {"type": "actions", "elements": [buttons[0] | {"style": "primary"}, *buttons[1:]]}
+
+
+def _button(label: str, action_id: str, value: str) -> Block:
+    return {"type": "button", "text": _plain(label), "action_id": action_id, "value": value}
+
+
+def _plain(text: str) -> Block:
+    return {"type": "plain_text", "text": text}
+
+
+def _shown(text: str) -> str:
+    return escape(shorten(one_line(text), MAX_TEXT)) or "…"
+
+
+def _with(text: str, accessory: Block, **more: Any) -> Block:
+    return {"type": "section", "text": mrkdwn(text), "accessory": accessory, **more}
+
+
+def _running(one: Running, texts: Mapping[UUID, str], slash: str) -> Block:
+    since = f"{_STATES.get(one.state, '…')} · {format_duration(one.age)}"
+    text = f"{code(f'/{slash}{one.command}')}  {_shown(texts.get(one.id, ''))}\n{since}"
+    return _with(text, _button("Stop", "stop", str(one.id)))
+
+
+def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
+    sources = pluralize(one.sources, "source") if one.sources else ""
+    facts = (_moment(one.at), _ENDS.get(one.state, ""), sources, format_dollars(one.cost_usd))
+    choices = [(value, label) for value, label in MENU.items() if one.kept or value != RECHECK]
+    options = [{"text": _plain(label), "value": value} for value, label in choices]
+    menu = {"type": "overflow", "action_id": "more", "options": options}
+    return _with(
+        f"*{_shown(texts.get(one.id, ''))}*\n{' · '.join(filter(None, facts))}", menu, block_id=f"{HOME_BLOCK}{one.id}"
+    )
+
+
+def _moment(at: float) -> str:
+    """Return a moment that Slack shows by the reader's own clock.
+
+    https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+    """
+    moment = datetime.fromtimestamp(at, UTC)
+    return f"<!date^{int(at)}^{{date_short_pretty}} {{time}}|{format_date(moment.date())} {moment:%H:%M} UTC>"
+
+
+def _digest(one: Digest) -> Iterator[Block]:
+    place = "in our direct messages" if one.channel_id.startswith("D") else f"in `{escape(one.channel_id)}`"
+    facts = f"{schedule_text(one)} · {next_run_text(one)} · {place}"
+    yield section(f"*{digest_title(one.title)}*\n{facts}")
+    yield home_buttons(one)
+
+
+def _table(used: Sequence[Used], slash: str) -> Block:
+    known = [one.cost_usd for one in used if one.cost_usd is not None]
+    rows = [("Command", "Questions", "Dollars")]
+    rows += [(f"/{slash}{one.command}", str(one.questions), format_dollars(one.cost_usd) or "–") for one in used]
+    rows.append(("All", str(sum(one.questions for one in used)), format_dollars(sum(known)) if known else "–"))
+    cells = [[{"type": "raw_text", "text": cell} for cell in row] for row in rows]
+    return {"type": "table", "rows": cells, "column_settings": [{"align": side} for side in ("left", "right", "right")]}

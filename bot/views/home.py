@@ -1,0 +1,256 @@
+"""The home tab: shown when it is opened, kept up to date, and what its menus do."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from slack_bolt.async_app import AsyncApp
+
+from bot.blocks.actions import MORE, RECHECK
+from bot.blocks.elements import context as context_block
+from bot.blocks.elements import link, section
+from bot.blocks.escaping import shorten, unescape_slack
+from bot.blocks.home import AGAIN, DELETE, OPEN, home_blocks
+from bot.blocks.markdown.rich_text import rich_text_blocks
+from bot.blocks.messages import asked_message
+from bot.commands.base import Command
+from bot.conversations.prompts import EXAMPLES
+from bot.listeners.answer_actions import NO_LONGER_OFFERED, NOT_YOUR_ANSWER, UNKNOWN_ANSWER
+from bot.listeners.asking import ask_in_direct_message
+from bot.listeners.clicks import Click, Reply, clicked_question, command_of, menu, text_reply
+from bot.listeners.intake import ListenerContext
+from bot.model.digest import DigestService, Owner
+from bot.model.message import Block, OutgoingMessage
+from bot.model.question import OPEN as OPEN_STATES
+from bot.model.question import QuestionRow
+from bot.slack.views import NotOpened, View, Views
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.homes import HomeStore
+from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_modal, plain, submission
+from bot.views.opening import person_of
+from perplexity.threads import run_in_thread_if_long
+
+log = logging.getLogger(__name__)
+
+ANSWER_MODAL, DELETE_MODAL = "answer_modal", "delete_modal"
+UNDERSTOOD = "understood"
+
+MAX_BLOCKS = 90
+"""The most blocks of an answer that are shown again; a modal takes a hundred."""
+
+PERMALINK_SECONDS = 0.5
+ASKED = "I’ll answer in our direct messages."
+STILL_OPEN = "This question is still being answered. Stop it first."
+NOT_SHOWN = frozenset(
+    {"actions", "context_actions", "markdown", "data_visualization", "data_table", "plan", "task_card"}
+)
+"""Blocks that a modal cannot show, or that would do something there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomePublisher:
+    """Shows home tabs anew, in the background, each at most once in three seconds in all processes together.
+
+    `commands` are those whose questions are listed, `slash` goes before their names. `start` runs work in the
+    background. Failures are logged and change nothing else.
+    """
+
+    store: HomeStore
+    digests: DigestService
+    views: Views
+    commands: Sequence[Command[Any, Any]]
+    slash: str
+    start: Callable[[Coroutine[Any, Any, None]], None]
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _waiting: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def opened(self, team_id: str, user_id: str) -> None:
+        """Show the home tab to a person who has opened it."""
+        self.start(self._open(team_id, user_id))
+
+    def changed(self, team_id: str, user_id: str, notice: str = "") -> None:
+        """Show the home tab anew if the person has it open; `notice` says what became of a click, escaped."""
+        person = (team_id, user_id)
+        if person in self._waiting:
+            self._waiting[person] = notice or self._waiting[person]
+            return
+        self._waiting[person] = notice
+        self.start(self._publish(team_id, user_id))
+
+    async def after(self, work: Coroutine[Any, Any, None], row: QuestionRow) -> None:
+        """Show the home tab of a question's asker anew after some work."""
+        await work
+        self.changed(row.team_id, row.user_id)
+
+    async def _open(self, team_id: str, user_id: str) -> None:
+        try:
+            await self.store.open(team_id, user_id)
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("home.not_shown", extra={"error": type(error).__name__})
+            return
+        self.changed(team_id, user_id)
+
+    async def _publish(self, team_id: str, user_id: str) -> None:
+        person, shown = (team_id, user_id), False
+        try:
+            seconds = await self.store.reserve(team_id, user_id)
+            if seconds is None:
+                return
+            await self.sleep(seconds)
+            # What changes from here on is shown by the next version.
+            notice, shown = self._waiting.pop(person, ""), True
+            result = await self.views.publish(user_id, await self._view(team_id, user_id, notice))
+            if isinstance(result, NotOpened):
+                log.warning("home.not_shown", extra={"error": result.error})
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("home.not_shown", extra={"error": type(error).__name__})
+        finally:
+            if not shown:
+                self._waiting.pop(person, None)
+
+    async def _view(self, team_id: str, user_id: str, notice: str) -> View:
+        listed = {command.name: command for command in self.commands if command.question_text is not None}
+        data = await self.store.read(team_id, user_id, commands=listed)
+        digests = await self.digests.list_digests(Owner(team_id=team_id, user_id=user_id))
+        asked = [(one.id, one.command, one.text) for one in data.running]
+        asked += [(one.id, one.command, one.text) for one in data.recent]
+        length = sum(len(text) for _, _, text in asked)
+        texts = await run_in_thread_if_long(length, _texts, asked, listed)
+        examples = [prompt.message for prompt in EXAMPLES]
+        blocks = home_blocks(data, digests.digests, texts=texts, examples=examples, slash=self.slash, notice=notice)
+        return {"type": "home", "blocks": blocks}
+
+
+def _texts(asked: Sequence[tuple[UUID, str, str]], commands: dict[str, Command[Any, Any]]) -> dict[UUID, str]:
+    return {one: commands[command].parse_question_text(text) or unescape_slack(text) for one, command, text in asked}
+
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the menu of a question."""
+    menu(app, context, MORE, OPEN, open_answer)
+    menu(app, context, MORE, AGAIN, ask_again)
+    menu(app, context, MORE, RECHECK, ask_again)
+    menu(app, context, MORE, DELETE, confirm_deletion)
+    submission(app, context, DELETE_MODAL, delete_question, first_input=UNDERSTOOD)
+
+
+async def _own(click: Click, context: ListenerContext) -> QuestionRow | Reply:
+    """Return the clicked question of the person who clicked, or why there is none."""
+    row = await clicked_question(click, context)
+    if row is None:
+        return text_reply(UNKNOWN_ANSWER)
+    return row if click.is_by_asker(row) else text_reply(NOT_YOUR_ANSWER)
+
+
+async def open_answer(click: Click, context: ListenerContext) -> Reply | None:
+    """Show an answer again to its asker, with a link to its message if Slack names one."""
+    row = await _own(click, context)
+    if isinstance(row, Reply):
+        return row
+    ts = next(iter(row.streams), None) or row.message_ts
+    address = None
+    if ts is not None and row.thread_ts is not None:
+        try:
+            async with asyncio.timeout(PERMALINK_SECONDS):
+                address = await context.chat.permalink(row.channel_id, ts)
+        except TimeoutError:
+            log.info("permalink.slow", extra=row.ids)
+    messages = row.messages or ()
+    length = sum(len(str(message.blocks)) for message in messages)
+    blocks = await run_in_thread_if_long(length, answer_blocks, messages)
+    if address is not None:
+        blocks = [section(link(address, "Open it in Slack")), *blocks]
+    problem = await open_modal(context, click.trigger_id, modal(ANSWER_MODAL, "Answer", blocks))
+    return None if problem is None else text_reply(problem)
+
+
+def answer_blocks(messages: Sequence[OutgoingMessage]) -> list[Block]:
+    """Return the blocks of an answer's messages as a modal can show them, without buttons."""
+    blocks: list[Block] = []
+    for message in messages:
+        for block in message.blocks:
+            if block["type"] == "markdown":
+                blocks += rich_text_blocks(block["text"])
+            elif block["type"] not in NOT_SHOWN:
+                blocks.append({name: value for name, value in block.items() if name not in {"block_id", "accessory"}})
+    if len(blocks) > MAX_BLOCKS:
+        blocks = [*blocks[:MAX_BLOCKS], context_block("The rest is in the answer’s message.")]
+    return blocks or [section("There is no answer.")]
+
+
+async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
+    """Ask a question again in the direct message; with `recheck`, the answer begins with what has changed."""
+    row = await _own(click, context)
+    if isinstance(row, Reply):
+        return row
+    command = command_of(row, context.commands)
+    if command is None:
+        return text_reply(NO_LONGER_OFFERED)
+    team, user = person_of(click.body)
+    lead = "What has changed since:" if click.choice == RECHECK else "You asked again:"
+    version = str((click.body.get("view") or {}).get("hash", ""))
+    problem = await ask_in_direct_message(
+        context,
+        user=user,
+        team=team,
+        # Two clicks on one version of the home tab are one question.
+        key=f"{row.id}:{click.choice}:{version}",
+        command=command,
+        text=row.text,
+        root=asked_message(command.parse_question_text(row.text), lead=lead),
+        parent=row.id if click.choice == RECHECK else None,
+        action=RECHECK if click.choice == RECHECK else "",
+    )
+    return text_reply(problem or ASKED)
+
+
+async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | None:
+    """Ask the asker whether a question is to be deleted."""
+    row = await _own(click, context)
+    if isinstance(row, Reply):
+        return row
+    if row.state in OPEN_STATES:
+        return text_reply(STILL_OPEN)
+    command = command_of(row, context.commands)
+    asked = command.parse_question_text(row.text) if command is not None else ""
+    sure = "The question and its answer are deleted for good, and my messages too if no one has replied."
+    said = {"type": "plain_text", "text": f"“{shorten(asked, 500)}”"}
+    blocks = [
+        {"type": "section", "text": said},
+        {
+            "type": "input",
+            "block_id": UNDERSTOOD,
+            "label": plain(sure),
+            "element": {
+                "type": "checkboxes",
+                "action_id": UNDERSTOOD,
+                "options": [{"text": plain("Delete it"), "value": "yes"}],
+            },
+        },
+    ]
+    view = modal(
+        DELETE_MODAL, "Delete this question", blocks, submit="Delete", close="Keep", metadata={"question": str(row.id)}
+    )
+    problem = await open_modal(context, click.trigger_id, view)
+    return None if problem is None else text_reply(problem)
+
+
+async def delete_question(submitted: Submission, context: ListenerContext) -> Response | None:
+    """Delete a question of the person who submits, in the background with its messages."""
+    try:
+        row = await context.questions.get(UUID(str(submitted.metadata.get("question"))))
+    except ValueError:
+        row = None
+    if row is None:
+        return CLOSES_ALL
+    if row.user_id != submitted.user or row.team_id not in submitted.teams:
+        return errors(**{UNDERSTOOD: NOT_YOUR_ANSWER})
+    if row.state in OPEN_STATES:
+        return errors(**{UNDERSTOOD: STILL_OPEN})
+    context.delete_question(row)
+    return None

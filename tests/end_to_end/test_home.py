@@ -1,0 +1,260 @@
+"""The home tab: what a person sees there and what its menus do, end to end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from itertools import pairwise
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from bot.conversations.prompts import EXAMPLES
+from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
+from bot.playground.limits import check_view
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.hostile_text import SCRAPS
+from tests.fakes.slack import Fault
+
+
+async def ask(harness: AppHarness, text: str, *, user: str = "U1") -> None:
+    before = len(harness.slack.posts)
+    person = replace(harness.person, user=user)
+    async with await person.type_command(text, trigger=str(uuid4())) as response:
+        assert response.status == 200
+    await harness.slack.wait_for(before + 1)
+
+
+def shown(harness: AppHarness, user: str = "U1") -> str:
+    try:
+        return json.dumps(harness.slack.home(user).content, ensure_ascii=False)
+    except LookupError:
+        return ""
+
+
+async def home(harness: AppHarness, *words: str, user: str = "U1", without: str = "\0") -> str:
+    """Wait until the home tab shows these words."""
+    async with asyncio.timeout(15):
+        while True:
+            text = shown(harness, user)
+            if text and all(word in text for word in words) and without not in text:
+                assert check_view(dict(harness.slack.home(user).content)) == []
+                return text
+            await asyncio.sleep(0.05)
+
+
+async def open_home(harness: AppHarness, *words: str, user: str = "U1") -> str:
+    async with await replace(harness.person, user=user).open_home(id=str(uuid4())) as response:
+        assert response.status == 200
+    return await home(harness, *words, user=user)
+
+
+async def press(harness: AppHarness, action: str, value: object = None, *, user: str = "U1") -> None:
+    view = harness.slack.home("U1")
+    person = replace(harness.person, user=user)
+    async with await person.press(view, action, value, token=str(uuid4())) as response:
+        assert response.status == 200
+
+
+async def test_a_new_person_sees_three_examples(harness: AppHarness) -> None:
+    text = await open_home(harness, "Your recent questions")
+
+    for example in EXAMPLES:
+        assert example.message in text
+    assert "This month" not in text
+
+
+async def test_it_shows_a_person_s_own_and_changes_by_itself(harness: AppHarness) -> None:
+    await ask(harness, "/ask first question")
+    await ask(harness, "/ask the other person's", user="U2")
+    text = await open_home(harness, "first question", "This month", "/ask")
+    assert "the other person" not in text
+
+    await ask(harness, "/search second question")
+    text = await home(harness, "first question", "second question", "/search")
+
+    await open_home(harness, "the other person", user="U2")
+    assert "first question" not in shown(harness, "U2")
+    assert harness.slack.refusals == []
+
+
+async def test_it_changes_at_most_once_in_three_seconds(harness: AppHarness) -> None:
+    await open_home(harness, "Your recent questions")
+    for number in range(4):
+        await ask(harness, f"/ask number {number}")
+    await home(harness, "number 3")
+
+    published = [one.at for one in harness.slack.answered if one.method == "views.publish"]
+    assert all(later - earlier > 2.5 for earlier, later in pairwise(published))
+
+
+async def test_someone_who_never_opened_it_gets_none(harness: AppHarness) -> None:
+    await ask(harness, "/ask why")
+    await harness.wait_until_settled(1)
+
+    assert [one for one in harness.slack.answered if one.method == "views.publish"] == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["最新の量子コンピューターは？", "ما هي آخر أخبار الطاقة؟", "<!channel> *x* <@U2> & ``` [a](http://evil.com)"],
+)
+async def test_texts_of_every_script_and_hostile_ones(harness: AppHarness, question: str) -> None:
+    await ask(harness, f"/ask {question}")
+
+    text = await open_home(harness, "This month")
+
+    assert ("<!channel>" in text, "<@U2>" in text) == (False, False)
+    assert harness.slack.refusals == []
+    assert question.split(maxsplit=1)[0] in text or question.startswith("<")
+
+
+async def test_ten_thousand_questions(harness: AppHarness, database: str) -> None:
+    text = "".join(SCRAPS).replace("\x00", "").encode("utf-8", "ignore").decode()
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute(
+            "INSERT INTO questions (id, delivery_key, surface, command, text, team_id, channel_id, user_id, state,"
+            " messages, cost_usd) SELECT gen_random_uuid(), 'k' || n, 'slash', 'ask', 'q' || n || ' ' || %s, 'T1',"
+            " 'C1', 'U1', 'answered', '[]', 0.01 FROM generate_series(1, 10000) n",
+            [text],
+        )
+
+    text = await open_home(harness, "10000", "$100.00")
+
+    assert text.count('"more"') == 15
+
+
+async def recent(harness: AppHarness, text: str = "/ask why is it so") -> None:
+    await ask(harness, text)
+    await harness.wait_until_settled(1)
+    await open_home(harness, "why is it so")
+
+
+async def test_open_shows_the_answer_again(harness: AppHarness) -> None:
+    await recent(harness)
+
+    await press(harness, "more", "open")
+
+    view = harness.slack.modal()
+    assert check_view(dict(view.content)) == []
+    assert "rich_text" in json.dumps(view.content)
+
+
+async def test_open_links_to_the_message_of_a_thread(harness: AppHarness) -> None:
+    await harness.mention("why is it so")
+    await harness.wait_until_settled(1)
+    await open_home(harness, "why is it so")
+
+    await press(harness, "more", "open")
+
+    assert "Open it in Slack" in json.dumps(harness.slack.modal().content)
+
+
+async def test_ask_again_twice_asks_once(harness: AppHarness) -> None:
+    await recent(harness)
+
+    await asyncio.gather(press(harness, "more", "again"), press(harness, "more", "again"))
+    await harness.wait_until_settled(2)
+
+    assert len(harness.perplexity.requests) == 2
+
+
+async def test_what_has_changed__the_earlier_answer_goes_along_as_data(harness: AppHarness) -> None:
+    await recent(harness)
+
+    await press(harness, "more", "recheck")
+    await harness.wait_until_settled(2)
+
+    sent = harness.perplexity.requests[-1].json["input"]
+    assert "Begin with what has changed since" in sent[0]["content"]
+    assert sent[-1]["content"].startswith("<message>")
+    assert sent[-1]["content"].endswith("why is it so")
+
+
+async def test_delete(harness: AppHarness, database: str) -> None:
+    await recent(harness)
+
+    await press(harness, "more", "delete")
+    async with await harness.person.submit(harness.slack.modal(), {"understood": ["yes"]}) as response:
+        assert response.status == 200
+    await home(harness, "Nothing yet", without="why is it so")
+
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        left = await (await connection.execute("SELECT count(*) FROM questions")).fetchone()
+    assert left == (0,)
+
+
+async def test_delete_in_a_thread_takes_the_answer_away(harness: AppHarness) -> None:
+    await harness.send_direct_message("why is it so")
+    await harness.wait_until_settled(1)
+    await open_home(harness, "why is it so")
+    assert harness.slack.shown != {}
+
+    await press(harness, "more", "delete")
+    async with await harness.person.submit(harness.slack.modal(), {"understood": ["yes"]}) as response:
+        assert response.status == 200
+    await home(harness, "Nothing yet", without="why is it so")
+
+    assert harness.slack.shown == {}
+
+
+@pytest.mark.parametrize("choice", ["open", "again", "recheck", "delete"])
+@pytest.mark.parametrize(("user", "told"), [("U2", NOT_YOUR_ANSWER), ("U1", UNKNOWN_ANSWER)])
+async def test_another_person_and_a_stale_row(
+    harness: AppHarness, database: str, choice: str, user: str, told: str
+) -> None:
+    await recent(harness)
+    await open_home(harness, "Your recent", user="U2")
+    if user == "U1":
+        async with await psycopg.AsyncConnection.connect(database) as connection:
+            await connection.execute("DELETE FROM questions")
+
+    await press(harness, "more", choice, user=user)
+
+    await home(harness, told, user=user)
+    assert len(harness.perplexity.requests) == 1
+    with pytest.raises((LookupError, IndexError)):
+        harness.slack.modal(user)
+
+
+async def test_stop(harness: AppHarness) -> None:
+    harness.perplexity.hold()
+    async with await harness.person.type_command("/ask why is it so", trigger="t9") as response:
+        assert response.status == 200
+    await open_home(harness, "Running", "why is it so")
+
+    await press(harness, "stop")
+
+    await home(harness, "Nothing yet", without='"Running"')
+    harness.perplexity.release()
+
+
+async def test_a_digest_is_paused_and_resumed(harness: AppHarness) -> None:
+    await ask(harness, "/pplx watch technology weekdays 9:00")
+    await open_home(harness, "Your digests", "Pause")
+
+    await press(harness, "digest_pause")
+    await home(harness, "Resume", without='"Pause"')
+    await press(harness, "digest_resume")
+    await home(harness, "Pause", without='"Resume"')
+
+
+@pytest.fixture
+async def slow_home(harness: AppHarness) -> AsyncIterator[AppHarness]:
+    harness.slack.lasting["views.publish"] = Fault(status=500, seconds=5)
+    yield harness
+    del harness.slack.lasting["views.publish"]
+
+
+async def test_slack_slow_and_failing__answers_come_anyway(slow_home: AppHarness) -> None:
+    async with await slow_home.person.open_home() as response:
+        assert response.status == 200
+
+    async with asyncio.timeout(4):
+        await ask(slow_home, "/ask why")
+        await slow_home.wait_until_settled(1)
+
+    assert shown(slow_home) == ""
