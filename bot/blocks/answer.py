@@ -129,13 +129,13 @@ def _footer(answer: Answer, cited: CitedText | None, audience: Audience, questio
         effort=answer.effort or answer.model,
         seconds=answer.seconds,
         cost_usd=cost_with_failures(answer.usage.cost_usd, answer.failed),
-        extra=() if cited is None else _doubts(cited),
+        extra=() if cited is None else doubts(cited),
         audience=audience,
         question=question,
     )
 
 
-def _doubts(cited: CitedText) -> Iterator[str]:
+def doubts(cited: CitedText) -> Iterator[str]:
     """Yield what was removed from an answer's text, and what of it cannot be found in the excerpts of its sources."""
     if cited.dangling:
         yield f"{pluralize(cited.dangling, 'reference')} without a source removed"

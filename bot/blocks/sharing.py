@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
-from bot.blocks.answer import render_answer
+from bot.blocks.answer import doubts, render_answer
 from bot.blocks.elements import context, quote_question
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.render import Part
@@ -148,12 +148,13 @@ def shared_blocks(shared: SharedAnswer, chosen: Sequence[Section] | None) -> lis
     body: Sequence[Block | Part]
     if isinstance(result, SearchPage):
         body = result_blocks(result.results, query=shared.query)
-        count = pluralize(len(result.results.results), "result")
+        count, last_line = pluralize(len(result.results.results), "result"), _last_line(shared)
     else:
         original = shared.result if isinstance(shared.result, Answer) else result
         rendered = render_answer(shorten_answer(result), original=original)
         body, count = rendered.blocks, pluralize(rendered.listed, "source")
-    return [context(_head(shared, count)), *body, context(_last_line(shared))]
+        last_line = _last_line(shared, *(doubts(rendered.cited) if rendered.cited is not None else ()))
+    return [context(_head(shared, count)), *body, context(last_line)]
 
 
 def _only(result: Result, chosen: Iterable[Section]) -> Result:
@@ -180,8 +181,8 @@ def _head(shared: SharedAnswer, count: str) -> str:
     return f"Shared by *{escape(shorten(one_line(shared.by), 80))}* · {asked} · {count}"
 
 
-def _last_line(shared: SharedAnswer) -> str:
-    """Return the question, and what its answer took: sharing it takes nothing."""
+def _last_line(shared: SharedAnswer, *more: str) -> str:
+    """Return the question, what its answer took, since sharing it takes nothing, and `more`."""
     result = shared.result
     if isinstance(result, SearchPage):
         effort, seconds, own = "", result.results.seconds, result.results.cost_usd
@@ -194,14 +195,22 @@ def _last_line(shared: SharedAnswer) -> str:
         escape(shorten(one_line(effort), 200)),
         format_duration(seconds),
         f"the original cost {cost}" if cost else "",
+        *more,
     )
     return " · ".join(filter(None, (quote_question(shared.query.text, Audience.ASKER), *items)))
 
 
 def preview_blocks(blocks: Sequence[Block | Part]) -> list[Block]:
     """Return the blocks of a message as a modal can show them, with every word and every link."""
+    shown = _preview(blocks, few=False)
+    return shown if len(shown) <= MAX_PREVIEW_BLOCKS else _preview(blocks, few=True)
+
+
+def _preview(blocks: Sequence[Block | Part], *, few: bool) -> list[Block]:
     return [
-        shown for block in blocks for shown in (rich_text_blocks(block.text) if isinstance(block, Part) else [block])
+        shown
+        for block in blocks
+        for shown in (rich_text_blocks(block.text, few=few) if isinstance(block, Part) else [block])
     ]
 
 

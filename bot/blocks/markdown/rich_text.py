@@ -24,7 +24,7 @@ _STYLES = {"**": "bold", "__": "bold", "*": "italic", "_": "italic", "~~": "stri
 _HEADING = re.compile(r"#{1,6}[ \t]+")
 _BULLET = re.compile(r"^([ \t]*)[-+*](?=[ \t])", re.MULTILINE)
 _QUOTE = re.compile(r"^ {0,3}> ?", re.MULTILINE)
-_FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[^\n]*\n?", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[\w+#.-]*\n?", re.MULTILINE)
 _DASHES = re.compile(r"\|[ \t:|-]+\|")
 _CODE = frozenset({RegionKind.FENCE, RegionKind.SPAN})
 
@@ -47,8 +47,11 @@ class _Leaf(NamedTuple):
         return element | ({"style": dict.fromkeys(sorted(self.styles), True)} if self.styles else {})
 
 
-def rich_text_blocks(text: str) -> list[Block]:
-    """Return a part's Markdown as blocks of at most 3,000 characters; a rule becomes a divider."""
+def rich_text_blocks(text: str, *, few: bool = False) -> list[Block]:
+    """Return a part's Markdown as blocks of at most 3,000 characters; a rule becomes a divider.
+
+    Each paragraph is a block, which keeps it apart from the next; to have `few`, as many as fit are in one.
+    """
     blocks: list[Block] = []
     room = 0
     for segment in segments(parse(text)):
@@ -59,7 +62,7 @@ def rich_text_blocks(text: str) -> list[Block]:
         kind, leaves = _element(segment)
         for chunk in _chunks(leaves):
             length = sum(len(leaf.text) for leaf in chunk) + 1
-            if length > room:
+            if length > room or not few:
                 blocks.append({"type": "rich_text", "elements": []})
                 room = MAX_RICH_TEXT
             elements = blocks[-1]["elements"]
