@@ -290,7 +290,9 @@ class CommandRunner:
         command = self.commands[row.command]
         request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
         if command.prefer is not None:
-            request = command.prefer(request, preferred(row.preferences))
+            settings = preferred(row.preferences)
+            # What a button asks below an answer is as private as its text says, whatever was set since.
+            request = command.prefer(request, replace(settings, public=None) if row.action else settings)
         if command.add_turns is not None:
             turns = [] if row.conversation in {None, row.id} else await self._earlier_turns(row)
             thread = await self._thread(row, turns)

@@ -147,6 +147,21 @@ async def test_a_preference_that_changes_later_does_not_change_who_saw_an_answer
         harness.slack.modal("U2")
 
 
+async def test_what_is_asked_below_a_private_answer_stays_private(harness: AppHarness) -> None:
+    answer = await ask(harness, "/ask why")
+    await ask(harness, "/pplx settings visibility public")
+    deeper = next(e for b in answer["blocks"] if b["type"] == "actions" for e in b["elements"] if "Go deeper" in str(e))
+    before = len(harness.slack.posts)
+
+    async with await harness.person.click("go_deeper", deeper["value"], token="deeper") as response:
+        assert response.status == 200
+    await harness.wait_until_settled(3)
+
+    told = [post.payload for post in harness.slack.posts[before:]]
+    assert told != []
+    assert {one.get("response_type", "ephemeral") for one in told} == {"ephemeral"}
+
+
 async def test_settings_that_no_version_understands_are_left_out(harness: AppHarness, database: str) -> None:
     broken = {"model": "nothing/", "visibility": 7, "domains": "a b c", "language": ["x"], "follow_ups": "maybe"}
     async with await psycopg.AsyncConnection.connect(database) as connection:
