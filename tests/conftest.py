@@ -47,6 +47,9 @@ def _servers_folder() -> Path | None:
 
 def pytest_collection_finish() -> None:
     """Collect the garbage of the tests, and of nothing that was there before them."""
+    # Its plugins ask the collector about what they register, which must not be frozen then.
+    import hypothesis  # noqa: F401
+
     gc.freeze()
     gc.enable()
 

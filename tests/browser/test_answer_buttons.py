@@ -1,0 +1,114 @@
+"""The buttons below an answer, and the check of a message, in the whole app and by keyboard alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webdriver import WebDriver
+
+from tests.browser.page import Page
+from tests.browser.test_whole_app import running
+from tests.fakes.answers import whole_stream
+from tests.fakes.claims import claims_block, verdict, written
+from tests.fakes.service import json_reply, stream_reply
+
+pytestmark = pytest.mark.browser
+
+TEXT = (
+    "**Yes, in most existing buildings a heat pump costs less to run than a gas boiler.**[1]\n\n"
+    "## What decides it\n\nElectricity costs 28 ct a kilowatt-hour and gas 12 ct.[2]\n\n"
+    "## What it needs\n\nA flow temperature below 55 degrees.[1]"
+)
+EXCERPT = b"A kilowatt-hour of gas costs 12 ct; the flow temperature should stay below 55 degrees."
+CLAIM = "The Eiffel Tower is 330 m tall."
+QUOTE = "The tower is 330 metres tall, about the same height as an 81-storey building."
+
+
+def modal_text(page: Page) -> str:
+    return " ".join(one.text for one in page.browser.find_elements(By.CSS_SELECTOR, "#modal[open]"))
+
+
+def open_modal(page: Page, label: str, title: str) -> None:
+    """Press a button below the last answer."""
+    page.tab_back_to(label)
+    page.key(Keys.ENTER)
+    page.wait(lambda: title in modal_text(page))
+
+
+def close_modal(page: Page) -> None:
+    page.key(Keys.ESCAPE)
+    page.wait(lambda: not modal_text(page))
+
+
+@pytest.fixture
+def shot(browser: WebDriver, artifacts: Path) -> Callable[[str], None]:
+    return lambda name: assert_saved(browser, artifacts / f"app-{name}.png")
+
+
+def assert_saved(browser: WebDriver, path: Path) -> None:
+    assert browser.save_screenshot(str(path))
+
+
+def test_sources_are_read_and_an_answer_is_shared(
+    browser: WebDriver, database: str, shot: Callable[[str], None]
+) -> None:
+    page = Page(browser=browser, timeout_seconds=20)
+    with running(database, with_key=True) as app:
+        chunks = [chunk.replace(b"\\u2026", EXCERPT) for chunk in whole_stream(TEXT)]
+        app.perplexity.script("/v1/agent", stream_reply(*chunks))
+        page.open(app.url)
+        page.send("/ask are heat pumps cheaper to run than gas?")
+        answer = page.message_with("What it needs")
+        shot("answer-buttons")
+        assert "1 figure not in the excerpts" in answer.text
+
+        open_modal(page, "Sources (2)", "2 pages · 2 cited")
+        shot("sources")
+        assert "28 ct is not in the excerpts" in modal_text(page).replace("\n", " ")
+        close_modal(page)
+
+        open_modal(page, "Share", "What to share")
+        shot("share")
+        asked = len(app.perplexity.requests)
+        page.key("Worth a look.")
+        page.tab_to("Share")
+        page.key(Keys.ENTER)
+        shared = page.message_with("Worth a look.")
+        shot("shared")
+        assert "What it needs" in shared.text
+        assert len(app.perplexity.requests) == asked
+
+
+def test_a_message_is_checked(browser: WebDriver, database: str, shot: Callable[[str], None]) -> None:
+    page = Page(browser=browser, timeout_seconds=20)
+    with running(database, with_key=True) as app:
+        found = {"title": "Eiffel Tower", "url": "https://en.wikipedia.org/wiki/Eiffel_Tower", "snippet": QUOTE}
+        app.perplexity.script("/v1/agent", json_reply(written(claims_block([CLAIM]))))
+        app.perplexity.script("/v1/agent", json_reply(written(verdict("supported", QUOTE))))
+        app.perplexity.script("/search", json_reply({"results": [found], "id": "1"}))
+        page.open(app.url)
+        page.send(CLAIM)
+        page.message_with(CLAIM)
+        page.tab_back_to("More actions")
+        page.key(Keys.ENTER)
+        page.wait(lambda: browser.switch_to.active_element.accessible_name == "Ask about this")
+        page.key(Keys.ARROW_DOWN)
+        page.wait(lambda: browser.switch_to.active_element.accessible_name == "Check this")
+        page.key(Keys.ENTER)
+        page.wait(lambda: "Claim 2" in modal_text(page))
+        shot("check")
+        page.tab_to("Check")
+        page.key(Keys.ENTER)
+        page.wait(lambda: not modal_text(page))
+
+        page.tab_back_to("Direct message")
+        page.key(Keys.ENTER)
+        result = page.message_with("Quotations are word for word")
+        shot("checked")
+        assert "Supported" in result.text
+        assert QUOTE in result.text
+        assert "Eiffel Tower" in result.text
