@@ -38,7 +38,7 @@ class Fault:
     `short` is the scale of the short form, None where that leaves the fault out. `own_server`: the database's server is
     not shared with other faults; it has a disk of `disk_megabytes`. `alone`: nothing runs next to it. `refuses` says
     whether questions may be refused; `kills_webs` that requests may get no answer; `back_seconds` how soon requests
-    have to be taken again.
+    have to be taken again. With `streams_in_channels` answers there are streamed, and the app may read their threads.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Fault:
     back_seconds: float | None = None
     drain_seconds: float = 120.0
     host: str = "127.0.0.1"
+    streams_in_channels: bool = False
 
 
 async def do_nothing(harness: ChaosHarness, scale: Scale) -> None:
@@ -267,6 +268,12 @@ FAULTS = (
         about="Both workers are killed 8 times and started again.",
         strike=kill(lambda harness: harness.workers), full=Scale(seconds=64, rounds=8),
         short=Scale(seconds=15, rounds=3), refuses=False,
+    ),
+    Fault(
+        name="streams-killed",
+        about="Both workers are killed 6 times while they stream, in channels too (CHANNEL_STREAMING=true).",
+        strike=kill(lambda harness: harness.workers), full=Scale(seconds=48, rounds=6), refuses=False,
+        streams_in_channels=True,
     ),
     Fault(
         name="worker-killed", about="One worker is killed; another is started after 10 s.",

@@ -164,7 +164,13 @@ class ChaosHarness:
 
 @asynccontextmanager
 async def open_harness(
-    postgres: Postgres, *, template: str, name: str, seed: int, host: str = "127.0.0.1"
+    postgres: Postgres,
+    *,
+    template: str,
+    name: str,
+    seed: int,
+    host: str = "127.0.0.1",
+    streams_in_channels: bool = False,
 ) -> AsyncIterator[ChaosHarness]:
     """Yield a harness whose processes run. Slack and the providers are called by `host`."""
     random = Random(seed)  # noqa: S311 - nothing secret
@@ -190,6 +196,9 @@ async def open_harness(
             "DATABASE_URL": f"postgresql://postgres@127.0.0.1:{gateway.port}/{name}",
             "LOG_LEVEL": "INFO",
         }
+        if streams_in_channels:
+            settings["CHANNEL_STREAMING"] = "true"
+            slack.workspace.scopes.append("channels:history")
         members = [
             Member(name=f"{kind}{number}", arguments=arguments, settings=settings)
             for kind, arguments in (("web", ("run", "--no-worker")), ("worker", ("worker",)))

@@ -59,7 +59,14 @@ async def run(fault: Fault, postgres: Postgres, *, template: str, seed: int, sho
     scale = scale_of(fault, short=short)
     count = n or (fault.short_n if short else fault.n)
     name = "chaos_" + fault.name.replace("-", "_")
-    async with open_harness(postgres, template=template, name=name, seed=seed, host=fault.host) as harness:
+    async with open_harness(
+        postgres,
+        template=template,
+        name=name,
+        seed=seed,
+        host=fault.host,
+        streams_in_channels=fault.streams_in_channels,
+    ) as harness:
         over = await _strike_under_load(harness, fault, scale, count)
         left = await harness.wait_until_drained(seconds=fault.drain_seconds)
         row = _row(harness, fault, over=over, left=left, seed=seed)
