@@ -223,17 +223,17 @@ class Chat:
 
     async def find_unrecorded(
         self, channel: str, *, question: str, thread_ts: str, since: datetime, after: str
-    ) -> list[str]:
+    ) -> list[str] | Retryable:
         """Return the `ts` of messages in a thread that no call has marked, or for this question: they may be streams.
 
         Only those `after` the message with this `ts` count, and not the one that the thread began with.
 
-        They are by the same bot as a message that is marked. Raises nothing; without one, or if the thread cannot be
+        They are by the same bot as a message that is marked. Raises nothing; without one, or if the thread may not be
         read, the list is empty.
         """
         found: dict[str, str] = {}
         ours: set[str] = set()
-        with suppress(*FAILURES):
+        try:
             async for message in self._messages(channel, thread_ts, since):
                 if message is None or not message.get("bot_id"):
                     continue
@@ -243,6 +243,9 @@ class Chat:
                     ours.add(message["bot_id"])
                 if not marked or (metadata.get("event_payload") or {}).get("question") == question:
                     found[str(message["ts"])] = message["bot_id"]
+        except FAILURES as error:
+            if isinstance(result := classify_error(error), Retryable):
+                return result
         return [
             ts for ts, bot in found.items() if bot in ours and ts != thread_ts and seconds_of(ts) > seconds_of(after)
         ]

@@ -77,6 +77,9 @@ LONG_PACE_SECONDS = 10.0
 
 MAX_DELETE_PAUSE_SECONDS = 30.0
 
+MAX_LOOKUP_SECONDS = 60.0
+"""How long an answer waits for a Slack that cannot say whether a message of it was posted."""
+
 CLOSING_SECONDS = 5.0
 """How long a call that is under way may take when the answer is complete or given up."""
 
@@ -626,9 +629,7 @@ class LiveAnswers:
         question = str(row.id)
         for part, ts in enumerate(row.streams):
             await self.streams.stop(row.channel_id, ts, question=question, part=part)
-        found = await self.chat.find_unrecorded(
-            row.channel_id, question=question, thread_ts=row.thread_ts or "", since=row.received_at, after=row.asked_ts
-        )
+        found = await self._find_unrecorded(row)
         # Read after that: another question's stream may have begun meanwhile.
         known = {row.message_ts or "", *row.streams, *(await self.calls.known(row) if found else ())}
         for ts in found:
@@ -637,6 +638,26 @@ class LiveAnswers:
                 await delete(self.chat, row.channel_id, ts)
         await self.calls.ended(row, list(row.streams), shown=row.shown, reserved=None)
         return replace(row, streaming=False)
+
+    async def _find_unrecorded(self, row: QuestionRow) -> list[str]:
+        """Return the messages of an answer that may not be recorded; wait for a Slack that is unavailable."""
+        waited, pause = 0.0, FLUSH_SECONDS
+        while True:
+            found = await self.chat.find_unrecorded(
+                row.channel_id,
+                question=str(row.id),
+                thread_ts=row.thread_ts or "",
+                since=row.received_at,
+                after=row.asked_ts,
+            )
+            if not isinstance(found, Retryable):
+                return found
+            if waited >= MAX_LOOKUP_SECONDS:
+                log.warning("stream.not_looked_up", extra=row.ids | {"error": found.error})
+                return []
+            seconds = min(found.seconds or pause, MAX_LOOKUP_SECONDS - waited)
+            await asyncio.sleep(seconds)
+            waited, pause = waited + seconds, 2 * pause
 
     async def clear_up(self, row: QuestionRow) -> None:
         """End what a worker that died left open of a question that was stopped or withdrawn meanwhile."""

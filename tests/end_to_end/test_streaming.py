@@ -279,8 +279,18 @@ BUSY = Fault(status=429, headers={"Retry-After": "1"})
         {"chat.delete": [BUSY]},
         {"chat.appendStream": [Fault(status=200, seconds=7.0, serve_first=True)]},
         {"chat.startStream": [Fault(status=200, seconds=8.0, serve_first=True)]},
+        {"chat.startStream": [Fault(status=0, serve_first=True)], "conversations.replies": [DOWN, BUSY]},
     ],
-    ids=["append-and-stop", "stop-twice", "stop-busy", "delete", "delete-busy", "append-slow", "start-slow"],
+    ids=[
+        "append-and-stop",
+        "stop-twice",
+        "stop-busy",
+        "delete",
+        "delete-busy",
+        "append-slow",
+        "start-slow",
+        "start-and-lookup",
+    ],
 )
 async def test_after_several_failures_too_the_answer_is_there_once(
     harness: AppHarness, faults: dict[str, list[Fault]]
