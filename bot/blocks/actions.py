@@ -58,6 +58,8 @@ def answer_actions(buttons: AnswerButtons, *, question_id: UUID, private: bool, 
 
 def with_actions(messages: Sequence[OutgoingMessage], actions: tuple[Block, ...]) -> tuple[OutgoingMessage, ...]:
     """Return the messages of an answer with the rows below the last one."""
+    if not actions:
+        return tuple(messages)
     *others, last = messages
     return (*others, replace(last, blocks=(*last.blocks, *actions)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any
 from uuid import UUID
@@ -63,7 +63,7 @@ class _Opened:
     by: str
     asked: int
     channel: str
-    response_url: str
+    response_url: str = field(repr=False)
     posts_there: bool
 
     @property
