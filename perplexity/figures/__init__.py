@@ -14,11 +14,13 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from perplexity.citations import CitedText
-from perplexity.figures.amounts import NUMBER, SPACES, number_words, power_end, read_suffix, unit_before, words_of
-from perplexity.figures.dates import CLOCK_TIME, find_dates, minutes_of
+from perplexity.figures.amounts import NUMBER, SPACES, power_end, read_suffix, unit_before
+from perplexity.figures.dates import CLOCK_TIME, find_dates, find_durations, minutes_of, seconds_of
 from perplexity.figures.excerpts import Excerpt, read_excerpt
 from perplexity.figures.numbers import Number, letters_around
 from perplexity.figures.sentences import cited_sentences
+from perplexity.figures.shares import SHARE_WORDS, Share, find_shares
+from perplexity.figures.words import find_worded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,10 +90,16 @@ def _any(has: Callable[..., bool], **arguments: object) -> Callable[[Sequence[Ex
 
 _CLOCK = re.compile(r"[0-9](?<![\d.,:][0-9])\d{0,2}(?::\d\d)+(?:[.,]\d+)?|[0-9](?<![\d.,:][0-9])\d{0,2} ?: ?\d{1,3}")
 _PAIR = re.compile(r"([0-9](?<![\d.,/-][0-9])\d{0,2})[-–](\d{1,3})(?![.,/-]?\d)")
+_FEET = re.compile(
+    r"([1-9](?<![\d.,][1-9]))(?:[ -]?(?:ft|feet|foot)[ -]|['’′] ?)(\d{1,2})(?!\d)"
+    r"(?:[ -]?(?:in(?:ch(?:es)?)?(?!\w)|[\"”″]))?"
+)
+_RATIO = re.compile(r"([0-9](?<![\d.,/-][0-9])\d{0,2})-(?:to|zu|for|of)-(\d{1,3})(?![.,/-]?\d)")
 _SEASON = re.compile(r"([12](?<![\d.,/-][0-9])\d{3})[/–-](\d\d)(?![.,/-]?\d)")
 _SLASHED = re.compile(r"[0-9](?<![\d.,/][0-9])\d?/\d{1,2}(?![\d/]|[.,]\d)")
 _PHONE = re.compile(r"[+0](?<![\w.,][+0])\d[\d()/ –-]{6,20}\d")
 _DECADE = re.compile(r"([0-9](?<![\w.,][0-9])\d(?:\d0)?)(?:s|ern?)(?![^\W\d_])")
+_CENTURY = re.compile(r"(?<![\d.,])([12]?\d)(?:st|nd|rd|th|\.)[ -](?:[cC]entury|Jahrhunderts?|Jh\.?)(?![^\W\d_])")
 _PART = re.compile(r"\d+")
 _TAIL = re.compile(r"(?:[ \u00a0]?[%€]|[ \u00a0-]?[^\W\d_]{1,40})?")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -120,11 +128,14 @@ def _special(text: str) -> Iterator[_Figure]:
         yield _Figure(date.start, date.end, text[date.start : date.end], _any(Excerpt.has_date, date=date))
     yield from _phones(text)
     yield from _clocks(text)
-    if "/" in text or "-" in text or "–" in text:
+    if "/" in text or "-" in text or "–" in text or "ft" in text or "feet" in text:
         yield from _pairs(text)
     if "0s" in text or "0er" in text:
         for match in _DECADE.finditer(text):
             yield _Figure(*match.span(), match[0], _any(Excerpt.has_decade, written=match[1]))
+    if "entur" in text or "ahrh" in text:
+        for match in _CENTURY.finditer(text):
+            yield _Figure(*match.span(), "", _any(Excerpt.has_century, number=match[1]))
 
 
 def _phones(text: str) -> Iterator[_Figure]:
@@ -144,11 +155,16 @@ def _clocks(text: str) -> Iterator[_Figure]:
                 written = text[match.start() : last]
                 if match[3] or match[5] or ":" in written:
                     yield _Figure(match.start(), last, written, _any(_has_time, written=written, minutes=minutes))
+    for start, end, seconds in find_durations(text):
+        yield _Figure(
+            start, end, text[start:end], _any(_has_duration, text=text, start=start, end=end, seconds=seconds)
+        )
     if ":" in text:
         for match in _CLOCK.finditer(text):
             first, second = match[0].replace(" ", "").split(":")[:2]
             near = _any(Excerpt.has_pair, first=first, second=second)
-            yield _Figure(*match.span(), match[0], near if match[0].count(":") == 1 else _any(_never))
+            exact = _any(Excerpt.has_duration, seconds=seconds_of(match[0]))
+            yield _Figure(*match.span(), match[0], near if match[0].count(":") == 1 else exact)
 
 
 def _pairs(text: str) -> Iterator[_Figure]:
@@ -156,16 +172,24 @@ def _pairs(text: str) -> Iterator[_Figure]:
         yield _Figure(*match.span(), match[0], _any(Excerpt.has_season, first=match[1], last=match[2]))
     for match in _SLASHED.finditer(text):
         count, parts = map(int, match[0].split("/"))
-        percentage = round(100 * count / parts) if parts in _SHARES and count < parts else 1000
-        yield _Figure(*match.span(), match[0], _any(_has_share, words=_SHARES.get(parts, ()), percentage=percentage))
+        percentage = Decimal(round(100 * count / parts)) if parts in SHARE_WORDS and count < parts else Decimal(1000)
+        share = Share(*match.span(), percentage, SHARE_WORDS.get(parts, ()))
+        yield _Figure(*match.span(), match[0], _any(Excerpt.has_share, share=share))
+    for match in _RATIO.finditer(text) if "-" in text else ():
+        yield _Figure(*match.span(), match[0], _any(Excerpt.has_pair, first=match[1], second=match[2]))
+    for match in _FEET.finditer(text) if "f" in text or "'" in text or "′" in text else ():
+        yield _Figure(*match.span(), match[0], _any(Excerpt.has_pair, first=match[1], second=match[2]))
     for match in _PAIR.finditer(text):
         start, end = match.span()
         if not (letters_around(text, start, end)[0] or unit_before(text, start) or read_suffix(text, end).end > end):
             yield _Figure(start, end, match[0], _any(Excerpt.has_pair, first=match[1], second=match[2]))
 
 
-def _never(_: Excerpt) -> bool:
-    return False
+def _has_duration(excerpt: Excerpt, text: str, start: int, end: int, seconds: frozenset[Decimal]) -> bool:
+    """Return whether an excerpt has a duration of several units, in another form or each of its numbers."""
+    return excerpt.has_duration(seconds) or all(
+        excerpt.has_number(Number(text, *match.span())) for match in NUMBER.finditer(text, start, end)
+    )
 
 
 def _has_time(excerpt: Excerpt, written: str, minutes: tuple[int, ...]) -> bool:
@@ -211,106 +235,22 @@ def _shown(text: str, start: int, end: int) -> tuple[int, int]:
     return first, max(end, read_suffix(text, end, is_money=money != "").end)
 
 
-_SHARES: dict[int, tuple[str, ...]] = {
-    2: ("half", "halv", "hälfte", "halb", "1/2", "½"),
-    3: ("third", "drittel", "1/3", "2/3", "⅓", "⅔"),
-    4: ("quarter", "viertel", "1/4", "3/4", "¼", "¾"),
-    5: ("fifth", "fünftel", "1/5", "2/5", "3/5", "4/5"),
-    10: ("tenth", "zehntel", "1/10"),
-}
-"""What says that something is in so many parts."""
-_PARTS = {
-    "half": 2, "halves": 2, "hälfte": 2, "third": 3, "thirds": 3, "drittel": 3, "quarter": 4, "quarters": 4,
-    "viertel": 4, "dreiviertel": 4, "fifth": 5, "fifths": 5, "fünftel": 5, "tenth": 10, "tenths": 10, "zehntel": 10,
-}  # fmt: skip
-_ENGLISH_PARTS_WORDS = "half halves third quarter fifth tenth thirds quarters fifths tenths"
-_ENGLISH_PARTS = frozenset(_ENGLISH_PARTS_WORDS.split(" "))
-_OF = re.compile(r"\s(?:of|the|its|their|all)(?![^\W\d_])")
-_COUNT = re.compile(r"(?<![^\W\d_])(by an?|an?|one|two|three|four|eine?[mn]?|zwei|drei|vier)[ -]\Z", re.IGNORECASE)
-_COUNTS = {"two": 2, "three": 3, "four": 4, "zwei": 2, "drei": 3, "vier": 4}
-_ONE_IN = re.compile(
-    r"(?<!\w)(?:one|1) (?:in|out of) (?:(?P<number>\d{1,2})|(?P<word>[a-z]+))(?!\w)|"
-    r"(?<!\w)jede[rnsm]? (?P<ordinal>zweite|dritte|vierte|fünfte|sechste|achte|zehnte)[rnsm]?(?!\w)",
-    re.IGNORECASE,
-)
-_REFERS_BACK = re.compile(r"(?<!\w)(?:the|these|those|die|den|der|diese|diesen|dieser) \Z", re.IGNORECASE)
-_ONE = re.compile(
-    r"(?<![\w-])(half an?|eine halbe|anderthalb|eineinhalb|an?|one|eine?)"
-    r"(?= (?:hundred|thousand|million|billion|trillion|Million|Milliarde|Billion)(?![^\W\d_]))",
-    re.IGNORECASE,
-)
-_HALVES = {"half a": "0.5", "half an": "0.5", "eine halbe": "0.5", "anderthalb": "1.5", "eineinhalb": "1.5"}
-_SCALES_WORDS = "hundred thousand million billion trillion milliarde millionen milliarden"
-_SCALES = frozenset(_SCALES_WORDS.split(" "))
-
-
 def _in_words(text: str) -> Iterator[_Figure]:
     """Yield the numbers and the shares that are written in words."""
     lower = text.lower()
     if len(lower) != len(text):
         return
     words = set(_LETTERS.findall(lower))
-    if not words.isdisjoint(_SCALES):
-        for match in _ONE.finditer(text):
-            yield _worded(text, *match.span(), Decimal(_HALVES.get(match[1].lower(), "1")))
-    yield from _shares(text, lower, words)
-    known = number_words()
-    for word in words & known.keys():
-        for start, end in _whole_words(lower, word):
-            value = known[word]
-            if lower[start - 1 : start] == "-" or (value == 2 and _REFERS_BACK.search(text, max(0, start - 9), start)):
-                continue
-            ones = _LETTERS.match(lower, end + 1) if lower[end : end + 1] == "-" else None
-            if ones and ones[0] in known:
-                yield _worded(text, start, ones.end(), Decimal(value + known[ones[0]]))
-            else:
-                yield _worded(text, start, end, Decimal(value))
+    for share in find_shares(text, lower, words):
+        yield _Figure(share.start, share.end, text[share.start : share.end], _any(Excerpt.has_share, share=share))
+    for found in find_worded(lower, words):
+        number = Number(text, found.start, found.end, found.value)
+        last = read_suffix(text, found.end).end
+        has = _any(Excerpt.has_number, number=number)
+        if found.dozens:
+            has = _any(_has_dozens, number=Number(text, found.start, found.end, found.dozens), all_of_them=number)
+        yield _Figure(found.start, last, text[found.start : last], has)
 
 
-def _worded(text: str, start: int, end: int, value: Decimal) -> _Figure:
-    number = Number(text, start, end, value)
-    last = read_suffix(text, end).end
-    return _Figure(start, last, text[start:last], _any(Excerpt.has_number, number=number))
-
-
-def _whole_words(lower: str, word: str) -> Iterator[tuple[int, int]]:
-    place = lower.find(word)
-    while place >= 0:
-        end = place + len(word)
-        if not (lower[place - 1 : place].isalpha() if place else False) and not lower[end : end + 1].isalpha():
-            yield place, end
-        place = lower.find(word, end)
-
-
-def _shares(text: str, lower: str, words: set[str]) -> Iterator[_Figure]:
-    """Yield "two thirds", "ein Viertel", "one in five"."""
-    for word in words & _PARTS.keys():
-        for start, end in _whole_words(lower, word):
-            count, parts = _COUNT.search(text, max(0, start - 8), start), _PARTS[word]
-            if word in _ENGLISH_PARTS and not (
-                (_OF.match(text, end) and (parts == 2 or count)) or (count and count[1] not in {"a", "an", "one"})
-            ):
-                continue
-            several = 3 if word == "dreiviertel" else _COUNTS.get(count[1].lower(), 1) if count else 1
-            first = count.start(1) if count and several > 1 else start
-            has = _any(_has_share, words=_SHARES[parts], percentage=round(100 * several / parts))
-            yield _Figure(first, end, text[first:end], has)
-    if "jede" in lower or "one " in lower or "1 " in lower:
-        for match in _ONE_IN.finditer(text):
-            word = (match["word"] or match["ordinal"] or "").lower()
-            number = int(match["number"] or (2 if word == "zweite" else number_words().get(word, 0)))
-            if number > 1:
-                has = _any(_has_one_in, number=number)
-                yield _Figure(*match.span(), match[0], has)
-
-
-def _has_one_in(excerpt: Excerpt, number: int) -> bool:
-    written = (f"one in {number}", f"1 in {number}", f"one out of {number}", f"1:{number}", f"jeder {number}.")
-    words = tuple(f"one in {word}" for word in words_of(number)) + tuple(
-        f"jede{e} {w}" for e in "rs" for w in words_of(number)
-    )
-    return excerpt.has_words(written + words) or _has_share(excerpt, _SHARES.get(number, ()), round(100 / number))
-
-
-def _has_share(excerpt: Excerpt, words: tuple[str, ...], percentage: int) -> bool:
-    return excerpt.has_words(words) or excerpt.has_percentage(percentage)
+def _has_dozens(excerpt: Excerpt, number: Number, all_of_them: Number) -> bool:
+    return excerpt.has_number(all_of_them) or (excerpt.has_words(("dozen", "dutzend")) and excerpt.has_number(number))

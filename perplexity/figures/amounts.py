@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from perplexity.figures.units import CURRENCIES, INITIALS, UNITS, find_multiplier, find_unit
@@ -106,9 +106,10 @@ _WITH_POINT = frozenset(["mio.", "mrd.", "tsd.", "bio.", "mia.", "std.", "min.",
 _WORD = re.compile(
     r"[ \u00a0\u2009\u202f\u2007]?(?:[-‑–](?=[^\W\d_]))?"
     r"(v\. ?H\.?|%-Punkten?|US-Dollars?|[^\W\d_]{1,40}-?[Hh]ours?(?![^\W\d_])|dB\(A\)"
-    r"|[^\W\d_]{1,40}(?:²|³|[23](?![\d.,])|/[hs](?!\w))|U\.S\.|(?:C|A|R|HK|US|S)?[$]|[^\W\d_]{1,40}\.?|[°][CF]?|[%٪‰€£¥₹₩₽₿℃])"
+    r"|[^\W\d_]{1,40}(?:²|³|[23](?![\d.,])|/[hsd](?!\w))|U\.S\.|(?:C|A|R|HK|US|S)?[$]"
+    r"|[^\W\d_]{1,40}\.?|[°][CF]?|[%٪‰€£¥₹₩₽₿℃])"
 )
-_POWER = re.compile(r"[ \u00a0]?[×x·*⋅][ \u00a0]?10(?:\^?[({]?([-−–]?\d{1,2})(?!\d)[)}]?|([⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}))")
+_POWER = re.compile(r"[ \u00a0]?[×x·*⋅][ \u00a0]?10(?:\^[({]?([-−–]?\d{1,2})(?!\d)[)}]?|([⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}))")
 _POWER_ALONE = re.compile(r"\^[({]?([-−–]?\d{1,2})(?!\d)[)}]?|([⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2})(?![\w])")
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−–", "-0123456789--")
 _JOINED = re.compile(
@@ -117,8 +118,11 @@ _JOINED = re.compile(
 )
 _OTHERUNITS = {
     "year": (("month", Decimal(12)),), "month": (("year", 1 / Decimal(12)),), "week": (("day", Decimal(7)),),
-    "day": (("hour", Decimal(24)),), "hour": (("minute", Decimal(60)),),
-    "minute": (("second", Decimal(60)), ("hour", 1 / Decimal(60))),
+    "day": (("hour", Decimal(24)), ("week", 1 / Decimal(7))), "hour": (("minute", Decimal(60)),
+    ("day", 1 / Decimal(24))),
+    "minute": (("second", Decimal(60)), ("hour", 1 / Decimal(60))), "second": (("minute", 1 / Decimal(60)),),
+    "cent": (("USD", Decimal("0.01")), ("EUR", Decimal("0.01"))), "USD": (("cent", Decimal(100)),),
+    "EUR": (("cent", Decimal(100)),),
 }  # fmt: skip
 _DEEPEST = 4
 _MOST_WORDS = 5
@@ -168,7 +172,7 @@ def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
 
 
 def converted(amounts: tuple[Amount, ...]) -> tuple[Amount, ...]:
-    """Return lengths of time in another unit: two years in months, 90 minutes in hours."""
+    """Return lengths of time and cents in another unit: two years in months, 90 minutes in hours."""
     found = []
     for amount in amounts:
         for unit, factor in _OTHERUNITS.get(amount.unit, ()):
@@ -275,40 +279,3 @@ def with_suffix(plain: tuple[Plain, ...], suffix: Suffix, money: str) -> tuple[A
             for exponent in suffix.exponents
         ]
     )  # fmt: skip
-
-
-_ENGLISH = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
-_GERMAN = (
-    "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn "
-    "achtzehn neunzehn"
-)
-_ENGLISH_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_GERMAN_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
-_ENGLISH_ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_GERMAN_ORDINALS = "dritte vierte fünfte sechste siebte achte neunte zehnte elfte zwölfte"
-
-
-@cache
-def number_words() -> dict[str, int]:
-    """Return the numbers from 2 to 99 and the ordinals from 3 to 12 by their words, in lower case."""
-    english, german = _ENGLISH.split(" "), _GERMAN.split(" ")
-    words = dict(zip(english, range(20), strict=True)) | dict(zip(german, range(20), strict=True))
-    for place, (one, other) in enumerate(zip(_ENGLISH_TENS.split(" "), _GERMAN_TENS.split(" "), strict=True), 2):
-        words |= {one: 10 * place, other: 10 * place}
-        for unit in range(1, 10):
-            ones = "ein" if unit == 1 else german[unit]
-            words |= {f"{one}-{english[unit]}": 10 * place + unit, f"{ones}und{other}": 10 * place + unit}
-    words |= dict(zip(_ENGLISH_ORDINALS.split(" "), range(3, 13), strict=True))
-    for ordinal, number in zip(_GERMAN_ORDINALS.split(" "), range(3, 13), strict=True):
-        words |= {ordinal + ending: number for ending in ("", "n", "r", "s", "m")}
-    return {word: number for word, number in words.items() if number > 1}
-
-
-@cache
-def words_of(number: int) -> tuple[str, ...]:
-    """Return how a number from 2 to 99 may be written in words, without repeated beginnings."""
-    words = sorted(word for word, value in number_words().items() if value == number)
-    return tuple(word for word in words if not any(word.startswith(other) for other in words if other != word))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
 
@@ -84,7 +85,8 @@ def _month_first() -> re.Pattern[str]:
 @cache
 def _part_first() -> re.Pattern[str]:
     return re.compile(
-        rf"[QH](?:(?<=Q)[1-4]|(?<=H)[12])(?!\w)(?:{_OF_YEAR}?'?(?P<year>(?<!\d){_YEAR}|(?<=['/ ])\d\d(?![\d%])))?"
+        rf"[QH](?:(?<=Q)[1-4]|(?<=H)[12])(?!\w)"
+        rf"(?:{_OF_YEAR}?(?:FY ?)?'?(?P<year>(?<!\d){_YEAR}|(?<=['/ Y])\d\d(?![\d%])))?"
     )
 
 
@@ -93,6 +95,7 @@ def _part_named() -> re.Pattern[str]:
     return re.compile(rf"(?P<part>[QqHh](?:uarter|uartals?|alf|albjahre?s?))(?!\w)(?:{_OF_YEAR}(?P<year>{_YEAR}))?")
 
 
+_FISCAL = re.compile(rf"(?<![^\W\d_])(?:FY|GJ)[ \u00a0-]?'?(?P<year>{_YEAR}|\d\d(?!\d))")
 _ORDINAL = re.compile(
     r"(?<!\w)(?:(1st|first|erste[mnrs]?|1\.)|(2nd|second|zweite[mnrs]?|2\.)|(3rd|third|dritte[mnrs]?|3\.)"
     r"|(4th|fourth|vierte[mnrs]?|4\.))(?: fiscal)?[ \u00a0-]\Z",
@@ -113,6 +116,46 @@ CLOCK_TIME = re.compile(
     r"|(bis|–|-|to|und|and)[ \u00a0]?(?=\d\d?(?:[:.]\d\d)?[ \u00a0]?(?:Uhr|[apAP]\.?[mM]\b))))?"
 )
 """A time of day: hours, minutes, what says that it is one, the minutes after it, what joins it to a later time."""
+
+
+_DURATION = re.compile(
+    r"(?:([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:h|hrs?\.?|hours?|Std\.?|Stunden?)(?![^\W\d_])"
+    r",?[ \u00a0]?(?:(?:and|und) )?)?"
+    r"([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:m|min\.?|mins\.?|minutes?|Min\.?|Minuten?)(?![^\W\d_])"
+    r"(?:,?[ \u00a0]?(?:(?:and|und) )?(\d{1,2}(?:[.,]\d{1,3})?)[ \u00a0-]?"
+    r"(?:s|secs?\.?|seconds?|Sek\.?|Sekunden?)(?![^\W\d_]))?"
+)
+_COLONS = re.compile(r"[0-9](?<![\d.,:][0-9])\d{0,2}(?::[0-5]\d){1,2}(?:[.,]\d{1,3})?(?![\d:])")
+_ONE_LENGTH = re.compile(
+    r"([0-9](?<![\d.,:][0-9])\d{0,3}(?:[.,]\d+)?)[ \u00a0-]?(h|hours?|Stunden?|min|minutes?|Minuten?)(?![^\W\d_])"
+)
+
+
+def find_durations(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
+    """Yield where a duration of several units such as "2 hours and 3 minutes" begins and ends, and its seconds."""
+    if "in" not in text and "h " not in text:
+        return
+    for match in _DURATION.finditer(text):
+        if match[1] or match[3]:
+            hours, minutes, seconds = [Decimal((part or "0").replace(",", ".")) for part in match.groups()]
+            yield match.start(), match.end(), frozenset({3600 * hours + 60 * minutes + seconds})
+
+
+def seconds_of(written: str) -> frozenset[Decimal]:
+    """Return the seconds that "2:03:17" or "3:42", which may be hours or minutes, are."""
+    *parts, last = [Decimal(part.replace(",", ".")) for part in written.split(":")]
+    if len(parts) == 1:
+        return frozenset({60 * parts[0] + last, 3600 * parts[0] + 60 * last})
+    return frozenset({3600 * parts[0] + 60 * parts[1] + last})
+
+
+def all_durations(text: str) -> frozenset[Decimal]:
+    """Return the durations of a text in seconds, also those of one unit."""
+    found = {seconds for _, _, many in find_durations(text) for seconds in many}
+    found |= {seconds for match in _COLONS.finditer(text) for seconds in seconds_of(match[0])}
+    for match in _ONE_LENGTH.finditer(text):
+        found.add(Decimal(match[1].replace(",", ".")) * (60 if match[2][0] in "mM" else 3600))
+    return frozenset(found)
 
 
 def minutes_of(time: re.Match[str]) -> tuple[int, ...]:
@@ -225,6 +268,8 @@ def _by_parts(text: str) -> Iterator[WrittenDate]:
         start = match.start()
         if not (start and text[start - 1].isalnum()):
             yield WrittenDate(start, match.end(), (Moment(_short_year(match["year"]), part=match[0][:2]),))
+    for match in _FISCAL.finditer(text) if "FY" in text or "GJ" in text else ():
+        yield WrittenDate(match.start(), match.end(), (Moment(_short_year(match["year"])),))
     for match in _part_named().finditer(text) if any(sign in text for sign in ("uart", "alf", "albj")) else ():
         start = match.start()
         if ordinal := _ORDINAL.search(text, max(0, start - _LONGEST_BEFORE - 8), start):

@@ -15,9 +15,8 @@ from perplexity.figures.amounts import (
     digits_of,
     read_amounts,
     read_suffix,
-    words_of,
 )
-from perplexity.figures.dates import CLOCK_TIME, Moment, WrittenDate, find_dates, minutes_of
+from perplexity.figures.dates import CLOCK_TIME, Moment, WrittenDate, all_durations, find_dates, minutes_of
 from perplexity.figures.numbers import (
     RELATED,
     Number,
@@ -25,11 +24,14 @@ from perplexity.figures.numbers import (
     has_same_name,
     in_pair,
     in_table,
+    is_about,
     letters_around,
     rounds,
     unit_follows,
 )
+from perplexity.figures.shares import Share, share_phrases
 from perplexity.figures.units import CURRENCIES
+from perplexity.figures.words import number_words, phrases_of
 from perplexity.types import Source
 
 _MOST_PLACES = 50
@@ -45,7 +47,14 @@ _TABLE_HEADS = {
         "($bn", "(€bn"),
 }  # fmt: skip
 """What says, in lower case, that the numbers of a table are in thousands, in millions, in billions."""
-_LONGER_WORD = re.compile(r"teen|ty|zehn|zig|hundert|tausend|und\w{3,8}zig")
+_NARROW = frozenset("\u00a0\u2009\u202f\u2007")
+_THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+_TWO_YEARS = re.compile(r"(?<!\d)([12]\d{3})[/–](\d\d)(?!\d)")
+_TIME_WORDS = re.compile(
+    r"\b(?:noon|midnight|mitternacht|halb (zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf))\b"
+)
+_LONGER_WORD = re.compile(r"teen|ty|zehn|zig|hundert|tausend|einhalb|und\w{3,8}zig")
 _SMALL = {
     (1, True): ("first", "erst", "one", "ein"),
     (1, False): ("first", "erst"),
@@ -55,6 +64,7 @@ _SMALL = {
     (2, False): ("second", "zweit", "2nd"),
 }  # fmt: skip
 """What else says one and two, by whether the sentence has the number in words."""
+_NAUGHT_OR_ONE = {"0": ("nil", "null", "zero", "love", "scoreless"), "1": ("one", "ein")}
 _SLASHED = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3"}
 _POINTS = {
     Decimal("0.25"): ("quarter point", "quarter-point", "quarter of a p", "quarter percentage", "viertelpunkt"),
@@ -64,7 +74,9 @@ _ROMAN = ["", "", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", 
 _CHEMICAL = re.compile(r"(?:CO|CH|N|O|NO|SO|NH|H)[2-4]|H2O|N2O")
 _ONES = ("a", "one", "an", "eine", "ein")
 _SCALED_ONE = {
-    2: ("hundred", "hundert"), 3: ("thousand", "tausend"), 6: ("million",), 9: ("billion", "milliarde"),
+    1: ("decade", "jahrzehnt"),
+    2: ("hundred", "hundert", "century", "jahrhundert"),
+    3: ("thousand", "tausend"), 6: ("million",), 9: ("billion", "milliarde"),
     12: ("trillion", "billion"),
 }  # fmt: skip
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -96,7 +108,40 @@ class Excerpt:
     def has_date(self, date: WrittenDate) -> bool:
         """Return whether the text, the source's date or its address has a date; of a range, both ends."""
         found = [self._has_moment(moment) for moment in date.readings]
-        return all(found) if date.is_range else any(found)
+        return all(found) or self._has_months(date) if date.is_range else any(found)
+
+    def _has_months(self, date: WrittenDate) -> bool:
+        """Return whether the text has a range of months as their number, such as "the three months to June"."""
+        first, last = date.readings[0], date.readings[-1]
+        if first.day or last.day or first.month is None or last.month is None:
+            return False
+        count = last.month - first.month + 1
+        part = f"Q{last.month // 3}" if count == 3 else f"H{last.month // 6}" if count == 6 else ""
+        if part and last.month % count == 0 and self._has_moment(Moment(last.year, part=part)):
+            return True
+        ends = self._has_moment(last) or (first.month == 1 and (last.year is None or self.has_year(last.year)))
+        return ends and self.has_number(Number(f"{count} months", 0, len(str(count))))
+
+    def has_duration(self, seconds: frozenset[Decimal]) -> bool:
+        """Return whether the text has one of these durations, in seconds."""
+        return not self._durations.isdisjoint(seconds)
+
+    def has_share(self, share: Share) -> bool:
+        """Return whether the text has a share, in words, as a percentage or in basis points."""
+        if not share.words:
+            written = f"{share.percentage} %"
+            return self.has_number(Number(written, 0, len(written) - 2))
+        if self.has_words(share.words) or self.has_percentage(int(share.percentage)):
+            return True
+        return share.ordinal > 0 and (
+            self.has_word(Decimal(share.ordinal))
+            or self.has_number(Number(str(share.ordinal), 0, len(str(share.ordinal))))
+        )
+
+    def has_century(self, number: str) -> bool:
+        """Return whether the text has a century such as "19th century", or a year of it."""
+        years = re.compile(rf"(?<!\d){int(number) - 1}\d\d(?!\d)|(?<!\d){number}(?!\d)")
+        return years.search(self.text) is not None or self.has_word(Decimal(number))
 
     def has_time(self, minutes: tuple[int, ...]) -> bool:
         """Return whether the text has one of these times of day, in minutes."""
@@ -112,14 +157,18 @@ class Excerpt:
         """Return whether two numbers are next to each other, in either order."""
         if second in self._next_numbers(first) or first in self._next_numbers(second):
             return True
-        return all(self.has_word(int(one)) for one in (first, second))
+        return all(
+            self.has_word(Decimal(one)) if one not in {"0", "1"} else self.has_words(_NAUGHT_OR_ONE[one])
+            for one in (first, second)
+        )
 
     def has_decade(self, written: str) -> bool:
         """Return whether the text has a decade such as "1990" or "90", or a year of it."""
         if any(self.contains(f"{written[-2:]}{ending}") for ending in ("s", "er", "ern")) or self.contains(written):
             return True
-        first = int(written if len(written) == 4 else f"19{written}")
-        return any(self.has_year(year) for year in range(first, first + 10))
+        digits = 2 if written.endswith("00") else 3
+        first = written[:digits] if len(written) == 4 else f"(?:18|19|20){written[0]}"
+        return re.search(rf"(?<!\d){first}\d{{{4 - digits}}}(?!\d)", self.text) is not None
 
     def has_digits(self, digits: str) -> bool:
         """Return whether all digits of the text in a row have these, as of a telephone number."""
@@ -131,7 +180,7 @@ class Excerpt:
 
     def has_percentage(self, percentage: int) -> bool:
         """Return whether the text has a percentage that "a third" or "half" may be said for."""
-        near = 1 + percentage // 20
+        near = 2 + percentage // 15
         places = self._near(percentage * 10_000, near * 10_000)
         return any(a.unit == "%" and abs(a.value - percentage) <= near for place in places for a in self._read(place))
 
@@ -181,11 +230,19 @@ class Excerpt:
         if number.written in _SLASHED and self.contains(_SLASHED[number.written]):
             return True
         if amount.unit or value >= len(_ROMAN):
-            return amount.unit == "%" and self.has_words(_POINTS.get(amount.value, ()))
+            return amount.unit == "%" and self._says_percentage(amount.value)
+        if value == 1 and not number.in_words and self.has_words(number.as_one()):
+            return True
         words = _SMALL.get((int(value), number.in_words), ()) if value in {1, 2} else ()
         if self.has_words(words):
             return True
         return value == value.to_integral_value() and _ROMAN[int(value)] != "" and self.contains(_ROMAN[int(value)])
+
+    def _says_percentage(self, value: Decimal) -> bool:
+        phrases = share_phrases(value)
+        return self.has_words(_POINTS.get(value, ())) or (
+            phrases is not None and phrases.search(self.lower) is not None
+        )
 
     def _has_converted(self, number: Number) -> bool:
         """Return whether the text has a length of time in another unit."""
@@ -194,11 +251,29 @@ class Excerpt:
             others = [other for place in self._places(digits) for other in self._read(place)]
             if any(other.value == amount.value and other.unit == amount.unit for other in others):
                 return True
-            if amount.value <= 99 and self.has_word(int(amount.value), (amount,)):
+            if amount.value < 1000 and self.has_word(amount.value, (amount,)):
                 return True
+        amount = number.amounts[0]
+        if amount.unit == "month":
+            return self._counts_months(amount.value)
+        if amount.unit in _SECONDS:
+            seconds = amount.value * _SECONDS[amount.unit]
+            return seconds in self._durations or (
+                number.hedge != "" and any(is_about(seconds, other, number.hedge) for other in self._durations)
+            )
         return False
 
-    def has_word(self, value: int, amounts: tuple[Amount, ...] = ()) -> bool:
+    def _counts_months(self, count: Decimal) -> bool:
+        """Return whether the text has so many months as "9M" or as their first and last one."""
+        if self.contains(f"{count}M"):
+            return True
+        ends = [(date.readings[0], date.readings[-1]) for date in self._dates if date.is_range]
+        return any(
+            not first.day and first.month and last.month and last.month - first.month + 1 == count
+            for first, last in ends
+        )
+
+    def has_word(self, value: Decimal, amounts: tuple[Amount, ...] = ()) -> bool:
         """Return whether a number is written in words, with the words after it that make it one of the amounts."""
         if value == 1:
             powers = [power for power in _SCALED_ONE if any(a.value == Decimal(10) ** power for a in amounts)]
@@ -206,10 +281,13 @@ class Excerpt:
                 contains(self.lower, f"{one} {word}") for p in powers for word in _SCALED_ONE[p] for one in _ONES
             )
         lower = self.lower
-        for word in words_of(value):
+        for word in phrases_of(value):
             for place in _occurrences(lower, word):
                 end = place + len(word)
-                if (place and lower[place - 1].isalpha()) or _LONGER_WORD.match(lower, end):
+                if place and lower[place - 1].isalpha():
+                    continue
+                longer = _LONGER_WORD.match(lower, end)
+                if longer and (longer[0] not in {"tausend", "hundert"} or not amounts):
                     continue
                 if not amounts or self._word_fits(value, end, amounts):
                     return True
@@ -264,11 +342,25 @@ class Excerpt:
 
     @cached_property
     def _years(self) -> frozenset[int]:
-        return frozenset(moment.year for moment in self._moments if moment.year is not None)
+        years = {moment.year for moment in self._moments if moment.year is not None}
+        for match in _TWO_YEARS.finditer(self.text):
+            if match[1][2:] < match[2]:
+                years.add(int(match[1][:2] + match[2]))
+        return frozenset(years)
 
     @cached_property
     def _times(self) -> frozenset[int]:
-        return frozenset(minutes for match in CLOCK_TIME.finditer(self.text) for minutes in minutes_of(match))
+        times = {minutes for match in CLOCK_TIME.finditer(self.text) for minutes in minutes_of(match)}
+        for match in _TIME_WORDS.finditer(self.lower):
+            if hour := number_words().get(match[1] or "", 0):
+                times |= {60 * hour - 30, 60 * hour + 690}
+            else:
+                times |= {720} if match[0] == "noon" else {0, 1440}
+        return frozenset(times)
+
+    @cached_property
+    def _durations(self) -> frozenset[Decimal]:
+        return all_durations(self.text)
 
     @cached_property
     def _all_digits(self) -> str:
@@ -323,6 +415,8 @@ class Excerpt:
             return True
         if moment.year is None:
             return False
+        if moment.month is None and not moment.part:
+            return self.has_year(moment.year)
         return Moment(None, *moment[1:]) in self._yearless and self.has_year(moment.year)
 
     def _fits(self, number: Number, place: tuple[int, int]) -> bool:
@@ -330,6 +424,8 @@ class Excerpt:
         for other in self._scaled(place) if number.is_scaled else self._read(place):
             for mine in number.amounts:
                 same = mine.value == other.value if mine.unit and other.unit else mine.bare == other.bare
+                if mine.is_scaled and not mine.unit and other.unit == "g" and mine.bare.scaleb(6) == other.value:
+                    return True
                 if same and self._is_alike(number, mine, other, place):
                     return True
         return False
@@ -368,9 +464,9 @@ class Excerpt:
         index = bisect_right(self._dates, place[0], key=lambda date: date.start) - 1
         return index >= 0 and place[0] < self._dates[index].end
 
-    def _word_fits(self, value: int, end: int, amounts: tuple[Amount, ...]) -> bool:
+    def _word_fits(self, value: Decimal, end: int, amounts: tuple[Amount, ...]) -> bool:
         suffix = read_suffix(self.text, end)
-        values = [Decimal(value).scaleb(exponent) for exponent in suffix.exponents]
+        values = [value.scaleb(exponent) for exponent in suffix.exponents]
         return any(a.value in values and (a.unit == suffix.unit or not a.unit or not suffix.unit) for a in amounts)
 
     def _has_rounded(self, number: Number) -> bool:
@@ -380,10 +476,18 @@ class Excerpt:
         size = _six_digits(number.digits)
         widest = size // 4 if number.hedge else max(size // 100, 10 ** max(0, 6 - len(number.digits)) // 2)
         for place in self._near(size, widest):
-            for other in self._scaled(place) if number.is_scaled else self._read(place):
+            others = self._scaled(place) if number.is_scaled else self._read(place)
+            if self._in_percent(number, place):
+                others = tuple(other if other.unit else other._replace(unit="%") for other in others)
+            for other in others:
                 if any(rounds(number, mine, other) for mine in number.amounts):
                     return not any(letters_around(self.text, *place))
         return False
+
+    def _in_percent(self, number: Number, place: tuple[int, int]) -> bool:
+        """Return whether a number without a unit may be in percent, as one of a table or a list of shares."""
+        text = self.text
+        return number.amounts[0].unit == "%" and not text[slice(*place)].isdecimal() and not counts(text, place[1])
 
     def _has_version(self, number: Number) -> bool:
         """Return whether the number is the beginning of a version, as 3.13 is of 3.13.1."""
@@ -424,6 +528,10 @@ def _is_apart(text: str, place: int, written: str) -> bool:
     if written[0].isdecimal() and before[-1:] in {".", ",", "'", "’"} and before[:1].isdecimal():
         return False
     if after and (after[0].isdecimal() or (after[0].isalpha() and written[-1].isalpha())):
+        return False
+    if before[-1:] in _NARROW and before[:1].isdecimal() and _THREE_DIGITS.match(written):
+        return False
+    if after[:1] in _NARROW and written[-1].isdecimal() and _THREE_DIGITS.match(text, end + 1):
         return False
     return not (written[-1].isdecimal() and after[:1] in {".", ",", "'", "’"} and after[1:].isdecimal())
 

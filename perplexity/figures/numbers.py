@@ -21,7 +21,8 @@ _LOOSE_WORDS = (
     "mit nach oder pro seit sowie sind und von vom vor war waren wie zu zum zur"
 )
 _LOOSE = frozenset(_LOOSE_WORDS.split(" "))
-RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"K", "°C"})
+RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"K", "°C"}, {"J", "year"})
+"""Units that may be written for each other; "12 J." is a short form of "12 Jahre"."""
 _HEDGE = re.compile(
     r"(?<!\w)(?:"
     r"(?P<over>over|more than|above|at least|exceed(?:s|ing|ed)|upwards of|über|mehr als|mindestens|gut)|"
@@ -79,14 +80,23 @@ class Number:
         return "" if match is None else "about" if match["sign"] else match.lastgroup or ""
 
     @cached_property
-    def small_numbers(self) -> tuple[int, ...]:
-        """The numbers from 1 to 99 that words for this one could begin with."""
-        if not 0 < len(self.digits) < 3 or "." in self.digits:
+    def small_numbers(self) -> tuple[Decimal, ...]:
+        """The numbers below 1,000 that words for this one could begin with."""
+        if not 0 < len(self.digits) < 4 or "." in self.digits:
             return ()
-        first = self.amounts[0]
-        if not (first.is_scaled or first.value == first.value.to_integral_value()):
-            return ()
-        return (int(self.digits), *([10 * int(self.digits)] if len(self.digits) == 1 else []))
+        exact = Decimal(self.digits)
+        return tuple([exact.scaleb(power) for power in range(-1, 4 - len(self.digits))])
+
+    def as_one(self) -> tuple[str, ...]:
+        """Return how the number 1 may be written with the word before it and the word after it."""
+        after = _WORD_AFTER.match(self.text, self.end)
+        nouns = [after[1].lower()] if after and self.counts else []
+        return (
+            "number one",
+            "nummer eins",
+            "platz eins",
+            *[f"{one} {noun}" for noun in nouns for one in ("one", "ein", "eine", "single")],
+        )
 
 
 def letters_around(text: str, start: int, end: int) -> tuple[str, str]:
@@ -94,7 +104,8 @@ def letters_around(text: str, start: int, end: int) -> tuple[str, str]:
     prefix = suffix = ""
     if start and not text[start - 1].isspace():
         before = _LETTERS_BEFORE.search(text, max(0, start - 16), start)
-        if before and before[1].lower() not in {"v", "x", "s"} and not unit_before(text, start):
+        joins = before and before[2] and text[before.start() - 2 : before.start() - 1].isdecimal()
+        if before and not joins and before[1].lower() not in {"v", "x", "s"} and not unit_before(text, start):
             year = end - start == 4 and text[start] in "12"
             if not before[2] or (not year and before[1].lower() not in {"minus", "bis", "und", "to"}):
                 prefix = before[0]
@@ -146,6 +157,12 @@ def unit_follows(text: str, end: int, unit: str) -> bool:
 def in_table(mine: Amount, other: Amount) -> bool:
     """Return whether a number of a table may be this amount of money; the table's head says of which."""
     return other.unit == "?" and (not mine.unit or mine.unit in CURRENCIES)
+
+
+def is_about(mine: Decimal, other: Decimal, hedge: str) -> bool:
+    """Return whether a number differs by a tenth at most, to the side that the words before it say."""
+    difference = other - mine
+    return 10 * abs(difference) <= mine and (hedge == "about" or (difference >= 0) == (hedge == "over"))
 
 
 def rounds(number: Number, mine: Amount, other: Amount) -> bool:

@@ -45,12 +45,14 @@ m² 6: quadratkilometern
 m² 4: ha hectare hektar
 m² 0: m² m2 qm sq_m square_metre square_metres square_meter square_meters quadratmeter quadratmetern
 sq_mi 0: sq_mi square_mile square_miles quadratmeile quadratmeilen
-acre 0: acre
+acre 0: acre ac
 m³ 0: m³ m3 cubic_metre cubic_metres cubic_meter cubic_meters kubikmeter kubikmetern
 m³ 9: bcm km³ km3 cubic_kilometre cubic_kilometres kubikkilometer
 m³ -3: l litre liter litern
 m³ -6: ml millilitre milliliter
 m³ -1: hl hektoliter hectolitre
+g 15: Gt gigatonne gigatonnen
+g 12: Mt megatonne megatonnen
 g 9: kt kilotonne kilotonnen
 g 6: t tonne tonnen tons ton metric_tons metric_ton
 g 3: kg kilo kilogram kilogramme kilogramm
@@ -78,8 +80,11 @@ B 12: TB terabyte tbyte
 B 9: GB gigabyte gbyte
 B 6: MB megabyte mbyte
 B 3: kB KB kilobyte kbyte
-bit/s 9: Gbps Gbit/s
-bit/s 6: Mbps Mbit/s
+bit/s 9: Gbps Gbit/s gigabits_per_second
+bit/s 6: Mbps Mbit/s megabits_per_second
+bbl 6: mb/d
+bbl 0: barrel barrel_per_day bpd b/d
+pixel 6: MP megapixel
 V 3: kV kilovolt
 V 0: V volt
 J 6: MJ
@@ -95,6 +100,10 @@ dB 0: dB decibel dezibel dB(A)
 °F 0: °F degrees_fahrenheit grad_fahrenheit
 ° 0: ° degree grad
 K 0: kelvin
+year 9: Ga
+year 6: Ma Mya mya
+year 2: century centurie jahrhundert jahrhunderte jahrhunderten
+year 1: decade jahrzehnt jahrzehnte jahrzehnten
 year 0: year yrs yr jahr jahre jahren jahres jährig jähriger jährige jährigen jähriges jährigem
 month 0: month monat monate monaten monatig monatige monatigen
 week 0: week woche wochen wöchig wöchige wöchigen
@@ -134,7 +143,7 @@ for _line in _TABLE.split("\n")[1:-1]:
     UNITS |= {_name.replace("_", " "): (_base.replace("_", " "), int(_power)) for _name in _line_names.split(" ")}
 _MONEY = "EUR USD cent GBP JPY CHF CNY INR KRW RUB SEK NOK DKK PLN CAD AUD BRL HKD DM BTC"
 CURRENCIES = frozenset(_MONEY.split(" "))
-_CASED = "m M t T g G k K W V J B s l b mm MM"
+_CASED = "m M t T g G k K W V J B s l b mm MM Mt Gt Ma Ga MP"
 _EXACT = frozenset(_CASED.split(" "))
 """Short names that mean something else in the other case."""
 _LOWER = {name.lower(): known for name, known in UNITS.items() if name not in _EXACT}
@@ -158,6 +167,8 @@ def find_unit(word: str) -> tuple[str, int] | None:
     """Return the unit that a word or a sign is, and its power of ten; None if it is none."""
     if word in UNITS:
         return UNITS[word]
+    if word[-1:] == "." and word[:-1] in UNITS:
+        return UNITS[word[:-1]]
     if len(word) == 1 and word.isalpha():
         return None
     lower = word.lower().replace("\u00a0", " ").removesuffix(".")

@@ -1,4 +1,4 @@
-"""Four hundred cited sentences, half of them with one figure that was replaced by another one of its kind.
+"""More than four hundred cited sentences, half of them with one figure that was replaced by another one of its kind.
 
 An entry of the corpus is a faithful sentence about an excerpt; `figure` and `swapped` make the other sentence of it.
 """
@@ -44,12 +44,12 @@ def not_found(entry: Entry, sentence: str) -> list[str]:
     return [figure for one in check_figures(number_citations(f"{sentence} [1]", (source,))) for figure in one.not_found]
 
 
-def test_the_corpus_is_four_hundred_different_sentences_in_two_languages() -> None:
+def test_the_corpus_has_four_hundred_different_sentences_in_two_languages() -> None:
     corpus = entries()
     sentences = {one["sentence"] for one in corpus} | {swapped(one) for one in corpus}
 
-    assert len(sentences) == 400
-    assert [one["language"] for one in corpus].count("de") == 100
+    assert len(sentences) == 2 * len(corpus) >= 400
+    assert min([one["language"] for one in corpus].count(language) for language in ("de", "en")) >= 100
 
 
 def swapped(entry: Entry) -> str:

@@ -1,0 +1,148 @@
+"""Numbers in English and German words. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from decimal import Decimal
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+
+class WordedNumber(NamedTuple):
+    """A number in words, from `start` up to, not including, `end`; `dozens` is 2 for two dozen, else 0."""
+
+    start: int
+    end: int
+    value: Decimal
+    dozens: Decimal = Decimal(0)
+
+
+_ENGLISH = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_GERMAN = (
+    "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn "
+    "achtzehn neunzehn"
+)
+_ENGLISH_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_GERMAN_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
+_ENGLISH_ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_GERMAN_ORDINALS = "dritte vierte fünfte sechste siebte achte neunte zehnte elfte zwölfte"
+
+
+@cache
+def number_words() -> dict[str, int]:
+    """Return the numbers from 2 to 99 and the ordinals from 3 to 12 by their words, in lower case."""
+    english, german = _ENGLISH.split(" "), _GERMAN.split(" ")
+    words = dict(zip(english, range(20), strict=True)) | dict(zip(german, range(20), strict=True))
+    for place, (one, other) in enumerate(zip(_ENGLISH_TENS.split(" "), _GERMAN_TENS.split(" "), strict=True), 2):
+        words |= {one: 10 * place, other: 10 * place}
+        for unit in range(1, 10):
+            ones = "ein" if unit == 1 else german[unit]
+            words |= {f"{one}-{english[unit]}": 10 * place + unit, f"{ones}und{other}": 10 * place + unit}
+    words |= dict(zip(_ENGLISH_ORDINALS.split(" "), range(3, 13), strict=True))
+    for ordinal, number in zip(_GERMAN_ORDINALS.split(" "), range(3, 13), strict=True):
+        words |= {ordinal + ending: number for ending in ("", "n", "r", "s", "m")}
+    return {word: number for word, number in words.items() if number > 1}
+
+
+@cache
+def words_of(number: int) -> tuple[str, ...]:
+    """Return how a number from 2 to 99 may be written in words, without repeated beginnings."""
+    words = sorted(word for word, value in number_words().items() if value == number)
+    return tuple(word for word in words if not any(word.startswith(other) for other in words if other != word))
+
+
+@lru_cache(maxsize=512)
+def phrases_of(number: Decimal) -> tuple[str, ...]:
+    """Return how a number from 0.5 to 999 may be written in words: "three hundred and fifty", "dreieinhalb".
+
+    Twelve is a dozen, too; a half is there only with a whole number.
+    """
+    whole = int(number)
+    if number == Decimal("0.5"):
+        return ("half", "halbe")
+    if number - whole == Decimal("0.5") and whole < 100:
+        more = ("anderthalb",) if whole == 1 else ()
+        english, german = ("one", "ein") if whole == 1 else ("", "")
+        before = (*words_of(whole), *filter(None, (english, german)))
+        return (*more, *[f"{one}{end}" for one in before for end in (" and a half", "-and-a-half", "einhalb")])
+    if number != whole or not 1 < whole < 1000:
+        return ()
+    if whole < 100:
+        counts: tuple[str, ...] = ("a", "one", "ein") if whole == 12 else ()
+        if whole == 6:
+            counts = ("half a", "halbes", "halben")
+        elif whole % 12 == 0 and not counts:
+            counts = words_of(whole // 12)
+        return (*words_of(whole), *[f"{count} {dozen}" for count in counts for dozen in ("dozen", "dutzend")])
+    hundreds, rest = divmod(whole, 100)
+    english_heads = [f"{one} hundred" for one in (words_of(hundreds) if hundreds > 1 else ("a", "one"))]
+    german_heads = [f"{one}hundert" for one in (words_of(hundreds) if hundreds > 1 else ("ein", ""))]
+    if not rest:
+        return (*english_heads, *german_heads)
+    ends = words_of(rest) if rest > 1 else ("one", "eins")
+    return (
+        *[f"{head}{joint}{end}" for head in english_heads for joint in (" and ", " ") for end in ends],
+        *[f"{head}{joint}{end}" for head in german_heads for joint in ("", "und") for end in ends],
+    )
+
+
+def whole_words(lower: str, word: str) -> Iterator[tuple[int, int]]:
+    """Yield where a word is in a text, both in lower case, not as part of a longer word."""
+    place = lower.find(word)
+    while place >= 0:
+        end = place + len(word)
+        if not (lower[place - 1 : place].isalpha() if place else False) and not lower[end : end + 1].isalpha():
+            yield place, end
+        place = lower.find(word, end)
+
+
+_REFERS_BACK = re.compile(r"(?<!\w)(?:the|these|those|die|den|der|diese|diesen|dieser) \Z")
+_ONE = re.compile(
+    r"(?<![\w-])(half an?|eine halbe|anderthalb|eineinhalb|an?|one|eine?)"
+    r"(?: (dozen|dutzend)(?![^\W\d_])"
+    r"|(?= (?:hundred|thousand|million|billion|trillion|decade|century|milliarde)(?![^\W\d_])))"
+)
+_HALVES = {"half a": "0.5", "half an": "0.5", "eine halbe": "0.5", "anderthalb": "1.5", "eineinhalb": "1.5"}
+_SCALES_WORDS = "hundred thousand million billion trillion milliarde millionen milliarden dozen dutzend decade century"
+_SCALES = frozenset(_SCALES_WORDS.split(" "))
+_HUNDREDS = re.compile(r"(?<!\w)([a-z]+)[ -]hundred (?:and )?([a-z]+(?:-[a-z]+)?)(?!\w)")
+_AFTER_HUNDREDS = re.compile(r"hundred (?:and )?\Z")
+_MORE = re.compile(
+    r"(?P<half>[ -]and[ -]a[ -]half)(?![^\W\d_])|(?P<dozen> (?:dozen|dutzend))(?![^\W\d_])|-(?P<ones>[a-z]+)"
+)
+
+
+def find_worded(lower: str, words: Set[str]) -> Iterator[WordedNumber]:
+    """Yield the numbers in words of a text in lower case; if two overlap, the first counts. `words` are its words."""
+    known = number_words()
+    if "hundred" in words:
+        for match in _HUNDREDS.finditer(lower):
+            hundreds, rest = known.get(match[1], 1 if match[1] in {"a", "one"} else 0), known.get(match[2], 0)
+            if hundreds and rest:
+                yield WordedNumber(*match.span(), Decimal(100 * hundreds + rest))
+    if not words.isdisjoint(_SCALES):
+        for match in _ONE.finditer(lower):
+            value = Decimal(_HALVES.get(match[1], "1"))
+            yield WordedNumber(*match.span(), value * 12 if match[2] else value)
+    for word in words & known.keys():
+        for start, end in whole_words(lower, word):
+            if lower[start - 1 : start] == "-" or _AFTER_HUNDREDS.search(lower, max(0, start - 12), start):
+                continue
+            if known[word] > 2 or not _REFERS_BACK.search(lower, max(0, start - 9), start):
+                yield _with_more(lower, start, end, known[word])
+
+
+def _with_more(lower: str, start: int, end: int, value: int) -> WordedNumber:
+    """Return a number with the words after it that change it: "two dozen", "three and a half", "twenty-five"."""
+    more = _MORE.match(lower, end)
+    if more and more["half"]:
+        return WordedNumber(start, more.end(), value + Decimal("0.5"))
+    if more and more["dozen"]:
+        return WordedNumber(start, more.end(), Decimal(12 * value), Decimal(value))
+    if more and (ones := number_words().get(more["ones"], 0)):
+        return WordedNumber(start, more.end(), Decimal(value + ones))
+    return WordedNumber(start, end, Decimal(value))
