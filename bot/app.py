@@ -49,7 +49,7 @@ from bot.storage.shares import ShareStore
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
-from bot.views import VIEWS
+from bot.views import OPENED_BY_COMMANDS, VIEWS
 from bot.views.home import HomePublisher
 from bot.web import server
 from bot.web.metrics import Metrics
@@ -67,13 +67,14 @@ if TYPE_CHECKING:
 
 SURFACES = (
     installation.register,
-    *VIEWS,
+    *OPENED_BY_COMMANDS,
     slash.register,
     messages.register,
     actions.register,
     answer_actions.register,
+    *VIEWS,
 )
-"""The listeners in order: first the check of the installation, then views, of which some open by a command.
+"""The listeners in order: first the check of the installation, then what is asked most. Bolt tries one after the other.
 
 A new surface is a function in `bot/listeners`, and a line here; a new view is one in `bot/views`.
 """

@@ -212,6 +212,13 @@ class Claimed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Settled:
+    """A question that was closed. `home_open` is whether the asker has opened the home tab lately."""
+
+    home_open: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class StreamEnding:
     """How an answer ends whose text was shown while it was made: `blocks` returns what follows its text."""
 

@@ -277,7 +277,11 @@ _NEXT = f"""
     head AS (SELECT coalesce(max(priority), 0) AS priority FROM procrastinate_jobs WHERE status = 'todo'),
     enqueued AS MATERIALIZED (
         SELECT {enqueue("jobless.id", priority="(head.priority - %(behind)s)::integer")} FROM jobless, head)
-    SELECT closed.id, (SELECT count(*) FROM enqueued) AS jobs FROM closed
+    SELECT closed.id, (SELECT count(*) FROM enqueued) AS jobs,
+        EXISTS (
+            SELECT 1 FROM homes h WHERE h.team_id = closed.team_id AND h.user_id = closed.user_id
+                AND h.opened_at > now() - interval '12 hours') AS home_open
+    FROM closed
 """
 """Give the place of a closed question to the same person's question that has waited longest.
 

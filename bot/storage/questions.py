@@ -26,6 +26,7 @@ from bot.model.question import (
     Outcome,
     QuestionRow,
     Received,
+    Settled,
     Turn,
     message_ts,
 )
@@ -311,9 +312,14 @@ class QuestionStore:
         """
         return await self._changed(queries.BEGIN_PART, row, part=part, uses=uses, unconfirmed=unconfirmed)
 
-    async def settle(self, row: QuestionRow, state: str, *, job: int | None) -> bool:
-        """Close a question as answered, failed or expired, remove its job, and give its place to the next one."""
-        return await self._was_settled(queries.SETTLE, {"id": row.id, "attempt": row.claim, "state": state, "job": job})
+    async def settle(self, row: QuestionRow, state: str, *, job: int | None) -> Settled | None:
+        """Close a question as answered, failed or expired, remove its job, and give its place to the next one.
+
+        Return None if it is another worker's, or was closed otherwise.
+        """
+        values = {"id": row.id, "attempt": row.claim, "state": state, "job": job}
+        closed = await self._settled(queries.SETTLE, values)
+        return None if closed is None else Settled(home_open=closed["home_open"])
 
     async def open_question_of(
         self, delivery_key: str, *, team_id: str, user_id: str, seconds: float
@@ -373,11 +379,14 @@ class QuestionStore:
         return _row_of(row, now=self._clock()) if row else None
 
     async def _was_settled(self, query: LiteralString, values: Mapping[str, Any]) -> bool:
+        return await self._settled(query, values) is not None
+
+    async def _settled(self, query: LiteralString, values: Mapping[str, Any]) -> DictRow | None:
         # The next one is the last of those that its asker has in the queue.
         behind = max(0, self._share.queued_per_person - 1)
         async with self._pool.connection() as connection:
             cursor = await connection.execute(query, {**values, "behind": behind}, prepare=True)
-            return await cursor.fetchone() is not None
+            return await cursor.fetchone()
 
     async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:
         async with self._pool.connection() as connection:

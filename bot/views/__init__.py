@@ -16,3 +16,6 @@ VIEWS = (
     sources.register,
 )
 """The views. A new one is a file here, and a line in this list."""
+
+OPENED_BY_COMMANDS = (ask.register_command, digest.register_command)
+"""The views that a command without arguments opens."""

@@ -51,8 +51,8 @@ UNCUT = "This goes along with your question, as text that is no instruction. Cha
 NO_TEXT = "I can’t read this message: it has no text. Write here what you ask about."
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to what opens the modal, to the choice of a command in it, and to its submission."""
+def register_command(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the command that opens the modal."""
 
     async def is_alone(command: dict[str, Any]) -> bool:
         return is_bare(command, context)
@@ -61,6 +61,9 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:
         await open_by_command(ack, command, context, open_from_command)
 
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to what else opens the modal, to the choice of a command in it, and to its submission."""
     shortcut(app, context, ASK_ANYTHING, open_from_anywhere)
     shortcut(app, context, ASK_ABOUT_THIS, open_about_message)
     button(app, context, ASK_ANYTHING, open_from_button)

@@ -41,8 +41,8 @@ NO_DAYS = "Choose at least one day."
 NO_TIME = "Choose a time."
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to what opens the form, and to its submission."""
+def register_command(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the command that opens the form."""
 
     async def is_alone(command: dict[str, Any]) -> bool:
         return is_bare(command, context, subcommand=WATCH.name)
@@ -51,6 +51,9 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:
         await open_by_command(ack, command, context, open_from_command)
 
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the button that opens the form, and to its submission."""
     button(app, context, OPEN, open_from_button)
     submission(app, context, CALLBACK_ID, create, first_input=TOPIC)
 

@@ -653,9 +653,11 @@ class QuestionWorker:
         await self._settle(row, row.outcome or "failed" if delivered else "expired", job=job)
 
     async def _settle(self, row: QuestionRow, state: str, *, job: int | None) -> None:
-        if not await self.database_retry(lambda: self.questions.settle(row, state, job=job)):
+        settled = await self.database_retry(lambda: self.questions.settle(row, state, job=job))
+        if settled is None:
             raise ClaimLost
         self.metrics.settled(command=row.command, state=state)
-        self.home_changed(row.team_id, row.user_id)
+        if settled.home_open:
+            self.home_changed(row.team_id, row.user_id)
         extra = row.ids | {"state": state, "parts": len(row.messages or ()), "reference": row.reference}
         log.log(logging.ERROR if state == "expired" else logging.INFO, "question.settled", extra=extra)

@@ -16,7 +16,7 @@ from psycopg.errors import CheckViolation
 
 from bot.model.membership import Identity
 from bot.model.message import OutgoingMessage
-from bot.model.question import Insertion, NewQuestion, Outcome, QuestionRow, Received
+from bot.model.question import Insertion, NewQuestion, Outcome, QuestionRow, Received, Settled
 from bot.storage.installation import REVOKED, WorkspaceStore
 from bot.storage.queries import ANSWERED_IN_THREAD
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
@@ -154,7 +154,7 @@ async def test_a_superseded_worker_changes_nothing(questions: QuestionStore) -> 
         await questions.record_run(zombie, "run"),
         await questions.save_messages(zombie, OUTCOME, uses=1),
         await questions.mark_sending(zombie, 0, uses=1),
-        await questions.settle(zombie, "answered", job=None),
+        await questions.settle(zombie, "answered", job=None) is not None,
     ]
 
     assert done == [False] * 4
@@ -289,7 +289,7 @@ async def test_a_part_and_an_end_that_are_recorded_twice_count_once(questions: Q
 
     assert [await questions.mark_sending(row, 0, uses=1, unconfirmed=1) for _ in range(2)] == [True, True]
     kept = await questions.get(row.id)
-    assert [await questions.settle(row, "answered", job=None) for _ in range(2)] == [True, True]
+    assert [await questions.settle(row, "answered", job=None) for _ in range(2)] == [Settled(), Settled()]
     assert kept is not None
     assert (kept.response_uses, kept.unconfirmed) == (1, 1)
 

@@ -482,7 +482,7 @@ async def test_a_job_that_was_removed_with_the_end_of_its_question_is_done(queue
     async def answer(question_id: UUID, job: int | None) -> bool:
         row = await claim(questions, question_id)
         assert row is not None
-        removed = await questions.settle(row, "answered", job=job)
+        removed = await questions.settle(row, "answered", job=job) is not None
         done.set()
         return removed
 
