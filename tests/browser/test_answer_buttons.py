@@ -112,3 +112,28 @@ def test_a_message_is_checked(browser: WebDriver, database: str, shot: Callable[
         assert "Supported" in result.text
         assert QUOTE in result.text
         assert "Eiffel Tower" in result.text
+
+
+def test_the_home_lists_a_question_and_opens_the_settings(
+    browser: WebDriver, database: str, shot: Callable[[str], None]
+) -> None:
+    page = Page(browser=browser, timeout_seconds=20)
+    with running(database, with_key=True) as app:
+        page.open(app.url)
+        page.send("/ask what is example")
+        page.message_with("Example answer with a claim.")
+        page.tab_back_to("Direct message")
+        page.key(Keys.ENTER)
+        page.wait(lambda: page.focused() == "input")
+        page.tab_back_to("Messages", nth=2)  # the list of messages has this name, too
+        page.key(Keys.ARROW_LEFT)
+        home = browser.find_element(By.ID, "home")
+        page.wait(lambda: "what is example" in home.text)
+        shot("home")
+        assert "$0.00" in home.text
+
+        page.tab_to("Settings")
+        page.key(Keys.ENTER)
+        page.wait(lambda: "Settings" in modal_text(page))
+        shot("settings")
+        close_modal(page)
