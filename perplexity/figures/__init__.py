@@ -99,6 +99,10 @@ _SEASON = re.compile(r"([12](?<![\d.,/-][0-9])\d{3})[/–-](\d\d)(?![.,/-]?\d)")
 _SLASHED = re.compile(r"[0-9](?<![\d.,/][0-9])\d?/\d{1,2}(?![\d/]|[.,]\d)")
 _PHONE = re.compile(r"[+0](?<![\w.,][+0])\d[\d()/ –-]{6,20}\d")
 _DECADE = re.compile(r"([0-9](?<![\w.,][0-9])\d(?:\d0)?)(?:s|ern?)(?![^\W\d_])")
+_NEAR_A_TIME = re.compile(
+    r"(?<!\w)(?:around|about|roughly|just|shortly|before|after|gegen|etwa|rund|circa|ca\.|kurz|vor|nach|knapp) \Z",
+    re.IGNORECASE,
+)
 _CENTURY = re.compile(r"(?<![\d.,])([12]?\d)(?:st|nd|rd|th|\.)[ -](?:[cC]entury|Jahrhunderts?|Jh\.?)(?![^\W\d_])")
 _PART = re.compile(r"\d+")
 _TAIL = re.compile(r"(?:[ \u00a0]?[%€]|[ \u00a0-]?[^\W\d_]{1,40})?")
@@ -154,7 +158,9 @@ def _clocks(text: str) -> Iterator[_Figure]:
                 last = max(match.end(group) for group in (1, 2, 3, 4))
                 written = text[match.start() : last]
                 if match[3] or match[5] or ":" in written:
-                    yield _Figure(match.start(), last, written, _any(_has_time, written=written, minutes=minutes))
+                    is_near = _NEAR_A_TIME.search(text, max(0, match.start() - 16), match.start()) is not None
+                    has = _any(_has_time, written=written, minutes=minutes, is_near=is_near)
+                    yield _Figure(match.start(), last, written, has)
     for start, end, seconds in find_durations(text):
         yield _Figure(
             start, end, text[start:end], _any(_has_duration, text=text, start=start, end=end, seconds=seconds)
@@ -192,8 +198,10 @@ def _has_duration(excerpt: Excerpt, text: str, start: int, end: int, seconds: fr
     )
 
 
-def _has_time(excerpt: Excerpt, written: str, minutes: tuple[int, ...]) -> bool:
+def _has_time(excerpt: Excerpt, written: str, minutes: tuple[int, ...], *, is_near: bool) -> bool:
     hours, _, rest = written.partition(":")
+    if is_near and excerpt.has_time_near(minutes):
+        return True
     return excerpt.has_time(minutes) or (rest.isdecimal() and hours.isdecimal() and excerpt.has_pair(hours, rest))
 
 

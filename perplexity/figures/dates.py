@@ -61,10 +61,12 @@ def _digits_first() -> re.Pattern[str]:
         r"(?P<first>[0-9](?<![\w.,:/-][0-9])\d{0,3})(?:"
         r"(?P<sign>[-/.‑])(?P<second>\d\d?)(?:(?P=sign)(?P<third>\d{4}|\d\d?)(?!\d|[.,:/-]\d))"
         r"|(?<=\d{4})[-/](?P<month>0[1-9]|1[0-2])(?!\d|[-.,:/]\d)"
-        r"|\.(?P<dotted>\d\d?)\.(?![\d.,])"
+        r"|\.(?P<dotted>\d\d?)\.(?!,?\d|\.)"
         rf"|\.[ \u00a0](?P<spaced>\d\d?)\.{_SPACE}(?P<spaced_year>{_YEAR})"
         rf"|(?:st|nd|rd|th|\.)?(?:{_GAP}(?P<first_month>{_MONTH}))?(?:{_TO}(?P<last>{_DAY}))?(?:{_SPACE}|-|{_GAP}of{_GAP})"
-        rf"(?P<name>{_MONTH})(?:{_OF_YEAR}?(?P<year>(?<!\d){_YEAR}))?"
+        rf"(?P<name>{_MONTH})(?:{_OF_YEAR}?(?P<year>(?<!\d){_YEAR}|['’]\d\d(?!\d)))?"
+        rf"|\.?{_TO}(?P<last_day>[0-3]?\d)\.(?P<last_month>[01]?\d)\.(?P<range_year>{_YEAR})?"
+        r"|(?<=(?<!\d)[01]\d)[./](?P<after_month>(?:19|20)\d\d)(?!\d|[.,/]\d)"
         rf"|Q'?(?P<quarter_year>{_YEAR}|\d\d(?!\d))?(?!\w)"
         r")"
     )
@@ -177,7 +179,7 @@ def find_dates(text: str, *, bare_months: bool = False) -> list[WrittenDate]:
 
     A month alone counts after a word such as "in" or "since"; with `bare_months` it counts anywhere.
     """
-    found = [*_by_digits(text), *_by_months(text, bare=bare_months), *_by_parts(text)]
+    found = [*_by_digits(text), *_by_months(text, bare=bare_months), *_by_parts(text, bare=bare_months)]
     found.sort()
     apart: list[WrittenDate] = []
     for one in found:
@@ -203,6 +205,12 @@ def _of_digits(match: re.Match[str]) -> tuple[tuple[Moment, ...], bool]:
         return _with_name(match)
     if match["third"]:
         readings = _of_three(first, int(match["second"]), match["third"], match["sign"])
+    elif match["last_day"]:
+        year, month = _number(match["range_year"]), int(match["last_month"])
+        days = [_moment(year, month, int(day)) for day in (first, match["last_day"]) if len(day) < 3]
+        return (*days[0], *days[-1]), len(days) == 2 and all(days)
+    elif match["after_month"]:
+        readings = _moment(int(match["after_month"]), int(first), None)
     elif match["month"] and first[0] in "12":
         readings = _moment(int(first), int(match["month"]), None)
     elif match["dotted"] and _is_day(match):
@@ -216,7 +224,7 @@ def _of_digits(match: re.Match[str]) -> tuple[tuple[Moment, ...], bool]:
 
 def _with_name(match: re.Match[str]) -> tuple[tuple[Moment, ...], bool]:
     """Return the readings of "3 May" or "3–5 May 2026"."""
-    month, year = _month(match["name"]), _number(match["year"])
+    month, year = _month(match["name"]), _short_year(match["year"])
     first_month = _month(match["first_month"]) if match["first_month"] else month
     day = _moment(year, first_month, int(match["first"])) if len(match["first"]) < 3 else ()
     last = _moment(year, month, _number(match["last"])) if day and match["last"] else ()
@@ -263,7 +271,7 @@ def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
             yield WrittenDate(start, match.end(), (Moment(None, month),))
 
 
-def _by_parts(text: str) -> Iterator[WrittenDate]:
+def _by_parts(text: str, *, bare: bool) -> Iterator[WrittenDate]:
     for match in _part_first().finditer(text) if "Q" in text or "H1" in text or "H2" in text else ():
         start = match.start()
         if not (start and text[start - 1].isalnum()):
@@ -275,7 +283,7 @@ def _by_parts(text: str) -> Iterator[WrittenDate]:
         if ordinal := _ORDINAL.search(text, max(0, start - _LONGEST_BEFORE - 8), start):
             kind = "Q" if match["part"][0] in "Qq" else "H"
             number = next(index for index, group in enumerate(ordinal.groups(), 1) if group)
-            if kind == "Q" or (number <= 2 and (match["year"] or match["part"].startswith("Halbj"))):
+            if kind == "Q" or (number <= 2 and (bare or match["year"] or match["part"].startswith("Halbj"))):
                 moment = Moment(_number(match["year"]), part=f"{kind}{number}")
                 yield WrittenDate(ordinal.start(), match.end(), (moment,))
 

@@ -50,7 +50,7 @@ _TABLE_HEADS = {
 _NARROW = frozenset("\u00a0\u2009\u202f\u2007")
 _THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
-_TWO_YEARS = re.compile(r"(?<!\d)([12]\d{3})[/–](\d\d)(?!\d)")
+_TWO_YEARS = re.compile(r"(?<!\d)([12]\d{3})(?:[/–]|-(?=1[3-9]|[2-9]))(\d\d)(?!\d)")
 _TIME_WORDS = re.compile(
     r"\b(?:noon|midnight|mitternacht|halb (zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf))\b"
 )
@@ -70,7 +70,27 @@ _POINTS = {
     Decimal("0.25"): ("quarter point", "quarter-point", "quarter of a p", "quarter percentage", "viertelpunkt"),
     Decimal("0.5"): ("half point", "half-point", "half a p", "half percentage", "halber p", "halben p"),
 }
-_ROMAN = ["", "", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV", "XV", "XVI"]
+_ROMAN = [
+    f"{tens}{ones}"
+    for tens in ("", "X", "XX", "XXX", "XL", "L", "LX")
+    for ones in ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+]
+_FRACTIONS = {Decimal("0.5"): "1/2", Decimal("0.25"): "1/4", Decimal("0.75"): "3/4"}
+_LENGTHS = {
+    ("second", 60): ("a minute", "one minute", "one-minute", "eine minute", "einer minute"),
+    ("minute", 15): ("quarter of an hour", "quarter-hour", "quarter hour", "viertelstunde"),
+    ("minute", 30): ("half an hour", "half-hour", "half hour", "halbe stunde", "halben stunde", "halbstünd"),
+    ("minute", 45): ("three quarters of an hour", "three-quarters of an hour", "dreiviertelstunde"),
+    ("minute", 60): ("an hour", "one hour", "one-hour", "eine stunde", "einer stunde", "einstünd"),
+    ("minute", 90): ("hour and a half", "hour-and-a-half"),
+    ("hour", 24): ("a day", "one day", "one-day", "ein tag", "einem tag", "einen tag", "eines tages"),
+    ("day", 7): ("a week", "one week", "one-week", "eine woche", "einer woche", "einwöch"),
+    ("day", 14): ("fortnight",),
+    ("week", 2): ("fortnight",),
+    ("month", 6): ("half a year", "half-year", "halbes jahr", "halben jahr", "halbjahr", "halbjähr"),
+    ("month", 12): ("a year", "one year", "one-year", "ein jahr", "einem jahr", "eines jahres", "einjähr"),
+}  # fmt: skip
+"""How else a length of time may be written, in lower case."""
 _CHEMICAL = re.compile(r"(?:CO|CH|N|O|NO|SO|NH|H)[2-4]|H2O|N2O")
 _ONES = ("a", "one", "an", "eine", "ein")
 _SCALED_ONE = {
@@ -103,7 +123,8 @@ class Excerpt:
 
     def has_year(self, year: int) -> bool:
         """Return whether a year is written, also as part of a date."""
-        return self.contains(str(year)) or year in self._years
+        short = f"{year % 100:02}"
+        return self.contains(str(year)) or year in self._years or f"'{short}" in self.text or f"’{short}" in self.text
 
     def has_date(self, date: WrittenDate) -> bool:
         """Return whether the text, the source's date or its address has a date; of a range, both ends."""
@@ -133,10 +154,13 @@ class Excerpt:
             return self.has_number(Number(written, 0, len(written) - 2))
         if self.has_words(share.words) or self.has_percentage(int(share.percentage)):
             return True
-        return share.ordinal > 0 and (
-            self.has_word(Decimal(share.ordinal))
-            or self.has_number(Number(str(share.ordinal), 0, len(str(share.ordinal))))
-        )
+        return len(share.numbers) > 0 and all(self._has_small(number) for number in share.numbers)
+
+    def _has_small(self, number: int) -> bool:
+        written = str(number)
+        if number == 1:
+            return self.has_words(_NAUGHT_OR_ONE["1"]) or self.contains(written)
+        return self.has_word(Decimal(number)) or self.has_number(Number(written, 0, len(written)))
 
     def has_century(self, number: str) -> bool:
         """Return whether the text has a century such as "19th century", or a year of it."""
@@ -146,6 +170,10 @@ class Excerpt:
     def has_time(self, minutes: tuple[int, ...]) -> bool:
         """Return whether the text has one of these times of day, in minutes."""
         return not self._times.isdisjoint(minutes)
+
+    def has_time_near(self, minutes: tuple[int, ...]) -> bool:
+        """Return whether the text has a time of day that is ten minutes away from one of these at most."""
+        return any(abs(time - one) <= 10 for time in self._times for one in minutes)
 
     def has_season(self, first: str, last: str) -> bool:
         """Return whether the text has two years, the second of which is written in two digits, as in "2023/24"."""
@@ -227,16 +255,20 @@ class Excerpt:
         """Return whether other words of the text say a number: "both" for two, "a quarter point" for 0.25 %."""
         amount = number.amounts[0]
         value = amount.bare
+        fraction = _FRACTIONS.get(value % 1) if value < 1000 else None
+        if fraction and any(self.contains(f"{value // 1}{joint}{fraction}") for joint in " -"):
+            return True
         if number.written in _SLASHED and self.contains(_SLASHED[number.written]):
             return True
+        if amount.unit == "%":
+            return self._says_percentage(amount.value)
         if amount.unit or value >= len(_ROMAN):
-            return amount.unit == "%" and self._says_percentage(amount.value)
-        if value == 1 and not number.in_words and self.has_words(number.as_one()):
-            return True
+            return self.has_words(_LENGTHS.get((amount.unit, int(amount.value)), ()))
         words = _SMALL.get((int(value), number.in_words), ()) if value in {1, 2} else ()
-        if self.has_words(words):
-            return True
-        return value == value.to_integral_value() and _ROMAN[int(value)] != "" and self.contains(_ROMAN[int(value)])
+        if value == 1 and not number.in_words:
+            words += number.as_one()
+        roman = _ROMAN[int(value)] if value % 1 == 0 else ""
+        return self.has_words(words) or (roman != "" and self.contains(roman))
 
     def _says_percentage(self, value: Decimal) -> bool:
         phrases = share_phrases(value)
@@ -474,7 +506,11 @@ class Excerpt:
         if not number.digits:
             return False
         size = _six_digits(number.digits)
-        widest = size // 4 if number.hedge else max(size // 100, 10 ** max(0, 6 - len(number.digits)) // 2)
+        widest = (
+            size // (2 if number.digits == "1" else 4)
+            if number.hedge
+            else max(size // 100, 10 ** max(0, 6 - len(number.digits)) // 2)
+        )
         for place in self._near(size, widest):
             others = self._scaled(place) if number.is_scaled else self._read(place)
             if self._in_percent(number, place):

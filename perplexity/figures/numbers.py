@@ -12,6 +12,7 @@ from perplexity.figures.units import CURRENCIES
 _LETTERS_BEFORE = re.compile(r"([^\W\d_]+)([-‑]?)\Z")
 _LETTERS_AFTER = re.compile(r"[^\W\d_]{1,40}")
 _ORDINAL_END = re.compile(r"(?:st|nd|rd|th|s|x|fold|er|ern|te[nrsm]?|fach\w{0,2}|mal)(?![^\W\d_])")
+_WORD_BEFORE = re.compile(r"([^\W\d_]+)\s\Z")
 _WORD_AFTER = re.compile(r"[-‑\s]{0,2}([^\W\d_]{1,40})")
 # After a number, a word that says nothing about what is counted.
 _LOOSE_WORDS = (
@@ -20,6 +21,7 @@ _LOOSE_WORDS = (
     "days ab als am an auf aus bei bis das dem den der des die diesem ein eine einem einen gegenüber im in ist ja "
     "mit nach oder pro seit sowie sind und von vom vor war waren wie zu zum zur"
 )
+_POINTS = {"point", "points", "punkt", "punkte", "punkten", "zähler", "zählern"}
 _LOOSE = frozenset(_LOOSE_WORDS.split(" "))
 RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"K", "°C"}, {"J", "year"})
 """Units that may be written for each other; "12 J." is a short form of "12 Jahre"."""
@@ -111,8 +113,9 @@ def letters_around(text: str, start: int, end: int) -> tuple[str, str]:
                 prefix = before[0]
     if text[end : end + 1].isalpha():
         after = _LETTERS_AFTER.match(text, end)
-        if after and not _ORDINAL_END.match(text, end) and read_suffix(text, end).end == end:
-            suffix = after[0]
+        if after and not _ORDINAL_END.match(text, end):
+            is_money = unit_before(text, start) != ""
+            suffix = after[0] if read_suffix(text, end, is_money=is_money).end == end else ""
     return prefix, suffix
 
 
@@ -122,7 +125,14 @@ def has_same_name(number: Number, text: str, start: int, end: int) -> bool:
     if prefix and not _follows(number.text, number.start, prefix.rstrip("-‑").lower()):
         return False
     after = number.text[number.end : number.end + 1 + len(suffix)].lower()
-    return after.endswith(suffix.lower())
+    return after.endswith(suffix.lower()) or (len(suffix) == 1 and suffix.lower() in _initials(number))
+
+
+def _initials(number: Number) -> set[str]:
+    """Return the first letters of the words next to a number, for which one letter may be written: "3D", "14 W"."""
+    before = _WORD_BEFORE.search(number.text, max(0, number.start - 24), number.start)
+    after = _WORD_AFTER.match(number.text, number.end)
+    return {match[1][0].lower() for match in (before, after) if match}
 
 
 def _follows(text: str, start: int, word: str) -> bool:
@@ -149,7 +159,7 @@ def unit_follows(text: str, end: int, unit: str) -> bool:
         if match is None:
             return False
         end = match.end()
-        if read_suffix(text, end).unit == unit:
+        if read_suffix(text, end).unit == unit or (unit == "%" and match[1].lower() in _POINTS):
             return True
     return False
 
@@ -157,6 +167,12 @@ def unit_follows(text: str, end: int, unit: str) -> bool:
 def in_table(mine: Amount, other: Amount) -> bool:
     """Return whether a number of a table may be this amount of money; the table's head says of which."""
     return other.unit == "?" and (not mine.unit or mine.unit in CURRENCIES)
+
+
+def _is_money(mine: Amount, other: Amount) -> bool:
+    """Return whether one of two large numbers is an amount of money and the other may be: "nearly a billion"."""
+    without, with_unit = (mine, other) if mine.unit == "" else (other, mine)
+    return without.unit == "" and without.is_scaled and with_unit.unit in CURRENCIES
 
 
 def is_about(mine: Decimal, other: Decimal, hedge: str) -> bool:
@@ -169,20 +185,25 @@ def rounds(number: Number, mine: Amount, other: Amount) -> bool:
     """Return whether one amount is the other, rounded as far as the sentence says.
 
     That is to the last written digit, to the last one that is not zero after a word such as "about" or if it changes
-    less than one percent, and by a fifth after "more than" or "less than".
+    less than one percent, and by a fifth after "more than" or "less than", or by half for 100 and the like.
     """
-    if not (mine.unit == other.unit or in_table(mine, other)) or not other.value:
+    if not (mine.unit == other.unit or in_table(mine, other) or _is_money(mine, other)) or not other.value:
         return False
     difference = other.value - mine.value
     is_small = mine.value < 10 and mine.step >= 1 and not (mine.unit or mine.is_scaled or number.hedge)
     if not difference or is_small:
         return False
-    zeros = number.written[len(number.written.rstrip("0.,' \u00a0\u202f’")) :].count("0")
+    written = f"{mine.bare:f}" if number.in_words and not mine.is_scaled else number.written
+    zeros = written[len(written.rstrip("0.,' \u00a0\u202f’")) :].count("0")
     rough, distance = mine.step.scaleb(zeros), abs(difference)
     if 2 * distance <= mine.step:
         return True
     if number.hedge == "about":
         return distance <= min(rough, mine.value / 10)
     if number.hedge:
-        return (difference > 0) == (number.hedge == "over") and distance < rough and 5 * distance <= mine.value
+        return (
+            (difference > 0) == (number.hedge == "over")
+            and distance < rough
+            and (2 if number.digits == "1" else 5) * distance <= mine.value
+        )
     return len(number.digits) > 1 and 2 * distance <= rough and 100 * distance <= mine.value

@@ -14,15 +14,15 @@ from perplexity.figures.words import number_words, whole_words, words_of
 class Share(NamedTuple):
     """A share that is written in words from `start` to `end`, in percent.
 
-    An excerpt that has one of the `words` says the same. A change by a share of a percentage point has none; `ordinal`
-    is a number that the words may mean instead, as "a third goal" does.
+    An excerpt that has one of the `words` says the same. A change by a share of a percentage point has none. The words
+    may mean `numbers` instead, each on its own, as "a third goal" and "two in three games" do.
     """
 
     start: int
     end: int
     percentage: Decimal
     words: tuple[str, ...]
-    ordinal: int = 0
+    numbers: tuple[int, ...] = ()
 
 
 SHARE_WORDS: dict[int, tuple[str, ...]] = {
@@ -44,11 +44,9 @@ _OF = re.compile(r"\s(?:of|the|its|their|all)(?![^\W\d_])")
 _POINT = re.compile(r"(?<=punkt)|(?:[- ](?:of an? )?|[- ]an? )(?:percentage[- ])?(?:point|Prozentpunkt)", re.IGNORECASE)
 _COUNT = re.compile(r"(?<![^\W\d_])(by an?|an?|one|two|three|four|eine?[mn]?|zwei|drei|vier)[ -]\Z", re.IGNORECASE)
 _COUNTS = {"two": 2, "three": 3, "four": 4, "zwei": 2, "drei": 3, "vier": 4}
-_ONE_IN = re.compile(
-    r"(?<!\w)(?:one|1) (?:in|out of) (?:(?P<number>\d{1,2})|(?P<word>[a-z]+))(?!\w)|"
-    r"(?<!\w)jede[rnsm]? (?P<ordinal>zweite|dritte|vierte|fünfte|sechste|achte|zehnte)[rnsm]?(?!\w)",
-    re.IGNORECASE,
-)
+_IN = re.compile(r"[ -](?:in|out[ -]of|von)[ -](\d{1,3}|[a-zäöüß]+)(?![\w%]|[.,]\d)")
+_SO_MANY = re.compile(r"(?<![\w.,])(\d{1,2}|[a-zäöüß]+)\Z")
+_EACH = re.compile(r"(?<!\w)jede[rnsm]? (zweite|dritte|vierte|fünfte|sechste|achte|zehnte)[rnsm]?(?!\w)")
 
 
 def find_shares(text: str, lower: str, words: Set[str]) -> Iterator[Share]:
@@ -56,12 +54,26 @@ def find_shares(text: str, lower: str, words: Set[str]) -> Iterator[Share]:
     for word in words & _PARTS.keys():
         for start, end in whole_words(lower, word):
             yield from _share(text, start, end, word)
-    if "jede" in lower or "one " in lower or "1 " in lower:
-        for match in _ONE_IN.finditer(text):
-            word = (match["word"] or match["ordinal"] or "").lower()
-            number = int(match["number"] or (2 if word == "zweite" else number_words().get(word, 0)))
-            if number > 1:
-                yield Share(*match.span(), Decimal(round(100 / number)), one_in(number) + SHARE_WORDS.get(number, ()))
+    for match in _IN.finditer(lower):
+        before = _SO_MANY.search(lower, max(0, match.start() - 12), match.start())
+        count, number = _small(before[1]) if before else 0, _small(match[1])
+        if before and 0 < count < number:
+            yield _so_many(before.start(), match.end(), count, number)
+    if "jede" in lower:
+        for match in _EACH.finditer(lower):
+            yield _so_many(*match.span(), 1, 2 if match[1] == "zweite" else _small(match[1]))
+
+
+def _so_many(start: int, end: int, count: int, number: int) -> Share:
+    words = SHARE_WORDS.get(number, ()) if count == 1 else ()
+    percentage = Decimal(round(100 * count / number))
+    return Share(start, end, percentage, so_many_in(count, number) + words, (count, number))
+
+
+def _small(written: str) -> int:
+    if written in {"one", "ein", "eine", "einer", "eines"}:
+        return 1
+    return int(written) if written.isdecimal() else number_words().get(written, 0)
 
 
 def _share(text: str, start: int, end: int, word: str) -> Iterator[Share]:
@@ -71,23 +83,26 @@ def _share(text: str, start: int, end: int, word: str) -> Iterator[Share]:
     if point := _POINT.match(text, end):
         yield Share(first, point.end(), Decimal(several) / parts, ())
         return
-    percentage, ordinal = Decimal(round(100 * several / parts)), 0
+    percentage = Decimal(round(100 * several / parts))
+    ordinals: tuple[int, ...] = ()
     if word in _ENGLISH_PARTS and not (_OF.match(text, end) and (parts == 2 or count)):
         if not count or (parts in {2, 4} and count[1] in {"a", "an", "one"}):
             return
-        ordinal = parts if count[1] in {"a", "an"} else 0
-    yield Share(first, end, percentage, SHARE_WORDS[parts], ordinal)
+        ordinals = (parts,) if count[1] in {"a", "an"} else ()
+    yield Share(first, end, percentage, SHARE_WORDS[parts], ordinals)
 
 
-def one_in(number: int) -> tuple[str, ...]:
-    """Return how one of so many may be written, in lower case."""
-    words = words_of(number)
-    return (
-        *[f"{one} {joint} {n}" for one in ("one", "1") for joint in ("in", "out of") for n in (number, *words)],
-        *[f"jede{ending} {word}" for ending in ("", *"rsnm") for word in words],
-        f"1:{number}",
-        f"jeder {number}.",
-    )
+@lru_cache(maxsize=256)
+def so_many_in(count: int, number: int) -> tuple[str, ...]:
+    """Return how so many of a number may be written, in lower case."""
+    counts = (str(count), *(words_of(count) if count > 1 else ("one", "eine")))
+    numbers = (str(number), *words_of(number))
+    found = [f"{one} {joint} {n}" for one in counts for joint in ("in", "out of", "von") for n in numbers]
+    found += [f"{one}-{joint}-{n}" for one in counts for joint in ("in", "out-of") for n in numbers]
+    if count == 1:
+        found += [f"jede{ending} {word}" for ending in ("", *"rsnm") for word in words_of(number)]
+        found += [f"1:{number}", f"jeder {number}."]
+    return (*found, f"{count}/{number}")
 
 
 @lru_cache(maxsize=256)
@@ -104,6 +119,7 @@ _HALF = r"(?<!first )(?<!second )(?<!other )\bhalf\b(?! year)|hälfte|jede[rs]? 
 _ALL = r"\bdoubl|verdopp|twofold|zweifach|\bentire|\bfully|\bcomplete|vollständig|komplett|\ball\b|\balle"
 _NAMES = {3: "thirds?|drittel", 4: "quarters?|viertel", 5: "fifths?|fünftel", 10: "tenths?|zehntel"}
 _COUNTED = {1: r"\ban?|\bone|\beine?[mns]?|1/", 2: "two|zwei", 3: "three|drei", 4: "four|vier"}
+_LONGER = r"\d|teen|ty|zehn|zig"
 _PHRASES = [
     (Decimal(50), _HALF),
     (Decimal(100), _ALL),
@@ -114,5 +130,9 @@ _PHRASES = [
         for several, counted in _COUNTED.items()
         if several < parts and (several, parts) != (2, 4)
     ],
-    *[(Decimal(100) / parts, "|".join(map(re.escape, one_in(parts)))) for parts in (3, 4, 5, 6, 7, 8, 9, 10, 20)],
+    *[
+        (Decimal(100 * several) / parts, rf"\b(?:{'|'.join(map(re.escape, so_many_in(several, parts)))})(?!{_LONGER})")
+        for parts in (3, 4, 5, 6, 7, 8, 9, 10, 20)
+        for several in range(1, parts)
+    ],
 ]

@@ -39,6 +39,7 @@ inch 0: inch inches zoll
 m/s 0: m/s
 km/h 0: km/h kph kmh stundenkilometer stundenkilometern kilometres_per_hour kilometers_per_hour
 mph 0: mph miles_per_hour
+mpg 0: mpg mile_per_gallon miles_per_gallon
 kn 0: kn knots knoten
 m² 6: km² km2 sq_km square_kilometre square_kilometres square_kilometer square_kilometers quadratkilometer
 m² 6: quadratkilometern
@@ -96,8 +97,8 @@ Pa 2: hPa
 Pa 3: kPa
 Pa 6: MPa
 dB 0: dB decibel dezibel dB(A)
-°C 0: °C ℃ °c degrees_celsius degree_celsius grad_celsius celsius
-°F 0: °F degrees_fahrenheit grad_fahrenheit
+°C 0: C °C ℃ °c degrees_celsius degree_celsius grad_celsius celsius
+°F 0: F °F degrees_fahrenheit grad_fahrenheit
 ° 0: ° degree grad
 K 0: kelvin
 year 9: Ga
@@ -113,6 +114,8 @@ minute 0: minute min min. mins minuten minütig minütige minütigen
 second 0: seconds sec sek. sekunde sekunden s
 SEK 0: sek
 second -3: ms milliseconds millisekunden
+EUR 6: MEUR
+EUR 3: TEUR KEUR T€
 EUR 0: € euro eur
 EUR -2: eurocent eurocents
 USD 0: $ us$ usd dollar us-dollar us_dollar us_dollars U.S._dollars
@@ -143,7 +146,7 @@ for _line in _TABLE.split("\n")[1:-1]:
     UNITS |= {_name.replace("_", " "): (_base.replace("_", " "), int(_power)) for _name in _line_names.split(" ")}
 _MONEY = "EUR USD cent GBP JPY CHF CNY INR KRW RUB SEK NOK DKK PLN CAD AUD BRL HKD DM BTC"
 CURRENCIES = frozenset(_MONEY.split(" "))
-_CASED = "m M t T g G k K W V J B s l b mm MM Mt Gt Ma Ga MP"
+_CASED = "m M t T g G k K W V J B s l b mm MM Mt Gt Ma Ga MP C F"
 _EXACT = frozenset(_CASED.split(" "))
 """Short names that mean something else in the other case."""
 _LOWER = {name.lower(): known for name, known in UNITS.items() if name not in _EXACT}
@@ -159,7 +162,7 @@ def find_multiplier(word: str, *, glued: bool, is_money: bool) -> tuple[int, ...
     if len(word) == 1:
         return _GLUED.get(word, ()) if glued and (is_money or word not in "tTbG") else ()
     lower = word.lower()
-    return _MULTIPLIERS.get(word) or _MULTIPLIERS.get(lower) or _MULTIPLIERS.get(lower.rstrip("."), ())
+    return _MULTIPLIERS.get(word.rstrip(".")) or _MULTIPLIERS.get(lower) or _MULTIPLIERS.get(lower.rstrip("."), ())
 
 
 @lru_cache(maxsize=1024)
