@@ -124,6 +124,7 @@ _OTHERUNITS = {
     "cent": (("USD", Decimal("0.01")), ("EUR", Decimal("0.01"))), "USD": (("cent", Decimal(100)),),
     "EUR": (("cent", Decimal(100)),),
 }  # fmt: skip
+_CONVERTED_BELOW = 10**9
 _DEEPEST = 4
 _MOST_WORDS = 5
 
@@ -175,7 +176,7 @@ def converted(amounts: tuple[Amount, ...]) -> tuple[Amount, ...]:
     """Return lengths of time and cents in another unit: two years in months, 90 minutes in hours."""
     found = []
     for amount in amounts:
-        for unit, factor in _OTHERUNITS.get(amount.unit, ()):
+        for unit, factor in _OTHERUNITS.get(amount.unit, ()) if amount.value < _CONVERTED_BELOW else ():
             value = round(amount.value * factor, 6).normalize()
             if abs(value / factor - amount.value) * 1000 < amount.value:
                 found.append(Amount(value, unit, Decimal(0), amount.is_scaled, value))

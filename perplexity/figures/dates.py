@@ -109,8 +109,8 @@ _BEFORE_A_MONTH = re.compile(
     r"letzten|diesen|through|during|before|after|vor|nach|and|und|to)[ \u00a0-]\Z",
     re.IGNORECASE,
 )
-_BEFORE_A_DAY = re.compile(r"(?<!\w)(?:am|vom|zum|ab|den|dem|seit|bis|der)[ \u00a0]\Z")
-_AFTER_A_DAY = re.compile(r"[ \u00a0]?(?:bis|und|-|–)")
+_BEFORE_A_DAY = re.compile(r"(?<!\w)(?:am|vom|zum|ab|den|dem|seit|bis|der|(?:Mo|Di|Mi|Do|Fr|Sa|So)\.?,?)[ \u00a0]\Z")
+_AFTER_A_DAY = re.compile(r"[ \u00a0]?(?:bis|und|-|–)|[,:;]")
 _LONGEST_BEFORE = 16
 CLOCK_TIME = re.compile(
     r"([0-9](?<![\d.,:][0-9])\d?)(?!\d)(?:[:.]([0-5]\d)(?![\d:]|[.,]\d))?"
@@ -120,13 +120,11 @@ CLOCK_TIME = re.compile(
 """A time of day: hours, minutes, what says that it is one, the minutes after it, what joins it to a later time."""
 
 
-_DURATION = re.compile(
-    r"(?:([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:h|hrs?\.?|hours?|Std\.?|Stunden?)(?![^\W\d_])"
-    r",?[ \u00a0]?(?:(?:and|und) )?)?"
-    r"([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:m|min\.?|mins\.?|minutes?|Min\.?|Minuten?)(?![^\W\d_])"
-    r"(?:,?[ \u00a0]?(?:(?:and|und) )?(\d{1,2}(?:[.,]\d{1,3})?)[ \u00a0-]?"
-    r"(?:s|secs?\.?|seconds?|Sek\.?|Sekunden?)(?![^\W\d_]))?"
-)
+_HOURS = r"([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:h|hrs?\.?|hours?|Std\.?|Stunden?)(?![^\W\d_])"
+_MINUTES = r"([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:m|min\.?|mins\.?|minutes?|Min\.?|Minuten?)(?![^\W\d_])"
+_REST = r"(\d{1,2}(?:[.,]\d{1,3})?)[ \u00a0-]?(?:s|secs?\.?|seconds?|Sek\.?|Sekunden?)(?![^\W\d_])"
+_THEN = r",?[ \u00a0-]?(?:(?:and|und) )?"
+_DURATION = re.compile(rf"{_HOURS}(?:{_THEN}{_MINUTES})?(?:{_THEN}{_REST})?|{_MINUTES}{_THEN}{_REST}")
 _COLONS = re.compile(r"[0-9](?<![\d.,:][0-9])\d{0,2}(?::[0-5]\d){1,2}(?:[.,]\d{1,3})?(?![\d:])")
 _ONE_LENGTH = re.compile(
     r"([0-9](?<![\d.,:][0-9])\d{0,3}(?:[.,]\d+)?)[ \u00a0-]?(h|hours?|Stunden?|min|minutes?|Minuten?)(?![^\W\d_])"
@@ -135,11 +133,12 @@ _ONE_LENGTH = re.compile(
 
 def find_durations(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
     """Yield where a duration of several units such as "2 hours and 3 minutes" begins and ends, and its seconds."""
-    if "in" not in text and "h " not in text:
+    if not any(sign in text for sign in ("min", "Min", "sec", "Sek", "h ")):
         return
     for match in _DURATION.finditer(text):
-        if match[1] or match[3]:
-            hours, minutes, seconds = [Decimal((part or "0").replace(",", ".")) for part in match.groups()]
+        if match[2] or match[3] or match[4]:
+            parts = [Decimal((part or "0").replace(",", ".")) for part in match.groups()]
+            hours, minutes, seconds = parts[0], parts[1] + parts[3], parts[2] + parts[4]
             yield match.start(), match.end(), frozenset({3600 * hours + 60 * minutes + seconds})
 
 
@@ -205,7 +204,7 @@ def _of_digits(match: re.Match[str]) -> tuple[tuple[Moment, ...], bool]:
         return _with_name(match)
     if match["third"]:
         readings = _of_three(first, int(match["second"]), match["third"], match["sign"])
-    elif match["last_day"]:
+    elif match["last_day"] and (match["range_year"] or match[0][len(first)] == "."):
         year, month = _number(match["range_year"]), int(match["last_month"])
         days = [_moment(year, month, int(day)) for day in (first, match["last_day"]) if len(day) < 3]
         return (*days[0], *days[-1]), len(days) == 2 and all(days)

@@ -29,13 +29,12 @@ from perplexity.figures.numbers import (
     rounds,
     unit_follows,
 )
-from perplexity.figures.shares import Share, share_phrases
+from perplexity.figures.places import MOST_PLACES, contains, is_apart, occurrences
+from perplexity.figures.shares import Share, counted_shares, share_phrases
 from perplexity.figures.units import CURRENCIES
-from perplexity.figures.words import number_words, phrases_of
+from perplexity.figures.words import length_words, number_words, phrases_of, roman, small_words
 from perplexity.types import Source
 
-_MOST_PLACES = 50
-"""Places that are looked at for one figure in one excerpt, so that repeating a number costs no time."""
 _DATE_IN_ADDRESS = re.compile(r"[/_-]((?:19|20)\d\d)[/_-]?(0[1-9]|1[0-2])(?:[/_-]?([0-3]\d))?(?!\d)")
 _ISO_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
 _PART = re.compile(r"\d+")
@@ -47,50 +46,21 @@ _TABLE_HEADS = {
         "($bn", "(€bn"),
 }  # fmt: skip
 """What says, in lower case, that the numbers of a table are in thousands, in millions, in billions."""
-_NARROW = frozenset("\u00a0\u2009\u202f\u2007")
-_THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _TWO_YEARS = re.compile(r"(?<!\d)([12]\d{3})(?:[/–]|-(?=1[3-9]|[2-9]))(\d\d)(?!\d)")
 _TIME_WORDS = re.compile(
     r"\b(?:noon|midnight|mitternacht|halb (zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf))\b"
 )
 _LONGER_WORD = re.compile(r"teen|ty|zehn|zig|hundert|tausend|einhalb|und\w{3,8}zig")
-_SMALL = {
-    (1, True): ("first", "erst", "one", "ein"),
-    (1, False): ("first", "erst"),
-    (2, True): (
-        "both", "pair", "couple", "twin", "double", "twice", "dual", "second", "2nd", "beid", "paar", "doppel", "zweit",
-    ),
-    (2, False): ("second", "zweit", "2nd"),
-}  # fmt: skip
-"""What else says one and two, by whether the sentence has the number in words."""
 _NAUGHT_OR_ONE = {"0": ("nil", "null", "zero", "love", "scoreless"), "1": ("one", "ein")}
 _SLASHED = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3"}
 _POINTS = {
     Decimal("0.25"): ("quarter point", "quarter-point", "quarter of a p", "quarter percentage", "viertelpunkt"),
     Decimal("0.5"): ("half point", "half-point", "half a p", "half percentage", "halber p", "halben p"),
 }
-_ROMAN = [
-    f"{tens}{ones}"
-    for tens in ("", "X", "XX", "XXX", "XL", "L", "LX")
-    for ones in ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
-]
 _FRACTIONS = {Decimal("0.5"): "1/2", Decimal("0.25"): "1/4", Decimal("0.75"): "3/4"}
-_LENGTHS = {
-    ("second", 60): ("a minute", "one minute", "one-minute", "eine minute", "einer minute"),
-    ("minute", 15): ("quarter of an hour", "quarter-hour", "quarter hour", "viertelstunde"),
-    ("minute", 30): ("half an hour", "half-hour", "half hour", "halbe stunde", "halben stunde", "halbstünd"),
-    ("minute", 45): ("three quarters of an hour", "three-quarters of an hour", "dreiviertelstunde"),
-    ("minute", 60): ("an hour", "one hour", "one-hour", "eine stunde", "einer stunde", "einstünd"),
-    ("minute", 90): ("hour and a half", "hour-and-a-half"),
-    ("hour", 24): ("a day", "one day", "one-day", "ein tag", "einem tag", "einen tag", "eines tages"),
-    ("day", 7): ("a week", "one week", "one-week", "eine woche", "einer woche", "einwöch"),
-    ("day", 14): ("fortnight",),
-    ("week", 2): ("fortnight",),
-    ("month", 6): ("half a year", "half-year", "halbes jahr", "halben jahr", "halbjahr", "halbjähr"),
-    ("month", 12): ("a year", "one year", "one-year", "ein jahr", "einem jahr", "eines jahres", "einjähr"),
-}  # fmt: skip
-"""How else a length of time may be written, in lower case."""
+_TRIPLED = 200
+"""The highest percentage that is written in words."""
 _CHEMICAL = re.compile(r"(?:CO|CH|N|O|NO|SO|NH|H)[2-4]|H2O|N2O")
 _ONES = ("a", "one", "an", "eine", "ein")
 _SCALED_ONE = {
@@ -172,8 +142,8 @@ class Excerpt:
         return not self._times.isdisjoint(minutes)
 
     def has_time_near(self, minutes: tuple[int, ...]) -> bool:
-        """Return whether the text has a time of day that is ten minutes away from one of these at most."""
-        return any(abs(time - one) <= 10 for time in self._times for one in minutes)
+        """Return whether the text has a time of day that is a quarter of an hour away from one of these at most."""
+        return any(abs(time - one) <= 15 for time in self._times for one in minutes)
 
     def has_season(self, first: str, last: str) -> bool:
         """Return whether the text has two years, the second of which is written in two digits, as in "2023/24"."""
@@ -185,9 +155,13 @@ class Excerpt:
         """Return whether two numbers are next to each other, in either order."""
         if second in self._next_numbers(first) or first in self._next_numbers(second):
             return True
-        return all(
-            self.has_word(Decimal(one)) if one not in {"0", "1"} else self.has_words(_NAUGHT_OR_ONE[one])
-            for one in (first, second)
+        return (
+            first.isdecimal()
+            and second.isdecimal()
+            and all(
+                self.has_words(_NAUGHT_OR_ONE[one]) if one in _NAUGHT_OR_ONE else self.has_word(Decimal(one))
+                for one in (first, second)
+            )
         )
 
     def has_decade(self, written: str) -> bool:
@@ -208,6 +182,8 @@ class Excerpt:
 
     def has_percentage(self, percentage: int) -> bool:
         """Return whether the text has a percentage that "a third" or "half" may be said for."""
+        if percentage <= 0:
+            return False
         near = 2 + percentage // 15
         places = self._near(percentage * 10_000, near * 10_000)
         return any(a.unit == "%" and abs(a.value - percentage) <= near for place in places for a in self._read(place))
@@ -262,18 +238,21 @@ class Excerpt:
             return True
         if amount.unit == "%":
             return self._says_percentage(amount.value)
-        if amount.unit or value >= len(_ROMAN):
-            return self.has_words(_LENGTHS.get((amount.unit, int(amount.value)), ()))
-        words = _SMALL.get((int(value), number.in_words), ()) if value in {1, 2} else ()
+        if amount.unit or value >= 100:
+            return self.has_words(length_words(amount.unit, amount.value))
+        words = small_words(value, in_words=number.in_words)
         if value == 1 and not number.in_words:
             words += number.as_one()
-        roman = _ROMAN[int(value)] if value % 1 == 0 else ""
-        return self.has_words(words) or (roman != "" and self.contains(roman))
+        return self.has_words(words) or (roman(value) != "" and self.contains(roman(value)))
 
     def _says_percentage(self, value: Decimal) -> bool:
-        phrases = share_phrases(value)
-        return self.has_words(_POINTS.get(value, ())) or (
-            phrases is not None and phrases.search(self.lower) is not None
+        if self.has_words(_POINTS.get(value, ())):
+            return True
+        if value > _TRIPLED:
+            return False
+        phrases = share_phrases(round(value))
+        return (phrases is not None and phrases.search(self.lower) is not None) or self.has_words(
+            counted_shares(round(value))
         )
 
     def _has_converted(self, number: Number) -> bool:
@@ -314,7 +293,7 @@ class Excerpt:
             )
         lower = self.lower
         for word in phrases_of(value):
-            for place in _occurrences(lower, word):
+            for place in occurrences(lower, word):
                 end = place + len(word)
                 if place and lower[place - 1].isalpha():
                     continue
@@ -406,13 +385,13 @@ class Excerpt:
 
     def _written(self, written: str) -> Iterator[tuple[int, int]]:
         """Yield where a number is written in the same way."""
-        for place in _occurrences(self.text, written):
-            if _is_apart(self.text, place, written):
+        for place in occurrences(self.text, written):
+            if is_apart(self.text, place, written):
                 yield place, place + len(written)
 
     def _places(self, digits: str) -> list[tuple[int, int]]:
         """Return where the first numbers of these digits are."""
-        return self._numbers.get(digits, [])[:_MOST_PLACES]
+        return self._numbers.get(digits, [])[:MOST_PLACES]
 
     def _near(self, size: int, widest: int) -> list[tuple[int, int]]:
         """Return where numbers are whose first digits, as a number of six digits, are near to a size."""
@@ -423,7 +402,7 @@ class Excerpt:
             reach = widest * center // size
             if 90_000 < center < 1_100_000:
                 low, high = bisect_left(sizes, (center - reach, "")), bisect_right(sizes, (center + reach, "~"))
-                found += [place for _, digits in sizes[low:high][:_MOST_PLACES] for place in self._places(digits)[:5]]
+                found += [place for _, digits in sizes[low:high][:MOST_PLACES] for place in self._places(digits)[:5]]
         return found
 
     def _read(self, place: tuple[int, int]) -> tuple[Amount, ...]:
@@ -513,17 +492,19 @@ class Excerpt:
         )
         for place in self._near(size, widest):
             others = self._scaled(place) if number.is_scaled else self._read(place)
-            if self._in_percent(number, place):
-                others = tuple(other if other.unit else other._replace(unit="%") for other in others)
+            if unit := self._left_out(number, place):
+                others = tuple(other if other.unit else other._replace(unit=unit) for other in others)
             for other in others:
                 if any(rounds(number, mine, other) for mine in number.amounts):
                     return not any(letters_around(self.text, *place))
         return False
 
-    def _in_percent(self, number: Number, place: tuple[int, int]) -> bool:
-        """Return whether a number without a unit may be in percent, as one of a table or a list of shares."""
-        text = self.text
-        return number.amounts[0].unit == "%" and not text[slice(*place)].isdecimal() and not counts(text, place[1])
+    def _left_out(self, number: Number, place: tuple[int, int]) -> str:
+        """Return the unit that a number without one may have in a table or a list: percent, or money for "19.99"."""
+        unit, written = number.amounts[0].unit, self.text[slice(*place)]
+        if written.isdecimal() or counts(self.text, place[1]):
+            return ""
+        return unit if unit == "%" or (unit in CURRENCIES and written[-3:-2] in {".", ","}) else ""
 
     def _has_version(self, number: Number) -> bool:
         """Return whether the number is the beginning of a version, as 3.13 is of 3.13.1."""
@@ -533,43 +514,12 @@ class Excerpt:
         return any(
             self.text[place + len(beginning) : place + len(beginning) + 1].isdecimal()
             and not (place and (self.text[place - 1].isdecimal() or self.text[place - 1] in ".,"))
-            for place in _occurrences(self.text, beginning)
+            for place in occurrences(self.text, beginning)
         )
 
     def _has_parts(self, number: Number) -> bool:
         """Return whether the parts of a number with a plain space, which may be several numbers, are there."""
         return " " in number.written and all(self.contains(part) for part in number.written.split(" "))
-
-
-def contains(text: str, written: str) -> bool:
-    """Return whether a text has these words, not inside a longer number or word."""
-    return any(_is_apart(text, place, written) for place in _occurrences(text, written))
-
-
-def _occurrences(text: str, written: str) -> Iterator[int]:
-    place = text.find(written)
-    for _ in range(_MOST_PLACES):
-        if place < 0:
-            return
-        yield place
-        place = text.find(written, place + 1)
-
-
-def _is_apart(text: str, place: int, written: str) -> bool:
-    """Return whether what is written at a place is not part of a longer number or word."""
-    end = place + len(written)
-    before, after = text[max(0, place - 2) : place], text[end : end + 2]
-    if before and (before[-1].isalnum() if not written[0].isdecimal() else before[-1].isdecimal()):
-        return False
-    if written[0].isdecimal() and before[-1:] in {".", ",", "'", "’"} and before[:1].isdecimal():
-        return False
-    if after and (after[0].isdecimal() or (after[0].isalpha() and written[-1].isalpha())):
-        return False
-    if before[-1:] in _NARROW and before[:1].isdecimal() and _THREE_DIGITS.match(written):
-        return False
-    if after[:1] in _NARROW and written[-1].isdecimal() and _THREE_DIGITS.match(text, end + 1):
-        return False
-    return not (written[-1].isdecimal() and after[:1] in {".", ",", "'", "’"} and after[1:].isdecimal())
 
 
 def _wider(moment: Moment) -> set[Moment]:

@@ -106,7 +106,7 @@ def so_many_in(count: int, number: int) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def share_phrases(percentage: Decimal) -> re.Pattern[str] | None:
+def share_phrases(percentage: int) -> re.Pattern[str] | None:
     """Return what matches the words for a percentage in lower case, None if there are none; "half" is 50 and 49.
 
     A half of the year and a quarter are no shares.
@@ -115,11 +115,18 @@ def share_phrases(percentage: Decimal) -> re.Pattern[str] | None:
     return re.compile("|".join(found)) if found else None
 
 
+@lru_cache(maxsize=256)
+def counted_shares(percentage: int) -> tuple[str, ...]:
+    """Return how a percentage is written as so many of a number, in lower case, such as "nine in ten" for 90."""
+    parts = [(several, number) for number in (*range(3, 11), 20) for several in range(1, number)]
+    near = [(several, number) for several, number in parts if abs(100 * several - percentage * number) <= number]
+    return tuple(said for several, number in near for said in so_many_in(several, number))
+
+
 _HALF = r"(?<!first )(?<!second )(?<!other )\bhalf\b(?! year)|hälfte|jede[rs]? zweite|(?:one|1) in (?:two|2)\b"
 _ALL = r"\bdoubl|verdopp|twofold|zweifach|\bentire|\bfully|\bcomplete|vollständig|komplett|\ball\b|\balle"
 _NAMES = {3: "thirds?|drittel", 4: "quarters?|viertel", 5: "fifths?|fünftel", 10: "tenths?|zehntel"}
 _COUNTED = {1: r"\ban?|\bone|\beine?[mns]?|1/", 2: "two|zwei", 3: "three|drei", 4: "four|vier"}
-_LONGER = r"\d|teen|ty|zehn|zig"
 _PHRASES = [
     (Decimal(50), _HALF),
     (Decimal(100), _ALL),
@@ -129,10 +136,5 @@ _PHRASES = [
         for parts, names in _NAMES.items()
         for several, counted in _COUNTED.items()
         if several < parts and (several, parts) != (2, 4)
-    ],
-    *[
-        (Decimal(100 * several) / parts, rf"\b(?:{'|'.join(map(re.escape, so_many_in(several, parts)))})(?!{_LONGER})")
-        for parts in (3, 4, 5, 6, 7, 8, 9, 10, 20)
-        for several in range(1, parts)
     ],
 ]

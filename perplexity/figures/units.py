@@ -40,7 +40,7 @@ m/s 0: m/s
 km/h 0: km/h kph kmh stundenkilometer stundenkilometern kilometres_per_hour kilometers_per_hour
 mph 0: mph miles_per_hour
 mpg 0: mpg mile_per_gallon miles_per_gallon
-kn 0: kn knots knoten
+kn 0: kn kts knots knoten
 m² 6: km² km2 sq_km square_kilometre square_kilometres square_kilometer square_kilometers quadratkilometer
 m² 6: quadratkilometern
 m² 4: ha hectare hektar
@@ -106,10 +106,10 @@ year 6: Ma Mya mya
 year 2: century centurie jahrhundert jahrhunderte jahrhunderten
 year 1: decade jahrzehnt jahrzehnte jahrzehnten
 year 0: year yrs yr jahr jahre jahren jahres jährig jähriger jährige jährigen jähriges jährigem
-month 0: month monat monate monaten monatig monatige monatigen
-week 0: week woche wochen wöchig wöchige wöchigen
+month 0: month mo mos mon monat monate monaten monatig monatige monatigen
+week 0: week wk wks woche wochen wöchig wöchige wöchigen
 day 0: day tag tage tagen tägig tägige tägigen tägiger
-hour 0: hour hr hrs stunde stunden std std. stündig stündige stündigen
+hour 0: hour wochenstunde wochenstunden hr hrs stunde stunden std std. stündig stündige stündigen
 minute 0: minute min min. mins minuten minütig minütige minütigen
 second 0: seconds sec sek. sekunde sekunden s
 SEK 0: sek

@@ -63,7 +63,7 @@ def phrases_of(number: Decimal) -> tuple[str, ...]:
     """
     whole = int(number)
     if number == Decimal("0.5"):
-        return ("half", "halbe")
+        return ("half a", "half", "halbe")
     if number - whole == Decimal("0.5") and whole < 100:
         more = ("anderthalb",) if whole == 1 else ()
         english, german = ("one", "ein") if whole == 1 else ("", "")
@@ -146,3 +146,51 @@ def _with_more(lower: str, start: int, end: int, value: int) -> WordedNumber:
     if more and (ones := number_words().get(more["ones"], 0)):
         return WordedNumber(start, more.end(), Decimal(value + ones))
     return WordedNumber(start, end, Decimal(value))
+
+
+_SMALL = {
+    (1, True): ("first", "erst", "one", "ein"),
+    (1, False): ("first", "erst"),
+    (2, True): (
+        "both", "pair", "couple", "twin", "doubl", "twice", "dual", "second", "2nd", "beid", "paar", "doppel", "zweit",
+    ),
+    (2, False): ("second", "zweit", "2nd", "twice", "doubl", "doppel"),
+    **dict.fromkeys([(3, True), (3, False)], ("tripl", "treble", "thrice")),
+    **dict.fromkeys([(4, True), (4, False)], ("quadrupl", "quartet")),
+}  # fmt: skip
+"""What else says a small number, by whether the sentence has it in words."""
+_ROMAN = [
+    f"{tens}{ones}"
+    for tens in ("", "X", "XX", "XXX", "XL", "L", "LX")
+    for ones in ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+]
+_LENGTHS = {
+    ("second", 60): ("a minute", "one minute", "one-minute", "eine minute", "einer minute"),
+    ("minute", 15): ("quarter of an hour", "quarter-hour", "quarter hour", "viertelstunde"),
+    ("minute", 30): ("half an hour", "half-hour", "half hour", "halbe stunde", "halben stunde", "halbstünd"),
+    ("minute", 45): ("three quarters of an hour", "three-quarters of an hour", "dreiviertelstunde"),
+    ("minute", 60): ("an hour", "one hour", "one-hour", "eine stunde", "einer stunde", "einstünd"),
+    ("minute", 90): ("hour and a half", "hour-and-a-half"),
+    ("hour", 24): ("a day", "one day", "one-day", "ein tag", "einem tag", "einen tag", "eines tages"),
+    ("day", 7): ("a week", "one week", "one-week", "eine woche", "einer woche", "einwöch"),
+    ("day", 14): ("fortnight",),
+    ("week", 2): ("fortnight",),
+    ("month", 6): ("half a year", "half-year", "halbes jahr", "halben jahr", "halbjahr", "halbjähr"),
+    ("month", 12): ("a year", "one year", "one-year", "ein jahr", "einem jahr", "eines jahres", "einjähr"),
+}  # fmt: skip
+"""How else a length of time may be written, in lower case."""
+
+
+def small_words(value: Decimal, *, in_words: bool) -> tuple[str, ...]:
+    """Return beginnings of other words for a small number, such as "both"; `in_words` is how the sentence has it."""
+    return _SMALL.get((int(value), in_words), ()) if value % 1 == 0 else ()
+
+
+def length_words(unit: str, value: Decimal) -> tuple[str, ...]:
+    """Return other words for a length of time, such as "half an hour" for 30 minutes."""
+    return _LENGTHS.get((unit, int(value)), ())
+
+
+def roman(value: Decimal) -> str:
+    """Return a whole number from 1 to 69 in Roman digits; "" for others and for 1 and 50, which are letters."""
+    return _ROMAN[int(value)] if value % 1 == 0 and value < len(_ROMAN) and value not in {1, 50} else ""

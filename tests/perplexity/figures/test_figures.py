@@ -153,6 +153,14 @@ FOUND = [
     ("3,4 Mio. Euro", "3.400 TEUR im Jahr"),
     ("over $3 trillion", "$3.12T in all"),
     ("nearly a billion", "$980 million"),
+    ("25 knots", "25 kts"),
+    ("35 Wochenstunden", "35-Std.-Woche"),
+    ("12 Monate", "12 Mon. Laufzeit"),
+    ("2 hours and 35 seconds", "2:00:35"),
+    ("kurz nach 15 Uhr", "15.12 Uhr"),
+    ("500,000 gazelles", "half a million gazelles"),
+    ("four times as many", "has quadrupled"),
+    ("knapp 20 Euro", "Jacke, Gr. 48–58, 19,99; Hose"),
     # Short and long forms
     ("3 draws", "14W 3D 2L"),
     ("a 3-point lead", "3 percentage points"),
@@ -167,7 +175,10 @@ FOUND = [
     # Other stretches of time
     ("in H1", "in the first half"),
     ("bis zum 31. März", "bis zum 31.03., also bald"),
+    ("am 15. Mai", "zum 15.2., 15.5., 15.8. und 15.11. fällig"),
+    ("am 18. September", "ab Do., 18.9.: Jacken"),
     ("June 2025", "06/2025"),
+    ("a factor of 3 to 4.5", "a factor of 3 or even 4.5"),
     ("vom 10. bis 12. Mai 2025", "10.-12.05.2025"),
     ("the class of 2025", "the class of '25"),
     ("2026–2027", "2026-27"),
@@ -231,6 +242,8 @@ NOT_FOUND = [
     ("over 1,000", "1,649", "1,000"),
     ("2.5 cups", "1 1/2 cups", "2.5"),
     ("in July 2025", "06/2025", "July 2025"),
+    ("knapp 30 Euro", "Jacke, Gr. 48–58, 19,99; Hose", "30 Euro"),
+    ("three times as many", "has quadrupled", "three"),
 ]
 
 
@@ -401,3 +414,17 @@ def test_another_date_is_not_found(day: date, wrong: date, one: str, other: str)
         return
 
     assert not_found(f"It opened on {DATES[one](wrong)}.", f"Opened: {DATES[other](day)}") != []
+
+
+PIECES_WORDS = (
+    "0 00 1 5 12 0:30,5 300 2024 1.5 1,000 0/5 1/2 ½ ٣ 9999999999999999999999999999 10^99 1E40 % $ € million mg h min "
+    "Trillionen dozen hundred half third in of and a to years ’25 FY Q3 May Mai - – / : . , × hours cents İ ß zwölf"
+)
+PIECES = st.sampled_from(PIECES_WORDS.split(" "))
+
+
+@given(st.lists(PIECES, max_size=30), st.lists(PIECES, max_size=30), st.sampled_from(["", " "]))
+def test_any_text_can_be_checked(sentence: list[str], excerpt: list[str], joint: str) -> None:
+    text = joint.join(sentence)
+
+    assert all(figure.strip() for figure in not_found(f"x {text} y.", f"x {joint.join(excerpt)}"))
