@@ -306,6 +306,7 @@ async def compose(
             chat=chat,
             propose_claims=partial(propose_claims, model=search_services.model),
             name_of=profiles.name_of,
+            admits=admission.admits,
             views=Views(client, sanitize=sanitize_view),
             feedback=FeedbackStore(acks),
             sharing=Sharing(

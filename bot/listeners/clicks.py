@@ -21,7 +21,7 @@ from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.intake import ListenerContext, Submitted
 from bot.listeners.messages import THREAD_FULL
 from bot.listeners.slash import too_many_open
-from bot.model.membership import RequestOrigin, click_team_ids
+from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -189,10 +189,9 @@ def button(
     async def on_click(ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         click = Click(body=body, action=action)
         reply = await _handle(click, context, handle)
-        origin = RequestOrigin.from_body(body)
         # In the home tab there is no address for a reply.
         told = reply.message.text if reply is not None and click.response_url is None else ""
-        context.home_changed(origin.team_id or origin.enterprise_id, click.user, told)
+        context.home_changed(team_of(body), click.user, told)
         if reply is not None:
             send = context.replace_original if reply.replaces else context.reply_privately
             await _within_ack(send(click.response_url, reply.message))

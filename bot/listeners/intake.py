@@ -168,6 +168,11 @@ async def propose_nothing(message: str, *, seconds: float | None = None) -> Prop
     return ProposedClaims(claims=())
 
 
+async def always_admitted(user_id: str) -> bool | None:
+    """Return True: everyone is answered."""
+    return True
+
+
 async def never_named(user_id: str) -> str:
     """Return an empty name."""
     return ""
@@ -288,6 +293,7 @@ class ListenerContext:
     new_id: Callable[[], UUID] = uuid4
     propose_claims: ProposeClaims = propose_nothing
     name_of: Callable[[str], Coroutine[Any, Any, str]] = never_named
+    admits: Callable[[str], Awaitable[bool | None]] = always_admitted
     follow_ups: bool = False
     refusal: Callable[[Mapping[str, Any]], str | None] = never_refused
     record_end: Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]] = ignore_end

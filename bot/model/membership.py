@@ -101,6 +101,15 @@ def click_team_ids(body: Mapping[str, Any]) -> frozenset[str]:
     return frozenset({_text(_part(body, "user"), "team_id"), _id(body, "enterprise")}) - {""}
 
 
+def team_of(body: Mapping[str, Any]) -> str:
+    """Return the workspace of a command, a shortcut, a click or a submission, under which its person's rows are.
+
+    Slack names none in the clicks of an app of a whole organization: then it is the person's, as in the commands.
+    """
+    origin = RequestOrigin.from_body(body)
+    return origin.team_id or user_team_of(body) or origin.enterprise_id
+
+
 def user_team_of(body: Mapping[str, Any]) -> str:
     """Return the workspace that an event or a click names as the person's; empty if it names none."""
     event = _part(body, "event")

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from psycopg import AsyncConnection, OperationalError
+from psycopg import AsyncConnection, Error, OperationalError
 from psycopg.errors import (
     DeadlockDetected,
     IdleInTransactionSessionTimeout,
@@ -188,12 +188,58 @@ async def migrate(
     while True:
         try:
             async with await AsyncConnection.connect(conninfo, prepare_threshold=None) as connection:
-                return await _migrate(connection, wanted)
+                applied = await _migrate(connection, wanted)
+            await create_indexes(conninfo)
+            return applied
         except (LockNotAvailable, DeadlockDetected) as error:
             if monotonic() > end:
                 raise
             log.info("migrate.waits", extra={"error": type(error).__name__})
         await sleep(0.2)
+
+
+INDEXES = {
+    "questions_of_asker": "CREATE INDEX CONCURRENTLY IF NOT EXISTS questions_of_asker"
+    " ON questions (team_id, user_id, received_at)"
+}
+"""The indexes that take long to build on a large table; a migration would keep everyone waiting meanwhile."""
+
+INDEX_LOCK = LOCK + 1
+"""Held by the one process that builds them."""
+
+
+async def create_indexes(conninfo: str) -> None:
+    """Build the `INDEXES` that are missing while the app goes on; replace what an interrupted build has left.
+
+    A build that fails is logged: without an index the app is slower, and no less right.
+    https://www.postgresql.org/docs/current/sql-createindex.html#SQL-CREATEINDEX-CONCURRENTLY
+    """
+    async with await AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None) as connection:
+        missing = [name for name in INDEXES if not await _is_valid(connection, name)]
+        # A lock of the session cannot be kept through a pooler; there two builds only wait for each other.
+        if not missing or not (await is_pooled(connection) or await _locks(connection)):
+            return
+        for name in missing:
+            try:
+                await connection.execute(SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(Identifier(name)))
+                await connection.execute(INDEXES[name].encode())
+            except Error as error:
+                log.warning("index.not_built", extra={"error": type(error).__name__})
+
+
+async def _is_valid(connection: AsyncConnection, name: str) -> bool:
+    """Return whether an index is complete; True without its table, which another version's migrations would make."""
+    found = await connection.execute(
+        "SELECT to_regclass('questions') IS NULL"
+        " OR EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(%s) AND indisvalid)",
+        (name,),
+    )
+    return await found.fetchone() == (True,)
+
+
+async def _locks(connection: AsyncConnection) -> bool:
+    taken = await connection.execute("SELECT pg_try_advisory_lock(%s)", (INDEX_LOCK,))
+    return await taken.fetchone() == (True,)
 
 
 async def _migrate(connection: AsyncConnection, wanted: Sequence[Migration]) -> int:

@@ -17,7 +17,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.clicks import DATABASE_DOWN, DATABASE_SECONDS, read_metadata
 from bot.listeners.intake import ListenerContext
-from bot.model.membership import click_team_ids
+from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Block
 from bot.slack.views import NotOpened, Opened, View, ViewResult
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -115,9 +115,8 @@ class Submission:
 
     @property
     def team(self) -> str:
-        """The id of the person's workspace, or of its organization."""
-        team = self.body.get("team") or self.body.get("enterprise")
-        return str(team.get("id", "")) if isinstance(team, dict) else ""
+        """The id of the person's workspace."""
+        return team_of(self.body)
 
     @property
     def teams(self) -> frozenset[str]:

@@ -17,7 +17,7 @@ from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
 from bot.commands.check import CHECK, NOTHING_TO_CHECK, text_of_claims
 from bot.commands.help import text_message
 from bot.errors import UsageError
-from bot.listeners.admission import MEMBERS_ONLY
+from bot.listeners.admission import MEMBERS_ONLY, UNVERIFIED
 from bot.listeners.asking import ask_in_direct_message
 from bot.listeners.intake import ListenerContext
 from bot.model.message import Block, OutgoingMessage
@@ -37,6 +37,11 @@ TITLE = "Check this"
 
 PROPOSE_SECONDS = 20.0
 """How long the model may take to find the claims; then they are sentences of the message."""
+
+CLOSED = "not_found"
+"""Slack's error for a view that was closed."""
+
+MAX_PAUSE_SECONDS = 10.0
 
 READING = "I’m reading the message. Its claims appear here in a few seconds."
 CLAIMS = "I’ll look for pages that support or contradict each claim. Change or empty any of them first."
@@ -73,19 +78,32 @@ async def open_check(body: Mapping[str, Any], context: ListenerContext) -> str |
     opened = await show_modal(context, str(body.get("trigger_id", "")), reading_view(message))
     if isinstance(opened, str):
         return opened
-    context.start(_propose(message, opened.id, context))
+    context.start(_propose(message, opened.id, context, user=user))
     return None
 
 
-async def _propose(message: _Message, view_id: str, context: ListenerContext) -> None:
-    """Show the claims of the message in the open modal."""
+async def _propose(message: _Message, view_id: str, context: ListenerContext, *, user: str) -> None:
+    """Show the claims of the message in the open modal, if its person is answered at all: a model is paid for them."""
+    admitted = await context.admits(user)
+    if not admitted:
+        said = MEMBERS_ONLY if admitted is False else UNVERIFIED
+        await _show(modal(CALLBACK_ID, TITLE, [section(escape(said))]), view_id, context)
+        return
     proposed, link, author = await asyncio.gather(
         context.propose_claims(message.text, seconds=PROPOSE_SECONDS),
         context.chat.permalink(message.channel, message.ts),
         context.name_of(message.author),
     )
     message = replace(message, link=link or "", author=author)
-    result = await context.views.update(view_id, claims_view(message, proposed))
+    await _show(claims_view(message, proposed), view_id, context)
+
+
+async def _show(view: View, view_id: str, context: ListenerContext) -> None:
+    """Change the open modal; a second time if Slack was busy."""
+    result = await context.views.update(view_id, view)
+    if isinstance(result, NotOpened) and result.error != CLOSED:
+        await asyncio.sleep(min(result.seconds or 1.0, MAX_PAUSE_SECONDS))
+        result = await context.views.update(view_id, view)
     if isinstance(result, NotOpened):  # most often the person has closed it
         log.info("view.not_updated", extra={"error": result.error, "view": CALLBACK_ID})
 

@@ -17,7 +17,7 @@ from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.clicks import Click, Reply, text_reply
 from bot.listeners.intake import ListenerContext
 from bot.listeners.slash import acknowledge, respond
-from bot.model.membership import RequestOrigin
+from bot.model.membership import team_of
 from bot.slack.messages import FAILURES
 
 Opening = Callable[[Mapping[str, Any], ListenerContext], Coroutine[Any, Any, str | None]]
@@ -27,11 +27,11 @@ Opening = Callable[[Mapping[str, Any], ListenerContext], Coroutine[Any, Any, str
 def person_of(body: Mapping[str, Any]) -> tuple[str, str]:
     """Return the ids of the workspace and of the person of a command, a shortcut, a click or a submission.
 
-    Slack names no workspace for an app of a whole organization: then it is the organization.
+    Slack names no workspace in the clicks and submissions of an app of a whole organization: then it is the person's.
     """
-    user, origin = body.get("user"), RequestOrigin.from_body(body)
+    user = body.get("user")
     user_id = user.get("id") if isinstance(user, Mapping) else body.get("user_id")
-    return origin.team_id or origin.enterprise_id, str(user_id or "")
+    return team_of(body), str(user_id or "")
 
 
 def shortcut(app: AsyncApp, context: ListenerContext, callback_id: str, open_view: Opening) -> None:

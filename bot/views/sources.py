@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
+from functools import partial
 from uuid import UUID
 
 from slack_bolt.async_app import AsyncApp
@@ -17,13 +19,16 @@ from bot.listeners.clicks import Click, Reply, as_uuid, button, may_see, text_re
 from bot.listeners.intake import ListenerContext
 from bot.model.message import Block
 from bot.model.results import KeptResult
-from bot.slack.views import View
+from bot.slack.views import NotOpened, View
 from bot.views.base import modal, open_modal
 from perplexity.citations import number_citations
 from perplexity.figures import CheckedSentence, check_figures
 from perplexity.formatting import pluralize
+from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Answer, Source
 from perplexity.urls import hostname
+
+log = logging.getLogger(__name__)
 
 CALLBACK_ID = "sources_modal"
 SITE = "sources_site"
@@ -59,7 +64,9 @@ async def choose_site(click: Click, context: ListenerContext) -> Reply | None:
     view = await _view(click, context, as_uuid(click.metadata.get("question")), click.choice)
     if isinstance(view, str):
         view = modal(CALLBACK_ID, "Sources", [section(escape(view))])
-    await context.views.update(click.view_id, view, hash=click.view_hash)
+    result = await context.views.update(click.view_id, view, hash=click.view_hash)
+    if isinstance(result, NotOpened):
+        log.info("view.not_updated", extra={"error": result.error, "view": CALLBACK_ID})
     return None
 
 
@@ -71,7 +78,9 @@ async def _view(click: Click, context: ListenerContext, question_id: UUID | None
         return UNKNOWN_ANSWER
     if not may_see(row, click, context.commands):
         return NOT_YOUR_ANSWER
-    return sources_view(kept, kept.result, channel=click.channel, site=site)
+    # Numbering the citations and looking up the figures of a long answer takes long.
+    build = partial(sources_view, channel=click.channel, site=site)
+    return await run_in_thread_if_long(len(kept.result.text), build, kept, kept.result)
 
 
 def sources_view(kept: KeptResult, answer: Answer, *, channel: str, site: str = EVERY_SITE) -> View:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bot.listeners.admission import MEMBERS_ONLY
 from bot.views.check import NO_TEXT, OWN_SENTENCES
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.claims import ScriptedPerplexity
@@ -145,3 +146,21 @@ async def test_a_lost_trigger_is_explained(harness: AppHarness) -> None:
 
     (post,) = await harness.slack.wait_for(1)
     assert "Slack didn’t open the window in time." in post.shown_text
+
+
+async def test_no_model_reads_a_message_for_a_guest(harness: AppHarness) -> None:
+    harness.slack.workspace.profiles["U9"] = {"is_restricted": True}
+    guest = replace(harness.person, user="U9")
+    async with await guest.message_shortcut("check_this", MESSAGE | {"text": "It is 330 m tall."}, token="guest"):
+        pass
+    await harness.slack.wait_until(
+        lambda: MEMBERS_ONLY in json.dumps(harness.slack.modal("U9").blocks, ensure_ascii=False)
+    )
+
+    assert not harness.perplexity.requests
+
+
+async def test_a_busy_slack_is_asked_again_to_show_the_claims(harness: AppHarness) -> None:
+    harness.slack.fail("views.update", Fault(status=429, headers={"Retry-After": "0"}))
+
+    assert any((await proposed(harness, HONEST[0])).values())

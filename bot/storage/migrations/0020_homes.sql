@@ -6,6 +6,3 @@ CREATE TABLE homes (
     shown_at timestamptz NOT NULL DEFAULT '-infinity',
     PRIMARY KEY (team_id, user_id)
 );
-
--- A person's questions, the last ones first, and those of a month.
-CREATE INDEX questions_of_asker ON questions (team_id, user_id, received_at);

@@ -6,9 +6,10 @@ import asyncio
 from uuid import uuid4
 
 import psycopg
+import pytest
 from psycopg.conninfo import make_conninfo
 
-from bot.storage.database import migrate, own_migrations, procrastinate_migrations
+from bot.storage.database import INDEX_LOCK, migrate, own_migrations, procrastinate_migrations
 
 
 async def test_a_migrated_database_has_nothing_left_to_do(database: str) -> None:
@@ -34,3 +35,31 @@ async def test_a_new_migration_of_the_app_is_applied(database: str) -> None:
         await connection.execute("DROP TABLE questions CASCADE")
 
     assert await migrate(database) == 1
+
+
+VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('questions_of_asker')"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "DROP INDEX questions_of_asker",
+        "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass('questions_of_asker')",
+    ],
+    ids=["missing", "interrupted"],
+)
+async def test_an_index_of_a_large_table_is_built_apart_from_the_migrations(database: str, before: str) -> None:
+    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+        await connection.execute(before.encode())
+
+        assert await migrate(database) == 0
+        assert await (await connection.execute(VALID)).fetchone() == (True,)
+
+
+async def test_one_process_builds_it(database: str) -> None:
+    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+        await connection.execute("DROP INDEX questions_of_asker")
+        await connection.execute("SELECT pg_advisory_lock(%s)", (INDEX_LOCK,))
+
+        assert await migrate(database) == 0
+        assert await (await connection.execute(VALID)).fetchone() is None
