@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2s
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp
@@ -18,7 +19,7 @@ from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.intake import ListenerContext
 from bot.model.message import Block
 from bot.model.preferences import ADMINS, EVERYONE, Preferences
-from bot.preferences.settings import CHANNEL, MAX_PEOPLE, PERSON, Setting, parse_setting
+from bot.preferences.settings import CHANNEL, MAX_PEOPLE, PERSON, S, Setting, parse_setting
 from bot.slack.users import Management
 from bot.slack.views import View
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
@@ -44,6 +45,7 @@ MANAGEMENT_SECONDS = 0.4
 """How long the form waits for Slack to say who may change the channel's settings."""
 
 NOT_CHECKED = "Slack is slow just now, so I couldn’t check if you may change this channel’s settings. Please try again."
+CHANGED_MEANWHILE = "This was changed meanwhile. Open the form again."
 NO_ONE_NAMED = "Name at least one person, or choose another answer above."
 
 
@@ -89,8 +91,21 @@ def settings_view(preferences: Preferences, channel: str, management: Management
         blocks,
         submit="Save",
         close="Cancel",
-        metadata={"channel": channel if manages else ""},
+        metadata={
+            "channel": channel if manages else "",
+            "shown": _digests(OWN, PERSON, preferences.person)
+            | (_digests(OF_CHANNEL, CHANNEL, preferences.channel) if manages else {}),
+        },
     )
+
+
+def _digests(part: str, settings: Sequence[Setting], values: Any) -> dict[str, str]:
+    """Return what names the value of each input, by block: the values themselves may be too long for the metadata."""
+    return {f"{part}:{one.name}": _digest(one.words(getattr(values, one.field))) for one in settings}
+
+
+def _digest(words: str) -> str:
+    return blake2s(words.encode(), digest_size=8).hexdigest()
 
 
 def _why_not(management: Management | None) -> str:
@@ -147,7 +162,7 @@ def _select(setting: Setting, words: str) -> Block:
 
 
 async def save_settings(submitted: Submission, context: ListenerContext) -> Response | None:
-    """Save a form: the person's own part, and the channel's if the person still may change it."""
+    """Save what the person changed in a form: the own part, and the channel's if the person still may change it."""
     channel = str(submitted.metadata.get("channel") or "")
     if channel and (refusal := await _management(submitted.user, channel, context)) is not Management.ALLOWED:
         return errors(**{FIRST_INPUT: _why_not(refusal)})
@@ -158,10 +173,12 @@ async def save_settings(submitted: Submission, context: ListenerContext) -> Resp
     team, user = person_of(submitted.body)
     place = {"team_id": team, "user_id": user}
     before = await context.preferences.get(**place, channel_id=channel)
-    person = replace(type(before.person)(), **own)
+    person, own_problems = _changed(submitted, OWN, PERSON, before.person, own)
+    after, problems = _changed(submitted, OF_CHANNEL, CHANNEL, before.channel, ours) if channel else (None, {})
+    if own_problems or problems:
+        return errors(**own_problems, **problems)
     await context.preferences.change_person(before.person, person, **place)
-    if channel:
-        after = replace(type(before.channel)(), **ours)
+    if after is not None:
         await context.preferences.change_channel(before.channel, after, **place, channel_id=channel)
     log.info("settings.saved", extra={"view": CALLBACK_ID})
     context.home_changed(team, user, SAVED)
@@ -188,3 +205,25 @@ def _entered(
         except InvalidRequest as error:
             problems[block] = f"{error.value} cannot be used: {error.allowed}."[:2000]
     return values, problems
+
+
+def _changed(
+    submitted: Submission, part: str, settings: Sequence[Setting], now: S, entered: Mapping[str, Any]
+) -> tuple[S, Mapping[str, str]]:
+    """Return the values as they are now with what the person changed, and the sentences about conflicts, by block.
+
+    What is as the form showed it was not changed, even if another value was set since the form was opened.
+    """
+    shown = submitted.metadata.get("shown") or {}
+    form = replace(type(now)(), **entered)
+    values: dict[str, Any] = {}
+    problems: dict[str, str] = {}
+    for setting in settings:
+        block = f"{part}:{setting.name}"
+        words, words_now = (setting.words(getattr(one, setting.field)) for one in (form, now))
+        if words == words_now or _digest(words) == shown.get(block):
+            continue
+        if _digest(words_now) != shown.get(block):
+            problems[block] = CHANGED_MEANWHILE
+        values[setting.field] = getattr(form, setting.field)
+    return replace(now, **values), problems

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from bot.blocks.settings import CREATOR_UNKNOWN, NO_CHANNEL, NOT_MANAGER
 from bot.settings import Settings
-from bot.views.settings import NO_ONE_NAMED, NOT_CHECKED
+from bot.views.settings import CHANGED_MEANWHILE, NO_ONE_NAMED, NOT_CHECKED
 from bot.worker.worker import NOT_ALLOWED_HERE
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault
@@ -206,6 +206,21 @@ async def test_the_form_saves_both_parts(harness: AppHarness) -> None:
     assert await submit(harness, again, {"own:model": "unset"}) == {}
     told = shown(await ask(harness, "/pplx settings"))
     assert ("*High*" in told, "*fr*" in told) == (False, True)
+
+
+async def test_a_form_that_was_opened_before_a_change_does_not_revert_it(harness: AppHarness) -> None:
+    view = await open_form(harness)
+    for change in ("channel deny bad.com", "channel language de", "domains a.com"):
+        await ask(harness, f"/pplx settings {change}")
+
+    changed_by_both = {"own:language": "fr", "own:domains": "b.com", "channel:language": "it"}
+    conflicts = {"own:domains": CHANGED_MEANWHILE, "channel:language": CHANGED_MEANWHILE}
+    assert await submit(harness, view, changed_by_both) == conflicts
+    assert "*fr*" not in shown(await ask(harness, "/pplx settings"))
+    assert await submit(harness, view, {"own:language": "fr", "own:domains": "a.com", "channel:language": ""}) == {}
+
+    told = shown(await ask(harness, "/pplx settings"))
+    assert [part for part in ("*fr*", "*bad.com*", "*de*", "*a.com*") if part not in told] == []
 
 
 async def test_wrong_values_are_explained_below_their_inputs(harness: AppHarness) -> None:
