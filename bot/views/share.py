@@ -34,7 +34,7 @@ from bot.model.results import KeptResult, SearchPage
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.shares import ShareState
-from bot.views.base import MAX_TITLE, Response, Submission, errors, modal, open_modal, plain, submission
+from bot.views.base import MAX_TITLE, Response, Submission, errors, modal, open_modal, plain, shows, submission
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query
 
@@ -57,7 +57,10 @@ UNNAMED_CHANNELS = frozenset({"", "directmessage", "privategroup"})
 
 @dataclass(frozen=True, kw_only=True)
 class _Opened:
-    """What the view was opened with: Slack's address for the click, and what the preview says of asker and time."""
+    """What the view was opened with: Slack's address for the click, and what the preview says of asker and time.
+
+    `shown` are the places of the sections that the preview shows.
+    """
 
     question: UUID
     by: str
@@ -65,6 +68,7 @@ class _Opened:
     channel: str
     response_url: str = field(repr=False)
     posts_there: bool
+    shown: tuple[int, ...] = ()
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -76,7 +80,8 @@ class _Opened:
         """Read the values; None if they are of another version."""
         try:
             opened = cls(**metadata)
-            return replace(opened, question=UUID(str(opened.question)), asked=int(opened.asked))
+            shown = tuple(map(int, opened.shown))
+            return replace(opened, question=UUID(str(opened.question)), asked=int(opened.asked), shown=shown)
         except (TypeError, ValueError):
             return None
 
@@ -149,7 +154,7 @@ def share_view(shared: SharedAnswer, opened: _Opened, chosen: Collection[int] | 
         blocks,
         submit="Share",
         close="Cancel",
-        metadata=opened.metadata,
+        metadata=replace(opened, shown=tuple(places)).metadata,
     )
 
 
@@ -213,13 +218,18 @@ async def _update_preview(changed: Submission, context: ListenerContext) -> None
 
 
 async def share_answer(submitted: Submission, context: ListenerContext) -> Response | None:
-    """Post what is chosen, once, for the asker alone."""
+    """Post what is chosen, once, for the asker alone; show it first if the preview shows something else."""
     found = await _find(submitted, context)
     if isinstance(found, str):
         return errors(**{COMMENT: found})
     shared, opened, row, kept = found
+    places = _places(submitted)
+    if places is not None and places != set(opened.shown):
+        # The last update of the preview failed, or is still on its way.
+        view = await _in_thread(kept, share_view, shared, opened, places)
+        return errors(**{COMMENT: TOO_LONG}) if view is None else shows(view)
     comment = str(submitted.value(COMMENT) or "")
-    messages = await _in_thread(kept, _messages, shared, _places(submitted), comment)
+    messages = await _in_thread(kept, _messages, shared, places, comment)
     if not messages:
         return errors(**{PARTS: NO_PARTS})
     share = Share(

@@ -161,6 +161,24 @@ async def test_nothing_chosen_is_not_shared(harness: AppHarness) -> None:
     assert (shared(harness), await shares(harness)) == ([], [])
 
 
+async def test_what_the_preview_did_not_show_yet_is_shown_before_it_is_posted(harness: AppHarness) -> None:
+    view = await choose(harness, await preview(harness), 1)
+    harness.slack.fail("views.update", Fault(status=200, body='{"ok": false, "error": "hash_conflict"}'))
+    chosen = {"comment": "My words", "parts": ["0"]}
+    async with await harness.person.press(view, "parts", ["0"], values=chosen, token="t"):
+        pass
+    assert await submit(harness) == {}
+    view = harness.slack.modal()
+
+    assert (shared(harness), await shares(harness)) == ([], [])
+    assert "zip" in json.dumps(body(view))
+    assert await submit(harness) == {}
+    await harness.slack.wait_until(lambda: bool(shared(harness)))
+    (post,) = shared(harness)
+    assert "My words" in post.shown_text
+    assert words(post.payload["blocks"][1:]) == words(body(view))
+
+
 async def test_a_second_window_and_a_second_click_post_nothing_more(harness: AppHarness) -> None:
     answer = await answered(harness)
     await click(harness, answer)
