@@ -28,6 +28,7 @@ from bot.model.digest import DigestService, Owner
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import OPEN as OPEN_STATES
 from bot.model.question import QuestionRow
+from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View, Views
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.homes import HomeStore
@@ -193,13 +194,13 @@ async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
         return text_reply(NO_LONGER_OFFERED)
     team, user = person_of(click.body)
     lead = "What has changed since:" if click.choice == RECHECK else "You asked again:"
-    version = str((click.body.get("view") or {}).get("hash", ""))
+    minute = int(seconds_of(click.action.get("action_ts"))) // 60
     problem = await ask_in_direct_message(
         context,
         user=user,
         team=team,
-        # Two clicks on one version of the home tab are one question.
-        key=f"{row.id}:{click.choice}:{version}",
+        # Two clicks in a minute are one question, also if the home tab was shown anew between them.
+        key=f"{row.id}:{click.choice}:{minute}",
         command=command,
         text=row.text,
         root=asked_message(command.parse_question_text(row.text), lead=lead),
@@ -218,7 +219,10 @@ async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | No
         return text_reply(STILL_OPEN)
     command = command_of(row, context.commands)
     asked = command.parse_question_text(row.text) if command is not None else ""
-    sure = "The question and its answer are deleted for good, and my messages too if no one has replied."
+    sure = (
+        "The question and its answer are deleted for good, and my messages in its thread if no one has replied. "
+        "What I posted elsewhere stays."
+    )
     said = {"type": "plain_text", "text": f"“{shorten(asked, 500)}”"}
     blocks = [
         {"type": "section", "text": said},
