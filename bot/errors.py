@@ -31,6 +31,16 @@ class AgentNotSetUp(PerplexityError):
     summary = "is not set up"
 
 
+class Refused(PerplexityError):
+    """What was asked cannot be done here; `sentence` tells the asker why, in mrkdwn that is not escaped yet."""
+
+    summary = "was not asked"
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+
+
 class NoKey(AllProvidersFailed):
     """No key is set, and no service that needs no key can be reached.
 

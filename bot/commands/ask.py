@@ -39,11 +39,11 @@ from bot.conversations.memory import (
 from bot.conversations.next_questions import INSTRUCTION, AnswerWithNext, WithoutNextQuestions, take_next_questions
 from bot.conversations.pages import WithPages, answer_about, numbered_pages, question_about
 from bot.conversations.recheck import question_again
-from bot.errors import UsageError
+from bot.errors import Refused, UsageError
 from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import SearchPage
-from bot.preferences.precedence import Preferred
+from bot.preferences.precedence import Preferred, allowed_pages
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters
 from perplexity.freshness import add_newest_source_line
@@ -79,6 +79,10 @@ PARSER = OptionParser(
         "--n": "`--n` works for searches only: an answer takes as many sources as it needs.",
     },
 )
+
+
+PAGES_UNKNOWN = "I no longer know these pages. Please search again."
+NO_PAGE_ALLOWED = "This channel’s settings no longer allow any of these pages. Please search again."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,9 +181,19 @@ def _earlier(context: CommandContext) -> tuple[Answer, datetime] | None:
 
 
 def _pages(context: CommandContext) -> tuple[Source, ...]:
-    """Return the pages that the question is about; none if it is one for the web."""
-    shown = context.parent.result if context.parent is not None and context.action == ASK_ABOUT else None
-    return numbered_pages(shown) if isinstance(shown, SearchPage) else ()
+    """Return the pages that the question is about, within the channel's sites; none if it is one for the web.
+
+    Raise PerplexityError if it is about pages, and none is left.
+    """
+    if context.action != ASK_ABOUT:
+        return ()
+    shown = context.parent.result if context.parent is not None else None
+    if not isinstance(shown, SearchPage):
+        raise Refused(PAGES_UNKNOWN)
+    pages = allowed_pages(numbered_pages(shown), context.channel)
+    if not pages:
+        raise Refused(NO_PAGE_ALLOWED)
+    return pages
 
 
 def write_question(typed: str, *, public: bool) -> str:

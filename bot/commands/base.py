@@ -16,6 +16,7 @@ from bot.errors import AgentNotSetUp, UsageError
 from bot.model.digest import DigestService
 from bot.model.feedback import NO_FEEDBACK, Feedback
 from bot.model.message import Audience, OutgoingMessage
+from bot.model.preferences import NO_PREFERENCES, ChannelSettings
 from bot.model.provider_stats import ProviderStats
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import KeptResult
@@ -174,6 +175,10 @@ class Admins(Protocol):
         """Return whether a user is an admin."""
         ...
 
+    async def check_admin(self, user_id: str) -> bool | None:
+        """Return whether a user is an admin; None if that is unknown."""
+        ...
+
 
 async def no_uploads() -> bool:
     """Return False: files cannot be sent."""
@@ -203,7 +208,8 @@ class CommandContext:
     answer, `progress` shows them, at most once in `pace_seconds`. `on_event` is called with the events of an answer
     that a command shows while it is made. `can_upload` returns whether files can be sent. `parent` is the answer or
     the search results below which the button `action` asked this. With `next_questions` an answer suggests some.
-    `model` answers from what it is given, without a search; None without one.
+    `model` answers from what it is given, without a search; None without one. `channel` are the present settings of
+    the place.
     """
 
     provider: Provider
@@ -232,6 +238,7 @@ class CommandContext:
     parent: KeptResult | None = None
     action: str = ""
     model: Provider | None = None
+    channel: ChannelSettings = NO_PREFERENCES.channel
 
 
 @dataclass(frozen=True, kw_only=True)

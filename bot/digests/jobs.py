@@ -63,6 +63,7 @@ NOTICE_COMMAND = "digest_notice"
 
 OWNER_LEFT = "owner_left"
 OWNER_LEFT_CHANNEL = "owner_left_channel"
+OWNER_MAY_NOT_ASK = "owner_may_not_ask"
 NOT_A_MEMBER = "I am not a member of its channel, so I cannot post there. Invite me there with /invite first."
 FOREIGN_DIRECT_MESSAGE = (
     "I cannot post in a direct message between others. Set it up in the one with me, or in a channel."
@@ -70,6 +71,10 @@ FOREIGN_DIRECT_MESSAGE = (
 NOT_ALLOWED = "The settings of this workspace do not let me post in its channel. An admin can change that."
 REASONS = {
     OWNER_LEFT_CHANNEL: "You are not in its channel any more. Join it again first.",
+    OWNER_MAY_NOT_ASK: (
+        "In its channel only some people may ask me, and you are not one of them. Ask the channel’s creator to change "
+        "that."
+    ),
     "not_in_channel": NOT_A_MEMBER,
     "channel_not_found": NOT_A_MEMBER,
     "is_archived": "Its channel is archived.",
@@ -88,8 +93,9 @@ https://docs.slack.dev/reference/methods/chat.postMessage#errors
 
 @dataclass(frozen=True, kw_only=True)
 class StopNotice:
-    """Says why a digest cannot be posted: `reason_code` is Slack's error, or says what its owner has left.
+    """Says why a digest cannot be posted.
 
+    `reason_code` is Slack's error, or says what its owner has left or that the owner may not ask in its channel.
     `title` is what the digest is about; it is only set if the digest is deleted.
     """
 
@@ -168,7 +174,7 @@ class StopNoticeCommand:
         reason = notice.reason(digest.channel_id)
         if digest.state is State.STOPPED:
             return (digest_stopped_message(digest, reason=reason, command=self.command_label),)
-        if notice.reason_code == OWNER_LEFT_CHANNEL:
+        if notice.reason_code in {OWNER_LEFT_CHANNEL, OWNER_MAY_NOT_ASK}:
             return (skipped_message(digest, reason=reason),)
         return (redirected_message(digest, reason=reason),)
 
@@ -192,10 +198,10 @@ class DigestStopper:
         owner = Owner(team_id=row.team_id, user_id=row.user_id)
         await self._stop(notice, by=row.id, owner=owner, channel_id=row.channel_id)
 
-    async def on_owner_left(self, digest: Digest, reason_code: str, *, by: UUID) -> None:
-        """Stop a digest whose owner has left; delete it if the owner's account is closed.
+    async def on_owner_barred(self, digest: Digest, reason_code: str, *, by: UUID) -> None:
+        """Stop a digest whose owner has left or may not ask in its channel; delete it if the owner's account is closed.
 
-        `reason_code` says what the owner has left, `by` is the question that found it out. A digest without an owner
+        `reason_code` says which, `by` is the question that found it out. A digest without an owner
         could not be deleted by anyone, and would count towards the limit of its channel.
         """
         if reason_code == OWNER_LEFT:

@@ -13,9 +13,11 @@ from uuid import UUID
 
 from bot.blocks.digests import digest_failed_message, digest_messages
 from bot.commands.base import Command, CommandContext, Reply, Stats
-from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, DigestStopper
+from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, OWNER_MAY_NOT_ASK, DigestStopper
+from bot.errors import Refused
 from bot.model.digest import Digest, DigestReport, DigestRun, State, Trigger, parse_run, search_window_start
 from bot.model.message import Audience, OutgoingMessage
+from bot.preferences.precedence import may_ask
 from bot.slack.users import Membership
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore, PostedHistory, PostedStories, Recorded
@@ -115,6 +117,9 @@ STOP_REASONS = {Membership.DEACTIVATED: OWNER_LEFT, Membership.NOT_IN_CHANNEL: O
 """The memberships of an owner that stop a digest, and their reason codes."""
 
 
+OWNER_NOT_CHECKED = "I couldn’t check with Slack whether you may ask in its channel. Please try again later."
+
+
 @dataclass(frozen=True, kw_only=True)
 class DigestRunner:
     """Makes digests. `membership` returns whether a person is still in the workspace and in a channel, by their ids."""
@@ -152,7 +157,11 @@ class DigestRunner:
             digest=digest, trigger=run.trigger_at(now), earliest_slot=run.earliest_slot, slot=run.slot, now=now
         )
         should_run = digest.state is State.ACTIVE or run.trigger is Trigger.MANUAL
-        if not (should_run and await self._can_reach_owner(digest, by=context.question_id)):
+        if not (
+            should_run
+            and await self._can_reach_owner(digest, by=context.question_id)
+            and await self._owner_may_ask(digest, context)
+        ):
             return replace(report, suppressed=True, cost_usd=0.0)
         return await self.selector.select_new(
             await self._with_summary(report, context), question_id=context.question_id
@@ -161,10 +170,25 @@ class DigestRunner:
     async def _can_reach_owner(self, digest: Digest, *, by: UUID) -> bool:
         membership = await self.membership(digest.owner.user_id, digest.channel_id)
         if reason := STOP_REASONS.get(membership):
-            await self.stopper.on_owner_left(digest, reason, by=by)
+            await self.stopper.on_owner_barred(digest, reason, by=by)
         if membership is Membership.APP_REMOVED:
             log.warning("digest.not_made", extra={"digest": str(digest.id), "error": "app not let in"})
         return membership is Membership.MEMBER
+
+    async def _owner_may_ask(self, digest: Digest, context: CommandContext) -> bool:
+        """Return whether the owner may ask in the digest's channel; if not, stop the digest.
+
+        Raises Refused if Slack cannot be asked.
+        """
+        owner = digest.owner.user_id
+        if may_ask(context.channel, owner, is_admin=False):
+            return True
+        is_admin = await context.admins.check_admin(owner)
+        if is_admin is None:
+            raise Refused(OWNER_NOT_CHECKED)
+        if not is_admin:
+            await self.stopper.on_owner_barred(digest, OWNER_MAY_NOT_ASK, by=context.question_id)
+        return is_admin
 
     async def _with_summary(self, report: DigestReport, context: CommandContext) -> DigestReport:
         """Ask for all news since the previous run. An answer without any news has a cost, too."""

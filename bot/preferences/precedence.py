@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from bot.model.preferences import ADMINS, EVERYONE, ChannelSettings, Preferences
+from perplexity.domains import DomainPolicy
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MAX_DOMAINS, NO_FILTERS, Filters
 from perplexity.providers.base import ForwardingProvider
-from perplexity.types import Answer, Event, Query, Question, SearchResults
+from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +144,15 @@ class RestrictedProvider(ForwardingProvider):
 def are_restricted(channel: ChannelSettings) -> bool:
     """Return whether a channel has rules for sites."""
     return bool(channel.allow or channel.deny)
+
+
+def allowed_pages(pages: Sequence[Source], channel: ChannelSettings) -> tuple[Source, ...]:
+    """Return the pages that a channel's sites allow, with their numbers.
+
+    Raises InvalidRequest if no site is allowed.
+    """
+    allowed, _ = DomainPolicy(restrict(NO_FILTERS, channel).enforced).split(pages)
+    return allowed
 
 
 def excludes_posts(channel: ChannelSettings, hosts: Iterable[str] = ("x.com",)) -> bool:

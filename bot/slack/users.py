@@ -205,13 +205,17 @@ class Admins:
 
     async def is_admin(self, user_id: str) -> bool:
         """Return whether a user is an admin; False if Slack cannot be reached."""
+        return await self.check_admin(user_id) is True
+
+    async def check_admin(self, user_id: str) -> bool | None:
+        """Return whether a user is an admin; None if Slack cannot be reached."""
         if user_id in self._named:
             return True
         try:
             return (await self._profiles.get(user_id, seconds=ADMIN_CACHE_SECONDS)).admin
         except FAILURES as error:
             log.warning("admins.unknown", extra={"error": type(error).__name__})
-            return False
+            return None
 
 
 class Management(Enum):

@@ -30,7 +30,7 @@ from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
-from bot.errors import AgentNotSetUp, NoKey, UnknownCommand
+from bot.errors import AgentNotSetUp, NoKey, Refused, UnknownCommand
 from bot.model.digest import DigestService
 from bot.model.feedback import Feedback
 from bot.model.message import Audience, Block, OutgoingMessage
@@ -93,7 +93,7 @@ def user_message(error: PerplexityError, *, nothing: str = NO_RESULTS) -> str:
         return with_reasons(nothing, error)
     if isinstance(error, InvalidRequest):
         return _invalid_request(error)
-    if isinstance(error, NoKey):
+    if isinstance(error, (NoKey, Refused)):
         return error.sentence
     if isinstance(error, AllProvidersFailed):
         return _all_failed(error)
@@ -104,15 +104,15 @@ def user_message(error: PerplexityError, *, nothing: str = NO_RESULTS) -> str:
 
 def is_refusal(error: PerplexityError) -> bool:
     """Return whether a request was refused, which only its asker should read."""
-    return isinstance(error, (InvalidRequest, AgentNotSetUp))
+    return isinstance(error, (InvalidRequest, AgentNotSetUp, Refused))
 
 
 def is_retryable(error: PerplexityError) -> bool:
-    """Return whether asking the same again may help: not if nothing was found, and that was paid for.
+    """Return whether asking the same again may help: not if it was refused, or nothing was found and that was paid for.
 
     A service without a key finds nothing also when it refuses to search, and costs nothing.
     """
-    return not (isinstance(error, NothingFound) or (is_empty_result(error) and error.cost_usd))
+    return not (isinstance(error, (NothingFound, Refused)) or (is_empty_result(error) and error.cost_usd))
 
 
 def _all_failed(error: AllProvidersFailed) -> str:
@@ -143,6 +143,8 @@ NOT_ALLOWED_HERE = (
     "In this channel only some people may ask me. You can ask me in our direct messages, or ask the channel’s creator "
     "to change that."
 )
+
+ASKER_NOT_CHECKED = "I couldn’t check with Slack whether you may ask here. Please ask again later."
 
 COMMAND_SURFACES = frozenset({"slash", "click"})
 """The surfaces whose answers are private unless they are asked to be public."""
@@ -191,17 +193,24 @@ class CommandRunner:
         return None if message is None else Outcome(messages=(message,), state="answered")
 
     async def refused(self, row: QuestionRow) -> Outcome | None:
-        """Return the outcome of a question that its asker may not ask in its channel; None if they may."""
+        """Return the outcome of a question that its asker may not ask in its channel; None if they may.
+
+        The command of a digest checks its owner itself, who is told by a direct message.
+        """
         channel = row.preferences.channel
         if row.surface == "digest" or self.commands[row.command].for_everyone:
             return None
         if may_ask(channel, row.user_id, is_admin=False):
             return None
-        if may_ask(channel, row.user_id, is_admin=await self.admins.is_admin(row.user_id)):
+        is_admin = await self.admins.check_admin(row.user_id)
+        if is_admin:
             return None
+        sentence, error = (
+            (ASKER_NOT_CHECKED, "AskerNotChecked") if is_admin is None else (NOT_ALLOWED_HERE, "NotAllowedHere")
+        )
         log.info("asker.not_allowed", extra=row.ids | {"surface": row.surface})
-        told = () if row.surface == "follow_up" else (replace(text_message(NOT_ALLOWED_HERE), private=True),)
-        return Outcome(messages=told, state="failed", error="NotAllowedHere")
+        told = () if row.surface == "follow_up" else (replace(text_message(sentence), private=True),)
+        return Outcome(messages=told, state="failed", error=error)
 
     def shows_text(self, row: QuestionRow) -> bool:
         """Return whether the text of the question's answer can be shown while it is made."""
@@ -332,6 +341,7 @@ class CommandRunner:
             action=row.action,
             next_questions=self.next_questions,
             model=self.model,
+            channel=row.preferences.channel,
         )
         context = _keep_to_sites(context, row.preferences.channel)
         result = await self.stops.guard(row, command.answer(request, context))

@@ -6,8 +6,10 @@ import asyncio
 import json
 from typing import Any
 
+import psycopg
 import pytest
 
+from bot.commands.ask import NO_PAGE_ALLOWED, PAGES_UNKNOWN
 from bot.conversations.pages import INSTRUCTIONS, OTHER_PAGES, UNCITED
 from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.views.base import TOO_LATE
@@ -203,6 +205,60 @@ async def test_results_that_are_deleted_are_explained(harness: AppHarness) -> No
 
     assert await submit(harness, question="why?") == {"question": UNKNOWN_ANSWER}
     assert await told(harness, message, "ask_about") == UNKNOWN_ANSWER
+
+
+@pytest.mark.parametrize(("action", "value"), [("ask_about", None), ("more", "regenerate"), ("go_deeper", None)])
+async def test_pages_that_the_channel_no_longer_allows_are_left_out(
+    harness: AppHarness, action: str, value: str | None
+) -> None:
+    message = await results(harness)
+    if value or action == "go_deeper":
+        await click(harness, message, "ask_about")
+        script_offline(harness, "Zip files. [2]")
+        await submit(harness, question="what are they?")
+        await settle(harness)
+        message = {"blocks": harness.slack.posts[-1].payload["blocks"]}
+    await ask(harness, "/pplx settings channel deny p2.example")
+    script_offline(harness, "Archives [3] or zip files [2].")
+    await click(harness, message, action, value)
+    if action == "ask_about":
+        await submit(harness, question="what are they?")
+    await settle(harness)
+
+    prompt = harness.perplexity.requests[-1].json["input"][-1]["content"]
+    assert [f"[{n}] Page {n}" in prompt for n in (1, 2, 3)] == [True, False, True]
+    answer = harness.slack.posts[-1]
+    assert "Archives [[1]](https://p3.example/) or zip files." in answer.markdown
+    assert "p2.example" not in json.dumps(answer.payload)
+
+
+async def test_if_the_channel_allows_none_of_the_pages__that_is_said_and_nothing_is_asked(harness: AppHarness) -> None:
+    message = await results(harness)
+    await ask(harness, "/pplx settings channel allow python.org")
+    await click(harness, message, "ask_about")
+    asked = len(harness.perplexity.requests)
+    await submit(harness, question="what are they?")
+    await settle(harness)
+
+    assert NO_PAGE_ALLOWED in harness.slack.posts[-1].shown_text
+    assert len(harness.perplexity.requests) == asked
+
+
+async def test_results_that_are_deleted_after_the_answer_are_not_replaced_by_a_search(harness: AppHarness) -> None:
+    message = await results(harness)
+    await click(harness, message, "ask_about")
+    script_offline(harness, "Zip files. [2]")
+    await submit(harness, question="what are they?")
+    await settle(harness)
+    answer = {"blocks": harness.slack.posts[-1].payload["blocks"]}
+    asked, posted = len(harness.perplexity.requests), len(harness.slack.posts)
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        await connection.execute("DELETE FROM questions WHERE command = 'search'")
+    await click(harness, answer, "more", "regenerate")
+    await harness.slack.wait_for(posted + 2)
+
+    assert PAGES_UNKNOWN in harness.slack.posts[-1].shown_text
+    assert len(harness.perplexity.requests) == asked
 
 
 async def test_a_lost_trigger_is_explained(harness: AppHarness) -> None:

@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 from bot.blocks.settings import CREATOR_UNKNOWN, NO_CHANNEL, NOT_MANAGER
 from bot.settings import Settings
 from bot.views.settings import CHANGED_MEANWHILE, NO_ONE_NAMED, NOT_CHECKED
-from bot.worker.worker import NOT_ALLOWED_HERE
+from bot.worker.worker import ASKER_NOT_CHECKED, NOT_ALLOWED_HERE
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault
 
@@ -131,6 +131,17 @@ async def test_who_may_ask(harness: AppHarness) -> None:
     assert harness.perplexity.requests == []
     await ask(harness, "/ask why")
     assert len(harness.perplexity.requests) == 1
+
+
+async def test_an_admin_whom_slack_does_not_name_just_now_is_asked_to_come_back(harness: AppHarness) -> None:
+    harness.slack.workspace.admins.add("U9")
+    await ask(harness, "/pplx settings channel askers admins")
+    harness.slack.fail("users.info", *[NO_SCOPE] * 9)
+
+    told = await ask(harness, "/ask --public why", user="U9")
+
+    assert ASKER_NOT_CHECKED in shown(told)
+    assert (told["response_type"], harness.perplexity.requests) == ("ephemeral", [])
 
 
 async def test_a_preference_that_changes_later_does_not_change_who_saw_an_answer(

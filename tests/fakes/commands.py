@@ -18,6 +18,10 @@ class NoAdmins:
         """Return False."""
         return False
 
+    async def check_admin(self, user_id: str) -> bool | None:
+        """Return False."""
+        return False
+
 
 async def no_stats() -> Sequence[ProviderStats]:
     """Return no statistics."""
