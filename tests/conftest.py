@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 from uuid import uuid4
+from zlib import crc32
 
 import psycopg
 import pytest
@@ -43,6 +44,11 @@ def _servers_folder() -> Path | None:
         return SHARED_MEMORY if shutil.disk_usage(SHARED_MEMORY).free >= SERVERS_BYTES else None
     except OSError:
         return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mix the files, so that each process gets its share of those that take long; the order within a file stays."""
+    items.sort(key=lambda item: crc32(str(item.path.relative_to(config.rootpath)).encode()))
 
 
 def pytest_collection_finish() -> None:
