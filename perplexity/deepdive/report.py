@@ -247,9 +247,9 @@ def neutralize(text: str, sources: Sequence[Source]) -> str:
 
 
 def neutralize_line(text: str) -> str:
-    """Return a title, a date or a note on one line that cannot be a heading, a list or a quotation."""
+    """Return a title, a date or a note on one line that is no heading, list, quotation or definition of a link."""
     words, _ = drop_unknown_links(one_line(text), ())
-    line = _MARKUP.sub(r"\g<0> ", words).strip()
+    line = _break_definitions(_MARKUP.sub(r"\g<0> ", words).strip())
     plain = not line or read_blocks(line)[0].kind is BlockKind.PARAGRAPH
     return line if plain else f"{_WORD_JOINER}{line}"
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from markdown_it import MarkdownIt
 
 from bot.blocks.documents import result_file
@@ -68,6 +68,7 @@ def test_passages_are_quotations() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(wild, wild)
+@example("", "[b]: http://evil.com 'T'")
 def test_only_sources_are_links_and_only_the_question_is_a_heading(text: str, title: str) -> None:
     sources = (Source(number=1, title=title, url="https://s1.example/", snippet=text, date=title),)
     results: list[Result] = [
