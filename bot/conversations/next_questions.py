@@ -25,7 +25,7 @@ INSTRUCTION = Message(
     ),
 )
 
-# What begins with a letter, a figure or a quotation mark is no option of a command.
+# A question that begins with a dash would be read as an option of the command.
 _LINE = re.compile(r"(\d)\. ([\w\"“„«¿].*)")
 
 

@@ -94,7 +94,7 @@ class MemoryQuestions:
 
     @property
     def as_store(self) -> QuestionStore:
-        """This as what it stands in for."""
+        """Return this fake with the type of what it replaces."""
         return cast("QuestionStore", self)
 
     async def get(self, question_id: UUID) -> QuestionRow | None:
