@@ -31,6 +31,7 @@ from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
 from bot.errors import AgentNotSetUp, NoKey, Refused, UnknownCommand
+from bot.model.asker import Asker, working_for
 from bot.model.digest import DigestService
 from bot.model.feedback import Feedback
 from bot.model.message import Audience, Block, OutgoingMessage
@@ -539,12 +540,14 @@ class QuestionWorker:
         if claimed.home_open:
             self.home_changed(row.team_id, row.user_id)
         log.info("question.claimed", extra=row.ids | {"attempt": row.claim, "returns": row.redeliveries})
+        asker = Asker(team_id=row.team_id, user_id=row.user_id, channel_id=row.channel_id, question_id=row.id)
         try:
-            if claimed.closed:
-                log.warning("question.closed", extra=row.ids)
-                await self._settle(row, "stopped", job=job)
-            else:
-                await self._answer(claimed, job=job)
+            with working_for(asker):
+                if claimed.closed:
+                    log.warning("question.closed", extra=row.ids)
+                    await self._settle(row, "stopped", job=job)
+                else:
+                    await self._answer(claimed, job=job)
         except ClaimLost:
             log.warning("question.superseded", extra=row.ids | {"attempt": row.claim})
             return False
