@@ -21,7 +21,7 @@ from tests.end_to_end.conftest import KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.pgbouncer import PROGRAM, pgbouncer
-from tests.fakes.process import Process
+from tests.fakes.process import DEVELOPMENT, Process
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 pytestmark = [
@@ -48,6 +48,7 @@ async def test_forty_questions_ten_at_once_are_each_acknowledged_and_answered_on
 ) -> None:
     process = await Process.start(
         "run",
+        options=DEVELOPMENT,
         SLACK_BOT_TOKEN=BOT_TOKEN,
         SLACK_SIGNING_SECRET=SIGNING_SECRET,
         SLACK_API_URL=slack.api_url,

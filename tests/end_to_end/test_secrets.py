@@ -6,7 +6,7 @@ from aiohttp import ClientSession
 
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import Person
-from tests.fakes.process import Process
+from tests.fakes.process import DEVELOPMENT, Process
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
 
 SIGNING_CANARY = "canary-signing-5e1f"
@@ -19,6 +19,7 @@ async def test_no_text_and_no_secret_is_logged_at_debug(database: str) -> None:
     async with FakeSlack() as slack, FakePerplexity(key=KEY_CANARY) as perplexity, ClientSession() as session:
         process = await Process.start(
             "run",
+            options=DEVELOPMENT,
             SLACK_BOT_TOKEN=BOT_TOKEN,
             SLACK_SIGNING_SECRET=SIGNING_CANARY,
             SLACK_API_URL=slack.api_url,

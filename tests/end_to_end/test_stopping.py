@@ -23,7 +23,7 @@ from tests.end_to_end.conftest import KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.ports import free_port
-from tests.fakes.process import KEPT, Process
+from tests.fakes.process import DEVELOPMENT, KEPT, Process
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 MOMENTS = (0.05, 0.6, 1.2, 2.0)
@@ -218,6 +218,7 @@ async def embedded(
 ) -> AsyncIterator[Callable[[], Process]]:
     process = await Process.start(
         "run",
+        options=DEVELOPMENT,
         SLACK_BOT_TOKEN=BOT_TOKEN,
         SLACK_SIGNING_SECRET=SIGNING_SECRET,
         SLACK_API_URL=slack.api_url,

@@ -10,7 +10,7 @@ from aiohttp import web
 from tests.end_to_end.conftest import KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import slash_command
-from tests.fakes.process import Process
+from tests.fakes.process import DEVELOPMENT, Process
 from tests.fakes.slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.fakes.slack_socket import FakeSlackSocket
 
@@ -41,6 +41,7 @@ async def test_socket_mode_with_slack_and_the_provider_hung_ends_within_25_secon
         slack.socket_url = socket.url
         process = await Process.start(
             "run",
+            options=DEVELOPMENT,
             SLACK_BOT_TOKEN=BOT_TOKEN,
             SLACK_APP_TOKEN=APP_TOKEN,
             SLACK_API_URL=slack.api_url,

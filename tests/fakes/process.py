@@ -10,16 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from tests.fakes.forks import ForkedProcess, can_fork
 from tests.fakes.ports import free_port
 
 KEPT = ("PATH", "HOME", "LANG", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "COVERAGE_FILE", "TMPDIR")
+DEVELOPMENT = ("-X", "dev", "-W", "ignore")
+"""Python's options for what starts an interpreter: its checks, without its warnings."""
 
 
 @dataclass(kw_only=True)
 class Process:
     """One `python -m bot …` with exactly the settings it is given. `output` is what it printed, `log` its log."""
 
-    process: asyncio.subprocess.Process
+    process: asyncio.subprocess.Process | ForkedProcess
     port: int
     output: list[str] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
@@ -34,18 +37,26 @@ class Process:
         ready: str = "Listening",
         port: int | None = None,
         module: str = "bot",
-        options: Sequence[str] = ("-X", "dev", "-W", "ignore"),
+        options: Sequence[str] | None = None,
         **settings: str,
     ) -> Self:
-        """Start it and wait until it prints a line with `ready`; `options` are Python's own."""
+        """Start it and wait until it prints a line with `ready`.
+
+        `options` are Python's own: with them it is an interpreter that starts, without them a fork where there can be.
+        """
         port = port or free_port()
-        environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, *options, "-m", module, *arguments,
-            env=environment | settings | {"PORT": str(port), "HOST": "127.0.0.1"},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        environment = kept | settings | {"PORT": str(port), "HOST": "127.0.0.1"}
+        process: asyncio.subprocess.Process | ForkedProcess
+        if options is None and can_fork(module, environment):
+            process = await ForkedProcess.start(*arguments, environment=environment)
+        else:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, *(DEVELOPMENT if options is None else options), "-m", module, *arguments,
+                env=environment,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )  # fmt: skip
         assert process.stdout is not None
         assert process.stderr is not None
         started = cls(process=process, port=port)
