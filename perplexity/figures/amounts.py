@@ -106,7 +106,7 @@ _WITH_POINT = frozenset(["mio.", "mrd.", "tsd.", "bio.", "mia.", "std.", "min.",
 _WORD = re.compile(
     r"[ \u00a0\u2009\u202f\u2007]?(?:[-‑–](?=[^\W\d_]))?"
     r"(v\. ?H\.?|%-Punkten?|US-Dollars?|[^\W\d_]{1,40}-?[Hh]ours?(?![^\W\d_])|dB\(A\)"
-    r"|[^\W\d_]{1,40}(?:²|³|[23](?![\d.,])|/[hsd](?!\w))|U\.S\.|T€|(?:C|A|R|HK|US|S)?[$]"
+    r"|[^\W\d_]{1,40}(?:²|³|[23](?![\d.,])|/(?:[hsd]|m²)(?!\w))|U\.S\.|T€|(?:C|A|R|HK|US|S)?[$]"
     r"|[^\W\d_]{1,40}\.?|[°][CF]?|[%٪‰€£¥₹₩₽₿℃])"
 )
 _POWER = re.compile(r"[ \u00a0]?[×x·*⋅][ \u00a0]?10(?:\^[({]?([-−–]?\d{1,2})(?!\d)[)}]?|([⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}))")
@@ -207,6 +207,11 @@ def _unit(text: str, match: re.Match[str], word: str) -> tuple[str, int, int] | 
     return (*known, match.end()) if known else None
 
 
+_MONEY_BEFORE = {
+    "fr.": "CHF", "sfr.": "CHF", "rs": "INR", "rs.": "INR", "kr": "SEK",
+}  # fmt: skip
+
+
 def unit_before(text: str, start: int) -> str:
     """Return the currency that is written before a number, an empty string if there is none."""
     place = start
@@ -219,6 +224,8 @@ def unit_before(text: str, start: int) -> str:
         two = text[max(0, place - 2) : place].lower()
         known = UNITS.get(two) or UNITS.get(text[max(0, place - 3) : place].lower()) or UNITS.get(last)
         return known[0] if known else ""
+    if last == "." or last in "rsM":
+        return _MONEY_BEFORE.get(text[max(0, place - 5) : place].rpartition(" ")[2].lower(), "")
     code = text[max(0, place - 3) : place]
     if code.isupper() and len(code) == 3 and not text[max(0, place - 4) : place - 3].isalnum():
         known = find_unit(code)

@@ -46,6 +46,8 @@ _TABLE_HEADS = {
         "($bn", "(€bn"),
 }  # fmt: skip
 """What says, in lower case, that the numbers of a table are in thousands, in millions, in billions."""
+_OF_A_CELL = frozenset({3, 6, 9})
+_CELL_END = re.compile(r"[ \u00a0]?(?:[|\n\t]|\Z)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _TWO_YEARS = re.compile(r"(?<!\d)([12]\d{3})(?:[/–]|-(?=1[3-9]|[2-9]))(\d\d)(?!\d)")
 _TIME_WORDS = re.compile(
@@ -53,6 +55,14 @@ _TIME_WORDS = re.compile(
 )
 _LONGER_WORD = re.compile(r"teen|ty|zehn|zig|hundert|tausend|einhalb|und\w{3,8}zig")
 _NAUGHT_OR_ONE = {"0": ("nil", "null", "zero", "love", "scoreless"), "1": ("one", "ein")}
+_EDGES: dict[tuple[int | None, int | None], tuple[str, ...]] = {
+    (12, 31): ("end of", "ende", "ende des jahres", "jahresende", "year-end", "through", "until", "bis"),
+    (1, 1): ("start of", "beginning of", "anfang", "beginn des jahres", "from", "since", "ab", "seit"),
+}
+"""What the first and the last day of a year are called before it, in lower case."""
+_NAME = r"[A-ZÄÖÜ][\w.’'-]{0,40}+(?: (?:[A-ZÄÖÜ][\w.’'-]{0,40}+|de|van|von|of|the|der|la)){0,4}"
+_NAMES = re.compile(rf"{_NAME}(?:, {_NAME}){{0,9}},? (?:and|und|&) {_NAME}")
+_BETWEEN_NAMES = re.compile(r", (?:(?:and|und|&) )?| (?:and|und|&) ")
 _SLASHED = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3"}
 _POINTS = {
     Decimal("0.25"): ("quarter point", "quarter-point", "quarter of a p", "quarter percentage", "viertelpunkt"),
@@ -240,6 +250,8 @@ class Excerpt:
             return self._says_percentage(amount.value)
         if amount.unit or value >= 100:
             return self.has_words(length_words(amount.unit, amount.value))
+        if number.in_words and value in self._listed:
+            return True
         words = small_words(value, in_words=number.in_words)
         if value == 1 and not number.in_words:
             words += number.as_one()
@@ -300,7 +312,7 @@ class Excerpt:
                 longer = _LONGER_WORD.match(lower, end)
                 if longer and (longer[0] not in {"tausend", "hundert"} or not amounts):
                     continue
-                if not amounts or self._word_fits(value, end, amounts):
+                if not amounts or self._word_fits(value, end, amounts, is_ordinal=word[-2:] in {"th", "rd"}):
                     return True
         return False
 
@@ -371,7 +383,14 @@ class Excerpt:
 
     @cached_property
     def _durations(self) -> frozenset[Decimal]:
-        return all_durations(self.text)
+        """The durations of the text in seconds, also without the fraction of a second."""
+        durations = all_durations(self.text)
+        return durations | {Decimal(int(one)) for one in durations} | {Decimal(round(one)) for one in durations}
+
+    @cached_property
+    def _listed(self) -> frozenset[int]:
+        """How many names the lists such as "Ann, Bob and Eve" have: "the three" are counted rather than cited."""
+        return frozenset(len(_BETWEEN_NAMES.split(match[0])) for match in _NAMES.finditer(self.text))
 
     @cached_property
     def _all_digits(self) -> str:
@@ -428,13 +447,16 @@ class Excerpt:
             return False
         if moment.month is None and not moment.part:
             return self.has_year(moment.year)
+        if any(f"{edge} {moment.year}" in self.lower for edge in _EDGES.get((moment.month, moment.day), ())):
+            return True
         return Moment(None, *moment[1:]) in self._yearless and self.has_year(moment.year)
 
     def _fits(self, number: Number, place: tuple[int, int]) -> bool:
         """Return whether a number of the text, which has the digits, is the one that is looked for."""
         for other in self._scaled(place) if number.is_scaled else self._read(place):
             for mine in number.amounts:
-                same = mine.value == other.value if mine.unit and other.unit else mine.bare == other.bare
+                has_units = mine.unit and other.unit and not in_table(mine, other)
+                same = mine.value == other.value if has_units else mine.bare == other.bare
                 if mine.is_scaled and not mine.unit and other.unit == "g" and mine.bare.scaleb(6) == other.value:
                     return True
                 if same and self._is_alike(number, mine, other, place):
@@ -442,9 +464,10 @@ class Excerpt:
         return False
 
     def _scaled(self, place: tuple[int, int]) -> tuple[Amount, ...]:
-        """Return what a number may mean, also as one of a table whose head says "in millions"."""
+        """Return what a number may mean, also in a cell of a table, or in a table whose head says "in millions"."""
         amounts = self._read(place)
-        if not self._scales:
+        scales = _OF_A_CELL if _CELL_END.match(self.text, place[1]) else self._scales
+        if not scales:
             return amounts
         rows = [a for a in amounts if not a.is_scaled and (not a.unit or a.unit in CURRENCIES)]
         return (
@@ -452,7 +475,7 @@ class Excerpt:
             *(
                 Amount(a.value.scaleb(power), a.unit or "?", a.step.scaleb(power), True, a.bare.scaleb(power))
                 for a in rows
-                for power in self._scales
+                for power in scales
             ),
         )
 
@@ -475,8 +498,10 @@ class Excerpt:
         index = bisect_right(self._dates, place[0], key=lambda date: date.start) - 1
         return index >= 0 and place[0] < self._dates[index].end
 
-    def _word_fits(self, value: Decimal, end: int, amounts: tuple[Amount, ...]) -> bool:
+    def _word_fits(self, value: Decimal, end: int, amounts: tuple[Amount, ...], *, is_ordinal: bool) -> bool:
         suffix = read_suffix(self.text, end)
+        if is_ordinal and not suffix.unit and amounts[0].unit:
+            return False
         values = [value.scaleb(exponent) for exponent in suffix.exponents]
         return any(a.value in values and (a.unit == suffix.unit or not a.unit or not suffix.unit) for a in amounts)
 

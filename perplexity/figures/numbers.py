@@ -16,10 +16,23 @@ _WORD_BEFORE = re.compile(r"([^\W\d_]+)\s\Z")
 _WORD_AFTER = re.compile(r"[-‑\s]{0,2}([^\W\d_]{1,40})")
 # After a number, a word that says nothing about what is counted.
 _LOOSE_WORDS = (
-    "a after against ago an and are as at before between but by compared from for had has in is last of on or over "
-    "per since than that the this to until up versus vs was were while with year years month months week weeks day "
-    "days ab als am an auf aus bei bis das dem den der des die diesem ein eine einem einen gegenüber im in ist ja "
-    "mit nach oder pro seit sowie sind und von vom vor war waren wie zu zum zur"
+    "a about above across after again against ago all along also although among an and annually apiece are around "
+    "as at average away back be because been before below between beyond both but by can compared could despite "
+    "did do down during each earlier either even every ever except far following for from further had has have he "
+    "her here his how however if in including inside instead into is it its just last later least less like long "
+    "made may more most much must near not now of off on once only or our out outside over overall per plus "
+    "rather respectively she since so some such than that the their them then there these they this those though "
+    "through throughout to today together too total toward towards under until up upon versus very via vs was we "
+    "well were what when where which while who whose will with within without worth would yet you your year years "
+    "month months week weeks day days ab aber alle allein aller als also am an ans auch auf aus außerhalb bei "
+    "beim bereits bis bzw da dabei dafür damit danach dann daran daraus darin darüber darunter das dass davon "
+    "davor dazu dem den denen denn der deren des dessen die dies diese diesem diesen dieser doch durch ein eine "
+    "einem einen einer er es für gegen gegenüber hat hatte hatten haben her hier hin hinter ihr ihre ihrem ihren "
+    "im in ins innerhalb insgesamt ist ja je jede jeden jeder jedes jedoch jeweils kann kein keine knapp können "
+    "konnte laut liegt lag lagen mehr mit nach neben nicht noch nun nur ob oder ohne pro rund schon sei sein "
+    "seine seinem seinen seiner seit sich sie sind sowie statt über um und unter vom von vor während war waren "
+    "was weil weniger wenn wer werden wie wird wo wurde wurden zu zudem zuletzt zum zur zusammen zuvor zwar "
+    "zwischen"
 )
 _POINTS = {"point", "points", "punkt", "punkte", "punkten", "zähler", "zählern"}
 _LOOSE = frozenset(_LOOSE_WORDS.split(" "))
@@ -29,12 +42,14 @@ _HEDGE = re.compile(
     r"(?<!\w)(?:"
     r"(?P<over>over|more than|above|at least|exceed(?:s|ing|ed)|upwards of|über|mehr als|mindestens|gut)|"
     r"(?P<under>under|less than|fewer than|below|up to|at most|unter|weniger als|bis zu|höchstens|maximal)|"
-    r"(?P<about>about|around|approximately|approx\.?|roughly|some|nearly|almost|circa|ca\.?|c\.|close to|estimated|"
-    r"rund|etwa|ungefähr|knapp|fast|zirka|annähernd|nahezu|beinahe|schätzungsweise)|(?P<sign>[~≈∼>]))"
+    r"(?P<nearly>nearly|almost|close to|just under|knapp|fast|annähernd|nahezu|beinahe)|"
+    r"(?P<about>about|around|approximately|approx\.?|roughly|some|circa|ca\.?|c\.|estimated|"
+    r"rund|etwa|ungefähr|zirka|schätzungsweise)|(?P<sign>[~≈∼>]))"
     r"[ \u00a0]?(?:US|C|A)?[$€£¥]?[ \u00a0]?\Z",
     re.IGNORECASE,
 )
 _LONGEST_HEDGE = 24
+_DECIMAL_END = re.compile(r"[.,]\d{1,2}\Z")
 
 
 class Number:
@@ -165,8 +180,8 @@ def unit_follows(text: str, end: int, unit: str) -> bool:
 
 
 def in_table(mine: Amount, other: Amount) -> bool:
-    """Return whether a number of a table may be this amount of money; the table's head says of which."""
-    return other.unit == "?" and (not mine.unit or mine.unit in CURRENCIES)
+    """Return whether a number of a table may be this amount; the table's head says of what."""
+    return other.unit == "?"
 
 
 def _is_money(mine: Amount, other: Amount) -> bool:
@@ -184,8 +199,9 @@ def is_about(mine: Decimal, other: Decimal, hedge: str) -> bool:
 def rounds(number: Number, mine: Amount, other: Amount) -> bool:
     """Return whether one amount is the other, rounded as far as the sentence says.
 
-    That is to the last written digit, to the last one that is not zero after a word such as "about" or if it changes
-    less than one percent, and by a fifth after "more than" or "less than", or by half for 100 and the like.
+    That is to the last written digit, or to the last one that is not zero if it changes less than one percent. After a
+    word such as "about", it is to the last one that is not zero, twice as far if that is a five. After "more than" or
+    "less than" it is by a fifth, or by half for 100 and the like.
     """
     if not (mine.unit == other.unit or in_table(mine, other) or _is_money(mine, other)) or not other.value:
         return False
@@ -194,16 +210,17 @@ def rounds(number: Number, mine: Amount, other: Amount) -> bool:
     if not difference or is_small:
         return False
     written = f"{mine.bare:f}" if number.in_words and not mine.is_scaled else number.written
-    zeros = written[len(written.rstrip("0.,' \u00a0\u202f’")) :].count("0")
+    zeros = 0 if _DECIMAL_END.search(written) else written[len(written.rstrip("0.,' \u00a0\u202f’")) :].count("0")
     rough, distance = mine.step.scaleb(zeros), abs(difference)
     if 2 * distance <= mine.step:
-        return True
+        return 5 * distance <= 2 * mine.value
     if number.hedge == "about":
-        return distance <= min(rough, mine.value / 10)
+        is_coarse = number.digits == "1" or number.digits.endswith("5")
+        return distance <= min(rough if is_coarse else rough / 2, mine.value / 10)
     if number.hedge:
         return (
             (difference > 0) == (number.hedge == "over")
             and distance < rough
-            and (2 if number.digits == "1" else 5) * distance <= mine.value
+            and (2 if number.digits == "1" and number.hedge != "nearly" else 5) * distance <= mine.value
         )
     return len(number.digits) > 1 and 2 * distance <= rough and 100 * distance <= mine.value

@@ -34,21 +34,28 @@ m -3: mm millimetre millimeter millimetern
 m -6: µm μm micrometre mikrometer micron
 m -9: nm nanometre nanometer nanometern
 mile 0: mi mile meile meilen
+nmi 0: nautical_mile nautical_miles seemeile seemeilen nmi
 ft 0: ft foot feet fuß
 inch 0: inch inches zoll
 m/s 0: m/s
 km/h 0: km/h kph kmh stundenkilometer stundenkilometern kilometres_per_hour kilometers_per_hour
-mph 0: mph miles_per_hour
+km/h 0: kilometres_an_hour kilometers_an_hour kilometer_pro_stunde kilometern_pro_stunde
+km/s 0: km/s kilometres_per_second kilometers_per_second kilometer_pro_sekunde kilometern_pro_sekunde
+m/s 0: metres_per_second meters_per_second meter_pro_sekunde metern_pro_sekunde
+mph 0: mph miles_per_hour miles_an_hour meilen_pro_stunde
 mpg 0: mpg mile_per_gallon miles_per_gallon
 kn 0: kn kts knots knoten
 m² 6: km² km2 sq_km square_kilometre square_kilometres square_kilometer square_kilometers quadratkilometer
 m² 6: quadratkilometern
 m² 4: ha hectare hektar
 m² 0: m² m2 qm sq_m square_metre square_metres square_meter square_meters quadratmeter quadratmetern
+sq_ft 0: sq_ft square_foot square_feet quadratfuß
 sq_mi 0: sq_mi square_mile square_miles quadratmeile quadratmeilen
+gallon 0: gallon gallone gallonen gal
 acre 0: acre ac
 m³ 0: m³ m3 cubic_metre cubic_metres cubic_meter cubic_meters kubikmeter kubikmetern
 m³ 9: bcm km³ km3 cubic_kilometre cubic_kilometres kubikkilometer
+m³/m² -3: l/m² liter_pro_quadratmeter litern_pro_quadratmeter litres_per_square_metre
 m³ -3: l litre liter litern
 m³ -6: ml millilitre milliliter
 m³ -1: hl hektoliter hectolitre
@@ -112,18 +119,18 @@ day 0: day tag tage tagen tägig tägige tägigen tägiger
 hour 0: hour wochenstunde wochenstunden hr hrs stunde stunden std std. stündig stündige stündigen
 minute 0: minute min min. mins minuten minütig minütige minütigen
 second 0: seconds sec sek. sekunde sekunden s
-SEK 0: sek
+SEK 0: sek swedish_kronor swedish_krona
 second -3: ms milliseconds millisekunden
 EUR 6: MEUR
 EUR 3: TEUR KEUR T€
 EUR 0: € euro eur
 EUR -2: eurocent eurocents
 USD 0: $ us$ usd dollar us-dollar us_dollar us_dollars U.S._dollars
-cent 0: cent ct
+cent 0: cent ct c
 GBP 0: £ gbp pfund pound sterling
 GBP -2: p pence
 JPY 0: ¥ jpy yen
-CHF 0: chf franken fr. sfr. swiss_francs swiss_franc schweizer_franken
+CHF 0: chf franken francs franc fr. sfr. swiss_francs swiss_franc schweizer_franken
 CNY 0: cny rmb yuan renminbi
 INR 0: ₹ inr rupee rupien
 KRW 0: ₩ krw won
@@ -146,7 +153,7 @@ for _line in _TABLE.split("\n")[1:-1]:
     UNITS |= {_name.replace("_", " "): (_base.replace("_", " "), int(_power)) for _name in _line_names.split(" ")}
 _MONEY = "EUR USD cent GBP JPY CHF CNY INR KRW RUB SEK NOK DKK PLN CAD AUD BRL HKD DM BTC"
 CURRENCIES = frozenset(_MONEY.split(" "))
-_CASED = "m M t T g G k K W V J B s l b mm MM Mt Gt Ma Ga MP C F"
+_CASED = "m M t T g G k K W V J B s l b c mm MM Mt Gt Ma Ga MP C F"
 _EXACT = frozenset(_CASED.split(" "))
 """Short names that mean something else in the other case."""
 _LOWER = {name.lower(): known for name, known in UNITS.items() if name not in _EXACT}
@@ -177,5 +184,7 @@ def find_unit(word: str) -> tuple[str, int] | None:
     lower = word.lower().replace("\u00a0", " ").removesuffix(".")
     if lower.startswith("prozentig") or (lower.startswith("v.") and lower.endswith("h")):
         return UNITS["%"]
-    forms = [lower, lower.replace("-", " "), *[lower.removesuffix(ending) for ending in ("s", "es", "n")]]
+    forms = [lower, lower.replace("-", " ")]
+    # "has" is no plural of "ha".
+    forms += [form for ending in ("s", "es", "n") if len(form := lower.removesuffix(ending)) > 2]
     return next((_LOWER[form] for form in forms if len(form) > 1 and form in _LOWER), None)

@@ -102,11 +102,11 @@ def whole_words(lower: str, word: str) -> Iterator[tuple[int, int]]:
 
 _REFERS_BACK = re.compile(r"(?<!\w)(?:the|these|those|die|den|der|diese|diesen|dieser) \Z")
 _ONE = re.compile(
-    r"(?<![\w-])(half an?|eine halbe|anderthalb|eineinhalb|an?|one|eine?)"
+    r"(?<![\w-])(half an?|eine[rs]? halben?|anderthalb|eineinhalb|an?|one|eine?[mnrs]?)"
     r"(?: (dozen|dutzend)(?![^\W\d_])"
     r"|(?= (?:hundred|thousand|million|billion|trillion|decade|century|milliarde)(?![^\W\d_])))"
 )
-_HALVES = {"half a": "0.5", "half an": "0.5", "eine halbe": "0.5", "anderthalb": "1.5", "eineinhalb": "1.5"}
+_HALVES = {"half": "0.5", "halbe": "0.5", "halben": "0.5", "anderthalb": "1.5", "eineinhalb": "1.5"}
 _SCALES_WORDS = "hundred thousand million billion trillion milliarde millionen milliarden dozen dutzend decade century"
 _SCALES = frozenset(_SCALES_WORDS.split(" "))
 _HUNDREDS = re.compile(r"(?<!\w)([a-z]+)[ -]hundred (?:and )?([a-z]+(?:-[a-z]+)?)(?!\w)")
@@ -116,17 +116,49 @@ _MORE = re.compile(
 )
 
 
+_GERMAN_COMPOUND = re.compile(r"(?:(\w*?)tausend)?(?:und)?(?:(\w*?)hundert)?(?:und)?(\w*)")
+
+_LONGEST_NUMBER = 60
+
+
+def _compound(word: str) -> int:
+    """Return the number that a German word with "tausend" or "hundert" is, 0 if it is none."""
+    match = _GERMAN_COMPOUND.fullmatch(word) if len(word) <= _LONGEST_NUMBER else None
+    if match is None:
+        return 0
+    ones = number_words() | {"ein": 1, "eins": 1}
+    values = [
+        0 if part is None else ones.get(part, -1) if part else int(factor > 1)
+        for part, factor in zip(match.groups(), (1000, 100, 1), strict=True)
+    ]
+    thousands, hundreds, rest = values
+    return 0 if -1 in values else 1000 * thousands + 100 * hundreds + rest
+
+
+def _english_hundreds(lower: str, words: Set[str]) -> Iterator[WordedNumber]:
+    known = number_words()
+    for match in _HUNDREDS.finditer(lower) if "hundred" in words else ():
+        hundreds, rest = known.get(match[1], 1 if match[1] in {"a", "one"} else 0), known.get(match[2], 0)
+        if hundreds and rest:
+            yield WordedNumber(*match.span(), Decimal(100 * hundreds + rest))
+
+
+def _german_compounds(lower: str, words: Set[str]) -> Iterator[WordedNumber]:
+    if "tausend" in lower or "hundert" in lower:
+        for word in words - {"tausend", "hundert"}:
+            if ("tausend" in word or "hundert" in word) and (value := _compound(word)):
+                for start, end in whole_words(lower, word):
+                    yield WordedNumber(start, end, Decimal(value))
+
+
 def find_worded(lower: str, words: Set[str]) -> Iterator[WordedNumber]:
     """Yield the numbers in words of a text in lower case; if two overlap, the first counts. `words` are its words."""
     known = number_words()
-    if "hundred" in words:
-        for match in _HUNDREDS.finditer(lower):
-            hundreds, rest = known.get(match[1], 1 if match[1] in {"a", "one"} else 0), known.get(match[2], 0)
-            if hundreds and rest:
-                yield WordedNumber(*match.span(), Decimal(100 * hundreds + rest))
+    yield from _english_hundreds(lower, words)
+    yield from _german_compounds(lower, words)
     if not words.isdisjoint(_SCALES):
         for match in _ONE.finditer(lower):
-            value = Decimal(_HALVES.get(match[1], "1"))
+            value = Decimal(next((_HALVES[part] for part in match[1].split(" ") if part in _HALVES), "1"))
             yield WordedNumber(*match.span(), value * 12 if match[2] else value)
     for word in words & known.keys():
         for start, end in whole_words(lower, word):
@@ -155,7 +187,7 @@ _SMALL = {
         "both", "pair", "couple", "twin", "doubl", "twice", "dual", "second", "2nd", "beid", "paar", "doppel", "zweit",
     ),
     (2, False): ("second", "zweit", "2nd", "twice", "doubl", "doppel"),
-    **dict.fromkeys([(3, True), (3, False)], ("tripl", "treble", "thrice")),
+    **dict.fromkeys([(3, True), (3, False)], ("tripl", "treble", "thrice", "hat-trick", "hat trick", "hattrick")),
     **dict.fromkeys([(4, True), (4, False)], ("quadrupl", "quartet")),
 }  # fmt: skip
 """What else says a small number, by whether the sentence has it in words."""

@@ -23,6 +23,7 @@ class Entry(TypedDict, total=False):
     excerpt: str
     title: str
     date: str
+    url: str
     sentence: str
     figure: str
     swapped: str
@@ -37,7 +38,7 @@ def not_found(entry: Entry, sentence: str) -> list[str]:
     source = Source(
         number=1,
         title=entry.get("title", ""),
-        url="https://a.example/",
+        url=entry.get("url", "https://a.example/"),
         snippet=entry["excerpt"],
         date=entry.get("date"),
     )
