@@ -22,6 +22,9 @@ from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 KEY = "pplx-test-key"
 
+SETTLE_SECONDS = 90.0
+"""How long a test waits for questions that may never come to their end."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AppHarness:
@@ -54,16 +57,17 @@ class AppHarness:
             return response.status
 
     async def wait_until_settled(self, questions: int) -> None:
-        """Wait until so many questions came to their end."""
-        while True:
-            async with self.session.get(f"{self.url}/metrics") as response:
-                lines = (await response.text()).splitlines()
-            if (
-                sum(float(line.split()[-1]) for line in lines if line.startswith("questions_settled_total"))
-                >= questions
-            ):
-                return
-            await asyncio.sleep(0.05)
+        """Wait until so many questions came to their end. Raises TimeoutError."""
+        async with asyncio.timeout(SETTLE_SECONDS):
+            while True:
+                if await self._settled() >= questions:
+                    return
+                await asyncio.sleep(0.05)
+
+    async def _settled(self) -> float:
+        async with self.session.get(f"{self.url}/metrics") as response:
+            lines = (await response.text()).splitlines()
+        return sum(float(line.split()[-1]) for line in lines if line.startswith("questions_settled_total"))
 
 
 async def wait_for_log(caplog: pytest.LogCaptureFixture, event: str) -> None:
