@@ -6,15 +6,37 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from bot.model.question import QuestionRow
-from bot.slack.messages import Chat, seconds_of
+from bot.slack.messages import Chat, PostResult, Retryable, Sent, seconds_of
 from bot.slack.threads import ThreadReader
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
 
 log = logging.getLogger(__name__)
+
+
+class Deleted(Enum):
+    """What became of the messages of an answer that were to be deleted."""
+
+    ALL = ""
+    LATER = "Slack didn’t delete my messages just now, so I kept the question. Please delete it again in a minute."
+    """Slack was unavailable."""
+
+    REFUSED = "I deleted the question, but Slack doesn’t let me delete my messages in its thread: they stay."
+
+
+DATABASE_DOWN = "I can’t reach my database just now, so I kept the question. Please delete it again in a minute."
+
+DELETE_PAUSES = (0.5, 1.0)
+"""Seconds after which a message that Slack did not delete is deleted again, or later if Slack says when."""
+
+MAX_PAUSE_SECONDS = 5.0
+
+_GONE = frozenset({"message_not_found", "thread_not_found"})
+"""Slack's errors for a message that is deleted already. https://docs.slack.dev/reference/methods/chat.delete#errors"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,30 +54,58 @@ class AnswerWithdrawal:
         If the thread cannot be read, the answer stays.
         """
         try:
-            if (answered := await self._answered(row)) is not None:
-                await self._withdraw(answered)
+            answered = await self._answered(row)
+            answer = await self._find(answered) if answered is not None else None
+            if answer is not None and await self.questions.withdraw_answer(row.id):
+                await self._delete(row, answer)
         except DATABASE_UNAVAILABLE as error:
             log.warning("answer.not_withdrawn", extra=row.ids | {"error": type(error).__name__})
 
-    async def delete(self, row: QuestionRow) -> None:
-        """Withdraw the answer to a question, and delete all that is kept of both; raise nothing."""
-        await self.withdraw(row)
+    async def delete(self, row: QuestionRow) -> str:
+        """Withdraw the answer to a question, and delete all that is kept of both; raise nothing.
+
+        Return a sentence for the asker about what is not deleted, empty without one. If Slack is unavailable, the
+        question is kept, so that the asker can delete it again.
+        """
         try:
-            await self.questions.delete(row.id)
+            answered = await self._answered(row)
+            answer = await self._find(answered) if answered is not None else None
+            deleted = Deleted.ALL if not answer else await self._delete(row, answer)
+            if deleted is not Deleted.LATER:
+                await self.questions.delete(row.id)
+            return deleted.value
         except DATABASE_UNAVAILABLE as error:
             log.warning("question.not_deleted", extra=row.ids | {"error": type(error).__name__})
+            return DATABASE_DOWN
 
-    async def _withdraw(self, row: QuestionRow) -> None:
+    async def _find(self, row: QuestionRow) -> list[str] | None:
+        """Return the `ts` of the messages of an answer; None if they are not to be deleted."""
         if row.thread_ts is None:
-            return
+            return None
         page = await self.reader.read(row.channel_id, row.thread_ts, since=row.asked_ts)
         answer = find_answer(page.messages, row) if page is not None and page.complete else None
-        if answer is None or not await self.questions.withdraw_answer(row.id):
+        if answer is None:
             log.info("answer.not_withdrawn", extra=row.ids | {"error": "replies" if page is not None else "not read"})
-            return
-        for ts in answer:
-            await self.chat.delete(row.channel_id, ts)
-        log.info("answer.withdrawn", extra=row.ids | {"parts": len(answer)})
+        return answer
+
+    async def _delete(self, row: QuestionRow, answer: Sequence[str]) -> Deleted:
+        """Delete the messages of an answer, each tried a few times."""
+        results = [await self._delete_message(row.channel_id, ts) for ts in answer]
+        errors = [one.error for one in results if not (isinstance(one, Sent) or one.error in _GONE)]
+        if not errors:
+            log.info("answer.withdrawn", extra=row.ids | {"parts": len(answer)})
+            return Deleted.ALL
+        log.warning("answer.not_withdrawn", extra=row.ids | {"error": errors[0]})
+        return Deleted.LATER if any(isinstance(one, Retryable) for one in results) else Deleted.REFUSED
+
+    async def _delete_message(self, channel: str, ts: str) -> PostResult:
+        result = await self.chat.delete(channel, ts)
+        for pause in DELETE_PAUSES:
+            if not isinstance(result, Retryable):
+                break
+            await self.sleep(min(max(result.seconds or 0.0, pause), MAX_PAUSE_SECONDS))
+            result = await self.chat.delete(channel, ts)
+        return result
 
     async def _answered(self, row: QuestionRow) -> QuestionRow | None:
         """Return an answered question once its answer is posted, None if it has another end."""

@@ -83,10 +83,9 @@ class HomePublisher:
         self._waiting[person] = notice
         self.start(self._publish(team_id, user_id))
 
-    async def after(self, work: Coroutine[Any, Any, None], row: QuestionRow) -> None:
-        """Show the home tab of a question's asker anew after some work."""
-        await work
-        self.changed(row.team_id, row.user_id)
+    async def after(self, work: Coroutine[Any, Any, str], row: QuestionRow) -> None:
+        """Show the home tab of a question's asker anew after some work, with the notice that it returns, if any."""
+        self.changed(row.team_id, row.user_id, await work)
 
     async def _open(self, team_id: str, user_id: str) -> None:
         try:

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from bot.conversations.prompts import EXAMPLES
+from bot.delivery.withdrawal import Deleted
 from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.playground.limits import check_view
 from tests.end_to_end.conftest import AppHarness
@@ -199,6 +200,37 @@ async def test_delete_in_a_thread_takes_the_answer_away(harness: AppHarness) -> 
     await home(harness, "Nothing yet", without="why is it so")
 
     assert harness.slack.shown == {}
+
+
+@pytest.mark.parametrize(
+    ("fault", "notice", "kept"),
+    [
+        (Fault(status=500), Deleted.LATER, True),
+        (Fault(status=200, body='{"ok": false, "error": "cant_delete_message"}'), Deleted.REFUSED, False),
+        (Fault(status=200, body='{"ok": false, "error": "message_not_found"}'), Deleted.ALL, False),
+    ],
+)
+async def test_messages_that_slack_does_not_delete(
+    harness: AppHarness, fault: Fault, notice: Deleted, kept: bool
+) -> None:
+    await harness.send_direct_message("why is it so")
+    await harness.wait_until_settled(1)
+    await open_home(harness, "why is it so")
+    harness.slack.lasting["chat.delete"] = fault
+    await delete_the_question(harness)
+
+    await home(harness, notice.value, "why is it so" if kept else "Nothing yet")
+    if kept:
+        harness.slack.lasting.clear()
+        await delete_the_question(harness)
+        await home(harness, "Nothing yet")
+        assert harness.slack.shown == {}
+
+
+async def delete_the_question(harness: AppHarness) -> None:
+    await press(harness, "more", "delete")
+    async with await harness.person.submit(harness.slack.modal(), {"understood": ["yes"]}, token=str(uuid4())) as sent:
+        assert sent.status == 200
 
 
 @pytest.mark.parametrize("choice", ["open", "again", "recheck", "delete"])
