@@ -106,7 +106,8 @@ class FakeWorkspace(Workspace):
 
     `app` is what auth.test says about the app. `profiles` are fields of users.info by person, `zones` their time
     zones; `left` are the people whose accounts are closed. `members_of` are those of a channel, by default the app and
-    the person who asks. `channels` are fields of conversations.info by channel. `scopes` are by default the manifest's.
+    the person who asks. `channels` are fields of conversations.info by channel, `deleted` are those that are gone.
+    `scopes` are by default the manifest's.
     """
 
     def __init__(self) -> None:
@@ -118,6 +119,7 @@ class FakeWorkspace(Workspace):
         self.profiles: dict[str, dict[str, Any]] = {}
         self.members_of: defaultdict[str, list[str]] = defaultdict(lambda: ["U0APP", "U1"])
         self.channels: dict[str, dict[str, Any]] = {}
+        self.deleted: set[str] = set()
         self.scopes = [scope.name for scope in SCOPES]
 
     def identity(self, *, origin: str) -> dict[str, Any]:
@@ -125,7 +127,7 @@ class FakeWorkspace(Workspace):
 
     def channel(self, channel_or_user: str) -> Channel | None:
         channel = f"D{channel_or_user}" if channel_or_user.startswith("U") else channel_or_user
-        if channel[:1] not in {"C", "G", "D"}:
+        if channel[:1] not in {"C", "G", "D"} or channel in self.deleted:
             return None
         return Channel(id=channel, name=channel.lower(), label=channel, is_im=channel.startswith("D"))
 
@@ -275,6 +277,11 @@ class FakeSlack:
         message = Message(channel=channel, ts=ts, thread_ts=thread_ts, author=Author.YOU, text=text)
         self.timeline.put(message)
         self.written[channel, ts] = {"user": user, "team": "T1"} | fields
+
+    def delete_channel(self, channel: str = "C1") -> None:
+        """Delete a channel: it is unknown from now on, and so are the response_urls, which lead to it."""
+        self.workspace.deleted.add(channel)
+        self.lasting["response_url"] = Fault(status=404, body="channel_not_found")
 
     async def wait_for(self, count: int, *, seconds: float = 20) -> list[Post]:
         """Wait until `count` messages were taken. Raises TimeoutError."""
