@@ -1,4 +1,4 @@
-"""The app's command line: `python -m bot run | worker | migrate | doctor | manifest`, or `web-answers`."""
+"""The app's command line: `python -m bot run | worker | migrate | doctor | manifest | audit`, or `web-answers`."""
 
 # Nothing heavy is imported here, because the signal handlers must be installed before there is anything to stop.
 # `perplexity` is imported only after `wrong_package` has checked that it is ours.
@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import errno
 import os
+import re
 import signal
 import sys
 import time
@@ -233,6 +234,18 @@ def _parser(program: str) -> argparse.ArgumentParser:
     manifest = commands.add_parser("manifest", help="print the manifest for creating the app in Slack")
     manifest.add_argument("--url", type=_parse_https, metavar="https://…", help="the app's public address")
     manifest.add_argument("--json", action="store_true", help="as JSON, even if PyYAML is installed")
+    audit = commands.add_parser("audit", help="check or export the audit log").add_subparsers(dest="do", required=True)
+    verify = audit.add_parser("verify", help="find what was changed, deleted, cut off or moved in the audit log")
+    verify.add_argument(
+        "--head",
+        type=_parse_head,
+        action="append",
+        default=[],
+        metavar="TEAM:COUNT:HASH",
+        help="an earlier head, as the app's log has it; it must still be there",
+    )
+    audit.add_parser("export", help="print the audit log as lines of JSON")
+    audit.add_parser("sign", help="sign the heads with AUDIT_KEY after it was set or changed")
     return parser
 
 
@@ -244,13 +257,22 @@ def _parse_https(url: str) -> str:
     return url
 
 
+def _parse_head(text: str) -> tuple[str, int, str]:
+    team, count, digest = [*text.split(":"), "", "", ""][:3]
+    if not (team and count.isdecimal() and re.fullmatch("[0-9a-f]{64}", digest)):
+        raise argparse.ArgumentTypeError("must be a workspace, a number and a hash, such as T012AB3CD:120:9f86d081…")
+    return team, int(count), digest
+
+
 def _run_command(parsed: argparse.Namespace, stop: StopSignals) -> int:
     from bot import logs
     from bot.settings import load_settings
 
     settings = load_settings()
     logs.configure(settings.log_level, sys.stderr)
-    return _print_manifest(settings, parsed) if parsed.command == "manifest" else _run_app(settings, parsed, stop)
+    if parsed.command == "manifest":
+        return _print_manifest(settings, parsed)
+    return (_run_audit if parsed.command == "audit" else _run_app)(settings, parsed, stop)
 
 
 def _run_doctor() -> int:
@@ -277,6 +299,35 @@ def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
     features = Features.from_settings(settings)
     sys.stdout.write((as_json if parsed.json else render)(prefix=settings.command_prefix, url=url, features=features))
     return 0
+
+
+def _run_audit(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> int:
+    from psycopg.errors import UndefinedTable
+
+    from bot import audit
+
+    key = settings.audit_key.get_secret_value() if settings.audit_key is not None else None
+    with _open_database(settings, stop) as (conninfo, _):
+        try:
+            if parsed.do == "export":
+                asyncio.run(audit.export(conninfo, sys.stdout))
+                return 0
+            found = asyncio.run(
+                audit.sign(conninfo, key=key)
+                if parsed.do == "sign"
+                else audit.verify(conninfo, key=key, known=_by_team(parsed.head))
+            )
+        except UndefinedTable:
+            return _fail("The database has no audit log yet. Run `python -m bot migrate`.", code=1)
+    sys.stdout.write(found.report())
+    return 0 if found.ok else 1
+
+
+def _by_team(heads: Sequence[tuple[str, int, str]]) -> dict[str, dict[int, str]]:
+    known: dict[str, dict[int, str]] = {}
+    for team, count, digest in heads:
+        known.setdefault(team, {})[count] = digest
+    return known
 
 
 def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> int:

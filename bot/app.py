@@ -15,6 +15,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.audit import AuditWriter
 from bot.blocks.escaping import sanitize_view
 from bot.commands import available_commands
 from bot.commands.routing import APP_NAME
@@ -37,6 +38,7 @@ from bot.slack.threads import ThreadHistory, ThreadReader
 from bot.slack.users import Admins, ChannelManagers, Profiles
 from bot.slack.views import Views
 from bot.storage.attempts import AttemptLog, AttemptStore
+from bot.storage.audit import AuditStore
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore
@@ -153,6 +155,7 @@ async def compose(
         # A paid answer is kept for as long as the database is unavailable.
         database_retry, metrics = DatabaseRetry(seconds=math.inf), Metrics()
         attempt_log = AttemptLog(attempts=attempts)
+        audit = AuditStore(pool, key=settings.audit_key.get_secret_value() if settings.audit_key is not None else None)
 
         def on_attempt(attempt: Attempt) -> None:
             metrics.attempted(attempt)
@@ -229,6 +232,7 @@ async def compose(
             provider=search_services.chain,
             admins=admins,
             provider_stats=attempts.stats,
+            audit=audit.health,
             feedback=FeedbackStore(pool).of_team,
             preferences=PreferenceStore(pool),
             management=managers.management,
@@ -349,6 +353,7 @@ async def compose(
                 playground=playground,
                 questions=QuestionStore(apart),
                 attempts=AttemptStore(apart),
+                audit=AuditStore(apart),
             )
         yield Application(
             playground=playground,
@@ -356,6 +361,7 @@ async def compose(
             questions=questions,
             jobs=jobs,
             attempt_log=attempt_log,
+            audit=AuditWriter(audit=audit),
             scheduler=digests.scheduler,
             installation=installation,
             server=server,
@@ -372,13 +378,19 @@ def _server(
     playground: Playground | None,
     questions: QuestionStore,
     attempts: AttemptStore,
+    audit: AuditStore,
 ) -> Server:
     from bot.worker.queue import STALLED_AFTER_SECONDS
 
     async def workers_alive() -> int:
         return await questions.workers_alive(seconds=STALLED_AFTER_SECONDS)
 
-    routes = server.routes(workers_alive=workers_alive, admin_issues=attempts.admin_issues, metrics=services.metrics)
+    routes = server.routes(
+        workers_alive=workers_alive,
+        admin_issues=attempts.admin_issues,
+        audit=audit.health,
+        metrics=services.metrics,
+    )
     if slack.signing_secret is not None:
         guard = RequestVerifier(app, signing_secret=slack.signing_secret, metrics=services.metrics)
         routes.append(web.post("/slack/events", guard.handle))

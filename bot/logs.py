@@ -12,7 +12,7 @@ from perplexity.wire.json import encode
 FIELDS = frozenset({
     "question", "command", "surface", "state", "attempt", "returns", "part", "parts", "chars", "seconds", "cost_usd",
     "provider", "model", "effort", "error", "status", "method", "path", "count", "version", "route", "reference",
-    "request_id", "port", "setting", "digest", "stage", "kind", "action", "view",
+    "request_id", "port", "setting", "digest", "stage", "kind", "action", "view", "team", "hash",
 })  # fmt: skip
 """The extra fields that an event may have. None contains the text of a question or an answer."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bot.audit import AuditWriter
 from bot.digests.service import DigestScheduler
 from bot.errors import CannotListen
 from bot.listeners.installation import Installation
@@ -43,6 +44,7 @@ class Application:
     questions: QuestionStore
     jobs: JobQueue
     attempt_log: AttemptLog
+    audit: AuditWriter
     scheduler: DigestScheduler
     installation: Installation
     server: Server | None
@@ -62,17 +64,18 @@ class Application:
         sweep = asyncio.create_task(self.jobs.recover_stalled(self.questions))
         scheduler = asyncio.create_task(self.scheduler.run())
         attempts = asyncio.create_task(self.attempt_log.run())
+        audit = asyncio.create_task(self.audit.run())
         models = asyncio.create_task(check_models(self.providers))
         ready()
         try:
             await _wait_for_first(
-                {asyncio.create_task(stop.wait()), sweep, scheduler, attempts, installation, *workers}
+                {asyncio.create_task(stop.wait()), sweep, scheduler, attempts, audit, installation, *workers}
             )
         finally:
             await asyncio.gather(_cancel_until_done(scheduler), _cancel_until_done(installation))
             await self._stop(workers, sweep)
             await _cancel(models)
-            await _cancel_until_done(attempts)
+            await asyncio.gather(_cancel_until_done(attempts), _cancel_until_done(audit))
 
     async def _start_unless_stopped(self, stop: asyncio.Event) -> bool:
         """Start accepting requests; return False if `stop` is set before Slack has answered."""

@@ -108,6 +108,7 @@ class Settings(_ProviderSettings):
     reasoning_effort: Literal["fast", "low", "medium", "high", "xhigh"] = "medium"
 
     admin_user_ids: str = ""
+    audit_key: SecretStr | None = Field(default=None, min_length=32)
     allow_external_users: bool = False
     follow_ups: Literal["mention", "always"] = "mention"
     channel_streaming: bool = False

@@ -22,9 +22,11 @@ MAX_RATINGS = 20
 """The most rows of ratings that are shown."""
 
 
-def status_message(stats: Sequence[ProviderStats], feedback: Feedback = NO_FEEDBACK) -> OutgoingMessage:
-    """Render the statistics of the last day, and what was said of answers."""
-    rated = _feedback_blocks(feedback)
+def status_message(
+    stats: Sequence[ProviderStats], feedback: Feedback = NO_FEEDBACK, *, problem: str = ""
+) -> OutgoingMessage:
+    """Render the statistics of the last day, what was said of answers, and a `problem` of the app itself."""
+    rated = [*([section(f":warning: {escape(problem)}")] if problem else ()), *_feedback_blocks(feedback)]
     if not stats:
         return OutgoingMessage(text=NO_REQUESTS, blocks=(section(NO_REQUESTS), *rated))
     blocks = [section("*Search services*  in the last 24 hours"), *_charts(stats), markdown(_table(stats))]

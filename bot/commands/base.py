@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 from bot.errors import AgentNotSetUp, UsageError
+from bot.model.audit import AuditHealth
 from bot.model.digest import DigestService
 from bot.model.feedback import NO_FEEDBACK, Feedback
 from bot.model.message import Audience, OutgoingMessage
@@ -195,15 +196,20 @@ async def no_feedback(team_id: str) -> Feedback:
     return NO_FEEDBACK
 
 
+async def no_audit() -> AuditHealth:
+    """Return that nothing is wrong."""
+    return AuditHealth()
+
+
 @dataclass(frozen=True, kw_only=True)
 class CommandContext:
     """What a command may use to answer a request.
 
     `user_id` is the asker's, `question_id` the id of the question, `team_id` and `channel_id` those of its place.
-    `provider_stats` returns the statistics of the last day, `feedback` what was said of a workspace's answers; both
-    raise database errors. `preferences` holds the settings, `management` returns whether a person may change those of a
-    channel, by their ids. `run_id` is the background run
-    to resume and `on_run` records a new one. `check_cancelled` raises once the answer is no longer wanted. `now`
+    `provider_stats` returns the statistics of the last day, `feedback` what was said of a workspace's answers, `audit`
+    whether the audit log is written; they raise database errors. `preferences` holds the settings, `management` returns
+    whether a person may change those of a channel, by their ids. `run_id` is the background run to resume and `on_run`
+    records a new one. `check_cancelled` raises once the answer is no longer wanted. `now`
     returns seconds since 1970. Without a `deepdives`, `provider` makes deep dives. `stages` saves the parts of a long
     answer, `progress` shows them, at most once in `pace_seconds`. `on_event` is called with the events of an answer
     that a command shows while it is made. `can_upload` returns whether files can be sent. `parent` is the answer or
@@ -232,6 +238,7 @@ class CommandContext:
     pace_seconds: float = PACE_SECONDS
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
     feedback: Callable[[str], Awaitable[Feedback]] = no_feedback
+    audit: Callable[[], Awaitable[AuditHealth]] = no_audit
     next_questions: bool = False
     preferences: PreferenceStore | None = None
     management: Callable[[str, str], Awaitable[Management]] = manages_nothing

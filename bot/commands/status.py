@@ -1,4 +1,4 @@
-"""`/pplx status`: shows admins the providers' statistics of the last day, and what people think of the answers."""
+"""`/pplx status`: shows admins the providers' statistics of the last day, the audit log, and what people think."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from bot.blocks.status import status_message
 from bot.commands.base import Command, CommandContext, Reply
 from bot.commands.help import text_message
 from bot.errors import UsageError
+from bot.model.audit import AuditHealth
 from bot.model.feedback import Feedback
 from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
@@ -23,10 +24,11 @@ class StatusRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """What admins see: the providers of the last day, and the feedback of the last weeks."""
+    """What admins see: the providers of the last day, the feedback of the last weeks, and whether the audit works."""
 
     providers: Sequence[ProviderStats]
     feedback: Feedback
+    audit: AuditHealth
 
 
 def parse(text: str) -> StatusRequest:
@@ -40,7 +42,11 @@ async def answer(_: StatusRequest, context: CommandContext) -> Status | None:
     """Return the statistics, None if the user is not an admin."""
     if not await context.admins.is_admin(context.user_id):
         return None
-    return Status(providers=await context.provider_stats(), feedback=await context.feedback(context.team_id))
+    return Status(
+        providers=await context.provider_stats(),
+        feedback=await context.feedback(context.team_id),
+        audit=await context.audit(),
+    )
 
 
 def audience_of(_: StatusRequest) -> Audience:
@@ -52,7 +58,7 @@ def render(status: Status | None, _: StatusRequest, audience: Audience) -> Reply
     """Render the statistics."""
     if status is None:
         return Reply(messages=(text_message(FOR_ADMINS),))
-    return Reply(messages=(status_message(status.providers, status.feedback),))
+    return Reply(messages=(status_message(status.providers, status.feedback, problem=status.audit.problem),))
 
 
 STATUS = Command(

@@ -81,6 +81,13 @@ CHECKS = (
         timeout_hint=f"{_NETWORK} Is the host in DATABASE_URL right?",
     ),
     Check(
+        title=database.AUDIT,
+        needs=frozenset({"audit_key"}),
+        run=database.check_audit,
+        seconds=5,
+        timeout_hint=f"{_NETWORK} Is the host in DATABASE_URL right?",
+    ),
+    Check(
         title=slack.INSTALLATION,
         needs=frozenset(),
         run=slack.check_installation,

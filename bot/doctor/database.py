@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from psycopg import AsyncConnection, Error, OperationalError
-from psycopg.errors import UndefinedTable
+from psycopg.errors import ReadOnlySqlTransaction, UndefinedTable
 from psycopg.rows import dict_row
 
+from bot.audit import inspect
 from bot.doctor.checks import Context, Finding, failure, ok, warning
 from bot.settings import Settings
 from bot.storage.attempts import read_admin_issues
@@ -172,6 +173,29 @@ async def check_recent_errors(context: Context) -> Sequence[Finding]:
     except (OperationalError, UndefinedTable):
         return []
     return [_recent_error(provider, error) for provider, error in sorted(found.items())]
+
+
+AUDIT = "Audit log"
+
+_AUDIT_FIX = (
+    "Look for `audit` in the app’s log, and run `python -m bot audit verify`. If AUDIT_KEY was set or changed, run "
+    "`python -m bot audit sign`."
+)
+
+
+async def check_audit(context: Context) -> Sequence[Finding]:
+    """Return what is wrong with the audit log; none if it cannot be read, which the database check reports."""
+    url, key = context.settings.database_url, context.settings.audit_key
+    if url is None or "database_url" in context.invalid:
+        return []
+    try:
+        async with await AsyncConnection.connect(
+            url.get_secret_value(), row_factory=dict_row, autocommit=True, prepare_threshold=None
+        ) as connection:
+            problems = await inspect(connection, key=key.get_secret_value() if key is not None else None)
+    except (OperationalError, UndefinedTable, ReadOnlySqlTransaction):
+        return []
+    return [warning(AUDIT, problem, fix=_AUDIT_FIX) for problem in problems]
 
 
 def _recent_error(provider: str, error: str) -> Finding:

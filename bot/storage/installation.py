@@ -11,7 +11,9 @@ from uuid import UUID
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
+from bot.model.audit import APP, Change
 from bot.model.membership import Identity
+from bot.storage.audit import forget_people, record_change
 from bot.storage.questions import Pool
 
 OPEN = "open"
@@ -40,6 +42,7 @@ _RESUME = """
       AND (d.team_id IN (w.team_id, w.enterprise_id) OR w.is_enterprise_install)
 """
 _BY_ID = "SELECT * FROM workspaces WHERE id = %(id)s"
+_LOCK = "SELECT state FROM workspaces WHERE id = %(id)s FOR UPDATE"
 _BY_HASH = "SELECT * FROM workspaces WHERE token_hash = %(token_hash)s"
 _CLOSED = "SELECT state FROM workspaces WHERE closed_token_hash = %(token_hash)s AND state <> 'open'"
 _BIND = "UPDATE workspaces SET app_id = coalesce(app_id, %(app_id)s) WHERE id = %(id)s RETURNING *"
@@ -143,10 +146,12 @@ class WorkspaceStore:
         """
         async with self._pool.transaction() as connection:
             values = _values(identity) | {"token_hash": token_hash}
+            before = await (await connection.execute(_LOCK, values)).fetchone()
             row = await (await connection.execute(_SAVE, values)).fetchone()
             await connection.execute(_RESUME, values)
-        if row is None:
-            raise LookupError("the row that was just written is not there")
+            if row is None:
+                raise LookupError("the row that was just written is not there")
+            await _record_state(connection, "workspace.install", before, row)
         return WorkspaceRow.of(row)
 
     async def get(self, id: str) -> WorkspaceRow | None:
@@ -166,7 +171,12 @@ class WorkspaceStore:
     ) -> WorkspaceRow | None:
         """Close the installation; return None if the event is older than its last opening."""
         values = _values(identity) | {"state": state, "token_hash": token_hash, "event_at": event_at}
-        return await self._workspace(_CLOSE, values)
+        async with self._pool.transaction() as connection:
+            before = await (await connection.execute(_LOCK, values)).fetchone()
+            row = await (await connection.execute(_CLOSE, values)).fetchone()
+            if row is not None:
+                await _record_state(connection, "workspace.close", before, row)
+        return WorkspaceRow.of(row) if row else None
 
     async def stop_work(self, identity: Identity) -> list[str]:
         """Pause the digests and close the open questions of an installation; return the runs that are running."""
@@ -178,12 +188,14 @@ class WorkspaceStore:
 
     async def delete_texts(self, identity: Identity) -> int:
         """Delete the digests, questions and choices of an installation; return how many questions."""
-        values = {"teams": await self._teams(identity), "batch": BATCH}
+        teams = await self._teams(identity)
+        values = {"teams": teams, "batch": BATCH}
         deleted, batch = 0, BATCH
         async with self._pool.connection() as connection:
             await connection.execute(_DELETE_DIGESTS, values)
             await connection.execute(_DELETE_CHOICES, values)
             await connection.execute(_DELETE_SETTINGS, values)
+            await forget_people(connection, teams)
         while batch == BATCH:
             async with self._pool.connection() as connection:
                 batch = len(await (await connection.execute(_DELETE_QUESTIONS, values)).fetchall())
@@ -240,6 +252,16 @@ async def closed_state(connection: AsyncConnection[DictRow], token_hash: str) ->
     """Return how the installation with a token ended; None if it is open."""
     row = await (await connection.execute(_CLOSED, {"token_hash": token_hash})).fetchone()
     return str(row["state"]) if row else None
+
+
+async def _record_state(
+    connection: AsyncConnection[DictRow], what: str, before: Mapping[str, Any] | None, after: Mapping[str, Any]
+) -> None:
+    """Record in the audit log that the app was installed or closed, unless nothing has changed."""
+    was = before["state"] if before is not None else None
+    if was != after["state"]:
+        change = Change(team_id=after["team_id"], user_id=APP, what=what, before=was, after=after["state"])
+        await record_change(connection, change)
 
 
 def _values(identity: Identity) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, LiteralString
-
 from psycopg.types.json import Jsonb
 
+from bot.model.audit import Change
 from bot.model.preferences import ChannelSettings, PersonSettings, Preferences
-from bot.preferences.settings import Value, changes, load_channel, load_person
+from bot.preferences.settings import changes, load_channel, load_person
+from bot.storage.audit import record_change
 from bot.storage.questions import Pool
 
 _READ = """
@@ -30,8 +29,14 @@ _CHANGE_CHANNEL = """
     VALUES (%(team_id)s, %(channel_id)s, %(user_id)s, jsonb_strip_nulls(%(changes)s::jsonb))
     ON CONFLICT (team_id, channel_id) DO UPDATE
     SET settings = jsonb_strip_nulls(channel_settings.settings || %(changes)s::jsonb), user_id = %(user_id)s, at = now()
+    RETURNING settings
 """
 """Change some settings of a channel, and note who did."""
+
+_LOCK_CHANNEL = """
+    SELECT settings FROM channel_settings WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s FOR UPDATE
+"""
+"""Read the settings of a channel and keep others from changing them meanwhile."""
 
 
 class PreferenceStore:
@@ -49,17 +54,30 @@ class PreferenceStore:
 
     async def change_person(self, before: PersonSettings, after: PersonSettings, *, team_id: str, user_id: str) -> None:
         """Save what a person has changed."""
-        await self._change(_CHANGE_PERSON, changes(before, after), team_id=team_id, user_id=user_id)
+        if changed := changes(before, after):
+            values = {"team_id": team_id, "user_id": user_id, "changes": Jsonb(dict(changed))}
+            async with self._pool.connection() as connection:
+                await connection.execute(_CHANGE_PERSON, values)
 
     async def change_channel(
         self, before: ChannelSettings, after: ChannelSettings, *, team_id: str, channel_id: str, user_id: str
     ) -> None:
-        """Save what a person has changed for a channel, who must be allowed to."""
-        await self._change(
-            _CHANGE_CHANNEL, changes(before, after), team_id=team_id, channel_id=channel_id, user_id=user_id
-        )
-
-    async def _change(self, query: LiteralString, changed: Mapping[str, Value | None], **place: Any) -> None:
-        if changed:
-            async with self._pool.connection() as connection:
-                await connection.execute(query, place | {"changes": Jsonb(dict(changed))})
+        """Save what a person has changed for a channel, who must be allowed to, and record it in the audit log."""
+        changed = changes(before, after)
+        if not changed:
+            return
+        place = {"team_id": team_id, "channel_id": channel_id}
+        async with self._pool.transaction() as connection:
+            was = await (await connection.execute(_LOCK_CHANNEL, place)).fetchone()
+            values = place | {"user_id": user_id, "changes": Jsonb(dict(changed))}
+            becomes = await (await connection.execute(_CHANGE_CHANNEL, values)).fetchone()
+            await record_change(
+                connection,
+                Change(
+                    **place,
+                    user_id=user_id,
+                    what="channel.settings",
+                    before=was["settings"] if was else {},
+                    after=becomes["settings"] if becomes else {},
+                ),
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from bot.model.audit import AuditHealth
 from bot.storage.attempts import NOT_COUNTED
 from perplexity.attempts import Attempt
 
@@ -42,6 +43,11 @@ class Metrics:
             ["provider"],
             registry=self.registry,
         )
+        self._audit = Gauge("audit_ok", "0 while the audit log is not written", registry=self.registry)
+        self._audit.set(1)
+        self._audit_waiting = Gauge(
+            "audit_waiting_seconds", "Age of the oldest entry that waits to be chained", registry=self.registry
+        )
 
     def received(self, *, command: str, surface: str) -> None:
         """Count a saved question."""
@@ -72,6 +78,11 @@ class Metrics:
         self._needs_admin.clear()
         for provider in providers:
             self._needs_admin.labels(provider).set(1)
+
+    def set_audit(self, health: AuditHealth) -> None:
+        """Set whether the audit log is written, by any process."""
+        self._audit.set(health.ok)
+        self._audit_waiting.set(health.waiting_seconds)
 
     def page(self) -> bytes:
         """Render the page in Prometheus' text format."""

@@ -10,6 +10,7 @@ from typing import cast
 
 from aiohttp import web
 
+from bot.model.audit import AuditHealth
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.web.connections import REQUEST_SECONDS, Connections, connection_limit
 from bot.web.metrics import Metrics
@@ -21,6 +22,9 @@ CountWorkers = Callable[[], Awaitable[int]]
 ReadAdminIssues = Callable[[], Awaitable[dict[str, str]]]
 """Returns the providers that need an admin, with the class of their last error. Raises database errors."""
 
+ReadAuditHealth = Callable[[], Awaitable[AuditHealth]]
+"""Returns whether the audit log is written. Raises database errors."""
+
 CACHE_SECONDS = 2.0
 """How long a result is cached."""
 
@@ -30,10 +34,11 @@ CHECK_SECONDS = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Health:
-    """How many workers are alive, and which providers need an admin, with their errors."""
+    """How many workers are alive, which providers need an admin, with their errors, and the state of the audit log."""
 
     workers: int
     admin_issues: dict[str, str]
+    audit: AuditHealth
 
 
 class HealthCheck:
@@ -43,10 +48,16 @@ class HealthCheck:
     """
 
     def __init__(
-        self, *, workers_alive: CountWorkers, admin_issues: ReadAdminIssues, now: Callable[[], float] = time.monotonic
+        self,
+        *,
+        workers_alive: CountWorkers,
+        admin_issues: ReadAdminIssues,
+        audit: ReadAuditHealth,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._workers_alive = workers_alive
         self._troubles = admin_issues
+        self._audit = audit
         self._now = now
         self._task: asyncio.Task[Health | None] | None = None
         self._ended = 0.0
@@ -62,7 +73,9 @@ class HealthCheck:
     async def _check(self) -> Health | None:
         try:
             async with asyncio.timeout(CHECK_SECONDS):
-                return Health(workers=await self._workers_alive(), admin_issues=await self._troubles())
+                return Health(
+                    workers=await self._workers_alive(), admin_issues=await self._troubles(), audit=await self._audit()
+                )
         except (*DATABASE_UNAVAILABLE, TimeoutError):
             return None
         finally:
@@ -73,14 +86,16 @@ def routes(
     *,
     workers_alive: CountWorkers,
     admin_issues: ReadAdminIssues,
+    audit: ReadAuditHealth,
     metrics: Metrics,
     now: Callable[[], float] = time.monotonic,
 ) -> list[web.RouteDef]:
     """Return the routes of the three pages.
 
-    A provider that rejects its key does not make the app unready, since another answers; `/readyz` names it.
+    A provider that rejects its key does not make the app unready, since another answers; nor does an audit log that is
+    not written. `/readyz` names both.
     """
-    look = HealthCheck(workers_alive=workers_alive, admin_issues=admin_issues, now=now)
+    look = HealthCheck(workers_alive=workers_alive, admin_issues=admin_issues, audit=audit, now=now)
 
     async def healthz(request: web.Request) -> web.Response:
         return web.json_response({"ok": True})
@@ -88,14 +103,20 @@ def routes(
     async def readyz(request: web.Request) -> web.Response:
         health = await look()
         if health is None:
-            return web.json_response({"database": False, "worker": False, "providers": {}}, status=503)
-        checks = {"database": True, "worker": health.workers > 0, "providers": health.admin_issues}
+            return web.json_response({"database": False, "worker": False, "providers": {}, "audit": False}, status=503)
+        checks = {
+            "database": True,
+            "worker": health.workers > 0,
+            "providers": health.admin_issues,
+            "audit": health.audit.ok,
+        }
         return web.json_response(checks, status=200 if checks["worker"] else 503)
 
     async def metrics_page(request: web.Request) -> web.Response:
         # While the database is unavailable, the page shows the last result.
         if (health := await look()) is not None:
             metrics.set_admin_issues(health.admin_issues)
+            metrics.set_audit(health.audit)
         return web.Response(body=metrics.page(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     return [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics_page)]

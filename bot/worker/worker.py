@@ -22,6 +22,7 @@ from bot.commands.base import (
     CommandContext,
     Progress,
     manages_nothing,
+    no_audit,
     no_feedback,
     no_uploads,
 )
@@ -32,6 +33,7 @@ from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
 from bot.errors import AgentNotSetUp, NoKey, Refused, UnknownCommand
 from bot.model.asker import Asker, working_for
+from bot.model.audit import AuditHealth
 from bot.model.digest import DigestService
 from bot.model.feedback import Feedback
 from bot.model.message import Audience, Block, OutgoingMessage
@@ -180,6 +182,7 @@ class CommandRunner:
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
     feedback: Callable[[str], Awaitable[Feedback]] = no_feedback
+    audit: Callable[[], Awaitable[AuditHealth]] = no_audit
     next_questions: bool = False
     preferences: PreferenceStore | None = None
     management: Callable[[str, str], Awaitable[Management]] = manages_nothing
@@ -336,6 +339,7 @@ class CommandRunner:
             on_event=on_event,
             can_upload=self.can_upload,
             feedback=self.feedback,
+            audit=self.audit,
             preferences=self.preferences,
             management=self.management,
             parent=await self._parent(row),

@@ -80,6 +80,37 @@ def test_without_the_embedded_server_the_fix_is_named(
     assert "requirements-local.txt" in capsys.readouterr().err
 
 
+def test_the_audit_log_is_checked_signed_and_exported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], database: str
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database)
+    monkeypatch.setenv("AUDIT_KEY", "a key of thirty-two characters, or more")
+
+    assert [main(["audit", what]) for what in ("verify", "sign", "export")] == [0, 0, 0]
+    assert capsys.readouterr().out == "Nothing was changed.\n" * 2
+    assert main(["audit", "verify", "--head", f"T1:3:{'0' * 64}"]) == 1
+    assert "T1  Entry 3, whose hash you named, is missing." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("head", ["T1", "T1:3", "T1:x:" + "0" * 64, "T1:3:abc"])
+def test_a_malformed_head_is_refused(capsys: pytest.CaptureFixture[str], head: str) -> None:
+    with pytest.raises(SystemExit):
+        main(["audit", "verify", "--head", head])
+
+    assert "must be a workspace, a number and a hash" in capsys.readouterr().err
+
+
+def test_a_short_audit_key_is_refused_and_not_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AUDIT_KEY", "hunter2")
+
+    assert main(["run"]) == 2
+    said = capsys.readouterr().err
+    assert "AUDIT_KEY" in said
+    assert "hunter2" not in said
+
+
 def test_no_command__usage_and_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         main([])

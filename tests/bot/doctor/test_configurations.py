@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from bot.listeners.installation import token_hash
+from bot.model.audit import AuditHealth
 from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.server import routes as health_routes
@@ -83,7 +84,10 @@ async def test_a_port_that_the_app_itself_uses_is_ok(doctor: Doctor) -> None:
     async def none() -> dict[str, str]:
         return {}
 
-    routes = health_routes(workers_alive=one, admin_issues=none, metrics=Metrics())
+    async def healthy() -> AuditHealth:
+        return AuditHealth()
+
+    routes = health_routes(workers_alive=one, admin_issues=none, audit=healthy, metrics=Metrics())
     server = Server(routes, host="127.0.0.1", port=int(doctor.setup.env["PORT"]))
     await server.start()
     code, printed = await doctor()
@@ -152,3 +156,23 @@ def test_every_golden_file_is_used() -> None:
     cases = {"whole", *(breaking.__name__ for breaking in BREAKINGS)}
 
     assert {path.stem for path in GOLDEN.iterdir()} == cases
+
+
+async def test_an_audit_log_that_was_cut_off_or_waits_is_told(doctor: Doctor) -> None:
+    statements = (
+        (
+            "INSERT INTO audit_outbox (at, team_id, user_id, what, channel_id, decision, subject)"
+            " VALUES (now() - interval '5 minutes', 'T1', '', 'x', '', 'done', '')"
+        ),
+        "INSERT INTO audit_heads (team_id, count, hash, key_id, signature) VALUES ('T2', 3, 'h', 'k', 's')",
+    )
+    async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
+        for statement in statements:
+            await connection.execute(statement.encode())
+
+    code, printed = await doctor()
+
+    assert code == 0
+    assert "The audit log has not been written for 5 min." in printed
+    assert "The audit log’s head of T2 is not signed with the key in use." in printed
+    assert "The audit log’s last entry of T2 is not the one that its head names." in printed

@@ -11,6 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from psycopg import OperationalError
 
+from bot.model.audit import AuditHealth
 from bot.web import server
 from bot.web.metrics import Metrics
 from tests.fakes.time import Time
@@ -25,6 +26,7 @@ class Database:
     down: bool = False
     answers: asyncio.Event = field(default_factory=asyncio.Event)
     issues: dict[str, str] = field(default_factory=dict)
+    audit_waits: float = 0.0
 
     async def workers_alive(self) -> int:
         self.checks += 1
@@ -35,6 +37,9 @@ class Database:
 
     async def admin_issues(self) -> dict[str, str]:
         return self.issues
+
+    async def audit(self) -> AuditHealth:
+        return AuditHealth(waiting_seconds=self.audit_waits)
 
 
 @dataclass
@@ -60,7 +65,11 @@ async def page() -> AsyncIterator[Page]:
     application = web.Application()
     application.add_routes(
         server.routes(
-            workers_alive=database.workers_alive, admin_issues=database.admin_issues, metrics=Metrics(), now=clock.clock
+            workers_alive=database.workers_alive,
+            admin_issues=database.admin_issues,
+            audit=database.audit,
+            metrics=Metrics(),
+            now=clock.clock,
         )
     )
     async with TestClient(TestServer(application)) as client:
@@ -78,14 +87,17 @@ async def test_twenty_requests_at_once_are_one_check(page: Page) -> None:
 
 
 async def test_a_result_is_cached_for_a_moment(page: Page) -> None:
-    assert await page.ready() == (200, {"database": True, "worker": True, "providers": {}})
+    assert await page.ready() == (200, {"database": True, "worker": True, "providers": {}, "audit": True})
     page.database.workers, page.database.issues = 0, {"One": "BillingError"}
     assert (await page.ready())[0] == 200
     assert 'provider_needs_an_admin{provider="One"}' not in await page.metrics()
 
     page.clock.now += server.CACHE_SECONDS
 
-    assert await page.ready() == (503, {"database": True, "worker": False, "providers": {"One": "BillingError"}})
+    assert await page.ready() == (
+        503,
+        {"database": True, "worker": False, "providers": {"One": "BillingError"}, "audit": True},
+    )
     assert 'provider_needs_an_admin{provider="One"} 1.0' in await page.metrics()
     assert page.database.checks == 2
 
@@ -96,13 +108,16 @@ async def test_while_the_database_is_down_the_metrics_show_the_last_result(page:
     page.database.down = True
     page.clock.now += server.CACHE_SECONDS
 
-    assert await page.ready() == (503, {"database": False, "worker": False, "providers": {}})
+    assert await page.ready() == (503, {"database": False, "worker": False, "providers": {}, "audit": False})
     assert 'provider_needs_an_admin{provider="One"} 1.0' in await page.metrics()
 
 
 async def test_a_cancelled_request_does_not_cancel_the_check(page: Page) -> None:
     check = server.HealthCheck(
-        workers_alive=page.database.workers_alive, admin_issues=page.database.admin_issues, now=page.clock.clock
+        workers_alive=page.database.workers_alive,
+        admin_issues=page.database.admin_issues,
+        audit=page.database.audit,
+        now=page.clock.clock,
     )
     page.database.answers.clear()
     first, second = asyncio.ensure_future(check()), asyncio.ensure_future(check())
@@ -111,5 +126,13 @@ async def test_a_cancelled_request_does_not_cancel_the_check(page: Page) -> None
     await asyncio.sleep(0)
     page.database.answers.set()
 
-    assert await second == server.Health(workers=1, admin_issues={})
+    assert await second == server.Health(workers=1, admin_issues={}, audit=AuditHealth())
     assert page.database.checks == 1
+
+
+async def test_an_audit_log_that_is_not_written_is_told_and_keeps_no_one_from_answers(page: Page) -> None:
+    page.database.audit_waits = 61.0
+
+    assert await page.ready() == (200, {"database": True, "worker": True, "providers": {}, "audit": False})
+    assert "audit_ok 0.0" in await page.metrics()
+    assert "audit_waiting_seconds 61.0" in await page.metrics()

@@ -1,0 +1,206 @@
+"""The audit log as values: entries, the hash that chains each to the one before it, the signed head, and its check."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+BEGINNING = "0" * 64
+"""The hash before the first entry."""
+
+APP = ""
+"""Who did what no person did."""
+
+MAX_PROBLEMS = 20
+"""How many problems of a workspace are listed."""
+
+_PERSON = re.compile(r"\b[UW][A-Z0-9]{7,20}\b")
+"""A person's id: https://docs.slack.dev/reference/objects/user-object"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """Something that an admin or the app did, to be recorded in the transaction that does it.
+
+    `what` is such as `channel.settings`, `subject` the id of what it is about, `before` and `after` are JSON values
+    without any text that people wrote. Ids of people in them are replaced by what stands for them in the log.
+    """
+
+    team_id: str
+    user_id: str
+    what: str
+    channel_id: str = ""
+    decision: str = "done"
+    subject: str = ""
+    before: object = None
+    after: object = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One entry of the log. `before` and `after` are JSON, None if the entry is not about a change."""
+
+    team_id: str
+    number: int
+    at: datetime
+    who: str
+    what: str
+    channel_id: str
+    cost_microusd: int | None
+    decision: str
+    subject: str
+    before: str | None = None
+    after: str | None = None
+
+    def hash(self, previous: str) -> str:
+        """Return the hash of the entry after one with the hash `previous`: SHA-256 in hexadecimal."""
+        values = vars(self) | {"at": self.at.astimezone(UTC).isoformat(timespec="microseconds")}
+        return hashlib.sha256(json.dumps([previous, values], sort_keys=True).encode()).hexdigest()
+
+    def as_json(self, hash: str) -> str:
+        """Return the entry as one line of JSON, with its hash."""
+        values = vars(self) | {"at": self.at.astimezone(UTC).isoformat(timespec="microseconds"), "hash": hash}
+        values |= {name: None if text is None else json.loads(text) for name, text in self._change}
+        return json.dumps(values, ensure_ascii=False)
+
+    @property
+    def _change(self) -> tuple[tuple[str, str | None], ...]:
+        return ("before", self.before), ("after", self.after)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """How many entries a workspace has, and the hash of the last one."""
+
+    team_id: str
+    count: int
+    hash: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SigningKey:
+    """The key that signs heads. It is `stored` in the database if the settings have none."""
+
+    secret: bytes = field(repr=False)
+    stored: bool = False
+
+    @property
+    def id(self) -> str:
+        """What names the key without revealing it."""
+        return hashlib.sha256(b"audit key:" + self.secret).hexdigest()[:16]
+
+    def sign(self, head: Head) -> str:
+        """Return the signature of a head: HMAC-SHA256 in hexadecimal."""
+        text = json.dumps([head.team_id, head.count, head.hash])
+        return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()
+
+    def has_signed(self, head: Head, signature: str) -> bool:
+        """Return whether a signature is this key's."""
+        return hmac.compare_digest(self.sign(head), signature)
+
+
+def person_hash(key: bytes, *, team_id: str, user_id: str) -> str:
+    """Return what stands for a person in the log: 128 bits of an HMAC-SHA256 with the person's own key."""
+    return hmac.new(key, f"{team_id}:{user_id}".encode(), hashlib.sha256).hexdigest()[:32]
+
+
+def people_in(text: str | None) -> set[str]:
+    """Return the ids of people in a JSON text."""
+    return set(_PERSON.findall(text or ""))
+
+
+def without_people(text: str | None, hash_of: Callable[[str], str]) -> str | None:
+    """Return a JSON text in which each id of a person is replaced by what stands for them."""
+    return None if text is None else _PERSON.sub(lambda found: hash_of(found[0]), text)
+
+
+@dataclass(kw_only=True)
+class ChainCheck:
+    """Checks the entries of one workspace, which are handed in by number, and then its head.
+
+    `problems` are sentences. An entry that does not fit is a problem once: the next one is compared with its hash.
+    """
+
+    team_id: str
+    count: int = 0
+    problems: list[str] = field(default_factory=list)
+    known: dict[int, str] = field(default_factory=dict)
+    _last: int = 0
+    _hash: str = BEGINNING
+
+    def add(self, entry: Entry, hash: str) -> None:
+        """Check the next entry. `known` heads, hashes by number, are checked as well."""
+        if entry.number != self._last + 1:
+            self._misplaced(entry.number)
+        if entry.hash(self._hash) != hash:
+            self._report(
+                f"Entry {entry.number} was changed, is not this workspace’s, or does not follow the one before it."
+            )
+        if entry.number in self.known and self.known.pop(entry.number) != hash:
+            self._report(f"Entry {entry.number} is not the one whose hash you named.")
+        self.count += 1
+        self._last, self._hash = entry.number, hash
+
+    def end(self, head: Head | None, *, signed: bool) -> None:
+        """Check the head, which is None if the workspace has none; `signed` is whether its signature is right."""
+        for number in self.known:
+            self._report(f"Entry {number}, whose hash you named, is missing.")
+        if head is None:
+            if self.count:
+                self._report("The head is missing: entries at the end may be, too.")
+            return
+        if not signed:
+            self._report("The head is not signed with the key in use: it was changed, or AUDIT_KEY was.")
+        if self._last < head.count:
+            self._report(f"The last entries are missing: there are {self._last} of {head.count}.")
+        elif (self._last, self._hash) != (head.count, head.hash):
+            self._report(f"The head is that of entry {head.count}, and does not fit the last entry, {self._last}.")
+
+    def _misplaced(self, number: int) -> None:
+        if number <= self._last:
+            self._report(f"Entry {number} is there twice.")
+        elif number == self._last + 2:
+            self._report(f"Entry {self._last + 1} is missing.")
+        else:
+            self._report(f"The entries {self._last + 1} to {number - 1} are missing.")
+
+    def _report(self, problem: str) -> None:
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(problem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditHealth:
+    """Whether the log is written: how long the first entry has waited to be chained, in seconds, and what was lost.
+
+    `lost_at` is when something was last not recorded at all, in the last day; `broken` if that cannot be read.
+    """
+
+    waiting_seconds: float = 0.0
+    lost_at: datetime | None = None
+    broken: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything is recorded within a minute."""
+        return not self.broken and self.lost_at is None and self.waiting_seconds < MAX_WAIT_SECONDS
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, as a sentence; empty if nothing is."""
+        if self.broken:
+            return "The audit log cannot be read."
+        if self.lost_at is not None:
+            return f"Something was not recorded in the audit log ({self.lost_at:%Y-%m-%d %H:%M} UTC)."
+        if not self.ok:
+            return f"The audit log has not been written for {self.waiting_seconds / 60:.0f} min."
+        return ""
+
+
+MAX_WAIT_SECONDS = 60.0
+"""An entry is chained about a second after what it records."""
