@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from aiohttp import web
+from aiohttp import ClientSession, web
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
@@ -29,6 +30,7 @@ from bot.listeners import actions, answer_actions, installation, messages, slash
 from bot.listeners.admission import Admission
 from bot.listeners.installation import Installation, token_hash
 from bot.listeners.intake import ACK_SECONDS, Intake, ListenerContext
+from bot.model.membership import Identity
 from bot.process import Application
 from bot.services import open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
@@ -46,7 +48,7 @@ from bot.storage.feedback import FeedbackStore
 from bot.storage.homes import HomeStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.preferences import PreferenceStore
-from bot.storage.questions import FairShare, QuestionStore, connection_pool
+from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
 from bot.storage.shares import ShareStore
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
@@ -58,7 +60,7 @@ from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
 from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller, StopWatcher
-from bot.worker.worker import CommandRunner, QuestionWorker
+from bot.worker.worker import CommandRunner, QuestionWorker, only_workspace
 from perplexity.attempts import Attempt
 from perplexity.claims.propose import propose_claims
 
@@ -66,6 +68,8 @@ if TYPE_CHECKING:
     from bot.playground.examples import Pause
     from bot.playground.server import Playground
     from bot.settings import Settings
+    from bot.workspaces.oauth import InstallationFlow
+    from bot.workspaces.registry import Workspaces
 
 SURFACES = (
     installation.register,
@@ -131,6 +135,48 @@ SAME_FILE_SECONDS = 60.0
 """Clicks of one user on one file within this time count as one."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _SlackAccess:
+    """How this process calls Slack, and which requests and questions are its own; `flow` installs the app."""
+
+    client: AsyncWebClient
+    installation: Installation | Workspaces
+    enter_team: Callable[[str], Awaitable[bool]] = only_workspace
+    find_workspace: Callable[[Mapping[str, Any]], Coroutine[Any, Any, Identity | None]] | None = None
+    flow: InstallationFlow | None = None
+
+
+def _slack_access(
+    settings: Settings,
+    slack: SlackConnection,
+    *,
+    session: ClientSession,
+    reads: Pool,
+    work: Pool,
+    workspaces: WorkspaceStore,
+    cancel_runs: Callable[[Sequence[str]], None],
+) -> _SlackAccess:
+    if not settings.oauth_configured:
+        client = web_client(slack.bot_token, api_url=slack.api_url, session=session)
+        installation = Installation(
+            client=client, workspaces=workspaces, token_hash=token_hash(slack.bot_token or ""), cancel_runs=cancel_runs
+        )
+        return _SlackAccess(client=client, installation=installation)
+    # Encryption takes a while to import, which one workspace with its own token need not wait for.
+    from bot.workspaces.connection import connect_workspaces
+
+    many = connect_workspaces(
+        settings, session=session, reads=reads, work=work, store=workspaces, cancel_runs=cancel_runs
+    )
+    return _SlackAccess(
+        client=many.client,
+        installation=many.registry,
+        enter_team=many.registry.enter_team,
+        find_workspace=many.registry.of_request,
+        flow=many.flow,
+    )
+
+
 @asynccontextmanager
 async def compose(
     settings: Settings, *, conninfo: str, http: bool, pause: Pause = asyncio.sleep
@@ -168,7 +214,17 @@ async def compose(
 
             commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(open_session(slack))
-        client = web_client(slack.bot_token, api_url=slack.api_url, session=session)
+        workspaces = WorkspaceStore(pool, many=settings.oauth_configured)
+        access = _slack_access(
+            settings,
+            slack,
+            session=session,
+            reads=acks,
+            work=pool,
+            workspaces=workspaces,
+            cancel_runs=lambda run_ids: stopping.start_runs(run_ids),  # noqa: PLW0108 - it is made below
+        )
+        client, installation = access.client, access.installation
         search_services = await stack.enter_async_context(open_search_services(settings, on_attempt=on_attempt))
         chat, streams, response_urls = Chat(client), Streams(client), ResponseUrls(session)
         status_messages = StatusMessages(
@@ -182,13 +238,7 @@ async def compose(
         stopping = RunCanceller(
             questions=questions, stages=stages, providers=search_services.providers, background=background
         )
-        workspaces, profiles = WorkspaceStore(pool), Profiles(client)
-        installation = Installation(
-            client=client,
-            workspaces=workspaces,
-            token_hash=token_hash(slack.bot_token),
-            cancel_runs=stopping.start_runs,
-        )
+        profiles = Profiles(client)
         admission = Admission(
             client=client,
             installation=installation,
@@ -282,6 +332,7 @@ async def compose(
             metrics=metrics,
             admission=admission,
             home_changed=home.changed,
+            enter=access.enter_team,
             progress_of=lambda row: ProgressUpdater(
                 row=row,
                 questions=questions,
@@ -324,6 +375,7 @@ async def compose(
             preferences=PreferenceStore(acks),
             management=managers.management,
             start=background.start,
+            find_workspace=access.find_workspace,
             refusal=installation.refusal,
             record_end=installation.end,
             withdraw_answer=lambda row: background.start(withdrawal.withdraw(row)),
@@ -351,6 +403,7 @@ async def compose(
                 app,
                 services,
                 playground=playground,
+                flow=access.flow,
                 questions=QuestionStore(apart),
                 attempts=AttemptStore(apart),
                 audit=AuditStore(apart),
@@ -376,6 +429,7 @@ def _server(
     services: ListenerContext,
     *,
     playground: Playground | None,
+    flow: InstallationFlow | None,
     questions: QuestionStore,
     attempts: AttemptStore,
     audit: AuditStore,
@@ -394,6 +448,10 @@ def _server(
     if slack.signing_secret is not None:
         guard = RequestVerifier(app, signing_secret=slack.signing_secret, metrics=services.metrics)
         routes.append(web.post("/slack/events", guard.handle))
+    if flow is not None:
+        from bot.workspaces import oauth
+
+        routes += oauth.routes(flow)
     if playground is not None:
         routes += playground.routes()
     return Server(routes, host=settings.bind_host, port=settings.port)

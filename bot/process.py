@@ -6,12 +6,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bot.audit import AuditWriter
 from bot.digests.service import DigestScheduler
 from bot.errors import CannotListen
-from bot.listeners.installation import Installation
 from bot.services import check_models
 from bot.slack.connection import SocketMode
 from bot.storage.attempts import AttemptLog
@@ -35,6 +34,18 @@ CLOSE_SECONDS = 1.5
 """How long the other end of a connection may take to confirm the close."""
 
 
+class InstallationWatch(Protocol):
+    """Learns where the app is installed, and what ends that."""
+
+    async def start(self) -> None:
+        """Try for a moment to learn it."""
+        ...
+
+    async def run(self) -> None:
+        """Follow the changes of other processes until cancelled."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Application:
     """Everything that runs in one process, built but not started."""
@@ -46,7 +57,7 @@ class Application:
     attempt_log: AttemptLog
     audit: AuditWriter
     scheduler: DigestScheduler
-    installation: Installation
+    installation: InstallationWatch
     server: Server | None
     socket: SocketMode | None = None
 

@@ -162,9 +162,9 @@ async def check_models(providers: Sequence[Provider]) -> None:
 
 def slack_connection(settings: Settings) -> tuple[SlackConnection, Playground | None]:
     """Return the connection to a real Slack and None, or the connection to a new playground and that playground."""
-    if settings.slack_bot_token is not None:
+    if settings.slack_configured:
         slack = SlackConnection(
-            bot_token=settings.slack_bot_token.get_secret_value(),
+            bot_token=_secret_value(settings.slack_bot_token),
             signing_secret=_secret_value(settings.slack_signing_secret),
             app_token=_secret_value(settings.slack_app_token),
             api_url=settings.slack_api_url,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
@@ -93,6 +95,11 @@ class Settings(_ProviderSettings):
     slack_bot_token: SecretStr | None = None
     slack_signing_secret: SecretStr | None = None
     slack_app_token: SecretStr | None = None
+    slack_oauth_client_id: str | None = None
+    slack_oauth_client_secret: SecretStr | None = None
+    public_url: str | None = None
+    allowed_teams: str = ""
+    encryption_keys: SecretStr | None = None
     slack_api_url: str = "https://slack.com/api/"
     command_prefix: str = ""
 
@@ -156,6 +163,37 @@ class Settings(_ProviderSettings):
             raise ValueError("must be Slack user ids, such as U012AB3CD, separated by commas")
         return ids
 
+    @field_validator("allowed_teams")
+    @classmethod
+    def _validate_team_ids(cls, ids: str) -> str:
+        wrong = [one for one in ids.split(",") if one.strip() and not re.fullmatch(r"[TE][A-Z0-9]{1,20}", one.strip())]
+        if wrong:
+            raise ValueError("must be ids of workspaces (T012AB3CD) or organizations (E012AB3CD), separated by commas")
+        return ids
+
+    @field_validator("encryption_keys")
+    @classmethod
+    def _validate_encryption_keys(cls, keys: SecretStr | None) -> SecretStr | None:
+        if keys is not None:
+            read_keys(keys.get_secret_value())
+        return keys
+
+    @field_validator("slack_oauth_client_id")
+    @classmethod
+    def _validate_client_id(cls, client_id: str | None) -> str | None:
+        if client_id is not None and not re.fullmatch(r"[0-9.]{3,60}", client_id):
+            raise ValueError("must have digits and a dot only; the client id is under Basic Information")
+        return client_id
+
+    @field_validator("public_url")
+    @classmethod
+    def _validate_public_url(cls, url: str | None) -> str | None:
+        if url is None:
+            return None
+        if not is_https_or_loopback(url) or urlsplit(url).path.strip("/"):
+            raise ValueError("must be the https address of the app without a path, such as https://answers.example.com")
+        return url.rstrip("/")
+
     @field_validator("providers")
     @classmethod
     def _validate_providers(cls, names: str) -> str:
@@ -192,7 +230,12 @@ class Settings(_ProviderSettings):
             return None
         return SecretStr(validate_secret(str(info.field_name).upper(), secret.get_secret_value()))
 
-    @field_validator("agent_api_key", "xai_api_key", *(name for name in _KEY_FIELDS if name != "perplexity_api_key"))
+    @field_validator(
+        "agent_api_key",
+        "xai_api_key",
+        "slack_oauth_client_secret",
+        *(name for name in _KEY_FIELDS if name != "perplexity_api_key"),
+    )
     @classmethod
     def _strip_key(cls, secret: SecretStr | None) -> SecretStr | None:
         # The prefixes of these services' keys are not known.
@@ -231,8 +274,23 @@ class Settings(_ProviderSettings):
 
     @property
     def slack_configured(self) -> bool:
-        """Whether this process serves a real workspace; otherwise it serves the playground."""
-        return self.slack_bot_token is not None
+        """Whether this process serves real workspaces; otherwise it serves the playground."""
+        return self.slack_bot_token is not None or self.oauth_configured
+
+    @property
+    def oauth_configured(self) -> bool:
+        """Whether workspaces install the app by OAuth."""
+        return self.slack_oauth_client_id is not None
+
+    @property
+    def teams(self) -> frozenset[str]:
+        """The ids of `ALLOWED_TEAMS`."""
+        return frozenset(filter(None, (one.strip() for one in self.allowed_teams.split(","))))
+
+    @property
+    def key_bytes(self) -> tuple[bytes, ...]:
+        """The keys of `ENCRYPTION_KEYS`, the one that encrypts first; none if it is not set."""
+        return read_keys(self.encryption_keys.get_secret_value()) if self.encryption_keys is not None else ()
 
     @property
     def admins(self) -> tuple[str, ...]:
@@ -325,6 +383,9 @@ def _find_missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, st
         if name in wrong or getattr(settings, name) is not None
     }
     none = "or none of them to try the app on the local page"
+    if oauth := {name for name in OAUTH_FIELDS if name in wrong or getattr(settings, name)}:
+        yield from _find_missing_oauth(settings, oauth, slack)
+        return
     if slack and "slack_bot_token" not in slack:
         there = " and ".join(sorted(name.upper() for name in slack))
         yield "slack_bot_token", f"SLACK_BOT_TOKEN is missing; set it next to {there} to serve Slack, {none}"
@@ -336,6 +397,53 @@ def _find_missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, st
                 f"development, SLACK_APP_TOKEN works instead), {none}"
             ),
         )
+
+
+OAUTH_FIELDS = ("slack_oauth_client_id", "slack_oauth_client_secret", "allowed_teams")
+"""The settings of which any one says that workspaces install the app by OAuth."""
+
+_OAUTH_NEEDS = {
+    "slack_oauth_client_id": "the client id is under Basic Information, App Credentials",
+    "slack_oauth_client_secret": "the client secret is under Basic Information, App Credentials",
+    "slack_signing_secret": WHERE_TO_FIND["SLACK_SIGNING_SECRET"],
+    "public_url": "the https address under which Slack reaches the app, such as https://answers.example.com",
+    "allowed_teams": "the ids of the workspaces (T…) and organizations (E…) that may install the app, with commas",
+    "encryption_keys": "make a key with `openssl rand -base64 32`",
+}
+
+
+def _find_missing_oauth(settings: Settings, oauth: Set[str], slack: Set[str]) -> Iterator[tuple[str, str]]:
+    """Yield what an app that workspaces install by OAuth still needs, and what contradicts that."""
+    why = " and ".join(sorted(name.upper() for name in oauth))
+    for name in ("slack_bot_token", "slack_app_token"):
+        if name in slack:
+            yield name, f"{name.upper()} is for one workspace; unset it, or {why} with which workspaces install the app"
+    for name, how in _OAUTH_NEEDS.items():
+        if not getattr(settings, name) and name not in {*oauth, *slack}:
+            yield name, f"{name.upper()} is missing; it is needed next to {why}: {how}"
+
+
+def read_keys(value: str) -> tuple[bytes, ...]:
+    """Return the keys of `ENCRYPTION_KEYS`. Raises ValueError, whose message names no key."""
+    keys = []
+    for number, one in enumerate(filter(None, (one.strip() for one in value.split(","))), start=1):
+        try:
+            key = base64.b64decode(one, validate=True)
+        except ValueError:
+            key = b""
+        if len(key) != KEY_BYTES:
+            raise ValueError(
+                f"key {number} must be {KEY_BYTES} random bytes in base64, as `openssl rand -base64 32` prints them; "
+                "separate keys by commas, the one that encrypts first"
+            )
+        keys.append(key)
+    if len(set(keys)) != len(keys):
+        raise ValueError("names a key twice")
+    return tuple(keys)
+
+
+KEY_BYTES = 32
+"""AES-256."""
 
 
 def _field_name(problem: ErrorDetails) -> str:

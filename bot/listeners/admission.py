@@ -8,14 +8,20 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks import escaping
 from bot.commands.help import text_message
-from bot.listeners.installation import Installation
-from bot.model.membership import Affiliation, Identity, affiliation_of, is_other_workspace, user_team_of
+from bot.model.membership import (
+    Affiliation,
+    Identity,
+    RequestOrigin,
+    affiliation_of,
+    is_other_workspace,
+    user_team_of,
+)
 from bot.model.message import OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, Outcome, QuestionRow
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
@@ -49,6 +55,15 @@ UNCHECKED_SURFACES = frozenset({"digest"})
 """Surfaces that are not checked: a digest's owner was checked when they set it up."""
 
 
+class Installed(Protocol):
+    """Says which installation the current task acts for."""
+
+    @property
+    def identity(self) -> Identity | None:
+        """Return it; None while it is unknown."""
+        ...
+
+
 @dataclass(kw_only=True)
 class Admission:
     """Decides who is answered. With `external` everyone is; `clock` and `sleep` are for pauses.
@@ -57,7 +72,7 @@ class Admission:
     """
 
     client: AsyncWebClient
-    installation: Installation
+    installation: Installed
     workspaces: WorkspaceStore
     profiles: Profiles
     database_retry: DatabaseRetry
@@ -82,7 +97,8 @@ class Admission:
         ours = self.installation.identity or Identity(team_id=str(body.get("team_id") or ""))
         user_team = user_team_of(body)
         if not self.external and ours.ids and is_other_workspace(user_team, ours=ours):
-            await self.workspaces.save_user_team(user_id, user_team)
+            team = RequestOrigin.from_body(body).team_id
+            await self.workspaces.save_user_team(user_id, user_team, team_id=team)
 
     @property
     def installed(self) -> str | None:
@@ -119,7 +135,10 @@ class Admission:
         if self.external:
             return True
         try:
-            user_team = await self.database_retry(lambda: self.workspaces.user_team(user_id, seconds=USER_TEAM_SECONDS))
+            team = self.installation.identity.team_id if self.installation.identity is not None else ""
+            user_team = await self.database_retry(
+                lambda: self.workspaces.user_team(user_id, seconds=USER_TEAM_SECONDS, team_id=team)
+            )
             verdict = await self.affiliation_of(user_id, team_id="", user_team=user_team, seconds=FILE_WAIT_SECONDS)
         except DATABASE_UNAVAILABLE:
             return None

@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
@@ -16,7 +15,16 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.listeners.intake import ListenerContext
-from bot.model.membership import LIFECYCLE_EVENTS, Identity, RequestOrigin, is_foreign
+from bot.model.membership import (
+    FOREIGN,
+    LIFECYCLE_EVENTS,
+    Identity,
+    RequestOrigin,
+    event_time,
+    is_foreign,
+    is_lifecycle,
+)
+from bot.model.workspace import act_for
 from bot.slack.messages import FAILURES
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import OPEN, REVOKED, UNINSTALLED, WorkspaceRow, WorkspaceStore
@@ -39,6 +47,12 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     async def refuse(
         body: dict[str, Any], request: AsyncBoltRequest, next: Callable[[], Awaitable[BoltResponse]]
     ) -> BoltResponse | None:
+        if context.find_workspace is not None:
+            try:
+                act_for(await context.intake.within_ack_deadline(context.find_workspace(body)))
+            except DATABASE_UNAVAILABLE as error:
+                log.error("workspace.unread", extra={"error": type(error).__name__})
+                return BoltResponse(status=503)
         reason = context.refusal(body)
         if reason is None:
             await next()
@@ -76,7 +90,6 @@ REFRESH_SECONDS = 2.0
 AUTH_SECONDS = 60.0
 """How often auth.test is called while the workspace is unknown or closed."""
 
-FOREIGN = "another workspace or app"
 CLOSED = "the app is no longer installed"
 
 
@@ -128,7 +141,7 @@ class Installation:
         if is_foreign(named, ours=self.row.identity, app_id=self.row.app_id or self._app_id):
             return FOREIGN
         self._app_id = self._app_id or named.app_id or None
-        return CLOSED if self.closed and not _is_lifecycle(body) else None
+        return CLOSED if self.closed and not is_lifecycle(body) else None
 
     async def start(self) -> None:
         """Try for a moment to read the workspace; if that fails, `run` keeps trying."""
@@ -158,7 +171,7 @@ class Installation:
         """
         identity = self.identity or Identity(team_id=RequestOrigin.from_body(body).team_id)
         closed = await self.workspaces.close(
-            identity, state=state, token_hash=self.token_hash, event_at=_event_time(body)
+            identity, state=state, token_hash=self.token_hash, event_at=event_time(body)
         )
         if closed is None:
             log.info("workspace.late_event", extra={"state": state})
@@ -228,17 +241,3 @@ def closed_state(body: Mapping[str, Any]) -> str | None:
         return UNINSTALLED
     tokens = event.get("tokens") if isinstance(event, Mapping) and kind == "tokens_revoked" else None
     return REVOKED if isinstance(tokens, Mapping) and tokens.get("bot") else None
-
-
-def _is_lifecycle(body: Mapping[str, Any]) -> bool:
-    event = body.get("event")
-    return isinstance(event, Mapping) and event.get("type") in LIFECYCLE_EVENTS
-
-
-def _event_time(body: Mapping[str, Any]) -> datetime:
-    """Return when an event happened by Slack's clock; the current time if it does not say."""
-    at = body.get("event_time")
-    try:
-        return datetime.fromtimestamp(float(at), UTC) if isinstance(at, int | float) else datetime.now(UTC)
-    except (ValueError, OverflowError, OSError):
-        return datetime.now(UTC)

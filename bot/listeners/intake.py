@@ -16,6 +16,7 @@ from bot.commands.base import Command, manages_nothing
 from bot.commands.help import MAX_LISTED
 from bot.delivery.shares import Sharing
 from bot.model.digest import DigestService
+from bot.model.membership import Identity
 from bot.model.message import MarkdownFile, OutgoingMessage, SuggestedPrompt
 from bot.model.question import Choice, NewQuestion, OpenQuestion, QuestionRow, Received
 from bot.slack.messages import Chat, PostResult, Sent
@@ -262,7 +263,8 @@ class ListenerContext:
     answer to a question whose message was deleted, `delete_question` deleting both. `home_opened` shows a person the
     home tab, `home_changed` shows it anew to one who has it open, with a notice.
 
-    `refusal` returns why a request is refused, `record_end` records that the app is no longer installed. `is_admin`
+    `find_workspace` returns which of many installations a request is for; it raises database errors. `refusal` returns
+    why a request is refused, `record_end` records that the app is no longer installed. `is_admin`
     returns whether a user is an admin, `is_known_outsider` whether one is known to be an outsider, `record_sender`
     records that an event says so. `follow_ups` is whether replies without a mention are answered. `request_file` is
     False for a second click on the same file, unless `forget_file` was called after the first.
@@ -295,6 +297,7 @@ class ListenerContext:
     name_of: Callable[[str], Coroutine[Any, Any, str]] = never_named
     admits: Callable[[str], Awaitable[bool | None]] = always_admitted
     follow_ups: bool = False
+    find_workspace: Callable[[Mapping[str, Any]], Coroutine[Any, Any, Identity | None]] | None = None
     refusal: Callable[[Mapping[str, Any]], str | None] = never_refused
     record_end: Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]] = ignore_end
     delete_pending: Callable[[QuestionRow], Awaitable[None]] = delete_nothing

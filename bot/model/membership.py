@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
@@ -17,6 +18,9 @@ OUTSIDE_FLAGS = ("is_restricted", "is_ultra_restricted", "is_stranger", "is_bot"
 
 LIFECYCLE_EVENTS = frozenset({"app_uninstalled", "tokens_revoked"})
 """Events that are accepted after the app has closed: the second one may come after the first."""
+
+FOREIGN = "another workspace or app"
+"""Why a request is refused that is not for an installation of this app."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +93,29 @@ def is_foreign(named: RequestOrigin, *, ours: Identity, app_id: str | None) -> b
     if ours.is_enterprise_install:
         return bool(named.team_id) and not named.enterprise_id and named.team_id not in ours.ids
     return bool(named.team_id) and named.team_id != ours.team_id
+
+
+def is_lifecycle(body: Mapping[str, Any]) -> bool:
+    """Return whether a request is an event that ends an installation."""
+    return _text(_part(body, "event"), "type") in LIFECYCLE_EVENTS
+
+
+def of_organization(body: Mapping[str, Any]) -> bool:
+    """Return whether a request is for an app that is installed in a whole organization.
+
+    Events say so in their authorization, commands as text, clicks as a boolean.
+    """
+    said = _authorization(body).get("is_enterprise_install", body.get("is_enterprise_install"))
+    return said is True or said == "true"
+
+
+def event_time(body: Mapping[str, Any]) -> datetime:
+    """Return when an event happened by Slack's clock; the current time if it does not say."""
+    at = body.get("event_time")
+    try:
+        return datetime.fromtimestamp(float(at), UTC) if isinstance(at, int | float) else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError):
+        return datetime.now(UTC)
 
 
 def click_team_ids(body: Mapping[str, Any]) -> frozenset[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
 from slack_bolt.async_app import AsyncApp
@@ -33,10 +33,11 @@ READ_SECONDS = 10.0
 class SlackConnection:
     """The tokens and the address of a real Slack or of the playground.
 
-    A real Slack signs its requests with the secret, or sends them over the connection opened with the app token.
+    A real Slack signs its requests with the secret, or sends them over the connection opened with the app token. There
+    is no bot token if every workspace has its own.
     """
 
-    bot_token: str = field(repr=False)
+    bot_token: str | None = field(default=None, repr=False)
     signing_secret: str | None = field(default=None, repr=False)
     app_token: str | None = field(default=None, repr=False)
     api_url: str
@@ -57,7 +58,7 @@ async def open_session(slack: SlackConnection) -> AsyncIterator[ClientSession]:
         yield session
 
 
-def web_client(token: str, *, api_url: str, session: ClientSession | None = None) -> AsyncWebClient:
+def web_client(token: str | None, *, api_url: str, session: ClientSession | None = None) -> AsyncWebClient:
     """Return a client of Slack's Web API that tries each call once, through the environment's proxy for its address.
 
     Raises ConnectionFailed if the proxy cannot be used. A retry by the SDK could post a message twice, unnoticed by the
@@ -68,6 +69,23 @@ def web_client(token: str, *, api_url: str, session: ClientSession | None = None
     client = AsyncWebClient(token=token, base_url=api_url, session=session, retry_handlers=[])
     client.proxy = proxy_for(api_url)
     return client
+
+
+class WorkspaceClient(AsyncWebClient):
+    """A client of the Web API that calls each method with the token of the workspace that the task acts for.
+
+    `read_token` returns that token, or raises NoToken before anything is sent.
+    """
+
+    def __init__(self, *, read_token: Callable[[], Awaitable[str]], api_url: str, session: ClientSession) -> None:
+        super().__init__(base_url=api_url, session=session, retry_handlers=[])
+        self.proxy = proxy_for(api_url)
+        self._read_token = read_token
+
+    async def api_call(self, api_method: str, *, headers: dict[str, Any] | None = None, **rest: Any) -> Any:
+        """Call a method as AsyncWebClient does."""
+        authorized = {**(headers or {}), "Authorization": f"Bearer {await self._read_token()}"}
+        return await super().api_call(api_method, headers=authorized, **rest)
 
 
 class SocketMode:

@@ -99,6 +99,14 @@ class LookupForbidden:
 LookupResult = Found | NotFound | LookupForbidden | Retryable
 
 
+class NoToken(SlackClientError):
+    """No call was made: there is no token for the workspace. `error` is Slack's name for that, None if it may come."""
+
+    def __init__(self, error: str | None) -> None:
+        super().__init__("there is no token for the workspace")
+        self.error = error
+
+
 FAILURES = (SlackClientError, ClientError, TimeoutError, AttributeError)
 """The errors of a call. The SDK raises AttributeError for a 200 of plain text (3.47, `AsyncSlackResponse.validate`)."""
 
@@ -303,6 +311,8 @@ class Chat:
 
 def classify_error(error: Exception) -> PostResult:
     """Return what the error of a call means for the message."""
+    if isinstance(error, NoToken):
+        return Retryable(error=type(error).__name__) if error.error is None else RouteClosed(error=error.error)
     response = error.response if isinstance(error, SlackApiError) else None
     if not isinstance(response, AsyncSlackResponse):
         return Retryable(error=type(error).__name__, maybe_posted=not isinstance(error, ClientConnectorError))

@@ -13,6 +13,7 @@ from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.membership import Profile
+from bot.model.workspace import workspace_key
 from bot.slack.messages import FAILURES, Retryable, RouteClosed, classify_error
 
 log = logging.getLogger(__name__)
@@ -23,7 +24,7 @@ MAX_PROFILES = 10_000
 
 
 class Profiles:
-    """Reads profiles and caches the last `most`. `clock` is monotonic.
+    """Reads profiles and caches the last `most`, each for its workspace. `clock` is monotonic.
 
     https://docs.slack.dev/reference/methods/users.info
     """
@@ -34,12 +35,12 @@ class Profiles:
         self._client = client
         self._clock = clock
         self._most = most
-        self._known: OrderedDict[str, tuple[Profile, float]] = OrderedDict()
-        self._requests: dict[str, asyncio.Task[Profile]] = {}
+        self._known: OrderedDict[tuple[str, str], tuple[Profile, float]] = OrderedDict()
+        self._requests: dict[tuple[str, str], asyncio.Task[Profile]] = {}
 
     def cached(self, user_id: str, *, seconds: float = PROFILE_CACHE_SECONDS) -> Profile | None:
         """Return a cached profile that was read within these seconds, or None."""
-        profile, at = self._known.get(user_id, (None, 0.0))
+        profile, at = self._known.get((workspace_key(), user_id), (None, 0.0))
         return profile if self._clock() - at < seconds else None
 
     async def get(self, user_id: str, *, seconds: float = PROFILE_CACHE_SECONDS) -> Profile:
@@ -49,10 +50,11 @@ class Profiles:
         """
         if (known := self.cached(user_id, seconds=seconds)) is not None:
             return known
-        request = self._requests.get(user_id)
+        person = (workspace_key(), user_id)
+        request = self._requests.get(person)
         if request is None:
-            request = self._requests[user_id] = asyncio.create_task(self._fetch(user_id))
-            request.add_done_callback(lambda done: self._on_done(user_id, done))
+            request = self._requests[person] = asyncio.create_task(self._fetch(user_id))
+            request.add_done_callback(lambda done: self._on_done(person, done))
         return await asyncio.shield(request)
 
     async def timezone(self, user_id: str) -> str | None:
@@ -70,15 +72,15 @@ class Profiles:
         user = (await self._client.users_info(user=user_id)).get("user")
         if not isinstance(user, Mapping) or not user:
             raise SlackClientError("users.info returned no user")
-        profile = Profile.from_user(user)
-        self._known[user_id] = (profile, self._clock())
-        self._known.move_to_end(user_id)
+        profile, person = Profile.from_user(user), (workspace_key(), user_id)
+        self._known[person] = (profile, self._clock())
+        self._known.move_to_end(person)
         if len(self._known) > self._most:
             self._known.popitem(last=False)
         return profile
 
-    def _on_done(self, user_id: str, task: asyncio.Task[Profile]) -> None:
-        del self._requests[user_id]
+    def _on_done(self, person: tuple[str, str], task: asyncio.Task[Profile]) -> None:
+        del self._requests[person]
         if not task.cancelled():
             task.exception()  # so that an error with no caller waiting is not reported
 
@@ -237,7 +239,7 @@ class ChannelManagers:
         self._client = client
         self._admins = admins
         self._most = most
-        self._creators: OrderedDict[str, str] = OrderedDict()
+        self._creators: OrderedDict[tuple[str, str], str] = OrderedDict()
 
     async def management(self, user_id: str, channel_id: str) -> Management:
         """Return whether a person may change a channel's settings."""
@@ -249,8 +251,9 @@ class ChannelManagers:
         return Management.ALLOWED if creator == user_id else Management.DENIED
 
     async def _creator(self, channel_id: str) -> str | None:
-        if channel_id in self._creators:
-            return self._creators[channel_id]
+        key = (workspace_key(), channel_id)
+        if key in self._creators:
+            return self._creators[key]
         try:
             channel = (await self._client.conversations_info(channel=channel_id)).get("channel")
         except FAILURES as error:
@@ -259,7 +262,7 @@ class ChannelManagers:
         creator = channel.get("creator") if isinstance(channel, Mapping) else None
         if not isinstance(creator, str) or not creator:
             return None
-        self._creators[channel_id] = creator
+        self._creators[key] = creator
         if len(self._creators) > self._most:
             self._creators.popitem(last=False)
         return creator

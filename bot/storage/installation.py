@@ -13,6 +13,7 @@ from psycopg.rows import DictRow
 
 from bot.model.audit import APP, Change
 from bot.model.membership import Identity
+from bot.model.workspace import workspace_key
 from bot.storage.audit import forget_people, record_change
 from bot.storage.questions import Pool
 
@@ -62,6 +63,18 @@ _TEAMS = """
     (SELECT team_id FROM questions UNION SELECT team_id FROM digests)
     EXCEPT SELECT team_id FROM workspaces WHERE id <> %(id)s
 """
+_RESUME_OWN = """
+    UPDATE digests SET state = 'active', next_at = held_next_at, held_next_at = NULL
+    WHERE state = 'paused' AND held_next_at IS NOT NULL AND team_id = ANY(%(teams)s)
+        AND EXISTS (SELECT 1 FROM workspaces WHERE id = %(id)s AND state = 'open')
+"""
+_OWN_TEAMS = """
+    (SELECT team_id FROM organization_teams WHERE enterprise_id = %(id)s UNION SELECT %(id)s)
+    EXCEPT SELECT team_id FROM workspaces WHERE id <> %(id)s AND state = 'open'
+"""
+_CLOSED_LATELY = """
+    SELECT * FROM workspaces WHERE state <> 'open' AND closed_at > now() - %(seconds)s * interval '1 second'
+"""
 _PAUSE = """
     UPDATE digests SET state = 'paused', held_next_at = next_at, next_at = NULL
     WHERE state = 'active' AND team_id = ANY(%(teams)s)
@@ -96,7 +109,7 @@ _USER_TEAM = """
     SELECT user_team FROM user_teams WHERE user_id = %(user_id)s AND at > now() - %(seconds)s * interval '1 second'
 """
 _RECORD_THREAD_READ = """
-    INSERT INTO thread_reads AS r (method) VALUES ('conversations.replies')
+    INSERT INTO thread_reads AS r (method) VALUES (%(method)s)
     ON CONFLICT (method) DO UPDATE SET at = now() WHERE r.at <= now() - interval '61 seconds'
     RETURNING at
 """
@@ -120,6 +133,7 @@ class WorkspaceRow:
     app_id: str | None
     state: str
     closed_at: datetime | None
+    token_hash: str | None = None
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> WorkspaceRow:
@@ -130,14 +144,24 @@ class WorkspaceRow:
             is_enterprise_install=row["is_enterprise_install"],
             bot_user_id=row["bot_user_id"],
         )
-        return cls(identity=identity, app_id=row["app_id"], state=row["state"], closed_at=row["closed_at"])
+        return cls(
+            identity=identity,
+            app_id=row["app_id"],
+            state=row["state"],
+            closed_at=row["closed_at"],
+            token_hash=row["token_hash"],
+        )
 
 
 class WorkspaceStore:
-    """The tables' operations, each a short transaction that may be repeated."""
+    """The tables' operations, each a short transaction that may be repeated.
 
-    def __init__(self, pool: Pool) -> None:
+    With `many` workspaces, each has only the rows that are known to be its own.
+    """
+
+    def __init__(self, pool: Pool, *, many: bool = False) -> None:
         self._pool = pool
+        self._many = many
 
     async def save(self, identity: Identity, *, token_hash: str) -> WorkspaceRow:
         """Save the result of auth.test for a token. A closed workspace opens again with another token.
@@ -148,7 +172,10 @@ class WorkspaceStore:
             values = _values(identity) | {"token_hash": token_hash}
             before = await (await connection.execute(_LOCK, values)).fetchone()
             row = await (await connection.execute(_SAVE, values)).fetchone()
-            await connection.execute(_RESUME, values)
+            if self._many:
+                await connection.execute(_RESUME_OWN, values | {"teams": await self._own_teams(connection, identity)})
+            else:
+                await connection.execute(_RESUME, values)
             if row is None:
                 raise LookupError("the row that was just written is not there")
             await _record_state(connection, "workspace.install", before, row)
@@ -204,25 +231,48 @@ class WorkspaceStore:
 
     async def _teams(self, identity: Identity) -> list[str]:
         """Return the workspaces of an installation; for an organization all that asked without one of their own."""
+        if self._many:
+            async with self._pool.connection() as connection:
+                return await self._own_teams(connection, identity)
         if not identity.is_enterprise_install:
             return sorted(identity.ids)
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(_TEAMS, {"id": identity.id})).fetchall()
         return [str(row["team_id"]) for row in rows]
 
-    async def save_user_team(self, user_id: str, user_team: str) -> None:
-        """Save which workspace an event named as a person's."""
+    async def _own_teams(self, connection: AsyncConnection[DictRow], identity: Identity) -> list[str]:
+        """Return the workspaces that are known to be an installation's, of many."""
+        if not identity.is_enterprise_install:
+            return [identity.team_id]
+        rows = await (await connection.execute(_OWN_TEAMS, {"id": identity.id})).fetchall()
+        return [str(row["team_id"]) for row in rows]
+
+    async def closed_lately(self, *, seconds: float) -> list[WorkspaceRow]:
+        """Return the installations that were closed within these seconds and are still closed."""
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(_CLOSED_LATELY, {"seconds": seconds})).fetchall()
+        return [WorkspaceRow.of(row) for row in rows]
+
+    async def save_user_team(self, user_id: str, user_team: str, *, team_id: str = "") -> None:
+        """Save which workspace an event named as a person's; of many workspaces, in the one with `team_id`."""
+        user_id = self._person(team_id, user_id)
         async with self._pool.connection() as connection:
             await connection.execute(_SAVE_USER_TEAM, {"user_id": user_id, "user_team": user_team})
 
-    async def user_team(self, user_id: str, *, seconds: float) -> str:
+    async def user_team(self, user_id: str, *, seconds: float, team_id: str = "") -> str:
         """Return the workspace that an event of the last `seconds` named as a person's; empty if none did."""
+        user_id = self._person(team_id, user_id)
         row = await self._row(_USER_TEAM, {"user_id": user_id, "seconds": seconds})
         return str(row["user_team"]) if row else ""
 
+    def _person(self, team_id: str, user_id: str) -> str:
+        return f"{team_id}:{user_id}" if self._many else user_id
+
     async def record_thread_read(self) -> bool:
         """Record that a thread is read now; return False if one was read in the last minute, by any process."""
-        return await self._row(_RECORD_THREAD_READ, {}) is not None
+        workspace = workspace_key()
+        method = f"conversations.replies {workspace}" if workspace else "conversations.replies"
+        return await self._row(_RECORD_THREAD_READ, {"method": method}) is not None
 
     async def begins_thread(self, question_id: UUID) -> bool:
         """Return whether a mention starts a thread, rather than being a reply in one."""

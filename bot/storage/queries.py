@@ -182,7 +182,9 @@ CLAIM = f"""
         coalesce((SELECT w.state <> 'open' FROM workspaces w WHERE w.id = %(installation)s), false) AS closed,
         coalesce((
             SELECT u.user_team FROM user_teams u
-            WHERE u.user_id = held.user_id AND u.at > now() - %(seconds)s * interval '1 second'), '') AS user_team,
+            WHERE u.user_id IN (held.user_id, held.team_id || ':' || held.user_id)
+                AND u.at > now() - %(seconds)s * interval '1 second'
+            ORDER BY u.at DESC LIMIT 1), '') AS user_team,
         (SELECT p.settings FROM person_settings p
             WHERE p.team_id = held.team_id AND p.user_id = held.user_id) AS person_settings,
         (SELECT c.settings FROM channel_settings c

@@ -18,6 +18,7 @@ from bot.blocks.escaping import one_line
 from bot.commands.deepdive import DEEPDIVE
 from bot.model.message import MarkdownFile
 from bot.model.question import QuestionRow
+from bot.model.workspace import workspace_key
 from bot.slack.messages import FAILURES, Chat
 from bot.slack.scopes import FILES
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -175,8 +176,8 @@ class StopWatcher:
 class FileUploader:
     """Sends files in the background, since Slack's three calls take longer than a click's acknowledgement may.
 
-    `granted` is whether the bot token is known to have the scope. `persona` is the author of the analyses. `admits`
-    returns whether a user may get a file, None if that is unknown.
+    `granted` are the workspaces whose bot tokens are known to have the scope. `persona` is the author of the analyses.
+    `admits` returns whether a user may get a file, None if that is unknown.
     https://docs.slack.dev/reference/methods/files.completeUploadExternal
     """
 
@@ -187,18 +188,20 @@ class FileUploader:
     persona: str
     background: BackgroundTasks
     admits: Callable[[str], Awaitable[bool | None]]
-    granted: bool = False
+    granted: set[str] = field(default_factory=set)
 
     async def can_upload(self) -> bool:
         """Return whether files can be sent; Slack is called until it confirms, since the scope can be added later."""
-        if not self.granted:
+        workspace = workspace_key()
+        if workspace not in self.granted:
             try:
                 headers = (await self.client.auth_test()).headers
             except FAILURES:
                 return False
             scopes = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), "")
-            self.granted = FILES in {scope.strip() for scope in str(scopes).split(",")}
-        return self.granted
+            if FILES in {scope.strip() for scope in str(scopes).split(",")}:
+                self.granted.add(workspace)
+        return workspace in self.granted
 
     async def load_report(self, question_id: UUID) -> MarkdownFile | None:
         """Return a question's report as a file, None if it has none. Raises database errors."""
@@ -243,7 +246,7 @@ class FileUploader:
         try:
             await self._upload(file, channel=await self.chat.open_direct_message(user_id))
         except FAILURES as error:
-            self.granted = False
+            self.granted.discard(workspace_key())
             log.warning("file.not_sent", extra={"error": type(error).__name__})
             await on_failure()
 

@@ -512,12 +512,18 @@ class AdmitEveryone:
 ADMIT_EVERYONE = AdmitEveryone()
 
 
+async def only_workspace(team_id: str) -> bool:
+    """Return True: there is only one workspace."""
+    return True
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuestionWorker:
     """Answers questions.
 
     `admission` decides whose, `runner` runs their commands, `progress_of` shows their progress, `live` their
-    text while it is made; `home_changed` shows a person the home tab anew, `new_id` names a claim.
+    text while it is made; `home_changed` shows a person the home tab anew, `new_id` names a claim. `enter` has the task
+    act for the workspace of a question; it returns False if the app is not installed there.
     """
 
     questions: QuestionStore
@@ -530,6 +536,7 @@ class QuestionWorker:
     progress_of: Callable[[QuestionRow], Progress] = lambda row: NULL_PROGRESS
     live: LiveAnswers | None = None
     home_changed: Callable[[str, str], None] = lambda team_id, user_id: None
+    enter: Callable[[str], Awaitable[bool]] = only_workspace
     new_id: Callable[[], UUID] = uuid4
 
     async def process(self, question_id: UUID, job: int | None = None) -> bool:
@@ -541,13 +548,14 @@ class QuestionWorker:
         if claimed is None:
             return False
         row = claimed.row
-        if claimed.home_open:
+        installed = await self.database_retry(lambda: self.enter(row.team_id))
+        if claimed.home_open and installed:
             self.home_changed(row.team_id, row.user_id)
         log.info("question.claimed", extra=row.ids | {"attempt": row.claim, "returns": row.redeliveries})
         asker = Asker(team_id=row.team_id, user_id=row.user_id, channel_id=row.channel_id, question_id=row.id)
         try:
             with working_for(asker):
-                if claimed.closed:
+                if claimed.closed or not installed:
                     log.warning("question.closed", extra=row.ids)
                     await self._settle(row, "stopped", job=job)
                 else:

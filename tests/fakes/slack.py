@@ -21,6 +21,7 @@ from bot.playground.timeline import Author, Channel, Message, Timeline, Workspac
 from bot.playground.views import View, Views
 from bot.playground.web_api import METHODS, Arguments, Method, WebApi, check
 from bot.slack.scopes import SCOPES
+from tests.fakes.oauth import OAuthServer
 from tests.fakes.tiers import Tiers
 
 BOT_TOKEN = "xoxb-fake-bot-token"
@@ -46,6 +47,7 @@ class Post:
     payload: dict[str, Any]
     at: float = 0.0
     acknowledged: bool = True
+    workspace: str = ""
 
     @property
     def shown_text(self) -> str:
@@ -99,6 +101,8 @@ class Call:
     at: float
     error: str = ""
     retry_after: int = 0
+    workspace: str = ""
+    """For which workspace or organization its token is, if that was installed by OAuth."""
 
 
 class FakeWorkspace(Workspace):
@@ -121,6 +125,7 @@ class FakeWorkspace(Workspace):
         self.channels: dict[str, dict[str, Any]] = {}
         self.deleted: set[str] = set()
         self.scopes = [scope.name for scope in SCOPES]
+        self.team, self.enterprise = "T1", ""
 
     def identity(self, *, origin: str) -> dict[str, Any]:
         return {"url": origin, "team": "Example", "user": "web_answers"} | self.app
@@ -144,8 +149,9 @@ class FakeWorkspace(Workspace):
         return {"team_id": team, "app_id": "A1", "app_installed_team_id": team, "bot_id": self.app.get("bot_id")}
 
     def user(self, user_id: str) -> dict[str, Any]:
-        known = {"id": user_id, "team_id": "T1", "deleted": user_id in self.left, "is_bot": False}
+        known = {"id": user_id, "team_id": self.team, "deleted": user_id in self.left, "is_bot": False}
         known |= {"is_admin": user_id in self.admins, "is_owner": False}
+        known |= {"enterprise_user": {"enterprise_id": self.enterprise}} if self.enterprise else {}
         return known | ({"tz": self.zones[user_id]} if user_id in self.zones else {}) | self.profiles.get(user_id, {})
 
 
@@ -160,6 +166,9 @@ class FakeSlack:
 
     `clock` returns seconds since 1970, which `advance` moves forward: it is that of streams and tiers. With `tiers`,
     too many calls get status 429. `answered` are the calls of the Web API with their times and errors.
+
+    `oauth` are the tokens of workspaces that installed the app by OAuth. Each has a workspace of its own in
+    `installed`, by default one in which everything exists.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.time, tiers: bool = False) -> None:
@@ -170,6 +179,8 @@ class FakeSlack:
         self.tiers = Tiers(clock=self.now) if tiers else None
         self.answered: list[Call] = []
         self.token = BOT_TOKEN
+        self.oauth = OAuthServer(now=self.now)
+        self.installed: defaultdict[str, FakeWorkspace] = defaultdict(FakeWorkspace)
         self.origin = ""
         self.socket_url = ""
         self.posts: list[Post] = []
@@ -308,7 +319,7 @@ class FakeSlack:
         self.calls.append((method, arguments))
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         fault = None
-        if token == self._token_of(method):
+        if token == self._token_of(method) or token in self.oauth.tokens or method == "oauth.v2.access":
             fault = self._next_fault(method) or self._lasting(method)
         if fault is not None and not fault.serve_first:
             if fault.take_message:
@@ -325,7 +336,7 @@ class FakeSlack:
         if seconds:
             return web.json_response(answer, status=429, headers={"Retry-After": str(seconds)})
         # Slack sends the token's scopes with every answer: https://docs.slack.dev/authentication/installing-with-oauth
-        headers = {"x-oauth-scopes": ",".join(self.workspace.scopes)}
+        headers = {"x-oauth-scopes": ",".join(self._workspace_of(token).scopes)}
         return await _late(fault, request, web.json_response(answer, headers=headers))
 
     async def answer(self, method: str, arguments: dict[str, Any], *, token: str) -> tuple[dict[str, Any], int]:
@@ -338,26 +349,48 @@ class FakeSlack:
 
     async def _call(self, method: str, arguments: dict[str, Any], *, token: str) -> dict[str, Any]:
         """Have the playground's Web API answer a call, and remember the message that it took."""
+        if method == "oauth.v2.access":
+            return await self._answered(method, arguments, self.oauth.access(arguments, authorization=token))
+        if method == "auth.revoke":
+            return await self._answered(method, arguments, self.oauth.revoke(token))
+        grant = self.oauth.valid(token)
+        if grant is None and token != self._token_of(method) and (token in {*self.oauth.tokens, *self.oauth.revoked}):
+            return await self._answered(method, arguments, {"ok": False, "error": self.oauth.error(token)})
         if method in {"chat.postMessage", "chat.postEphemeral"}:
             _check_unfurling(arguments)
         if thread_ts := arguments.get("ts" if method == "conversations.replies" else "thread_ts"):
             self._put_question(arguments.get("channel") or arguments["channel_id"], thread_ts)
         api = WebApi(
             timeline=self.timeline,
-            workspace=self.workspace,
-            bot_token=self._token_of(method),
+            workspace=self._workspace_of(token),
+            bot_token=token if grant is not None else self._token_of(method),
             origin=self.origin,
             methods=METHODS | MORE_METHODS | {"apps.connections.open": self._open_connection} | self.methods,
         )
         at = self.now()
         answer = await api.call(method, arguments, token=token)
-        self.answered.append(Call(method=method, arguments=arguments, at=at, error=answer.get("error", "")))
+        where = grant.id if grant is not None else ""
+        error = answer.get("error", "")
+        self.answered.append(Call(method=method, arguments=arguments, at=at, error=error, workspace=where))
         for message in answer.get("messages", ()):
             message.update(self.written.get((arguments["channel"], message["ts"]), {}))
         self.refusals += answer.get("response_metadata", {}).get("messages", [])
         taken = answer["ok"] and method in POSTS
-        await self._changed_by(self._post(method, arguments | _ts_of(answer)) if taken else None)
+        await self._changed_by(self._post(method, arguments | _ts_of(answer), workspace=where) if taken else None)
         return answer
+
+    async def _answered(self, method: str, arguments: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+        self.answered.append(Call(method=method, arguments={}, at=self.now(), error=answer.get("error", "")))
+        await self._changed_by(None)
+        return answer
+
+    def _workspace_of(self, token: str) -> FakeWorkspace:
+        grant = self.oauth.valid(token)
+        if grant is None:
+            return self.workspace
+        workspace = self.installed[grant.id]
+        workspace.app, workspace.team, workspace.enterprise = grant.as_app(), grant.id, grant.enterprise or ""
+        return workspace
 
     def _put_question(self, channel: str, ts: str) -> None:
         """Add the message that a thread is about; the test sent it to the app without Slack."""
@@ -414,13 +447,14 @@ class FakeSlack:
     def _lasting(self, method: str) -> Fault | None:
         return self.lasting.get(method) or self.lasting.get("*")
 
-    def _post(self, method: str, payload: dict[str, Any]) -> Post:
+    def _post(self, method: str, payload: dict[str, Any], *, workspace: str = "") -> Post:
         lasting = self._lasting(method)
         return Post(
             method=method,
             payload=payload,
             at=time.monotonic(),
             acknowledged=lasting is None or not lasting.unacknowledged,
+            workspace=workspace,
         )
 
     async def _changed_by(self, post: Post | None) -> None:

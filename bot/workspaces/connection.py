@@ -1,0 +1,67 @@
+"""What the app needs to serve many workspaces, built from the settings."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from aiohttp import ClientSession
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.settings import Settings
+from bot.slack.connection import WorkspaceClient, web_client
+from bot.slack.scopes import Features
+from bot.storage.installation import WorkspaceStore
+from bot.storage.questions import Pool
+from bot.workspaces.encryption import KeyRing
+from bot.workspaces.installations import Installations, OAuthStates
+from bot.workspaces.oauth import InstallationFlow, OAuthClient, build_flow
+from bot.workspaces.registry import Workspaces
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManyWorkspaces:
+    """The registry of installations, the client that acts for them, and the flow that makes new ones."""
+
+    registry: Workspaces
+    client: AsyncWebClient
+    flow: InstallationFlow
+
+
+def connect_workspaces(
+    settings: Settings,
+    *,
+    session: ClientSession,
+    reads: Pool,
+    work: Pool,
+    store: WorkspaceStore,
+    cancel_runs: Callable[[Sequence[str]], None],
+) -> ManyWorkspaces:
+    """Build the parts; `reads` are connections for what requests wait for, `work` those that wait for Slack."""
+    keys = KeyRing.of(settings.key_bytes)
+    installations = Installations(reads, calls=work, keys=keys, workspaces=store)
+    secret = settings.slack_oauth_client_secret
+    slack = OAuthClient(
+        client=web_client(None, api_url=settings.slack_api_url, session=session),
+        client_id=settings.slack_oauth_client_id or "",
+        client_secret=secret.get_secret_value() if secret is not None else "",
+    )
+    registry = Workspaces(
+        installations=installations,
+        store=store,
+        allowed=settings.teams,
+        exchange=slack.refresh,
+        cancel_runs=cancel_runs,
+    )
+    flow = build_flow(
+        slack,
+        installations=installations,
+        states=OAuthStates(reads, new_state=lambda: secrets.token_urlsafe(32)),
+        scopes=[scope.name for scope in Features.from_settings(settings).scopes],
+        public_url=settings.public_url or "",
+        allowed=settings.teams,
+        installed=registry.forget,
+    )
+    client = WorkspaceClient(read_token=registry.token, api_url=settings.slack_api_url, session=session)
+    return ManyWorkspaces(registry=registry, client=client, flow=flow)

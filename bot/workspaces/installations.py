@@ -1,0 +1,383 @@
+"""The tables of installations by OAuth: their tokens are encrypted here, and nowhere else in clear."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, LiteralString
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+from slack_sdk.oauth.installation_store.async_installation_store import AsyncInstallationStore
+from slack_sdk.oauth.installation_store.models.installation import Installation
+from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
+
+from bot.model.membership import Identity
+from bot.slack.messages import error_name
+from bot.storage.installation import WorkspaceStore
+from bot.storage.questions import Pool
+from bot.workspaces.encryption import KeyRing, Undecryptable, place_of
+
+STATE_SECONDS = 600
+"""How long an installation may take in the browser."""
+
+MAX_STATES = 10_000
+"""The most installations that may be begun at once: anyone may begin one."""
+
+BOT_TOKEN, REFRESH_TOKEN = "bot_token", "refresh_token"
+
+_FIND = """
+    SELECT i.*, extract(epoch FROM i.expires_at - now())::float8 AS seconds_left FROM installations i
+    WHERE i.id = ANY(%(ids)s) ORDER BY array_position(%(ids)s::text[], i.id) LIMIT 1
+"""
+_FIND_BY_TEAM = """
+    SELECT i.*, extract(epoch FROM i.expires_at - now())::float8 AS seconds_left FROM installations i
+    WHERE i.id = %(team_id)s
+        OR i.is_enterprise_install
+            AND i.id = (SELECT o.enterprise_id FROM organization_teams o WHERE o.team_id = %(team_id)s)
+    ORDER BY i.is_enterprise_install DESC LIMIT 1
+"""
+_SAVE = """
+    WITH own AS (DELETE FROM organization_teams WHERE team_id = %(id)s)
+    INSERT INTO installations AS i (id, team_id, enterprise_id, is_enterprise_install, bot_user_id, app_id, bot_token,
+        refresh_token, expires_at)
+    VALUES (%(id)s, %(team_id)s, %(enterprise_id)s, %(is_enterprise_install)s, %(bot_user_id)s, %(app_id)s,
+        %(bot_token)s, %(refresh_token)s, now() + %(expires_in)s * interval '1 second')
+    ON CONFLICT (id) DO UPDATE SET team_id = excluded.team_id, enterprise_id = excluded.enterprise_id,
+        is_enterprise_install = excluded.is_enterprise_install, bot_user_id = excluded.bot_user_id,
+        app_id = excluded.app_id, bot_token = excluded.bot_token, refresh_token = excluded.refresh_token,
+        expires_at = excluded.expires_at, refresh_error = NULL, installed_at = now()
+"""
+_INSTALLED_AT = "SELECT installed_at FROM installations WHERE id = %(id)s"
+_REMEMBER_TEAM = """
+    INSERT INTO organization_teams AS o (team_id, enterprise_id) VALUES (%(team_id)s, %(enterprise_id)s)
+    ON CONFLICT (team_id) DO UPDATE SET enterprise_id = excluded.enterprise_id
+    WHERE o.enterprise_id <> excluded.enterprise_id
+"""
+_DELETE_CLOSED = """
+    WITH closed AS (SELECT id FROM workspaces WHERE state <> 'open'),
+    keys AS (DELETE FROM provider_keys WHERE id IN (SELECT id FROM closed))
+    DELETE FROM installations WHERE id IN (SELECT id FROM closed) RETURNING id
+"""
+_EXPIRING = """
+    SELECT id FROM installations
+    WHERE refresh_token IS NOT NULL AND expires_at < now() + %(seconds)s * interval '1 second' ORDER BY expires_at
+"""
+_LOCK_EXPIRING = """
+    SELECT *, extract(epoch FROM expires_at - now())::float8 AS seconds_left FROM installations
+    WHERE id = %(id)s AND refresh_token IS NOT NULL AND expires_at < now() + %(seconds)s * interval '1 second'
+    FOR UPDATE
+"""
+_REFRESHED = """
+    UPDATE installations SET bot_token = %(bot_token)s, refresh_token = %(refresh_token)s, refresh_error = NULL,
+        expires_at = now() + %(expires_in)s * interval '1 second'
+    WHERE id = %(id)s
+"""
+_NOT_REFRESHED = "UPDATE installations SET refresh_error = %(error)s WHERE id = %(id)s"
+
+_ISSUE = """
+    WITH old AS (DELETE FROM oauth_states WHERE expires_at < now())
+    INSERT INTO oauth_states (state_hash, expires_at)
+    SELECT %(hash)s, now() + %(seconds)s * interval '1 second'
+    WHERE (SELECT count(*) FROM (SELECT 1 FROM oauth_states WHERE expires_at > now() LIMIT %(most)s) AS open)
+        < %(most)s
+    RETURNING state_hash
+"""
+_CONSUME = "DELETE FROM oauth_states WHERE state_hash = %(hash)s AND expires_at > now() RETURNING state_hash"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installed:
+    """One installation, decrypted. `seconds_left` is how long the token was valid when it was read, None for ever."""
+
+    identity: Identity
+    app_id: str | None
+    token: str = field(repr=False)
+    seconds_left: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Granted:
+    """What Slack gives for a code or a refresh token. `expires_in` is in seconds, None without token rotation."""
+
+    token: str = field(repr=False)
+    refresh_token: str | None = field(default=None, repr=False)
+    expires_in: int | None = None
+
+    @classmethod
+    def from_answer(cls, answer: Mapping[str, Any]) -> Granted | None:
+        """Read the answer of oauth.v2.access; None if it names no bot token."""
+        token, refresh, seconds = answer.get("access_token"), answer.get("refresh_token"), answer.get("expires_in")
+        if not isinstance(token, str) or not token:
+            return None
+        if isinstance(refresh, str) and refresh and isinstance(seconds, int) and seconds > 0:
+            return cls(token=token, refresh_token=refresh, expires_in=seconds)
+        return cls(token=token)
+
+
+class RefreshFailed(Exception):
+    """Slack refused a refresh token; `error` is its name for that, None if Slack was not reached."""
+
+    def __init__(self, error: str | None) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class Installations(AsyncInstallationStore):
+    """The table's operations. Raises database errors, and Undecryptable for a row that the keys cannot read.
+
+    `calls` are the connections that are held during a call to Slack.
+    """
+
+    def __init__(self, pool: Pool, *, calls: Pool, keys: KeyRing, workspaces: WorkspaceStore) -> None:
+        self._pool = pool
+        self._calls = calls
+        self._keys = keys
+        self._workspaces = workspaces
+
+    async def find(self, ids: Sequence[str]) -> Installed | None:
+        """Read the first of these installations that there is."""
+        return await self._installed(_FIND, {"ids": list(filter(None, ids))})
+
+    async def find_by_team(self, team_id: str) -> Installed | None:
+        """Read the installation that a workspace's questions are for: its organization's, or its own."""
+        return await self._installed(_FIND_BY_TEAM, {"team_id": team_id})
+
+    async def installed_at(self, id: str) -> datetime | None:
+        """Return when an installation was made, None if there is none; its token may be undecryptable."""
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(_INSTALLED_AT, {"id": id})).fetchone()
+        return None if row is None else row["installed_at"]
+
+    async def async_save(self, installation: Installation) -> None:
+        """Save what a completed OAuth flow has brought, and open the workspace again if it was closed."""
+        identity = identity_of(installation)
+        token = installation.bot_token or ""
+        # Opened first: the tokens of a closed workspace are deleted at any time.
+        await self._workspaces.save(identity, token_hash=hashlib.sha256(token.encode()).hexdigest())
+        granted = Granted(
+            token=token,
+            refresh_token=installation.bot_refresh_token,
+            expires_in=_seconds_left(installation),
+        )
+        values = self._encrypted(identity.id, granted) | {
+            "team_id": identity.team_id,
+            "enterprise_id": identity.enterprise_id,
+            "is_enterprise_install": identity.is_enterprise_install,
+            "bot_user_id": identity.bot_user_id,
+            "app_id": installation.app_id,
+        }
+        async with self._pool.connection() as connection:
+            await connection.execute(_SAVE, values)
+
+    async def remember_team(self, team_id: str, enterprise_id: str) -> None:
+        """Save that a workspace belongs to an organization that installed the app for all its workspaces."""
+        async with self._pool.connection() as connection:
+            await connection.execute(_REMEMBER_TEAM, {"team_id": team_id, "enterprise_id": enterprise_id})
+
+    async def delete_closed(self) -> list[str]:
+        """Delete the tokens and keys of closed workspaces; return the ids of those that still had a token."""
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(_DELETE_CLOSED)).fetchall()
+        return [str(row["id"]) for row in rows]
+
+    async def expiring(self, *, seconds: float) -> list[str]:
+        """Return the ids of the installations whose tokens end within these seconds."""
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(_EXPIRING, {"seconds": seconds})).fetchall()
+        return [str(row["id"]) for row in rows]
+
+    async def refresh(
+        self, id: str, *, seconds: float, exchange: Callable[[str], Awaitable[Granted]]
+    ) -> RefreshFailed | None:
+        """Replace a token that ends within these seconds, while its row is locked, so that only one process does.
+
+        `exchange` sends a refresh token to Slack, which accepts each once; it raises RefreshFailed. If another process
+        was faster, nothing is done.
+        """
+        async with self._calls.transaction() as connection:
+            row = await (await connection.execute(_LOCK_EXPIRING, {"id": id, "seconds": seconds})).fetchone()
+            if row is None:
+                return None
+            try:
+                old = self._keys.decrypt(row[REFRESH_TOKEN], place=place_of(id, REFRESH_TOKEN))
+                granted = await exchange(old)
+            except (RefreshFailed, Undecryptable) as error:
+                failed = error if isinstance(error, RefreshFailed) else RefreshFailed("undecryptable")
+                if failed.error is not None:
+                    await connection.execute(_NOT_REFRESHED, {"id": id, "error": error_name(failed.error) or "unknown"})
+                return failed
+            await connection.execute(_REFRESHED, self._encrypted(id, granted))
+        return None
+
+    def _encrypted(self, id: str, granted: Granted) -> dict[str, Any]:
+        refresh = granted.refresh_token
+        return {
+            "id": id,
+            BOT_TOKEN: self._keys.encrypt(granted.token, place=place_of(id, BOT_TOKEN)),
+            REFRESH_TOKEN: None if refresh is None else self._keys.encrypt(refresh, place=place_of(id, REFRESH_TOKEN)),
+            "expires_in": granted.expires_in,
+        }
+
+    async def _installed(self, query: LiteralString, values: Mapping[str, Any]) -> Installed | None:
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(query, values)).fetchone()
+        if row is None:
+            return None
+        identity = Identity(
+            team_id=row["team_id"],
+            enterprise_id=row["enterprise_id"],
+            is_enterprise_install=row["is_enterprise_install"],
+            bot_user_id=row["bot_user_id"],
+        )
+        return Installed(
+            identity=identity,
+            app_id=row["app_id"],
+            token=self._keys.decrypt(row[BOT_TOKEN], place=place_of(identity.id, BOT_TOKEN)),
+            seconds_left=row["seconds_left"],
+        )
+
+
+def identity_of(installation: Installation) -> Identity:
+    """Return which workspace or organization a completed OAuth flow is for."""
+    return Identity(
+        team_id=installation.team_id or installation.enterprise_id or "",
+        enterprise_id=installation.enterprise_id,
+        is_enterprise_install=bool(installation.is_enterprise_install),
+        bot_user_id=installation.bot_user_id,
+    )
+
+
+def _seconds_left(installation: Installation) -> int | None:
+    """Return how long a new token is valid; the library has turned that into a moment of this machine's clock."""
+    at = installation.bot_token_expires_at
+    return None if at is None else max(0, int(at - installation.installed_at))
+
+
+class OAuthStates(AsyncOAuthStateStore):
+    """The states of begun installations: each is valid once, for ten minutes by the database's clock."""
+
+    def __init__(self, pool: Pool, *, new_state: Callable[[], str]) -> None:
+        self._pool = pool
+        self._new_state = new_state
+
+    async def async_issue(self, *args: Any, **kwargs: Any) -> str:
+        """Return a new state. Raises TooManyStates, and database errors."""
+        state = self._new_state()
+        values = {"hash": _hash(state), "seconds": STATE_SECONDS, "most": MAX_STATES}
+        async with self._pool.connection() as connection:
+            if await (await connection.execute(_ISSUE, values)).fetchone() is None:
+                raise TooManyStates
+        return state
+
+    async def async_consume(self, state: str) -> bool:
+        """Return whether a state was issued, is not too old, and was not consumed before. Raises database errors."""
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(_CONSUME, {"hash": _hash(state)})).fetchone() is not None
+
+
+class TooManyStates(Exception):
+    """So many installations are begun that another one has to wait."""
+
+
+def _hash(state: str) -> bytes:
+    return hashlib.sha256(state.encode("utf-8", "surrogatepass")).digest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecretColumn:
+    """A column of encrypted secrets. `owner` is the column with the id that they are bound to, `key` the row's key."""
+
+    table: LiteralString
+    key: LiteralString
+    column: LiteralString
+    place: LiteralString
+    """An SQL expression of what follows the owner's id in the secret's place."""
+
+
+SECRETS = (
+    SecretColumn(table="installations", key="id", column=BOT_TOKEN, place="'bot_token'"),
+    SecretColumn(table="installations", key="id", column=REFRESH_TOKEN, place="'refresh_token'"),
+    SecretColumn(table="provider_keys", key="id || ' ' || provider", column="secret", place="provider"),
+)
+"""Every column that holds a secret."""
+
+BATCH = 50
+"""How many secrets are encrypted anew in one transaction: it holds their rows for a few milliseconds."""
+
+
+@dataclass(kw_only=True)
+class Rotation:
+    """How many secrets were encrypted anew, were current already, and could not be decrypted, with their owners."""
+
+    changed: int = 0
+    current: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+
+async def rotate(connection: AsyncConnection[DictRow], keys: KeyRing) -> Rotation:
+    """Encrypt every secret with the first key, in small transactions; safe to interrupt and to repeat."""
+    result = Rotation()
+    for column in SECRETS:
+        after = ""
+        while True:
+            async with connection.transaction():
+                rows = await (await connection.execute(_page(column), {"after": after, "batch": BATCH})).fetchall()
+                for row in rows:
+                    await _rotate_row(connection, column, row, keys, result)
+            if not rows:
+                break
+            after = str(rows[-1]["key"])
+    return result
+
+
+async def _rotate_row(
+    connection: AsyncConnection[DictRow], column: SecretColumn, row: DictRow, keys: KeyRing, result: Rotation
+) -> None:
+    place = place_of(row["id"], row["place"])
+    if keys.is_current(row["secret"]):
+        if is_readable(keys, row):
+            result.current += 1
+        else:
+            result.unreadable.append(place)
+        return
+    try:
+        secret = keys.decrypt(row["secret"], place=place)
+    except Undecryptable:
+        result.unreadable.append(place)
+        return
+    query = f"UPDATE {column.table} SET {column.column} = %(secret)s WHERE {column.key} = %(key)s"
+    await connection.execute(query, {"secret": keys.encrypt(secret, place=place), "key": row["key"]})
+    result.changed += 1
+
+
+def is_readable(keys: KeyRing, row: Mapping[str, Any]) -> bool:
+    """Return whether a row's secret can be decrypted for its place."""
+    try:
+        keys.decrypt(row["secret"], place=place_of(row["id"], row["place"]))
+    except Undecryptable:
+        return False
+    return True
+
+
+def _page(column: SecretColumn) -> LiteralString:
+    return f"""
+        SELECT {column.key} AS key, id, {column.place} AS place, {column.column} AS secret FROM {column.table}
+        WHERE {column.key} > %(after)s AND {column.column} IS NOT NULL
+        ORDER BY 1 LIMIT %(batch)s FOR UPDATE
+    """
+
+
+async def unreadable(connection: AsyncConnection[DictRow], keys: KeyRing) -> list[str]:
+    """Return the places of the secrets that cannot be decrypted, without changing or locking anything."""
+    found: list[str] = []
+    for column in SECRETS:
+        query = (
+            f"SELECT id, {column.place} AS place, {column.column} AS secret FROM {column.table}"
+            f" WHERE {column.column} IS NOT NULL ORDER BY 1, 2"
+        )
+        rows = await (await connection.execute(query)).fetchall()
+        found += [place_of(row["id"], row["place"]) for row in rows if not is_readable(keys, row)]
+    return found

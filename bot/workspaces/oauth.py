@@ -1,0 +1,325 @@
+"""Installing the app by OAuth: Bolt's flow on our routes, for allowed workspaces only.
+
+Differences from Bolt's own (1.30): the state is single-use, the cookie is for this host and no other site's requests,
+nothing of the address reaches Slack's or the page, codes are not logged, and what is not allowed is revoked again.
+https://docs.slack.dev/authentication/installing-with-oauth
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from aiohttp import encode_basic_auth, web
+from slack_bolt.oauth.async_callback_options import AsyncCallbackOptions, AsyncFailureArgs, AsyncSuccessArgs
+from slack_bolt.oauth.async_oauth_flow import AsyncOAuthFlow
+from slack_bolt.oauth.async_oauth_settings import AsyncOAuthSettings
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from slack_sdk.oauth import OAuthStateUtils
+from slack_sdk.oauth.installation_store.models.installation import Installation
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.slack.messages import FAILURES, RouteClosed, classify_error
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.workspaces.installations import (
+    STATE_SECONDS,
+    Granted,
+    Installations,
+    OAuthStates,
+    RefreshFailed,
+    TooManyStates,
+    identity_of,
+)
+from bot.workspaces.registry import is_allowed
+
+log = logging.getLogger(__name__)
+
+INSTALL_PATH = "/slack/install"
+REDIRECT_PATH = "/slack/oauth_redirect"
+AUTHORIZE_URL = "https://slack.com/oauth/v2/authorize"
+
+COOKIE = "__Host-slack-install"
+"""The prefix has browsers take it only over https, and from this host alone.
+
+https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes
+"""
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+AGAIN = f"Open {INSTALL_PATH} again to install the app."
+NOT_ALLOWED = (
+    "The operator of this app allows other workspaces only. Slack was told to withdraw the app from yours. Ask the "
+    "operator to add your workspace's id to ALLOWED_TEAMS."
+)
+PAGES: Mapping[str, tuple[int, str, str]] = {
+    "access_denied": (200, "Not installed", f"You cancelled the installation. {AGAIN}"),
+    "invalid_browser": (
+        400,
+        "Not installed",
+        f"This installation was begun in another browser, or too long ago. {AGAIN}",
+    ),
+    "invalid_state": (400, "Not installed", f"This installation was used already, or begun too long ago. {AGAIN}"),
+    "missing_code": (400, "Not installed", f"Slack sent no code. {AGAIN}"),
+    "invalid_code": (400, "Not installed", f"Slack did not accept the installation. {AGAIN}"),
+    "unreachable": (502, "Not installed", f"Slack cannot be reached at the moment. {AGAIN}"),
+    "not_allowed": (403, "Not allowed here", NOT_ALLOWED),
+    "storage_error": (503, "Not installed", f"The database cannot be reached at the moment. {AGAIN}"),
+    "busy": (503, "Too many installations", "Too many installations have begun. Try again in ten minutes."),
+}
+"""What a page says for a reason: its status, title and sentences."""
+
+UNKNOWN = (400, "Not installed", f"Slack did not complete the installation. {AGAIN}")
+
+
+class InstallationFailed(Exception):
+    """The flow ends with the page for this reason."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class OAuthClient:
+    """The app's own credentials at Slack. `client` has no token."""
+
+    client: AsyncWebClient
+    client_id: str
+    client_secret: str
+
+    async def exchange_code(self, code: str, *, redirect_uri: str) -> Mapping[str, Any]:
+        """Return the answer of oauth.v2.access. Raises one of `bot.slack.messages.FAILURES`."""
+        return await self._access(code=code, redirect_uri=redirect_uri)
+
+    async def refresh(self, refresh_token: str) -> Granted:
+        """Return the next token for a refresh token, which Slack accepts once. Raises RefreshFailed.
+
+        https://docs.slack.dev/authentication/using-token-rotation
+        """
+        try:
+            answer = await self._access(grant_type="refresh_token", refresh_token=refresh_token)
+        except FAILURES as error:
+            result = classify_error(error)
+            raise RefreshFailed(result.error if isinstance(result, RouteClosed) else None) from None
+        granted = Granted.from_answer(answer)
+        if granted is None or granted.refresh_token is None:
+            raise RefreshFailed("no_refresh_token")
+        return granted
+
+    async def _access(self, **arguments: str) -> Mapping[str, Any]:
+        """Call oauth.v2.access. The SDK's own method uses a class that aiohttp deprecates (slack-sdk 3.47)."""
+        credentials = {"Authorization": encode_basic_auth(self.client_id, self.client_secret)}
+        answer = await self.client.api_call("oauth.v2.access", data=arguments, headers=credentials)
+        return answer.data if isinstance(answer.data, dict) else {}
+
+    async def revoke(self, token: str) -> None:
+        """Give a token back. Raises nothing.
+
+        https://docs.slack.dev/reference/methods/auth.revoke
+        """
+        try:
+            await self.client.auth_revoke(token=token)
+        except FAILURES as error:
+            log.warning("token.not_revoked", extra={"error": type(error).__name__})
+
+
+class StateCookie(OAuthStateUtils):
+    """The cookie that binds a state to the browser in which the installation began."""
+
+    def build_set_cookie_for_new_state(self, state: str) -> str:
+        """Return the value of Set-Cookie; Lax lets the redirect from Slack through, which comes from another site."""
+        return f"{COOKIE}={state}; Max-Age={STATE_SECONDS}; Path=/; Secure; HttpOnly; SameSite=Lax"
+
+    def build_set_cookie_for_deletion(self) -> str:
+        """Return the value of Set-Cookie that deletes it."""
+        return f"{COOKIE}=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax"
+
+
+class InstallationFlow(AsyncOAuthFlow):
+    """Bolt's flow; `allowed` are the ids that may install the app, `installed` is called with a new one's."""
+
+    def __init__(
+        self,
+        settings: AsyncOAuthSettings,
+        *,
+        slack: OAuthClient,
+        installations: Installations,
+        allowed: Collection[str],
+        installed: Callable[[str], None],
+    ) -> None:
+        super().__init__(settings=settings, client=slack.client, logger=_silent_logger())
+        self._slack = slack
+        self._installations = installations
+        self._allowed = allowed
+        self._installed = installed
+
+    async def build_authorize_url(self, state: str, request: AsyncBoltRequest) -> str:
+        """Return Slack's address; nothing of the request becomes part of it."""
+        return str(self.settings.authorize_url_generator.generate(state=state))
+
+    async def run_installation(self, code: str) -> Installation:
+        """Exchange the code and return the installation. Raises InstallationFailed.
+
+        What is not allowed is revoked.
+        """
+        try:
+            answer = await self._slack.exchange_code(code, redirect_uri=str(self.settings.redirect_uri))
+        except FAILURES as error:
+            refused = isinstance(classify_error(error), RouteClosed)
+            log.warning("installation.failed", extra={"error": type(error).__name__})
+            raise InstallationFailed("invalid_code" if refused else "unreachable") from None
+        installation = installation_of(answer)
+        if installation is None:
+            raise InstallationFailed("invalid_code")
+        identity = identity_of(installation)
+        if not is_allowed(identity, self._allowed):
+            log.warning("installation.not_allowed", extra={"workspace": identity.id})
+            await self._slack.revoke(installation.bot_token or "")
+            raise InstallationFailed("not_allowed")
+        return installation
+
+    async def store_installation(self, request: AsyncBoltRequest, installation: Installation) -> None:
+        """Save the installation. Raises InstallationFailed.
+
+        The token is not revoked then: it can be that of an installation that is kept already.
+        """
+        try:
+            await self._installations.async_save(installation)
+        except DATABASE_UNAVAILABLE as error:
+            log.error("installation.not_saved", extra={"error": type(error).__name__})
+            raise InstallationFailed("storage_error") from None
+        workspace = identity_of(installation).id
+        log.info("installation.saved", extra={"workspace": workspace})
+        self._installed(workspace)
+
+
+def installation_of(answer: Mapping[str, Any]) -> Installation | None:
+    """Read the answer of oauth.v2.access; None if it names no workspace or no bot token.
+
+    https://docs.slack.dev/reference/methods/oauth.v2.access
+    """
+    granted = Granted.from_answer(answer)
+    team, enterprise = _id(answer.get("team")), _id(answer.get("enterprise"))
+    organization = answer.get("is_enterprise_install") is True
+    if granted is None or not (enterprise if organization else team):
+        return None
+    return Installation(
+        app_id=_text(answer.get("app_id")),
+        enterprise_id=enterprise,
+        team_id=team,
+        bot_token=granted.token,
+        bot_user_id=_text(answer.get("bot_user_id")),
+        bot_refresh_token=granted.refresh_token,
+        bot_token_expires_in=granted.expires_in,
+        user_id="",  # who installed it is not kept
+        is_enterprise_install=organization,
+    )
+
+
+def _id(value: object) -> str | None:
+    return _text(value.get("id")) if isinstance(value, Mapping) else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def build_flow(
+    slack: OAuthClient,
+    *,
+    installations: Installations,
+    states: OAuthStates,
+    scopes: Sequence[str],
+    public_url: str,
+    allowed: Collection[str],
+    installed: Callable[[str], None],
+) -> InstallationFlow:
+    """Return the flow of one app; `installed` is called with the id of each new installation."""
+    settings = AsyncOAuthSettings(
+        client_id=slack.client_id,
+        client_secret=slack.client_secret,
+        scopes=list(scopes),
+        user_scopes=[],
+        redirect_uri=f"{public_url}{REDIRECT_PATH}",
+        install_path=INSTALL_PATH,
+        redirect_uri_path=REDIRECT_PATH,
+        install_page_rendering_enabled=False,
+        authorization_url=AUTHORIZE_URL,
+        installation_store=installations,
+        state_store=states,
+        state_cookie_name=COOKIE,
+        state_expiration_seconds=STATE_SECONDS,
+        callback_options=AsyncCallbackOptions(success=_success, failure=_failure),
+        logger=_silent_logger(),
+    )
+    settings.state_utils = StateCookie(cookie_name=COOKIE, expiration_seconds=STATE_SECONDS)
+    return InstallationFlow(settings, slack=slack, installations=installations, allowed=allowed, installed=installed)
+
+
+async def _success(arguments: AsyncSuccessArgs) -> BoltResponse:
+    return page(200, "Installed", "The app is installed. Go back to Slack, and ask with /ask or a mention.")
+
+
+async def _failure(arguments: AsyncFailureArgs) -> BoltResponse:
+    log.info("installation.refused", extra={"error": arguments.reason if arguments.reason in PAGES else "unknown"})
+    return page(*PAGES.get(arguments.reason, UNKNOWN))
+
+
+def page(status: int, title: str, text: str) -> BoltResponse:
+    """Return a page without scripts, styles, links or anything of the request; it ends the cookie."""
+    body = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"<h1>{escape(title)}</h1><p>{escape(text)}</p></html>"
+    )
+    cookie = StateCookie().build_set_cookie_for_deletion()
+    return BoltResponse(
+        status=status, body=body, headers={"Content-Type": "text/html; charset=utf-8", "Set-Cookie": [cookie]}
+    )
+
+
+def routes(flow: InstallationFlow) -> list[web.RouteDef]:
+    """Return the two routes of the flow."""
+
+    async def handle(
+        request: web.Request, step: Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]
+    ) -> web.StreamResponse:
+        cookies: dict[str, str | Sequence[str]] = {"cookie": request.headers.getall("Cookie", [])}
+        try:
+            response = await step(AsyncBoltRequest(body="", query=request.query_string, headers=cookies))
+        except InstallationFailed as failed:
+            response = page(*PAGES[failed.reason])
+        except TooManyStates:
+            response = page(*PAGES["busy"])
+        except DATABASE_UNAVAILABLE as error:
+            log.error("installation.failed", extra={"error": type(error).__name__})
+            response = page(*PAGES["storage_error"])
+        headers = [(name, value) for name, values in response.headers.items() for value in values]
+        return web.Response(status=response.status, body=response.body.encode(), headers=[*headers, *HEADERS.items()])
+
+    async def install(request: web.Request) -> web.StreamResponse:
+        return await handle(request, flow.handle_installation)
+
+    async def redirect(request: web.Request) -> web.StreamResponse:
+        return await handle(request, flow.handle_callback)
+
+    return [
+        web.get(INSTALL_PATH, install, allow_head=False),
+        web.get(REDIRECT_PATH, redirect, allow_head=False),
+    ]
+
+
+def _silent_logger() -> logging.Logger:
+    """Return a logger for the library that is silent below ERROR: its warnings quote codes."""
+    logger = logging.getLogger("slack_bolt.oauth")
+    logger.setLevel(logging.ERROR)
+    return logger

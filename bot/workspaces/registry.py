@@ -1,0 +1,295 @@
+"""Which workspace a request or a question is for, its token, and what happens when an installation ends.
+
+What is read of an installation is kept for `CACHE_SECONDS`; an end is noticed by every process within seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.model.membership import (
+    FOREIGN,
+    Identity,
+    RequestOrigin,
+    event_time,
+    is_foreign,
+    is_lifecycle,
+    of_organization,
+)
+from bot.model.workspace import act_for, current_workspace
+from bot.slack.messages import NoToken
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.installation import OPEN, UNINSTALLED, WorkspaceRow, WorkspaceStore
+from bot.workspaces.encryption import Undecryptable
+from bot.workspaces.installations import Granted, Installations, Installed
+
+log = logging.getLogger(__name__)
+
+CACHE_SECONDS = 30.0
+"""How long an installation is used without reading it again: a revoked one is gone by then in any case."""
+
+ABSENT_SECONDS = 2.0
+"""The same for one that is not there, so that the first request after an installation is served."""
+
+MAX_CACHED = 2_000
+
+WATCH_SECONDS = 2.0
+"""How often a process looks for installations that another process has closed."""
+
+CLEAN_UP_SECONDS = 60.0
+"""How often the work of a closed workspace is stopped and deleted again, for questions that arrived late."""
+
+CLOSED_LATELY_SECONDS = 86_400.0
+
+REFRESH_SECONDS = 7_200.0
+"""A token is replaced this long before its end, as Bolt does: Slack's are valid for twelve hours."""
+
+URGENT_SECONDS = 60.0
+"""A token that ends so soon is replaced before it is used."""
+
+NOT_INSTALLED = "the app is not installed here"
+
+
+@dataclass(kw_only=True)
+class _Kept:
+    installed: Installed | None
+    at: float
+
+
+@dataclass(kw_only=True)
+class Workspaces:
+    """The installations of this app. `allowed` are the ids that may have it; `clock` is monotonic.
+
+    `exchange` sends a refresh token to Slack; `cancel_runs` cancels background runs.
+    """
+
+    installations: Installations
+    store: WorkspaceStore
+    allowed: Collection[str]
+    exchange: Callable[[str], Awaitable[Granted]]
+    cancel_runs: Callable[[Sequence[str]], None] = lambda run_ids: None
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _kept: OrderedDict[tuple[str, ...], _Kept] = field(default_factory=OrderedDict)
+    _reading: dict[tuple[str, ...], asyncio.Task[Installed | None]] = field(default_factory=dict)
+    _teams: set[tuple[str, str]] = field(default_factory=set)
+    _cleaned: dict[str, tuple[str, float]] = field(default_factory=dict)
+    _refreshed_at: float | None = None
+    _refresh_failed: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> Identity | None:
+        """Return the installation that the current task acts for."""
+        return current_workspace()
+
+    async def of_request(self, body: Mapping[str, Any]) -> Identity | None:
+        """Return the installation that a verified request names; None if there is none.
+
+        Raises database errors if that was never read.
+        """
+        named = RequestOrigin.from_body(body)
+        wanted = (named.enterprise_id, named.team_id) if of_organization(body) else (named.team_id, named.enterprise_id)
+        ids = tuple(filter(None, wanted))
+        installed = await self._get(("ids", *ids), lambda: self.installations.find(ids)) if ids else None
+        if installed is None:
+            return None
+        await self._remember_team(named, installed.identity)
+        return installed.identity
+
+    async def enter_team(self, team_id: str) -> bool:
+        """Have the current task act for the installation that a workspace's question is for; False if there is none.
+
+        Raises database errors if that was never read.
+        """
+        installed = await self._get(("team", team_id), lambda: self.installations.find_by_team(team_id))
+        act_for(installed.identity if installed is not None else None)
+        return installed is not None
+
+    def refusal(self, body: Mapping[str, Any]) -> str | None:
+        """Return why a verified request is refused, or None if it is not, once the task acts for its workspace."""
+        ours = current_workspace()
+        if ours is None:
+            return None if is_lifecycle(body) else NOT_INSTALLED
+        kept = self._kept.get(("id", ours.id))
+        app_id = kept.installed.app_id if kept is not None and kept.installed is not None else None
+        return FOREIGN if is_foreign(RequestOrigin.from_body(body), ours=ours, app_id=app_id) else None
+
+    async def token(self) -> str:
+        """Return the token of the workspace that the current task acts for. Raises NoToken, never another one's."""
+        ours = current_workspace()
+        if ours is None:
+            raise NoToken(None)
+        installed = await self._by_id(ours.id)
+        if installed is not None and installed.seconds_left is not None:
+            left = installed.seconds_left - (self.clock() - self._kept[("id", ours.id)].at)
+            if left < URGENT_SECONDS:
+                await self._refresh(ours.id, seconds=URGENT_SECONDS)
+                installed = await self._by_id(ours.id)
+        if installed is None:
+            raise NoToken("token_revoked")
+        return installed.token
+
+    async def end(self, state: str, body: Mapping[str, Any]) -> None:
+        """Record that the app was uninstalled or its token revoked, before Slack's event is acknowledged.
+
+        `run` does the rest. Raises database errors. An event for an organization closes the organization, any other
+        one only the workspace that it names.
+        """
+        named, at = RequestOrigin.from_body(body), event_time(body)
+        workspace = named.enterprise_id if of_organization(body) else named.team_id
+        known = await self.store.get(workspace) if workspace else None
+        installed_at = await self.installations.installed_at(workspace) if workspace else None
+        if known is None or (installed_at is not None and at < installed_at):
+            log.info("workspace.late_event", extra={"state": state})
+            return
+        token_hash = known.token_hash or ""
+        closed = await self.store.close(known.identity, state=state, token_hash=token_hash, event_at=at)
+        if closed is None:
+            log.info("workspace.late_event", extra={"state": state})
+            return
+        log.warning("workspace.closed", extra={"state": closed.state})
+        await self.installations.delete_closed()
+        self.forget(workspace)
+        self._cleaned.pop(workspace, None)
+
+    def forget(self, id: str) -> None:
+        """Read an installation again before it is used the next time; and any that was absent."""
+        for key, kept in list(self._kept.items()):
+            if kept.installed is None or kept.installed.identity.id == id:
+                del self._kept[key]
+
+    async def start(self) -> None:
+        """Do nothing: an installation is read when it is needed."""
+
+    async def run(self) -> None:
+        """Follow the changes of other processes until cancelled: clean up after ends, and refresh tokens in time."""
+        while True:
+            try:
+                await self.sweep()
+            except DATABASE_UNAVAILABLE as error:
+                log.warning("workspace.unread", extra={"error": type(error).__name__})
+            await self.sleep(WATCH_SECONDS)
+
+    async def sweep(self) -> None:
+        """Clean up after the ends of installations, and once a minute refresh the tokens that will end soon."""
+        closed = await self.store.closed_lately(seconds=CLOSED_LATELY_SECONDS)
+        due = [row for row in closed if self._is_due(row)]
+        if due:
+            for workspace in await self.installations.delete_closed():
+                log.warning("workspace.tokens_deleted", extra={"workspace": workspace})
+        for row in due:
+            self.forget(row.identity.id)
+            await self._clean_up(row)
+        if self._refreshed_at is None or self.clock() - self._refreshed_at >= CLEAN_UP_SECONDS:
+            self._refreshed_at = self.clock()
+            for workspace in await self.installations.expiring(seconds=REFRESH_SECONDS):
+                await self._refresh(workspace, seconds=REFRESH_SECONDS)
+
+    def _is_due(self, row: WorkspaceRow) -> bool:
+        state, at = self._cleaned.get(row.identity.id, (OPEN, 0.0))
+        return state != row.state or self.clock() - at >= CLEAN_UP_SECONDS
+
+    async def _clean_up(self, row: WorkspaceRow) -> None:
+        """Stop work and delete texts after an end."""
+        if runs := await self.store.stop_work(row.identity):
+            self.cancel_runs(runs)
+        if row.state == UNINSTALLED and (deleted := await self.store.delete_texts(row.identity)):
+            log.warning("workspace.deleted", extra={"count": deleted})
+        self._cleaned[row.identity.id] = (row.state, self.clock())
+
+    async def _refresh(self, id: str, *, seconds: float) -> None:
+        """Replace a token, unless that has just failed."""
+        if self.clock() - self._refresh_failed.get(id, -CACHE_SECONDS) < CACHE_SECONDS:
+            return
+        try:
+            failed = await self.installations.refresh(id, seconds=seconds, exchange=self.exchange)
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("token.not_refreshed", extra={"workspace": id, "error": type(error).__name__})
+            return
+        self.forget(id)
+        self._refresh_failed.pop(id, None)
+        if failed is not None:
+            self._refresh_failed[id] = self.clock()
+            log.error("token.not_refreshed", extra={"workspace": id, "error": failed.error or "unreachable"})
+
+    async def _by_id(self, id: str) -> Installed | None:
+        try:
+            return await self._get(("id", id), lambda: self.installations.find([id]))
+        except DATABASE_UNAVAILABLE:
+            raise NoToken(None) from None
+
+    async def _get(self, key: tuple[str, ...], read: Callable[[], Awaitable[Installed | None]]) -> Installed | None:
+        """Return what is kept under a key, or read it; several that need it at once read it once.
+
+        While the database is unavailable, what was read last counts. Raises database errors.
+        """
+        kept = self._kept.get(key)
+        if kept is not None:
+            seconds = CACHE_SECONDS if kept.installed is not None else ABSENT_SECONDS
+            if self.clock() - kept.at < seconds:
+                return kept.installed
+        reading = self._reading.get(key)
+        if reading is None:
+            reading = self._reading[key] = asyncio.create_task(self._read(key, read))
+            reading.add_done_callback(lambda done: self._on_read(key, done))
+        try:
+            return await asyncio.shield(reading)
+        except DATABASE_UNAVAILABLE:
+            if kept is None:
+                raise
+            return kept.installed
+
+    async def _read(self, key: tuple[str, ...], read: Callable[[], Awaitable[Installed | None]]) -> Installed | None:
+        at = self.clock()
+        try:
+            installed = await read()
+        except Undecryptable:
+            log.error("token.undecryptable", extra={"workspace": key[-1]})
+            installed = None
+        if installed is not None and not self._is_allowed(installed.identity):
+            log.warning("workspace.not_allowed", extra={"workspace": installed.identity.id})
+            installed = None
+        self._keep(key, _Kept(installed=installed, at=at))
+        if installed is not None:
+            self._keep(("id", installed.identity.id), _Kept(installed=installed, at=at))
+        return installed
+
+    def _keep(self, key: tuple[str, ...], kept: _Kept) -> None:
+        self._kept[key] = kept
+        self._kept.move_to_end(key)
+        if len(self._kept) > MAX_CACHED:
+            self._kept.popitem(last=False)
+
+    def _on_read(self, key: tuple[str, ...], task: asyncio.Task[Installed | None]) -> None:
+        del self._reading[key]
+        if not task.cancelled():
+            task.exception()  # so that an error with no caller waiting is not reported
+
+    def _is_allowed(self, identity: Identity) -> bool:
+        return is_allowed(identity, self.allowed)
+
+    async def _remember_team(self, named: RequestOrigin, ours: Identity) -> None:
+        """Save which organization a request's workspace is of: the workers know only the workspace."""
+        pair = (named.team_id, ours.id)
+        if not ours.is_enterprise_install or not named.team_id or named.team_id == ours.id or pair in self._teams:
+            return
+        await self.installations.remember_team(*pair)
+        if len(self._teams) >= MAX_CACHED:
+            self._teams.clear()
+        self._teams.add(pair)
+        self._kept.pop(("team", named.team_id), None)
+
+
+def is_allowed(identity: Identity, allowed: Collection[str]) -> bool:
+    """Return whether a workspace or organization may have the app: if its id, or its organization's, is listed.
+
+    The app of a whole organization needs the organization's id, whatever workspace it was installed from.
+    """
+    ids = {identity.id, identity.enterprise_id} if not identity.is_enterprise_install else {identity.id}
+    return bool(ids & set(allowed))

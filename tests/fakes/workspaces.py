@@ -1,0 +1,173 @@
+"""The whole app for many workspaces: installed by OAuth in a browser, used by people of each."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import psycopg
+from aiohttp import ClientResponse, ClientSession, DummyCookieJar
+from pydantic import SecretStr
+
+from bot.app import compose
+from bot.process import Application
+from bot.settings import Settings
+from tests.fakes.oauth import CLIENT_ID, CLIENT_SECRET
+from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.person import BOT_USER, SIGNING_SECRET, Person
+from tests.fakes.ports import free_port
+from tests.fakes.slack import FakeSlack
+
+PUBLIC_URL = "https://answers.example.com"
+KEY = base64.b64encode(bytes(range(32))).decode()
+SECOND_KEY = base64.b64encode(bytes(range(1, 33))).decode()
+
+
+def oauth_settings(slack: FakeSlack, perplexity: FakePerplexity, **changes: Any) -> Settings:
+    """Return the settings of an app that T1, T2 and the organization E1 may install."""
+    known: dict[str, Any] = {
+        "slack_oauth_client_id": CLIENT_ID,
+        "slack_oauth_client_secret": SecretStr(CLIENT_SECRET),
+        "slack_signing_secret": SecretStr(SIGNING_SECRET),
+        "public_url": PUBLIC_URL,
+        "allowed_teams": "T1,T2,E1",
+        "encryption_keys": SecretStr(KEY),
+        "slack_api_url": slack.api_url,
+        "perplexity_api_key": SecretStr("pplx-test-key"),
+        "perplexity_base_url": perplexity.base_url,
+        "port": free_port(),
+        "host": "127.0.0.1",
+        "retry_base_seconds": 0.01,
+        "retry_attempts": 2,
+    }
+    return Settings(**known | changes)
+
+
+@dataclass(kw_only=True)
+class Browser:
+    """A browser in which the app is installed; `cookies` are those that it keeps."""
+
+    session: ClientSession
+    url: str
+    cookies: dict[str, str] = field(default_factory=dict)
+
+    async def get(self, path: str) -> ClientResponse:
+        """Open a page of the app, without following a redirect."""
+        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        response = await self.session.get(
+            f"{self.url}{path}", allow_redirects=False, headers=headers if self.cookies else {}
+        )
+        for name, cookie in response.cookies.items():
+            if cookie.value:
+                self.cookies[name] = cookie.value
+            else:
+                self.cookies.pop(name, None)
+        return response
+
+    async def begin(self) -> str:
+        """Begin an installation and return its state."""
+        async with await self.get("/slack/install") as response:
+            assert response.status == 302, await response.text()
+            return parse_qs(urlsplit(response.headers["Location"]).query)["state"][0]
+
+    async def end(self, code: str, state: str) -> ClientResponse:
+        """Come back from Slack with a code."""
+        return await self.get(f"/slack/oauth_redirect?code={code}&state={state}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installations:
+    """An app of many workspaces, and the world around it."""
+
+    app: Application
+    slack: FakeSlack
+    perplexity: FakePerplexity
+    session: ClientSession
+    settings: Settings
+    database: str
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.settings.port}"
+
+    def browser(self) -> Browser:
+        return Browser(session=self.session, url=self.url)
+
+    async def install(self, team: str | None = "T1", **where: Any) -> str:
+        """Install the app as a person does; return the token that it got."""
+        browser = self.browser()
+        code = self.slack.oauth.code(team, **where)
+        async with await browser.end(code, await browser.begin()) as response:
+            assert response.status == 200, await response.text()
+        return next(reversed(self.slack.oauth.tokens))
+
+    def person(
+        self, team: str, *, enterprise: str | None = None, organization: bool = False, user: str = "U1"
+    ) -> Person:
+        """Return a member of a workspace; with `organization`, Slack's requests are for the app of a whole one."""
+        authorization = {
+            "enterprise_id": enterprise,
+            "team_id": None if organization else team,
+            "user_id": BOT_USER,
+            "is_bot": True,
+            "is_enterprise_install": organization,
+        }
+        sent: dict[str, Any] = {
+            "team_id": team,
+            "team": {"id": team},
+            "authorizations": [authorization],
+            "is_enterprise_install": "true" if organization else "false",
+        }
+        if enterprise:
+            sent |= {"enterprise_id": enterprise, "enterprise": {"id": enterprise}}
+        return Person(
+            session=self.session, app_url=self.url, response_url=self.slack.response_url, user=user, sent=sent
+        )
+
+    async def lifecycle(self, person: Person, event: dict[str, Any]) -> int:
+        async with await person.event(event, id=f"Ev{len(self.slack.calls)}") as response:
+            return response.status
+
+    async def rows(self, query: str) -> list[tuple[Any, ...]]:
+        async with await psycopg.AsyncConnection.connect(self.database) as connection:
+            return await (await connection.execute(query.encode())).fetchall()
+
+    async def wait_for_rows(self, query: str, expected: list[tuple[Any, ...]], *, seconds: float = 15) -> None:
+        async with asyncio.timeout(seconds):
+            found = await self.rows(query)
+            while found != expected:
+                await asyncio.sleep(0.05)
+                found = await self.rows(query)
+
+
+@asynccontextmanager
+async def serving(settings: Settings, database: str, *, work: bool = True) -> AsyncIterator[Application]:
+    """Run one process's worth of the app."""
+    stop, ready = asyncio.Event(), asyncio.Event()
+    async with compose(settings, conninfo=database, http=True) as app:
+        running = asyncio.create_task(app.serve(stop, work=work, ready=ready.set))
+        waiting = asyncio.create_task(ready.wait())
+        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        yield app
+        stop.set()
+        await running
+
+
+@asynccontextmanager
+async def many_workspaces(database: str, *, work: bool = True, **changes: Any) -> AsyncIterator[Installations]:
+    """Run the app, with other settings if they are given."""
+    async with (
+        FakeSlack() as slack,
+        FakePerplexity() as perplexity,
+        ClientSession(cookie_jar=DummyCookieJar()) as session,
+    ):
+        settings = oauth_settings(slack, perplexity, **changes)
+        async with serving(settings, database, work=work) as app:
+            yield Installations(
+                app=app, slack=slack, perplexity=perplexity, session=session, settings=settings, database=database
+            )
