@@ -1,4 +1,4 @@
-"""The app's command line: `python -m bot run | worker | migrate | doctor | manifest | audit`, or `web-answers`."""
+"""The app's command line: `python -m bot run`, `worker`, `migrate`, `doctor` and others, or `web-answers`."""
 
 # Nothing heavy is imported here, because the signal handlers must be installed before there is anything to stop.
 # `perplexity` is imported only after `wrong_package` has checked that it is ours.
@@ -158,7 +158,11 @@ DATABASE_NEWER = (
     "Database  newer than this version of the app, but still usable. Questions for commands that this version does not "
     "know stay in the queue for a newer version."
 )
-STOPPABLE = ("run", "worker", "migrate")
+STOPPABLE = ("run", "worker", "migrate", "rotate-keys")
+_NO_OAUTH = (
+    "{what}: workspaces install the app by OAuth only if SLACK_OAUTH_CLIENT_ID and the settings next to it are set "
+    "(docs/workspaces.md)."
+)
 
 
 def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bot", exiting: bool = False) -> int:
@@ -246,6 +250,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
     )
     audit.add_parser("export", help="print the audit log as lines of JSON")
     audit.add_parser("sign", help="sign the heads with AUDIT_KEY after it was set or changed")
+    commands.add_parser("install-url", help="print the address at which workspaces install the app")
+    commands.add_parser("rotate-keys", help="encrypt all tokens with the first of ENCRYPTION_KEYS; the app may run")
     return parser
 
 
@@ -270,9 +276,16 @@ def _run_command(parsed: argparse.Namespace, stop: StopSignals) -> int:
 
     settings = load_settings()
     logs.configure(settings.log_level, sys.stderr)
-    if parsed.command == "manifest":
-        return _print_manifest(settings, parsed)
-    return (_run_audit if parsed.command == "audit" else _run_app)(settings, parsed, stop)
+    match parsed.command:
+        case "manifest":
+            return _print_manifest(settings, parsed)
+        case "audit":
+            return _run_audit(settings, parsed, stop)
+        case "install-url":
+            return _print_install_url(settings)
+        case "rotate-keys":
+            return _rotate_keys(settings, stop)
+    return _run_app(settings, parsed, stop)
 
 
 def _run_doctor() -> int:
@@ -295,9 +308,10 @@ def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
 
     if parsed.url is not None and settings.slack_app_token is not None:
         return _fail("--url: the app uses Socket Mode and needs no address, because SLACK_APP_TOKEN is set.", code=2)
-    url = None if settings.slack_app_token is not None else parsed.url or EXAMPLE
+    url = None if settings.slack_app_token is not None else parsed.url or settings.public_url or EXAMPLE
     features = Features.from_settings(settings)
-    sys.stdout.write((as_json if parsed.json else render)(prefix=settings.command_prefix, url=url, features=features))
+    write = as_json if parsed.json else render
+    sys.stdout.write(write(prefix=settings.command_prefix, url=url, features=features, oauth=settings.oauth_configured))
     return 0
 
 
@@ -328,6 +342,27 @@ def _by_team(heads: Sequence[tuple[str, int, str]]) -> dict[str, dict[int, str]]
     for team, count, digest in heads:
         known.setdefault(team, {})[count] = digest
     return known
+
+
+def _print_install_url(settings: Settings) -> int:
+    if not settings.oauth_configured:
+        return _fail(_NO_OAUTH.format(what="There is no address to install the app at"), code=2)
+    from bot.workspaces.oauth import INSTALL_PATH
+
+    _print(f"{settings.public_url}{INSTALL_PATH}")
+    return 0
+
+
+def _rotate_keys(settings: Settings, stop: StopSignals) -> int:
+    if not settings.key_bytes:
+        return _fail(_NO_OAUTH.format(what="There is nothing to encrypt"), code=2)
+    from bot.workspaces.encryption import KeyRing
+    from bot.workspaces.rotation import rotate_keys, summary
+
+    with _open_database(settings, stop) as (conninfo, _):
+        result = asyncio.run(stop.run_until_stopped(rotate_keys(conninfo, KeyRing.of(settings.key_bytes))))
+    _print(summary(result))
+    return 1 if result.unreadable else 0
 
 
 def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> int:
@@ -409,6 +444,8 @@ async def _serve(
 def _describe_slack(settings: Settings) -> str:
     if not settings.slack_configured:
         return "playground (no Slack token is set)"
+    if settings.oauth_configured:
+        return f"every workspace of ALLOWED_TEAMS that installs the app at {settings.public_url}/slack/install"
     return "a real workspace" + (
         ", by Socket Mode: for development; in production set SLACK_SIGNING_SECRET and unset SLACK_APP_TOKEN"
         if settings.slack_app_token is not None

@@ -47,20 +47,29 @@ FOLLOW_UP_EVENTS = {
 """What Slack tells the app in addition if replies without a mention are answered."""
 
 
-def render(*, prefix: str = "", url: str | None = EXAMPLE, features: Features = NO_FEATURES) -> str:
+def render(
+    *, prefix: str = "", url: str | None = EXAMPLE, features: Features = NO_FEATURES, oauth: bool = False
+) -> str:
     """Render the manifest as YAML if PyYAML is installed, otherwise as JSON; Slack reads both.
 
-    `url` is the app's public address, None for Socket Mode.
+    `url` is the app's public address, None for Socket Mode. With `oauth`, workspaces install the app by themselves.
     """
-    return (as_yaml if find_spec("yaml") else as_json)(prefix=prefix, url=url, features=features)
+    return (as_yaml if find_spec("yaml") else as_json)(prefix=prefix, url=url, features=features, oauth=oauth)
 
 
-def as_json(*, prefix: str = "", url: str | None = EXAMPLE, features: Features = NO_FEATURES) -> str:
+def as_json(
+    *, prefix: str = "", url: str | None = EXAMPLE, features: Features = NO_FEATURES, oauth: bool = False
+) -> str:
     """Render the manifest as JSON."""
-    return json.dumps(manifest(prefix=prefix, url=url, features=features), indent=2, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(manifest(prefix=prefix, url=url, features=features, oauth=oauth), indent=2, ensure_ascii=False)
+        + "\n"
+    )
 
 
-def as_yaml(*, prefix: str = "", url: str | None = EXAMPLE, features: Features = NO_FEATURES) -> str:
+def as_yaml(
+    *, prefix: str = "", url: str | None = EXAMPLE, features: Features = NO_FEATURES, oauth: bool = False
+) -> str:
     """Render the manifest as YAML, with a comment above each event and scope. Raises ImportError without PyYAML."""
     import yaml  # only developers install it
 
@@ -69,7 +78,7 @@ def as_yaml(*, prefix: str = "", url: str | None = EXAMPLE, features: Features =
             # Lists are indented below their name.
             return super().increase_indent(flow, indentless=False)
 
-    content = manifest(prefix=prefix, url=url, features=features)
+    content = manifest(prefix=prefix, url=url, features=features, oauth=oauth)
     text = yaml.dump(content, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
     reasons = _events(features) | {scope.name: scope.why for scope in features.scopes}
     comments = {f"- {name}": why for name, why in reasons.items()}
@@ -80,18 +89,21 @@ def as_yaml(*, prefix: str = "", url: str | None = EXAMPLE, features: Features =
     return "\n".join(lines) + "\n"
 
 
-def manifest(*, prefix: str, url: str | None, features: Features = NO_FEATURES) -> dict[str, Value]:
-    """Return the manifest; every name carries the prefix."""
+def manifest(
+    *, prefix: str, url: str | None, features: Features = NO_FEATURES, oauth: bool = False
+) -> dict[str, Value]:
+    """Return the manifest; every name carries the prefix. With `oauth`, workspaces install the app by themselves."""
     request_url: dict[str, Value] = {} if url is None else {"request_url": f"{url.rstrip('/')}/slack/events"}
     return {
         "_metadata": {"major_version": 2},
         "display_information": {"name": APP_NAME, "description": f"{DESCRIPTION}.", "background_color": "#20313b"},
         "features": _features(prefix, url),
-        "oauth_config": {"scopes": _scopes(features)},
+        "oauth_config": _redirect_urls(url if oauth else None) | {"scopes": _scopes(features)},
         "settings": {
             "event_subscriptions": request_url | {"bot_events": list(_events(features))},
             "interactivity": {"is_enabled": True} | request_url,
-            "org_deploy_enabled": False,
+            # A whole organization can install the app if each workspace gets a token of its own.
+            "org_deploy_enabled": oauth,
             "socket_mode_enabled": url is None,
             "token_rotation_enabled": False,
         },
@@ -100,6 +112,11 @@ def manifest(*, prefix: str, url: str | None, features: Features = NO_FEATURES) 
 
 def _events(features: Features) -> dict[str, str]:
     return EVENTS | (FOLLOW_UP_EVENTS if features.follow_ups else {})
+
+
+def _redirect_urls(url: str | None) -> dict[str, Value]:
+    """Return the one address to which Slack may send a person who installs the app."""
+    return {} if url is None else {"redirect_urls": [f"{url.rstrip('/')}/slack/oauth_redirect"]}
 
 
 def _scopes(features: Features) -> dict[str, Value]:

@@ -9,6 +9,7 @@ from bot.doctor import (
     local,
     providers,
     slack,
+    workspaces,
 )
 from bot.doctor.checks import Check, Context, Finding, run_checks, settings_findings
 from bot.settings import Settings
@@ -92,6 +93,13 @@ CHECKS = (
         needs=frozenset(),
         run=slack.check_installation,
         seconds=5,
+        timeout_hint=f"{_NETWORK} Is the host in DATABASE_URL right?",
+    ),
+    Check(
+        title=workspaces.WORKSPACES,
+        needs=frozenset({"slack_oauth_client_id", "allowed_teams", "encryption_keys", "public_url"}),
+        run=workspaces.check_workspaces,
+        seconds=6,
         timeout_hint=f"{_NETWORK} Is the host in DATABASE_URL right?",
     ),
     Check(title=local.PORT, needs=frozenset({"port"}), run=local.check_port, seconds=3, timeout_hint="Check HOST."),

@@ -99,6 +99,8 @@ _MEANINGS = {
 async def check_slack(context: Context) -> Sequence[Finding]:
     """Check the bot token, its scopes, the signing secret and the clock."""
     token = context.settings.slack_bot_token
+    if token is None and context.settings.oauth_configured:
+        return list(_signing_secret(context.settings.slack_signing_secret))
     if token is None:
         return [ok(SLACK, "No bot token is set: the app serves its local page instead of a workspace.")]
     secret = list(_signing_secret(context.settings.slack_signing_secret))

@@ -82,6 +82,7 @@ class Workspaces:
     _cleaned: dict[str, tuple[str, float]] = field(default_factory=dict)
     _refreshed_at: float | None = None
     _refresh_failed: dict[str, float] = field(default_factory=dict)
+    _ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def identity(self) -> Identity | None:
@@ -157,6 +158,7 @@ class Workspaces:
         await self.installations.delete_closed()
         self.forget(workspace)
         self._cleaned.pop(workspace, None)
+        self._ended.set()
 
     def forget(self, id: str) -> None:
         """Read an installation again before it is used the next time; and any that was absent."""
@@ -170,11 +172,18 @@ class Workspaces:
     async def run(self) -> None:
         """Follow the changes of other processes until cancelled: clean up after ends, and refresh tokens in time."""
         while True:
+            self._ended.clear()
             try:
                 await self.sweep()
             except DATABASE_UNAVAILABLE as error:
                 log.warning("workspace.unread", extra={"error": type(error).__name__})
-            await self.sleep(WATCH_SECONDS)
+            pause = asyncio.ensure_future(self.sleep(WATCH_SECONDS))
+            ended = asyncio.ensure_future(self._ended.wait())
+            try:
+                await asyncio.wait({pause, ended}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                pause.cancel()
+                ended.cancel()
 
     async def sweep(self) -> None:
         """Clean up after the ends of installations, and once a minute refresh the tokens that will end soon."""

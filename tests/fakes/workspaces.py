@@ -137,6 +137,10 @@ class Installations:
         async with await psycopg.AsyncConnection.connect(self.database) as connection:
             return await (await connection.execute(query.encode())).fetchall()
 
+    async def execute(self, statement: str, *values: object) -> None:
+        async with await psycopg.AsyncConnection.connect(self.database) as connection:
+            await connection.execute(statement.encode(), values)
+
     async def wait_for_rows(self, query: str, expected: list[tuple[Any, ...]], *, seconds: float = 15) -> None:
         async with asyncio.timeout(seconds):
             found = await self.rows(query)

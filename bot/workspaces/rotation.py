@@ -1,0 +1,135 @@
+"""Changing the keys in use: every secret in the database is encrypted anew with the first key of the ring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, LiteralString
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+
+from bot.workspaces.encryption import KeyRing, Undecryptable, place_of
+from bot.workspaces.installations import BOT_TOKEN, REFRESH_TOKEN
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecretColumn:
+    """A column of encrypted secrets. `owner` is the column with the id that they are bound to, `key` the row's key."""
+
+    table: LiteralString
+    key: LiteralString
+    column: LiteralString
+    place: LiteralString
+    """An SQL expression of what follows the owner's id in the secret's place."""
+
+
+SECRETS = (
+    SecretColumn(table="installations", key="id", column=BOT_TOKEN, place="'bot_token'"),
+    SecretColumn(table="installations", key="id", column=REFRESH_TOKEN, place="'refresh_token'"),
+    SecretColumn(table="provider_keys", key="id || ' ' || provider", column="secret", place="provider"),
+)
+"""Every column that holds a secret."""
+
+BATCH = 50
+"""How many secrets are encrypted anew in one transaction: it holds their rows for a few milliseconds."""
+
+
+@dataclass(kw_only=True)
+class Rotation:
+    """How many secrets were encrypted anew, were current already, and could not be decrypted, with their owners."""
+
+    changed: int = 0
+    current: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+
+async def rotate(connection: AsyncConnection[DictRow], keys: KeyRing) -> Rotation:
+    """Encrypt every secret with the first key, in small transactions; safe to interrupt and to repeat."""
+    result = Rotation()
+    for column in SECRETS:
+        after = ""
+        while True:
+            async with connection.transaction():
+                rows = await (await connection.execute(_page(column), {"after": after, "batch": BATCH})).fetchall()
+                for row in rows:
+                    await _rotate_row(connection, column, row, keys, result)
+            if not rows:
+                break
+            after = str(rows[-1]["key"])
+    return result
+
+
+async def _rotate_row(
+    connection: AsyncConnection[DictRow], column: SecretColumn, row: DictRow, keys: KeyRing, result: Rotation
+) -> None:
+    place = place_of(row["id"], row["place"])
+    if keys.is_current(row["secret"]):
+        if is_readable(keys, row):
+            result.current += 1
+        else:
+            result.unreadable.append(place)
+        return
+    try:
+        secret = keys.decrypt(row["secret"], place=place)
+    except Undecryptable:
+        result.unreadable.append(place)
+        return
+    query = f"UPDATE {column.table} SET {column.column} = %(secret)s WHERE {column.key} = %(key)s"
+    await connection.execute(query, {"secret": keys.encrypt(secret, place=place), "key": row["key"]})
+    result.changed += 1
+
+
+def is_readable(keys: KeyRing, row: Mapping[str, Any]) -> bool:
+    """Return whether a row's secret can be decrypted for its place."""
+    try:
+        keys.decrypt(row["secret"], place=place_of(row["id"], row["place"]))
+    except Undecryptable:
+        return False
+    return True
+
+
+def _page(column: SecretColumn) -> LiteralString:
+    return f"""
+        SELECT {column.key} AS key, id, {column.place} AS place, {column.column} AS secret FROM {column.table}
+        WHERE {column.key} > %(after)s AND {column.column} IS NOT NULL
+        ORDER BY 1 LIMIT %(batch)s FOR UPDATE
+    """
+
+
+async def unreadable(connection: AsyncConnection[DictRow], keys: KeyRing) -> list[str]:
+    """Return the places of the secrets that cannot be decrypted, without changing or locking anything."""
+    found: list[str] = []
+    for column in SECRETS:
+        query = (
+            f"SELECT id, {column.place} AS place, {column.column} AS secret FROM {column.table}"
+            f" WHERE {column.column} IS NOT NULL ORDER BY 1, 2"
+        )
+        rows = await (await connection.execute(query)).fetchall()
+        found += [place_of(row["id"], row["place"]) for row in rows if not is_readable(keys, row)]
+    return found
+
+
+async def rotate_keys(conninfo: str, keys: KeyRing) -> Rotation:
+    """Encrypt every secret in a database with the first key. Raises database errors."""
+    async with await AsyncConnection.connect(
+        conninfo, autocommit=True, row_factory=dict_row, prepare_threshold=None
+    ) as connection:
+        return await rotate(connection, keys)
+
+
+def summary(result: Rotation) -> str:
+    """Return what was done as lines for a person."""
+    lines = [f"Encrypted anew  {result.changed}", f"Current already {result.current}"]
+    if result.unreadable:
+        places = ", ".join(one.replace(":", " (", 1) + ")" for one in result.unreadable)
+        lines.append(
+            f"Unreadable      {len(result.unreadable)}: {places}\n"
+            "Add the key that they were encrypted with to ENCRYPTION_KEYS, or have these workspaces install the app "
+            "again."
+        )
+    else:
+        lines.append(
+            "All secrets are encrypted with the first key. The other keys can be removed from ENCRYPTION_KEYS."
+        )
+    return "\n".join(lines)

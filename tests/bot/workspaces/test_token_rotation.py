@@ -1,0 +1,126 @@
+"""Slack's token rotation: each refresh token is used once, in time, by whichever process is first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bot.model.membership import Identity
+from bot.model.workspace import act_for
+from bot.slack.messages import NoToken
+from bot.workspaces.registry import REFRESH_SECONDS, Workspaces
+from tests.fakes.oauth import TOKEN_SECONDS
+from tests.fakes.ports import free_port
+from tests.fakes.slack import Fault
+from tests.fakes.workspaces import Installations, many_workspaces, serving
+
+T1 = Identity(team_id="T1", bot_user_id="U0APP")
+
+
+@pytest.fixture
+async def app(database: str) -> AsyncIterator[Installations]:
+    async with many_workspaces(database, work=False) as running:
+        running.slack.oauth.rotates = True
+        yield running
+
+
+def registry(app: Installations) -> Workspaces:
+    found = app.app.installation
+    assert isinstance(found, Workspaces)
+    return found
+
+
+async def age(app: Installations, seconds: float) -> None:
+    """Let time pass, for Slack and for the database's rows."""
+    app.slack.advance(seconds)
+    await app.execute("UPDATE installations SET expires_at = expires_at - %s * interval '1 second'", seconds)
+
+
+async def refreshes(app: Installations) -> int:
+    return sum(method == "oauth.v2.access" for method, _ in app.slack.calls) - 1
+
+
+async def test_a_token_is_refreshed_before_it_ends(app: Installations) -> None:
+    first = await app.install("T1")
+    await age(app, TOKEN_SECONDS - REFRESH_SECONDS - 60)
+    await app.app.installation.start()
+    found = registry(app)
+    found._refreshed_at = None
+    await found.sweep()
+    assert await refreshes(app) == 0
+
+    await age(app, 120)
+    found._refreshed_at = None
+    await found.sweep()
+    assert await refreshes(app) == 1
+    act_for(T1)
+    second = await found.token()
+    assert second != first
+    assert app.slack.oauth.valid(second)
+    kept = await app.rows("SELECT expires_at > now() + interval '11 hours', refresh_error FROM installations")
+    assert kept == [(True, None)]
+
+
+async def test_two_processes_never_use_one_refresh_token_twice(app: Installations) -> None:
+    await app.install("T1")
+    settings = app.settings.model_copy(update={"port": free_port()})
+    async with serving(settings, app.database, work=False) as second:
+        other = second.installation
+        assert isinstance(other, Workspaces)
+        await age(app, TOKEN_SECONDS - 30)
+        # Slack is slow, so that all of them wait for the one that came first.
+        app.slack.fail("oauth.v2.access", Fault(status=200, serve_first=True, seconds=0.3))
+
+        async def call(one: Workspaces) -> str:
+            one.forget("T1")
+            act_for(T1)
+            return await one.token()
+
+        tokens = await asyncio.gather(*(call(one) for _ in range(10) for one in (registry(app), other)))
+
+    assert len(set(tokens)) == 1
+    assert await refreshes(app) == 1
+    assert app.slack.oauth.replays == 0
+
+
+async def test_questions_are_answered_while_tokens_change(database: str) -> None:
+    async with many_workspaces(database) as app:
+        app.slack.oauth.rotates = True
+        await app.install("T1")
+        found = registry(app)
+        for number in range(6):
+            async with await app.person("T1", user=f"U{number}").mention(
+                "why?", ts=f"179525520{number}.000100"
+            ) as response:
+                assert response.status == 200
+            await age(app, TOKEN_SECONDS - 30)
+            found.forget("T1")
+        await app.wait_for_rows("SELECT count(*) FROM questions WHERE state = 'answered'", [(6,)])
+
+        assert app.slack.oauth.replays == 0
+        assert "token_expired" not in {call.error for call in app.slack.answered}
+
+
+async def test_a_refused_refresh_is_kept_for_the_doctor_and_stops_nothing(app: Installations) -> None:
+    token = await app.install("T1")
+    app.slack.oauth.refused["refresh_token"] = "invalid_refresh_token"
+    await age(app, TOKEN_SECONDS - 3600)
+    found = registry(app)
+    found._refreshed_at = None
+    await found.sweep()
+
+    assert await app.rows("SELECT refresh_error FROM installations") == [("invalid_refresh_token",)]
+    act_for(T1)
+    assert await found.token() == token
+
+
+async def test_without_a_workspace_nothing_is_called(app: Installations) -> None:
+    await app.install("T1")
+    act_for(None)
+    with pytest.raises(NoToken):
+        await registry(app).token()
+    act_for(Identity(team_id="T2"))
+    with pytest.raises(NoToken):
+        await registry(app).token()

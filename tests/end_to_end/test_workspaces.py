@@ -1,0 +1,155 @@
+"""Two workspaces and an organization in one app: each gets its own token, its own people and its own rows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.fakes.person import Person
+from tests.fakes.slack import Post
+from tests.fakes.workspaces import Installations, many_workspaces
+
+ORG_TEAM = "T7"
+
+
+@pytest.fixture
+async def app(database: str) -> AsyncIterator[Installations]:
+    async with many_workspaces(database) as running:
+        yield running
+
+
+async def mention(person: Person, text: str, *, ts: str) -> int:
+    async with await person.mention(text, ts=ts) as response:
+        return response.status
+
+
+def answers(posts: list[Post]) -> list[str]:
+    return [post.workspace for post in posts if post.method == "chat.postMessage"]
+
+
+async def wait_until_answered(app: Installations, count: int) -> None:
+    await app.wait_for_rows("SELECT count(*) FROM questions WHERE state = 'answered'", [(count,)])
+
+
+async def test_each_workspace_is_answered_with_its_own_token(app: Installations) -> None:
+    await app.install("T1")
+    await app.install("T2")
+    await app.install(None, enterprise="E1", organization=True)
+    people = [
+        app.person("T1"),
+        app.person("T2"),
+        app.person(ORG_TEAM, enterprise="E1", organization=True),
+    ]
+    # The same channel, person and moment everywhere: only the workspace differs.
+    found = await asyncio.gather(*(mention(person, "why?", ts="1795255200.000100") for person in people))
+    assert found == [200, 200, 200]
+    await wait_until_answered(app, 3)
+
+    called = {call.workspace for call in app.slack.answered if call.method in {"chat.postMessage", "users.info"}}
+    assert called == {"T1", "T2", "E1"}
+    assert sorted(answers(app.slack.posts)) == ["E1", "T1", "T2"]
+    assert await app.rows("SELECT team_id FROM questions ORDER BY 1") == [("T1",), ("T2",), (ORG_TEAM,)]
+    assert {call.error for call in app.slack.answered} == {""}
+
+
+async def test_a_channel_of_one_workspace_is_never_tried_with_the_token_of_another(app: Installations) -> None:
+    await app.install("T1")
+    await app.install("T2")
+    app.slack.installed["T1"].elsewhere = {"C2"}
+    app.slack.installed["T2"].elsewhere = {"C1"}
+    for round_ in range(5):
+        ts = f"179525520{round_}.000100"
+        async with await app.person("T1").mention("why?", ts=ts, channel="C1") as response:
+            assert response.status == 200
+        async with await app.person("T2").mention("why?", ts=ts, channel="C2") as response:
+            assert response.status == 200
+    await wait_until_answered(app, 10)
+
+    tried = {(call.workspace, call.arguments.get("channel")) for call in app.slack.answered if call.arguments}
+    assert ("T1", "C2") not in tried
+    assert ("T2", "C1") not in tried
+    assert {("T1", "C1"), ("T2", "C2")} <= tried
+
+
+async def test_a_person_who_is_an_admin_in_one_workspace_is_none_in_another(app: Installations) -> None:
+    await app.install("T1")
+    await app.install("T2")
+    app.slack.installed["T1"].admins.add("U1")
+    for team in ("T1", "T2"):
+        async with await app.person(team).type_command("/pplx status", trigger=f"s-{team}") as response:
+            assert response.status == 200
+    await wait_until_answered(app, 2)
+
+    said = {post.payload["token"]: post.shown_text for post in app.slack.posts if post.method == "response_url"}
+    assert "admins" in said["s-T2"]
+    assert said["s-T1"] != said["s-T2"]
+
+
+async def test_a_guest_of_one_workspace_is_a_member_of_another(app: Installations) -> None:
+    await app.install("T1")
+    await app.install("T2")
+    app.slack.installed["T1"].profiles["U1"] = {"is_restricted": True}
+    for team in ("T1", "T2"):
+        async with await app.person(team).type_command("/ask why", trigger=f"a-{team}") as response:
+            assert response.status == 200
+    await app.wait_for_rows("SELECT team_id, state FROM questions ORDER BY 1", [("T1", "failed"), ("T2", "answered")])
+
+
+async def test_a_workspace_without_the_app_is_refused(app: Installations) -> None:
+    await app.install("T1")
+    async with await app.person("T2").type_command("/ask why", trigger="t1") as response:
+        assert response.status == 403
+    async with await app.person("T3", enterprise="E1", organization=True).mention("why") as response:
+        assert (response.status, response.headers["x-slack-no-retry"]) == (403, "1")
+
+    assert await app.rows("SELECT count(*) FROM questions") == [(0,)]
+
+
+async def test_the_first_request_after_an_installation_is_answered(app: Installations) -> None:
+    async with await app.person("T1").type_command("/ask why", trigger="t1") as response:
+        assert response.status == 403
+    await app.install("T1")
+    async with await app.person("T1").type_command("/ask why", trigger="t2") as response:
+        assert response.status == 200
+    await wait_until_answered(app, 1)
+
+
+async def test_a_workspace_that_is_taken_off_the_list_is_refused(app: Installations, database: str) -> None:
+    await app.install("T1")
+    await app.install("T2")
+    from tests.fakes.ports import free_port
+    from tests.fakes.workspaces import serving
+
+    settings = app.settings.model_copy(update={"allowed_teams": "T2", "port": free_port()})
+    async with serving(settings, database, work=False):
+        for team, status in (("T1", 403), ("T2", 200)):
+            person = Person(
+                session=app.session,
+                app_url=f"http://127.0.0.1:{settings.port}",
+                response_url=app.slack.response_url,
+                sent=app.person(team).sent,
+            )
+            async with await person.type_command("/ask why", trigger=f"o-{team}") as response:
+                assert response.status == status
+
+
+async def test_settings_and_digests_of_equal_people_and_channels_are_apart(app: Installations) -> None:
+    await app.install("T1")
+    await app.install("T2")
+    for team, text in (("T1", "/pplx settings language de"), ("T1", '/pplx watch technology "zebrafish" daily 9:00')):
+        async with await app.person(team).type_command(text, trigger=f"{team}{len(text)}") as response:
+            assert response.status == 200
+    await wait_until_answered(app, 2)
+    for number, text in enumerate(("/pplx settings", "/pplx watch list")):
+        async with await app.person("T2").type_command(text, trigger=f"l{number}") as response:
+            assert response.status == 200
+    await wait_until_answered(app, 4)
+
+    said = {post.payload["token"]: post.shown_text for post in app.slack.posts if post.method == "response_url"}
+    assert "zebrafish" not in said["l1"]
+    assert await app.rows("SELECT team_id FROM person_settings") == [("T1",)]
+    assert await app.rows("SELECT team_id FROM digests") == [("T1",)]
+    claimed = "SELECT DISTINCT team_id FROM questions WHERE text LIKE '%zebrafish%'"
+    assert await app.rows(claimed) == [("T1",)]

@@ -1,0 +1,133 @@
+"""Item 7: after an uninstallation, tokens, jobs, schedules and texts are gone, and late events are refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from tests.fakes.person import BOT_USER, Person
+from tests.fakes.ports import free_port
+from tests.fakes.workspaces import Installations, many_workspaces, serving
+
+UNINSTALLED = {"type": "app_uninstalled"}
+REVOKED = {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [BOT_USER]}}
+
+
+@pytest.fixture
+async def app(database: str) -> AsyncIterator[Installations]:
+    async with many_workspaces(database) as running:
+        yield running
+
+
+async def use(app: Installations, person: Person, name: str) -> None:
+    """Ask a question, set something, and make a digest."""
+    lines = ("/ask why", "/pplx settings language de", '/pplx watch technology "zebrafish" daily 9:00')
+    for number, line in enumerate(lines):
+        async with await person.type_command(line, trigger=f"{name}{number}") as response:
+            assert response.status == 200
+    await app.wait_for_rows("SELECT DISTINCT state FROM questions", [("answered",)])
+
+
+async def send(person: Person, event: dict[str, Any], **sent: Any) -> int:
+    changed = Person(**vars(person) | {"sent": person.sent | {"event_time": 4_000_000_000} | sent})
+    async with await changed.event(event, id=str(monotonic())) as response:
+        return response.status
+
+
+@pytest.mark.parametrize(
+    "events", [[UNINSTALLED], [REVOKED, UNINSTALLED], [UNINSTALLED, REVOKED], [UNINSTALLED, UNINSTALLED]], ids=str
+)
+async def test_an_uninstalled_workspace_is_gone_and_the_others_stay(
+    app: Installations, events: list[dict[str, Any]]
+) -> None:
+    for team in ("T1", "T2"):
+        await app.install(team)
+        await use(app, app.person(team), f"u{team}")
+    assert [await send(app.person("T1"), event) for event in events] == [200] * len(events)
+
+    await app.wait_for_rows("SELECT DISTINCT team_id FROM questions", [("T2",)])
+    kept = "SELECT team_id FROM digests UNION SELECT team_id FROM person_settings UNION SELECT id FROM installations"
+    assert await app.rows(kept) == [("T2",)]
+    assert await app.rows("SELECT id, state FROM workspaces ORDER BY 1") == [("T1", "uninstalled"), ("T2", "open")]
+    async with await app.person("T1").mention("late", ts="1795255201.000100") as late:
+        assert late.status == 403
+    async with await app.person("T2").type_command("/ask more", trigger="more") as response:
+        assert response.status == 200
+
+
+async def test_a_revoked_token_is_deleted_and_its_digests_wait(app: Installations) -> None:
+    await app.install("T1")
+    await use(app, app.person("T1"), "r")
+    assert await send(app.person("T1"), REVOKED) == 200
+    await app.wait_for_rows("SELECT state FROM digests", [("paused",)])
+    assert await app.rows("SELECT id FROM installations") == []
+    assert await app.rows("SELECT count(*) FROM questions") == [(3,)]
+
+    await app.install("T1")
+    assert await app.rows("SELECT state FROM workspaces") == [("open",)]
+    assert await app.rows("SELECT state FROM digests") == [("active",)]
+    async with await app.person("T1").type_command("/ask again", trigger="again") as response:
+        assert response.status == 200
+
+
+async def test_an_event_of_before_the_installation_changes_nothing(app: Installations) -> None:
+    await app.install("T1")
+    assert await send(app.person("T1"), UNINSTALLED, event_time=1_000_000_000) == 200
+
+    assert await app.rows("SELECT state FROM workspaces") == [("open",)]
+    assert await app.rows("SELECT id FROM installations") == [("T1",)]
+
+
+async def test_an_event_of_a_workspace_does_not_end_its_organization(app: Installations) -> None:
+    await app.install(None, enterprise="E1", organization=True)
+    for team in ("T7", "T8"):
+        await use(app, app.person(team, enterprise="E1", organization=True), f"o{team}")
+    await app.install("T1")
+    await use(app, app.person("T1"), "oT1")
+    assert await send(app.person("T7", enterprise="E1"), UNINSTALLED) == 200
+    assert await app.rows("SELECT id FROM installations ORDER BY 1") == [("E1",), ("T1",)]
+
+    assert await send(app.person("T7", enterprise="E1", organization=True), UNINSTALLED) == 200
+    await app.wait_for_rows("SELECT DISTINCT team_id FROM questions", [("T1",)])
+    assert await app.rows("SELECT DISTINCT team_id FROM digests") == [("T1",)]
+    assert await app.rows("SELECT id FROM installations") == [("T1",)]
+
+
+async def test_other_processes_notice_within_a_minute(app: Installations) -> None:
+    await app.install("T1")
+    settings = app.settings.model_copy(update={"port": free_port()})
+    async with serving(settings, app.database, work=False):
+        person = app.person("T1")
+        other = Person(**vars(person) | {"app_url": f"http://127.0.0.1:{settings.port}"})
+        async with await other.type_command("/ask why", trigger="o1") as response:
+            assert response.status == 200
+        assert await send(person, REVOKED) == 200
+        began, number = monotonic(), 0
+        async with asyncio.timeout(60):
+            while True:
+                number += 1
+                async with await other.type_command("/search why", trigger=f"o2-{number}") as response:
+                    if response.status == 403:
+                        break
+                await asyncio.sleep(0.2)
+
+    assert monotonic() - began < 10
+
+
+async def test_a_question_that_waits_is_not_answered_after_the_end(database: str) -> None:
+    async with many_workspaces(database, work=False) as web:
+        await web.install("T1")
+        async with await web.person("T1").type_command("/ask why", trigger="w1") as response:
+            assert response.status == 200
+        assert await send(web.person("T1"), REVOKED) == 200
+        calls = len(web.slack.calls)
+        settings = web.settings.model_copy(update={"port": free_port()})
+        async with serving(settings, database):
+            await web.wait_for_rows("SELECT state FROM questions", [("stopped",)])
+
+        assert web.perplexity.requests == []
+        assert web.slack.calls[calls:] == []
