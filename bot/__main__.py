@@ -237,6 +237,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     commands.add_parser("doctor", help="check everything the app needs, and print how to fix what is wrong")
     manifest = commands.add_parser("manifest", help="print the manifest for creating the app in Slack")
     manifest.add_argument("--url", type=_parse_https, metavar="https://…", help="the app's public address")
+    manifest.add_argument("--oauth", action="store_true", help="for an app that workspaces install by OAuth")
     manifest.add_argument("--json", action="store_true", help="as JSON, even if PyYAML is installed")
     audit = commands.add_parser("audit", help="check or export the audit log").add_subparsers(dest="do", required=True)
     verify = audit.add_parser("verify", help="find what was changed, deleted, cut off or moved in the audit log")
@@ -311,7 +312,7 @@ def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
     url = None if settings.slack_app_token is not None else parsed.url or settings.public_url or EXAMPLE
     features = Features.from_settings(settings)
     write = as_json if parsed.json else render
-    sys.stdout.write(write(prefix=settings.command_prefix, url=url, features=features, oauth=settings.oauth_configured))
+    sys.stdout.write(write(prefix=settings.command_prefix, url=url, features=features, oauth=parsed.oauth or settings.oauth_configured))
     return 0
 
 

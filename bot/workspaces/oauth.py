@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -95,7 +95,7 @@ class OAuthClient:
 
     client: AsyncWebClient
     client_id: str
-    client_secret: str
+    client_secret: str = field(repr=False)
 
     async def exchange_code(self, code: str, *, redirect_uri: str) -> Mapping[str, Any]:
         """Return the answer of oauth.v2.access. Raises one of `bot.slack.messages.FAILURES`."""

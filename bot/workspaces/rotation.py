@@ -15,19 +15,19 @@ from bot.workspaces.installations import BOT_TOKEN, REFRESH_TOKEN
 
 @dataclass(frozen=True, kw_only=True)
 class SecretColumn:
-    """A column of encrypted secrets. `owner` is the column with the id that they are bound to, `key` the row's key."""
+    """A column of encrypted secrets. `owner` is the column with the id that they are bound to, `row` the row's key."""
 
     table: LiteralString
-    key: LiteralString
+    row: LiteralString
     column: LiteralString
     place: LiteralString
     """An SQL expression of what follows the owner's id in the secret's place."""
 
 
 SECRETS = (
-    SecretColumn(table="installations", key="id", column=BOT_TOKEN, place="'bot_token'"),
-    SecretColumn(table="installations", key="id", column=REFRESH_TOKEN, place="'refresh_token'"),
-    SecretColumn(table="provider_keys", key="id || ' ' || provider", column="secret", place="provider"),
+    SecretColumn(table="installations", row="id", column=BOT_TOKEN, place="'bot_token'"),
+    SecretColumn(table="installations", row="id", column=REFRESH_TOKEN, place="'refresh_token'"),
+    SecretColumn(table="provider_keys", row="id || ' ' || provider", column="secret", place="provider"),
 )
 """Every column that holds a secret."""
 
@@ -75,7 +75,7 @@ async def _rotate_row(
     except Undecryptable:
         result.unreadable.append(place)
         return
-    query = f"UPDATE {column.table} SET {column.column} = %(secret)s WHERE {column.key} = %(key)s"
+    query = f"UPDATE {column.table} SET {column.column} = %(secret)s WHERE {column.row} = %(key)s"
     await connection.execute(query, {"secret": keys.encrypt(secret, place=place), "key": row["key"]})
     result.changed += 1
 
@@ -91,8 +91,8 @@ def is_readable(keys: KeyRing, row: Mapping[str, Any]) -> bool:
 
 def _page(column: SecretColumn) -> LiteralString:
     return f"""
-        SELECT {column.key} AS key, id, {column.place} AS place, {column.column} AS secret FROM {column.table}
-        WHERE {column.key} > %(after)s AND {column.column} IS NOT NULL
+        SELECT {column.row} AS key, id, {column.place} AS place, {column.column} AS secret FROM {column.table}
+        WHERE {column.row} > %(after)s AND {column.column} IS NOT NULL
         ORDER BY 1 LIMIT %(batch)s FOR UPDATE
     """
 
