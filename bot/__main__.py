@@ -312,7 +312,11 @@ def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
     url = None if settings.slack_app_token is not None else parsed.url or settings.public_url or EXAMPLE
     features = Features.from_settings(settings)
     write = as_json if parsed.json else render
-    sys.stdout.write(write(prefix=settings.command_prefix, url=url, features=features, oauth=parsed.oauth or settings.oauth_configured))
+    sys.stdout.write(
+        write(
+            prefix=settings.command_prefix, url=url, features=features, oauth=parsed.oauth or settings.oauth_configured
+        )
+    )
     return 0
 
 

@@ -13,6 +13,7 @@ from perplexity.errors import MissingExtra
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "agent": ("pydantic_ai", "openai"),
     "bot": (
+        "cryptography",
         "procrastinate",
         "prometheus_client",
         "psycopg",

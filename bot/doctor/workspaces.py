@@ -23,7 +23,10 @@ _INSTALLED = """
 
 
 async def check_workspaces(context: Context) -> Sequence[Finding]:
-    """Check every installation; none if OAuth is not set up. The database's own check reports one that is away."""
+    """Check every installation; none if OAuth is not set up.
+
+    The check of the database reports one that cannot be reached.
+    """
     settings = context.settings
     if not settings.oauth_configured:
         return []

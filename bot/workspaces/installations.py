@@ -55,9 +55,7 @@ _REMEMBER_TEAM = """
     WHERE o.enterprise_id <> excluded.enterprise_id
 """
 _DELETE_CLOSED = """
-    WITH closed AS (SELECT id FROM workspaces WHERE state <> 'open'),
-    keys AS (DELETE FROM provider_keys WHERE id IN (SELECT id FROM closed))
-    DELETE FROM installations WHERE id IN (SELECT id FROM closed) RETURNING id
+    DELETE FROM installations WHERE id IN (SELECT id FROM workspaces WHERE state <> 'open') RETURNING id
 """
 _EXPIRING = """
     SELECT id FROM installations
@@ -176,7 +174,7 @@ class Installations(AsyncInstallationStore):
             await connection.execute(_REMEMBER_TEAM, {"team_id": team_id, "enterprise_id": enterprise_id})
 
     async def delete_closed(self) -> list[str]:
-        """Delete the tokens and keys of closed workspaces; return the ids of those that still had a token."""
+        """Delete the tokens of closed workspaces; return the ids of those that still had a token."""
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(_DELETE_CLOSED)).fetchall()
         return [str(row["id"]) for row in rows]

@@ -10,6 +10,7 @@ import pytest
 from bot.commands import COMMANDS
 from bot.commands.routing import slash_commands
 from bot.settings import MAX_PREFIX, Settings, SettingsError, load_settings, read_settings
+from tests.fakes.workspaces import KEY
 
 
 def test_nothing_set__playground_on_loopback() -> None:
@@ -171,11 +172,64 @@ def test_the_example_file_contains_every_setting_except_the_host_s() -> None:
     assert frozenset(re.findall(r"^#([A-Z_]+)=", example, flags=re.MULTILINE)) == NAMES - {"DYNO"}
 
 
-def test_the_example_s_values_are_valid(env_file: Path) -> None:
-    example = Path(".env.example").read_text(encoding="utf-8")
-    env_file.write_text(re.sub(r"^#(?=[A-Z_]+=)", "", example.replace("…", "1"), flags=re.MULTILINE))
+MANY = ("SLACK_OAUTH_CLIENT_ID", "SLACK_OAUTH_CLIENT_SECRET", "PUBLIC_URL", "ALLOWED_TEAMS", "ENCRYPTION_KEYS")
+"""The settings of an app that several workspaces install."""
+
+
+@pytest.mark.parametrize("unset", [MANY, ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN")], ids=["one", "many"])
+def test_the_example_s_values_are_valid(env_file: Path, unset: tuple[str, ...]) -> None:
+    example = Path(".env.example").read_text(encoding="utf-8").replace("ENCRYPTION_KEYS=…", f"ENCRYPTION_KEYS={KEY}")
+    lines = [
+        line for line in example.replace("…", "1").splitlines() if not line.startswith(tuple(f"#{n}=" for n in unset))
+    ]
+    env_file.write_text("\n".join(re.sub(r"^#(?=[A-Z_]+=)", "", line) for line in lines))
 
     assert read_settings()[1] == {}
+
+
+@pytest.mark.parametrize("absent", [*MANY, "SLACK_SIGNING_SECRET"])
+def test_an_app_of_many_workspaces_needs_all_its_settings(monkeypatch: pytest.MonkeyPatch, absent: str) -> None:
+    values = {
+        "SLACK_OAUTH_CLIENT_ID": "12.34",
+        "SLACK_OAUTH_CLIENT_SECRET": "secret",
+        "PUBLIC_URL": "https://answers.example.com",
+        "ALLOWED_TEAMS": "T1",
+        "ENCRYPTION_KEYS": KEY,
+        "SLACK_SIGNING_SECRET": "0" * 32,
+    }
+    for name, value in values.items():
+        if name != absent:
+            monkeypatch.setenv(name, value)
+    problems = read_settings()[1]
+
+    assert list(problems) == [absent.lower()]
+    assert problems[absent.lower()].startswith(f"{absent} is missing")
+
+
+@pytest.mark.parametrize("name", ["SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"])
+def test_one_token_and_oauth_exclude_each_other(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "xoxb-1" if name == "SLACK_BOT_TOKEN" else "xapp-1")
+    monkeypatch.setenv("SLACK_OAUTH_CLIENT_ID", "12.34")
+
+    assert "is for one workspace; unset it" in read_settings()[1][name.lower()]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ALLOWED_TEAMS", "*"),
+        ("ALLOWED_TEAMS", "T1 T2"),
+        ("ALLOWED_TEAMS", "U1"),
+        ("PUBLIC_URL", "http://answers.example.com"),
+        ("PUBLIC_URL", "https://answers.example.com/slack"),
+        ("PUBLIC_URL", "https://me:pw@answers.example.com"),
+        ("SLACK_OAUTH_CLIENT_ID", "xoxb-1"),
+    ],
+)
+def test_a_wrong_value_of_many_workspaces_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+
+    assert name.lower() in read_settings()[1]
 
 
 KEYS = ["OPENROUTER_API_KEY", "BRAVE_API_KEY", "AGENT_API_KEY"]

@@ -57,8 +57,8 @@ async def test_each_workspace_is_answered_with_its_own_token(app: Installations)
 async def test_a_channel_of_one_workspace_is_never_tried_with_the_token_of_another(app: Installations) -> None:
     await app.install("T1")
     await app.install("T2")
-    app.slack.installed["T1"].elsewhere = {"C2"}
-    app.slack.installed["T2"].elsewhere = {"C1"}
+    app.slack.installed["T1"].deleted = {"C2"}
+    app.slack.installed["T2"].deleted = {"C1"}
     for round_ in range(5):
         ts = f"179525520{round_}.000100"
         async with await app.person("T1").mention("why?", ts=ts, channel="C1") as response:

@@ -151,7 +151,7 @@ async def test_keys_change_while_the_app_serves(app: Installations) -> None:
         done = asyncio.Event()
 
         async def load() -> list[int]:
-            statuses = []
+            statuses: list[int] = []
             while not done.is_set():
                 statuses.append(await ask(app, "T1", f"l{len(statuses)}"))
                 await asyncio.sleep(0.01)

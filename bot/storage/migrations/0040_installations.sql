@@ -27,12 +27,3 @@ CREATE TABLE oauth_states (
     state_hash bytea PRIMARY KEY,
     expires_at timestamptz NOT NULL
 );
-
--- Keys for search services that a workspace brought along, encrypted for their rows.
-CREATE TABLE provider_keys (
-    id text NOT NULL,
-    provider text NOT NULL,
-    secret text NOT NULL,
-    at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (id, provider)
-);
