@@ -183,7 +183,7 @@ class InstallationFlow(AsyncOAuthFlow):
             raise InstallationFailed("invalid_code")
         identity = identity_of(installation)
         if not is_allowed(identity, self._allowed):
-            log.warning("installation.not_allowed", extra={"workspace": identity.id})
+            log.warning("installation.not_allowed", extra={"team": identity.id})
             await self._slack.revoke(installation.bot_token or "")
             raise InstallationFailed("not_allowed")
         return installation
@@ -199,7 +199,7 @@ class InstallationFlow(AsyncOAuthFlow):
             log.error("installation.not_saved", extra={"error": type(error).__name__})
             raise InstallationFailed("storage_error") from None
         workspace = identity_of(installation).id
-        log.info("installation.saved", extra={"workspace": workspace})
+        log.info("installation.saved", extra={"team": workspace})
         self._installed(workspace)
 
 

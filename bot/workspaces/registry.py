@@ -191,7 +191,7 @@ class Workspaces:
         due = [row for row in closed if self._is_due(row)]
         if due:
             for workspace in await self.installations.delete_closed():
-                log.warning("workspace.tokens_deleted", extra={"workspace": workspace})
+                log.warning("workspace.tokens_deleted", extra={"team": workspace})
         for row in due:
             self.forget(row.identity.id)
             await self._clean_up(row)
@@ -219,13 +219,13 @@ class Workspaces:
         try:
             failed = await self.installations.refresh(id, seconds=seconds, exchange=self.exchange)
         except DATABASE_UNAVAILABLE as error:
-            log.warning("token.not_refreshed", extra={"workspace": id, "error": type(error).__name__})
+            log.warning("token.not_refreshed", extra={"team": id, "error": type(error).__name__})
             return
         self.forget(id)
         self._refresh_failed.pop(id, None)
         if failed is not None:
             self._refresh_failed[id] = self.clock()
-            log.error("token.not_refreshed", extra={"workspace": id, "error": failed.error or "unreachable"})
+            log.error("token.not_refreshed", extra={"team": id, "error": failed.error or "unreachable"})
 
     async def _by_id(self, id: str) -> Installed | None:
         try:
@@ -259,10 +259,10 @@ class Workspaces:
         try:
             installed = await read()
         except Undecryptable:
-            log.error("token.undecryptable", extra={"workspace": key[-1]})
+            log.error("token.undecryptable", extra={"team": key[-1]})
             installed = None
         if installed is not None and not self._is_allowed(installed.identity):
-            log.warning("workspace.not_allowed", extra={"workspace": installed.identity.id})
+            log.warning("workspace.not_allowed", extra={"team": installed.identity.id})
             installed = None
         self._keep(key, _Kept(installed=installed, at=at))
         if installed is not None:
