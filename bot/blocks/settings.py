@@ -15,6 +15,7 @@ SETTINGS_BUTTON = "settings_modal"
 """The id of the button that opens the form."""
 
 SAVED = "Saved."
+CHANGED_AT_ONCE = "This was changed at the same moment, so I saved nothing. Look at it below, then try again."
 NO_CHANNEL = "A direct message has no channel settings. Type this in a channel."
 NOT_MANAGER = "Only the person who created this channel, and admins, can change its settings."
 CREATOR_UNKNOWN = (

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from bot.blocks.escaping import unescape_slack
-from bot.blocks.settings import CREATOR_UNKNOWN, NO_CHANNEL, NOT_MANAGER, SAVED, settings_message
+from bot.blocks.settings import (
+    CHANGED_AT_ONCE,
+    CREATOR_UNKNOWN,
+    NO_CHANNEL,
+    NOT_MANAGER,
+    SAVED,
+    settings_message,
+)
 from bot.commands.base import Command, CommandContext, Reply
 from bot.commands.parsing import check_length, closest_match, inline_code
 from bot.errors import UsageError
@@ -116,14 +123,14 @@ async def answer(request: SettingsRequest, context: CommandContext) -> SettingsR
     before = await store.get(**place, channel_id=context.channel_id)
     note = await _refusal(request, context) if request.of_channel else ""
     if request.changes and not note:
-        note = SAVED
         if request.of_channel:
             after = replace(before, channel=request.apply(before.channel))
-            await store.change_channel(before.channel, after.channel, **place, channel_id=context.channel_id)
+            saved = await store.change_channel(before.channel, after.channel, **place, channel_id=context.channel_id)
         else:
             after = replace(before, person=request.apply(before.person))
-            await store.change_person(before.person, after.person, **place)
-        before = after
+            saved = await store.change_person(before.person, after.person, **place)
+        note = SAVED if saved else CHANGED_AT_ONCE
+        before = after if saved else await store.get(**place, channel_id=context.channel_id)
     return SettingsResult(preferences=before, note=note, in_channel=in_channel, slash=slash)
 
 

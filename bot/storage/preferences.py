@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from psycopg.types.json import Jsonb
 
 from bot.model.audit import Change
 from bot.model.preferences import ChannelSettings, PersonSettings, Preferences
-from bot.preferences.settings import changes, load_channel, load_person
+from bot.preferences.settings import S, changes, load_channel, load_person
 from bot.storage.audit import record_change
 from bot.storage.questions import Pool
 
@@ -16,27 +18,34 @@ _READ = """
         (SELECT settings FROM channel_settings WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s) AS channel
 """
 
-_CHANGE_PERSON = """
-    INSERT INTO person_settings (team_id, user_id, settings)
-    VALUES (%(team_id)s, %(user_id)s, jsonb_strip_nulls(%(changes)s::jsonb))
-    ON CONFLICT (team_id, user_id) DO UPDATE
-    SET settings = jsonb_strip_nulls(person_settings.settings || %(changes)s::jsonb), at = now()
+_LOCK_PERSON = """
+    INSERT INTO person_settings (team_id, user_id, settings) VALUES (%(team_id)s, %(user_id)s, '{}')
+    ON CONFLICT (team_id, user_id) DO UPDATE SET settings = person_settings.settings
+    RETURNING settings
 """
-"""Change some settings of a person; null takes one back. Two changes at once both count."""
+"""Read the settings of a person and keep others from changing them meanwhile."""
+
+_CHANGE_PERSON = """
+    UPDATE person_settings SET settings = jsonb_strip_nulls(settings || %(changes)s::jsonb), at = now()
+    WHERE team_id = %(team_id)s AND user_id = %(user_id)s
+"""
+"""Change some settings of a person; null takes one back."""
+
+_LOCK_CHANNEL = """
+    INSERT INTO channel_settings (team_id, channel_id, user_id, settings)
+    VALUES (%(team_id)s, %(channel_id)s, %(user_id)s, '{}')
+    ON CONFLICT (team_id, channel_id) DO UPDATE SET settings = channel_settings.settings
+    RETURNING settings
+"""
+"""Read the settings of a channel and keep others from changing them meanwhile."""
 
 _CHANGE_CHANNEL = """
-    INSERT INTO channel_settings (team_id, channel_id, user_id, settings)
-    VALUES (%(team_id)s, %(channel_id)s, %(user_id)s, jsonb_strip_nulls(%(changes)s::jsonb))
-    ON CONFLICT (team_id, channel_id) DO UPDATE
-    SET settings = jsonb_strip_nulls(channel_settings.settings || %(changes)s::jsonb), user_id = %(user_id)s, at = now()
+    UPDATE channel_settings
+    SET settings = jsonb_strip_nulls(settings || %(changes)s::jsonb), user_id = %(user_id)s, at = now()
+    WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s
     RETURNING settings
 """
 """Change some settings of a channel, and note who did."""
-
-_LOCK_CHANNEL = """
-    SELECT settings FROM channel_settings WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s FOR UPDATE
-"""
-"""Read the settings of a channel and keep others from changing them meanwhile."""
 
 
 class PreferenceStore:
@@ -52,24 +61,33 @@ class PreferenceStore:
             row = await (await connection.execute(_READ, values)).fetchone() or {}
         return Preferences(person=load_person(row.get("person")), channel=load_channel(row.get("channel")))
 
-    async def change_person(self, before: PersonSettings, after: PersonSettings, *, team_id: str, user_id: str) -> None:
-        """Save what a person has changed."""
-        if changed := changes(before, after):
-            values = {"team_id": team_id, "user_id": user_id, "changes": Jsonb(dict(changed))}
-            async with self._pool.connection() as connection:
-                await connection.execute(_CHANGE_PERSON, values)
+    async def change_person(self, before: PersonSettings, after: PersonSettings, *, team_id: str, user_id: str) -> bool:
+        """Save what a person has changed; return False, and save nothing, if that is no longer as it was `before`."""
+        changed, place = changes(before, after), {"team_id": team_id, "user_id": user_id}
+        if not changed:
+            return True
+        async with self._pool.transaction() as connection:
+            was = await (await connection.execute(_LOCK_PERSON, place)).fetchone()
+            if _differ(changed, before, load_person(was and was["settings"])):
+                return False
+            await connection.execute(_CHANGE_PERSON, {**place, "changes": Jsonb(dict(changed))})
+        return True
 
     async def change_channel(
         self, before: ChannelSettings, after: ChannelSettings, *, team_id: str, channel_id: str, user_id: str
-    ) -> None:
-        """Save what a person has changed for a channel, who must be allowed to, and record it in the audit log."""
-        changed = changes(before, after)
+    ) -> bool:
+        """Save what a person has changed for a channel, who must be allowed to, and record it in the audit log.
+
+        Return False, and save nothing, if what is changed is no longer as it was `before`.
+        """
+        changed, place = changes(before, after), {"team_id": team_id, "channel_id": channel_id}
         if not changed:
-            return
-        place = {"team_id": team_id, "channel_id": channel_id}
+            return True
+        values = {**place, "user_id": user_id, "changes": Jsonb(dict(changed))}
         async with self._pool.transaction() as connection:
-            was = await (await connection.execute(_LOCK_CHANNEL, place)).fetchone()
-            values = place | {"user_id": user_id, "changes": Jsonb(dict(changed))}
+            was = await (await connection.execute(_LOCK_CHANNEL, values)).fetchone()
+            if _differ(changed, before, load_channel(was and was["settings"])):
+                return False
             becomes = await (await connection.execute(_CHANGE_CHANNEL, values)).fetchone()
             await record_change(
                 connection,
@@ -81,3 +99,9 @@ class PreferenceStore:
                     after=becomes["settings"] if becomes else {},
                 ),
             )
+        return True
+
+
+def _differ(names: Iterable[str], one: S, other: S) -> bool:
+    """Return whether some of these settings differ."""
+    return any(getattr(one, name) != getattr(other, name) for name in names)

@@ -177,9 +177,11 @@ async def save_settings(submitted: Submission, context: ListenerContext) -> Resp
     after, problems = _changed(submitted, OF_CHANNEL, CHANNEL, before.channel, ours) if channel else (None, {})
     if own_problems or problems:
         return errors(**own_problems, **problems)
-    await context.preferences.change_person(before.person, person, **place)
-    if after is not None:
-        await context.preferences.change_channel(before.channel, after, **place, channel_id=channel)
+    store = context.preferences
+    saved = after is None or await store.change_channel(before.channel, after, **place, channel_id=channel)
+    if not (saved and await store.change_person(before.person, person, **place)):
+        # Someone saved another value since it was read: read it again, and say which.
+        return await save_settings(submitted, context)
     log.info("settings.saved", extra={"view": CALLBACK_ID})
     context.home_changed(team, user, SAVED)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +14,10 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from bot.blocks.settings import CREATOR_UNKNOWN, NO_CHANNEL, NOT_MANAGER
+from bot.model.preferences import ChannelSettings
 from bot.settings import Settings
+from bot.storage.preferences import PreferenceStore
+from bot.storage.questions import connection_pool
 from bot.views.settings import CHANGED_MEANWHILE, NO_ONE_NAMED, NOT_CHECKED
 from bot.worker.worker import ASKER_NOT_CHECKED, NOT_ALLOWED_HERE
 from tests.end_to_end.conftest import AppHarness
@@ -232,6 +236,34 @@ async def test_a_form_that_was_opened_before_a_change_does_not_revert_it(harness
 
     told = shown(await ask(harness, "/pplx settings"))
     assert [part for part in ("*fr*", "*bad.com*", "*de*", "*a.com*") if part not in told] == []
+
+
+async def test_of_two_people_who_save_at_once_the_second_is_told(harness: AppHarness) -> None:
+    harness.slack.workspace.admins.add("U9")
+    views = {user: await open_form(harness, user=user) for user in ("U1", "U9")}
+    saves = [
+        submit(harness, view, {"channel:language": language, "channel:deny": f"{language}.com"}, user=user)
+        for (user, view), language in zip(views.items(), ("de", "it"), strict=True)
+    ]
+    conflict = {"channel:language": CHANGED_MEANWHILE, "channel:deny": CHANGED_MEANWHILE}
+
+    assert sorted(await asyncio.gather(*saves), key=len) == [{}, conflict]
+    told = shown(await ask(harness, "/pplx settings"))
+    assert ("*de*" in told, "*de.com*" in told) != ("*it*" in told, "*it.com*" in told)
+
+
+async def test_what_was_changed_since_it_was_read_is_not_saved(database: str) -> None:
+    nothing, place = ChannelSettings(), {"team_id": "T1", "channel_id": "C1", "user_id": "U1"}
+    async with connection_pool(database) as pool:
+        store = PreferenceStore(pool)
+        saved = await asyncio.gather(
+            *(store.change_channel(nothing, ChannelSettings(deny=(site,)), **place) for site in ("a.com", "b.com")),
+            store.change_channel(nothing, ChannelSettings(language="de"), **place),
+        )
+        kept = (await store.get(**place)).channel
+
+    assert (sorted(saved[:2]), saved[2], kept.language) == ([False, True], True, "de")
+    assert kept.deny == (("a.com",) if saved[0] else ("b.com",))
 
 
 async def test_wrong_values_are_explained_below_their_inputs(harness: AppHarness) -> None:
