@@ -117,18 +117,27 @@ STOP_REASONS = {Membership.DEACTIVATED: OWNER_LEFT, Membership.NOT_IN_CHANNEL: O
 """The memberships of an owner that stop a digest, and their reason codes."""
 
 
-OWNER_NOT_CHECKED = "I couldn’t check with Slack whether you may ask in its channel. Please try again later."
+OWNER_NOT_CHECKED = (
+    "I couldn’t check with Slack whether you may ask in its channel. The next digest covers what this one missed."
+)
+
+OWNER_CHECK_PAUSES = (2.0, 8.0, 20.0)
+"""Seconds after which Slack is asked again whether the owner is an admin."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DigestRunner:
-    """Makes digests. `membership` returns whether a person is still in the workspace and in a channel, by their ids."""
+    """Makes digests. `membership` returns whether a person is still in the workspace and in a channel, by their ids.
+
+    `sleep` pauses before Slack is asked again.
+    """
 
     digests: DigestStore
     membership: Callable[[str, str], Awaitable[Membership]]
     stopper: DigestStopper
     selector: StorySelector
     database_retry: DatabaseRetry
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     def command(self) -> Command[DigestRun, DigestReport | None]:
         """Return the command that a worker runs."""
@@ -178,12 +187,17 @@ class DigestRunner:
     async def _owner_may_ask(self, digest: Digest, context: CommandContext) -> bool:
         """Return whether the owner may ask in the digest's channel; if not, stop the digest.
 
-        Raises Refused if Slack cannot be asked.
+        Raises Refused if Slack cannot be asked, also after some pauses.
         """
         owner = digest.owner.user_id
         if may_ask(context.channel, owner, is_admin=False):
             return True
         is_admin = await context.admins.check_admin(owner)
+        for pause in OWNER_CHECK_PAUSES:
+            if is_admin is not None:
+                break
+            await self.sleep(pause)
+            is_admin = await context.admins.check_admin(owner)
         if is_admin is None:
             raise Refused(OWNER_NOT_CHECKED)
         if not is_admin:

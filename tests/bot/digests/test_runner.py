@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 import pytest
 
-from bot.model.digest import Trigger
+from bot.digests.runner import OWNER_CHECK_PAUSES
+from bot.errors import Refused
+from bot.model.digest import DigestRun, Trigger
+from bot.model.preferences import ADMINS, ChannelSettings
 from bot.storage.digests import HISTORY_DAYS
 from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
@@ -158,3 +162,42 @@ async def test_a_story_keeps_its_day(harness: DigestHarness) -> None:
 
     assert report is not None
     assert [story.date for story in report.stories] == [date(2026, 11, 21)]
+
+
+@dataclass
+class ForgetfulAdmins:
+    """Admins whom Slack names after a while."""
+
+    said: list[bool | None]
+
+    async def is_admin(self, user_id: str) -> bool:
+        return await self.check_admin(user_id) is True
+
+    async def check_admin(self, user_id: str) -> bool | None:
+        return self.said.pop(0)
+
+
+@pytest.mark.parametrize("times", [1, 3, 4])
+async def test_slack_is_asked_again_whether_the_owner_is_an_admin(harness: DigestHarness, times: int) -> None:
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    harness.news_provider.headlines = (BUDGET,)
+    context = replace(
+        harness.work(await harness.begin()),
+        admins=ForgetfulAdmins([None] * times + [True]),
+        channel=ChannelSettings(askers=ADMINS),
+    )
+    now = harness.clock.now
+    run = DigestRun(digest_id=harness.digest.id, trigger=Trigger.SCHEDULED, earliest_slot=now, slot=now, title="x")
+    runner = replace(harness.runner(), sleep=sleep)
+
+    if times > len(OWNER_CHECK_PAUSES):
+        with pytest.raises(Refused, match="The next digest covers what this one missed"):
+            await runner.run(run, context)
+    else:
+        report = await runner.run(run, context)
+        assert [story.headline for story in report.stories] == [BUDGET] if report else False
+    assert pauses == list(OWNER_CHECK_PAUSES[:times])
