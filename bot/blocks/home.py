@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from bot.blocks.actions import RECHECK
-from bot.blocks.digests import digest_title, home_buttons, next_run_text, schedule_text
+from bot.blocks.digests import home_buttons, next_run_text
 from bot.blocks.elements import context, header, mrkdwn, section
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.settings import SETTINGS_BUTTON
@@ -115,10 +115,18 @@ def _moment(at: float) -> str:
 
 
 def _digest(one: Digest) -> Iterator[Block]:
-    place = "in our direct messages" if one.channel_id.startswith("D") else f"in `{escape(one.channel_id)}`"
-    facts = f"{schedule_text(one)} · {next_run_text(one)} · {place}"
-    yield section(f"*{digest_title(one.title)}*\n{facts}")
+    # Slack shows a channel's name by its id, to those who may know it; in mrkdwn, `sanitize_view` allows no mention.
+    direct = one.channel_id.startswith("D")
+    place = _text("in our direct messages") if direct else {"type": "channel", "channel_id": one.channel_id}
+    facts = f"{one.spec.schedule.text_with_zone} · {next_run_text(one)} · {'' if direct else 'in '}"
+    title = _text(f"{shorten(one_line(one.title), MAX_TEXT)}\n") | {"style": {"bold": True}}
+    line = {"type": "rich_text_section", "elements": [title, _text(facts), place]}
+    yield {"type": "rich_text", "elements": [line]}
     yield home_buttons(one)
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
 
 
 def _table(used: Sequence[Used], slash: str) -> Block:

@@ -7,6 +7,7 @@ Each function yields what is wrong, as the end of a sentence that begins with th
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
@@ -188,6 +189,11 @@ def _rich_text_part(part: Dict) -> Iterator[str]:
 
 
 def _leaf(leaf: Dict) -> Iterator[str]:
+    if leaf.get("type") == "channel":
+        yield from only(leaf, "channel_id", "style")
+        if not re.fullmatch(r"[CG][A-Z0-9]+", str(leaf.get("channel_id", ""))):
+            yield f"has the channel_id {leaf.get('channel_id')}, which is no channel's"
+        return
     if leaf.get("type") not in {"text", "link"}:
         yield f"has the rich text leaf {leaf.get('type')}"
     yield from only(leaf, "text", "style", *(("url", "unsafe") if leaf.get("type") == "link" else ()))
