@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -25,19 +23,20 @@ from bot.listeners.intake import ListenerContext
 from bot.listeners.slash import ANY_COMMAND, is_bare
 from bot.model.message import Block
 from bot.model.question import Choice
-from bot.slack.views import NotOpened, View, ViewResult
+from bot.slack.views import View
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.views.base import OPEN_SECONDS, Response, Submission, errors, modal, open_modal, submission
+from bot.views.base import Response, Submission, errors, modal, open_modal, shows, submission, update_modal
 from bot.views.forms import entered_options, input_block, menu, option_inputs, usage_response
 from bot.views.opening import open_by_command, person_of, shortcut, shown_problem
-
-log = logging.getLogger(__name__)
 
 CALLBACK_ID = "ask_modal"
 ASK_ANYTHING = "ask_anything"
 ASK_ABOUT_THIS = "ask_about_this"
 COMMAND = "ask_command"
 CATEGORY, QUESTION, MESSAGE = "category", "question", "message"
+
+SHOWN = "command"
+"""What the metadata calls the command whose options the form has."""
 
 MAX_TEXT = 3_000
 """The most characters that Slack takes in an input."""
@@ -132,7 +131,7 @@ def ask_view(
     if about is not None:
         blocks.append(_about_input(about))
     blocks += option_inputs(_options(command, metadata), chosen.options if chosen.command == command.name else {})
-    return modal(CALLBACK_ID, title, blocks, submit="Ask", close="Cancel", metadata=metadata)
+    return modal(CALLBACK_ID, title, blocks, submit="Ask", close="Cancel", metadata={**metadata, SHOWN: command.name})
 
 
 def _about_input(about: str) -> Block:
@@ -151,13 +150,8 @@ def _options(command: Command[Any, Any], metadata: Mapping[str, Any]) -> Sequenc
 async def change_command(changed: Submission, context: ListenerContext) -> None:
     """Show the options of the command that was chosen in the modal; what was entered stays."""
     view = ask_view(context.commands, Choice(command=str(changed.value(COMMAND))), metadata=changed.metadata)
-    try:
-        async with asyncio.timeout(OPEN_SECONDS):
-            result: ViewResult = await context.views.update(changed.view_id, view, hash=changed.view_hash)
-    except TimeoutError:
-        result = NotOpened(error="TimeoutError")
-    if isinstance(result, NotOpened):
-        log.warning("view.not_updated", extra={"error": result.error, "view": CALLBACK_ID})
+    # If that fails, the submission shows them.
+    await update_modal(context, changed.view_id, view, hash=changed.view_hash)
 
 
 async def ask(submitted: Submission, context: ListenerContext) -> Response | None:
@@ -167,6 +161,9 @@ async def ask(submitted: Submission, context: ListenerContext) -> Response | Non
     command = next((one for one in context.commands if one.name == name and one.form is not None), None)
     if command is None:
         return errors(**{QUESTION: UNKNOWN_FORM})
+    if command.name != submitted.metadata.get(SHOWN, command.name):
+        # Two quick choices, or an update that failed: the form has another command's options.
+        return shows(ask_view(context.commands, Choice(command=command.name), metadata=submitted.metadata))
     options = _options(command, submitted.metadata)
     question = str(submitted.value(QUESTION) or "").strip()
     text = quote_message(question, str(about).strip()) if about and str(about).strip() else question

@@ -29,6 +29,10 @@ OPEN_SECONDS = 1.0
 
 TOO_LATE = "Slack didn’t open the window in time. Please click again."
 NOT_OPENED = "Slack couldn’t open the window. Please try again in a minute."
+NOT_UPDATED = "Slack couldn’t change the window, so it shows what it showed before. Please choose again."
+
+CHANGED_SINCE = "hash_conflict"
+"""Slack's error for a modal that is no longer the version that was named."""
 
 _LATE = frozenset({"expired_trigger_id", "exchanged_trigger_id", "TimeoutError"})
 
@@ -73,16 +77,38 @@ async def open_modal(context: ListenerContext, trigger_id: str, view: View) -> s
 
 async def show_modal(context: ListenerContext, trigger_id: str, view: View) -> Opened | str:
     """Open a modal; return what Slack opened, or why that failed, for the person."""
-    result: ViewResult
-    try:
-        async with asyncio.timeout(OPEN_SECONDS):
-            result = await context.views.open(trigger_id, view)
-    except TimeoutError:
-        result = NotOpened(error="TimeoutError")
+    result = await _in_time(context.views.open(trigger_id, view))
     if isinstance(result, Opened):
         return result
     log.warning("view.not_opened", extra={"error": result.error, "view": view.get("callback_id", "")})
     return TOO_LATE if result.error in _LATE else NOT_OPENED
+
+
+async def update_modal(context: ListenerContext, view_id: str, view: View, *, hash: str) -> str | None:
+    """Show another version of a modal in which something was chosen; return why that failed, None if it did not.
+
+    If the modal has changed since (`hash`), the last choice to arrive counts.
+    """
+    result = await _in_time(_update(context, view_id, view, hash=hash))
+    if isinstance(result, Opened):
+        return None
+    log.warning("view.not_updated", extra={"error": result.error, "view": view.get("callback_id", "")})
+    return NOT_UPDATED
+
+
+async def _update(context: ListenerContext, view_id: str, view: View, *, hash: str) -> ViewResult:
+    result: ViewResult = await context.views.update(view_id, view, hash=hash)
+    if isinstance(result, NotOpened) and result.error == CHANGED_SINCE:
+        result = await context.views.update(view_id, view)
+    return result
+
+
+async def _in_time(call: Coroutine[Any, Any, ViewResult]) -> ViewResult:
+    try:
+        async with asyncio.timeout(OPEN_SECONDS):
+            return await call
+    except TimeoutError:
+        return NotOpened(error="TimeoutError")
 
 
 @dataclass(frozen=True, kw_only=True)

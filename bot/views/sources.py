@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from functools import partial
 from uuid import UUID
@@ -19,16 +18,15 @@ from bot.listeners.clicks import Click, Reply, as_uuid, button, may_see, text_re
 from bot.listeners.intake import ListenerContext
 from bot.model.message import Block
 from bot.model.results import KeptResult
-from bot.slack.views import NotOpened, View
-from bot.views.base import modal, open_modal
+from bot.slack.views import View
+from bot.views.base import modal, open_modal, update_modal
+from bot.views.opening import shown_problem
 from perplexity.citations import number_citations
 from perplexity.figures import CheckedSentence, check_figures
 from perplexity.formatting import pluralize
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Answer, Source
 from perplexity.urls import hostname
-
-log = logging.getLogger(__name__)
 
 CALLBACK_ID = "sources_modal"
 SITE = "sources_site"
@@ -64,10 +62,7 @@ async def choose_site(click: Click, context: ListenerContext) -> Reply | None:
     view = await _view(click, context, as_uuid(click.metadata.get("question")), click.choice)
     if isinstance(view, str):
         view = modal(CALLBACK_ID, "Sources", [section(escape(view))])
-    result = await context.views.update(click.view_id, view, hash=click.view_hash)
-    if isinstance(result, NotOpened):
-        log.info("view.not_updated", extra={"error": result.error, "view": CALLBACK_ID})
-    return None
+    return await shown_problem(click, context, await update_modal(context, click.view_id, view, hash=click.view_hash))
 
 
 async def _view(click: Click, context: ListenerContext, question_id: UUID | None, site: str) -> View | str:

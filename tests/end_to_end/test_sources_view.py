@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import psycopg
 
-from bot.views.base import TOO_LATE
+from bot.views.base import NOT_UPDATED, TOO_LATE
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.answers import whole_stream
 from tests.fakes.service import stream_reply
@@ -59,6 +59,19 @@ async def test_a_site_can_be_chosen(harness: AppHarness) -> None:
     text = shown(harness)
     assert "https://b.example" in text
     assert "https://a.example" not in text
+
+
+async def test_a_site_that_slack_does_not_show_is_said(harness: AppHarness) -> None:
+    post = await answered(harness)
+    async with await harness.person.choose(post.payload, "sources"):
+        pass
+    harness.slack.fail("views.update", Fault(status=500))
+    async with await harness.person.press(harness.slack.modal(), "sources_site", "b.example"):
+        pass
+
+    (_, told) = await harness.slack.wait_for(2)
+    assert (told.payload["channel"], told.payload["text"]) == ("DU1", NOT_UPDATED)
+    assert "https://a.example" in shown(harness)
 
 
 async def test_another_person_cannot_open_the_sources_of_a_private_answer(harness: AppHarness) -> None:
