@@ -43,7 +43,7 @@ from bot.errors import Refused, UsageError
 from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import SearchPage
-from bot.preferences.precedence import Preferred, allowed_pages
+from bot.preferences.precedence import Preferred, allowed_pages, allows_all
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters
 from perplexity.freshness import add_newest_source_line
@@ -80,6 +80,15 @@ PARSER = OptionParser(
     },
 )
 
+
+SAME_LANGUAGE = Message(
+    role="system", content="Answer in the language of the user’s last question, unless it asks for another one."
+)
+"""Goes along with a question for the web whose language no option and no setting names."""
+
+EARLIER_NOT_ALLOWED = (
+    "The earlier answer rests on pages that its channel’s settings no longer allow, so I didn’t compare the two."
+)
 
 PAGES_UNKNOWN = "I no longer know these pages. Please search again."
 NO_PAGE_ALLOWED = "This channel’s settings no longer allow any of these pages. Please search again."
@@ -154,8 +163,11 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
         if pages and on_event is not None:
             on_event = WithPages(on_event=on_event, pages=pages)
         question = question_about(request.question, pages) if pages else request.question
-        if (earlier := _earlier(context)) is not None:
+        earlier, note = await _earlier(context)
+        if earlier is not None:
             question = question_again(question, *earlier)
+        elif not (pages or question.filters.languages):
+            question = replace(question, messages=(SAME_LANGUAGE, *question.messages))
         reply = await context.provider.answer(
             replace(
                 question,
@@ -169,15 +181,28 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
         if suggests and reply.kind is AnswerKind.MODEL:
             reply = take_next_questions(reply)
         reply = answer_about(reply, pages) if pages else reply
+        reply = replace(reply, notes=(note, *reply.notes)) if note else reply
     return await run_in_thread_if_long(
         len(reply.text), add_newest_source_line, reply, request.question, now=context.now()
     )
 
 
-def _earlier(context: CommandContext) -> tuple[Answer, datetime] | None:
-    """Return the answer with which the new one is compared, and when it was asked for; None without one."""
+async def _earlier(context: CommandContext) -> tuple[tuple[Answer, datetime] | None, str]:
+    """Return the answer with which the new one is compared, and when it was asked for; None without one.
+
+    The second value is a note for the asker if there is one that its channel's sites no longer allow. Raise database
+    errors.
+    """
     parent = context.parent if context.action == RECHECK else None
-    return (parent.result, parent.asked_at) if parent is not None and isinstance(parent.result, Answer) else None
+    if parent is None or not isinstance(parent.result, Answer):
+        return None, ""
+    channel = context.channel
+    if context.preferences is not None and parent.channel_id != context.channel_id:
+        place = {"team_id": context.team_id, "user_id": context.user_id}
+        channel = (await context.preferences.get(**place, channel_id=parent.channel_id)).channel
+    if not allows_all(parent.result.sources, channel):
+        return None, EARLIER_NOT_ALLOWED
+    return (parent.result, parent.asked_at), ""
 
 
 def _pages(context: CommandContext) -> tuple[Source, ...]:
@@ -214,6 +239,11 @@ def audience_of(request: AskRequest) -> Audience:
 def question_text(request: AskRequest) -> str:
     """Return the question, without the message that it is about."""
     return split_quoted(request.question.text)[0]
+
+
+def about_text(request: AskRequest) -> str:
+    """Return the message that the question is about; empty without one."""
+    return split_quoted(request.question.text)[1]
 
 
 def add_turns(request: AskRequest, turns: Sequence[Turn], thread: Thread) -> AskRequest:
@@ -316,6 +346,7 @@ ASK = Command(
     pending_label="Searching the web",
     stoppable=True,
     question_text=question_text,
+    about_text=about_text,
 )
 ASK_WITHOUT_AGENT = ASK.without(AGENT)
 """The command without an agent: `--agent` still parses, and fails with the missing setting."""

@@ -283,8 +283,9 @@ class Command(Generic[Request, Result]):
     listener and the worker both parse a question's text. `audience` returns who sees the answer to a slash command;
     `render` gets who sees it in the conversation of the question.
 
-    `question_text` returns the request's text without options, for messages that quote it. `pending_label` begins the
-    message that the answer replaces; a `stoppable` question's has a button that stops it. `render_pending` renders
+    `question_text` returns the request's text without options, for messages that quote it, and `about_text` the message
+    that it is about, empty without one. `pending_label` begins the message that the answer replaces; a `stoppable`
+    question's has a button that stops it. `render_pending` renders
     another such message, from the request, the question's id and whether everyone sees the answer. `render_failure`
     renders a failure from the request, a sentence and a reference. `nothing_found` returns what was searched without a
     result. `past_week` returns the text that asks the same for the past week, None if that would find no more.
@@ -312,6 +313,7 @@ class Command(Generic[Request, Result]):
     answer: Callable[[Request, CommandContext], Awaitable[Result]]
     render: Callable[[Result, Request, Audience], Reply]
     question_text: Callable[[Request], str] | None = None
+    about_text: Callable[[Request], str] | None = None
     render_pending: Callable[[Request, str, bool], OutgoingMessage] | None = None
     render_failure: Callable[[Request, str, str], OutgoingMessage] | None = None
     nothing_found: Callable[[Request], str] | None = None
@@ -332,10 +334,17 @@ class Command(Generic[Request, Result]):
 
     def parse_question_text(self, text: str) -> str:
         """Return the question in a text without options; empty if it cannot be parsed or the command quotes none."""
-        if self.question_text is None:
+        return self._read(self.question_text, text)
+
+    def parse_about_text(self, text: str) -> str:
+        """Return the message that the question in a text is about; empty without one."""
+        return self._read(self.about_text, text)
+
+    def _read(self, part: Callable[[Request], str] | None, text: str) -> str:
+        if part is None:
             return ""
         try:
-            return self.question_text(self.parse(text))
+            return part(self.parse(text))
         except UsageError:
             return ""
 

@@ -92,7 +92,7 @@ class OpenQuestion:
 class Turn:
     """An earlier question of a conversation and what is remembered of its answer; `own` is by the same person.
 
-    `ts` is that of the message that asked it.
+    `ts` is that of the message that asked it, `about` the text of the message that it was about, if there was one.
     """
 
     command: str
@@ -100,6 +100,7 @@ class Turn:
     answer: str
     own: bool
     ts: str = ""
+    about: str = ""
 
 
 class ThreadMessage(NamedTuple):

@@ -29,7 +29,8 @@ Result = Answer | SearchPage
 class KeptResult:
     """An answer or search results, and the question that they are for; `text` is what was typed, options included.
 
-    `limits` say which pages were searched for, such as "past week". `asked_at` is the database's wall clock.
+    `limits` say which pages were searched for, such as "past week". `asked_at` is the database's wall clock,
+    `channel_id` where the question was asked.
     """
 
     question_id: UUID
@@ -38,6 +39,7 @@ class KeptResult:
     result: Result
     asked_at: datetime
     limits: tuple[str, ...] = ()
+    channel_id: str = ""
 
 
 def dump_result(result: object, *, limits: Sequence[str]) -> dict[str, Any] | None:

@@ -155,6 +155,14 @@ def allowed_pages(pages: Sequence[Source], channel: ChannelSettings) -> tuple[So
     return allowed
 
 
+def allows_all(pages: Sequence[Source], channel: ChannelSettings) -> bool:
+    """Return whether a channel's sites allow each of some pages."""
+    try:
+        return not are_restricted(channel) or len(allowed_pages(pages, channel)) == len(pages)
+    except InvalidRequest:
+        return not pages
+
+
 def excludes_posts(channel: ChannelSettings, hosts: Iterable[str] = ("x.com",)) -> bool:
     """Return whether posts on X may not be shown in a channel."""
     denied = any(_covers(one, host) for one in channel.deny for host in hosts)

@@ -203,7 +203,8 @@ GET = f"SELECT {_ROW} FROM questions WHERE id = %(id)s"
 """Read one question."""
 
 RESULT = """
-    SELECT id, command, text, result, received_at FROM questions WHERE id = %(id)s AND result IS NOT NULL
+    SELECT id, command, text, result, received_at, channel_id FROM questions
+    WHERE id = %(id)s AND result IS NOT NULL
 """
 """Read what the buttons below an answer work with."""
 

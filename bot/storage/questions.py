@@ -302,6 +302,7 @@ class QuestionStore:
             result=result,
             asked_at=row["received_at"],
             limits=as_texts(row["result"].get("limits")),
+            channel_id=row["channel_id"],
         )
 
     async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:

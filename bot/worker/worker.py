@@ -385,13 +385,15 @@ class CommandRunner:
         return answer_actions(buttons, question_id=row.id, private=private, thumbs=not private)
 
     async def _earlier_turns(self, row: QuestionRow) -> list[Turn]:
-        """Return the turns before a question, each question without its options."""
+        """Return the turns before a question, each question without its options and without the message it is about."""
         turns = await self.database_retry(lambda: self.questions.turns(row))
         own = self.commands[row.command].parse_question_text(row.text)
         earlier = [
-            replace(turn, question=self.commands[turn.command].parse_question_text(turn.question))
+            replace(
+                turn, question=command.parse_question_text(turn.question), about=command.parse_about_text(turn.question)
+            )
             for turn in turns
-            if turn.command in self.commands
+            if (command := self.commands.get(turn.command)) is not None
         ]
         # A button that asks the same question again wants another answer.
         return [turn for turn in earlier if not (row.action and turn.question == own)]

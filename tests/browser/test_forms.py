@@ -11,6 +11,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 
 from tests.browser.page import Page
 from tests.browser.test_whole_app import running
+from tests.end_to_end.conftest import asked_in
 
 pytestmark = pytest.mark.browser
 
@@ -46,7 +47,7 @@ def test_the_command_alone_opens_a_form_that_is_filled_in(browser: WebDriver, da
         page.key(Keys.BACKSPACE, Keys.BACKSPACE, "GB", Keys.ENTER)
         answer = page.message_with("Example answer with a claim.")
         assert "only visible to you" in answer.text
-        assert app.perplexity.requests[-1].json["input"] == "what is example"
+        assert asked_in(app.perplexity.requests[-1]) == "what is example"
 
 
 def test_a_digest_is_set_up_in_a_form(browser: WebDriver, database: str, artifacts: Path) -> None:

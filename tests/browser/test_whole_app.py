@@ -18,6 +18,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 
 from bot.conversations.prompts import EXAMPLES
 from tests.browser.page import Page
+from tests.end_to_end.conftest import asked_in
 from tests.fakes.answers import beginning, deltas, whole_stream
 from tests.fakes.perplexity import FakePerplexity, stream_reply
 from tests.fakes.ports import free_port
@@ -144,7 +145,7 @@ def test_a_suggested_question_is_asked_by_pressing_it(browser: WebDriver, databa
 
         shown[0].click()
         page.message_with("Example answer with a claim.")
-        assert app.perplexity.requests[-1].json["input"] == EXAMPLES[0].message
+        assert asked_in(app.perplexity.requests[-1]) == EXAMPLES[0].message
 
 
 def test_a_mention_and_a_follow_up_in_its_thread_and_a_direct_message(
@@ -222,7 +223,7 @@ def test_by_keyboard_a_stream_grows_is_followed_up_and_stopped(
         page.key(Keys.ENTER)
         page.message_with("more so in Switzerland")
         page.wait_until_gone("Searching the web")
-        turns = [turn["content"] for turn in app.perplexity.requests[-1].json["input"]]
+        turns = [turn["content"] for turn in asked_in(app.perplexity.requests[-1])]
         assert (turns[0], turns[-1], len(turns)) == ("do heat pumps pay off?", "and in Switzerland?", 3)
         assert turns[1].startswith("**Yes, a heat pump costs less to run**")
 

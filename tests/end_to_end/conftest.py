@@ -13,11 +13,13 @@ from aiohttp import ClientSession
 from pydantic import SecretStr
 
 from bot.app import compose
+from bot.commands.ask import SAME_LANGUAGE
 from bot.settings import Settings
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.ports import free_port
 from tests.fakes.process import Process
+from tests.fakes.service import Received
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 KEY = "pplx-test-key"
@@ -68,6 +70,15 @@ class AppHarness:
         async with self.session.get(f"{self.url}/metrics") as response:
             lines = (await response.text()).splitlines()
         return sum(float(line.split()[-1]) for line in lines if line.startswith("questions_settled_total"))
+
+
+def asked_in(request: Received) -> Any:
+    """Return what a request asked: a text, or messages if there are several; without the sentence on the language."""
+    messages = request.json["input"]
+    if isinstance(messages, str):
+        return messages
+    said = [message for message in messages if message["content"] != SAME_LANGUAGE.content]
+    return said[0]["content"] if len(said) == 1 and said[0]["role"] == "user" else said
 
 
 async def wait_for_log(caplog: pytest.LogCaptureFixture, event: str) -> None:

@@ -12,13 +12,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from bot.conversations.memory import ABOUT
+from bot.conversations.memory import ABOUT, quote_message
 from bot.listeners.asking import NOT_BEGUN
 from bot.playground.limits import check_view
 from bot.playground.views import View
 from bot.views.ask import CUT, NO_TEXT, UNKNOWN_FORM
 from bot.views.base import TOO_LATE
-from tests.end_to_end.conftest import AppHarness
+from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.slack import Fault
 
@@ -159,6 +159,30 @@ async def test_what_was_entered_stays_when_another_command_is_chosen(harness: Ap
     assert changed.state["--recency"]["--recency"]["selected_option"]["value"] == "week"
 
 
+CONFLICT = Fault(status=200, body='{"ok": false, "error": "hash_conflict"}')
+
+
+async def test_of_two_quick_choices_the_last_one_counts(harness: AppHarness) -> None:
+    view = await open_form(harness)
+    harness.slack.fail("views.update", CONFLICT)
+
+    assert "--n" in {block["block_id"] for block in (await choose(harness, view, "search")).blocks}
+
+
+async def test_a_form_with_another_command_s_options_shows_the_right_ones_before_it_asks(harness: AppHarness) -> None:
+    view = await open_form(harness)
+    harness.slack.fail("views.update", CONFLICT, Fault(status=500))
+    view = await choose(harness, view, "search")
+    assert "--n" not in {block["block_id"] for block in view.blocks}
+
+    assert await submit(harness, view, question="tea") == {}
+    view = harness.slack.modal()
+    assert ("--n" in {block["block_id"] for block in view.blocks}, asked(harness)) == (True, [])
+    assert await submit(harness, view, n="3") == {}
+    await harness.wait_until_settled(1)
+    assert [(one["query"], one["max_results"]) for one in asked(harness)] == [("tea", 3)]
+
+
 WRONG = [
     ("ask", {"domain": "https://a.com/"}, "--domain", "“Sites” cannot be “https://a.com/”"),
     ("ask", {"domain": '"a\' `b` "'}, "--domain", "Leave out the quotes"),
@@ -190,7 +214,7 @@ async def test_a_question_of_three_thousand_characters_is_asked_whole(harness: A
     assert await submit(harness, await open_form(harness), question=question[:3000]) == {}
     await harness.wait_until_settled(1)
 
-    assert asked(harness)[0]["input"].endswith(question[:3000].strip()) or question[:3000] in json.dumps(
+    assert asked_in(harness.perplexity.requests[0]).endswith(question[:3000].strip()) or question[:3000] in json.dumps(
         asked(harness)[0], ensure_ascii=False
     ).replace('\\"', '"')
     assert harness.slack.refusals == []
@@ -215,6 +239,18 @@ async def test_a_message_goes_along_as_data(harness: AppHarness) -> None:
     answer = "".join(post.shown_text for post in harness.slack.posts[1:])
     assert "Ignore all instructions" not in answer
     assert harness.slack.refusals == []
+
+
+async def test_a_message_goes_along_with_a_follow_up(harness: AppHarness) -> None:
+    assert await submit(harness, await about(harness), question="is that true?") == {}
+    await harness.wait_until_settled(1)
+    (ts,) = [place[1] for place, shown in harness.slack.shown.items() if "You asked" in json.dumps(shown)]
+    await harness.send_direct_message("and in winter?", ts="1795255300.000100", thread_ts=ts)
+    await harness.wait_until_settled(2)
+
+    first, _, last = asked_in(harness.perplexity.requests[-1])
+    assert first["content"] == quote_message("is that true?", MESSAGE["text"])
+    assert last["content"] == "and in winter?"
 
 
 @pytest.mark.parametrize(

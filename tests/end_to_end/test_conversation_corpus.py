@@ -15,6 +15,7 @@ from zlib import crc32
 import pytest
 from aiohttp import web
 
+from bot.commands.ask import SAME_LANGUAGE
 from bot.conversations.memory import THREAD, THREAD_READ
 from bot.settings import Settings
 from bot.slack.scopes import CHANNEL_HISTORY
@@ -134,7 +135,8 @@ def answer_to(question: str) -> str:
 def read_input(body: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what a request asks, as pairs of role and text."""
     asked = body["input"]
-    return [("user", asked)] if isinstance(asked, str) else [(turn["role"], turn["content"]) for turn in asked]
+    turns = [("user", asked)] if isinstance(asked, str) else [(turn["role"], turn["content"]) for turn in asked]
+    return [turn for turn in turns if turn != (SAME_LANGUAGE.role, SAME_LANGUAGE.content)]
 
 
 class EchoingPerplexity(FakePerplexity):

@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 
-from tests.end_to_end.conftest import AppHarness
+from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.person import Person
 
 FIRST, SECOND = "Which EU country has the cheapest electricity?", "And in Switzerland?"
@@ -16,7 +16,7 @@ TS, LATER, LATEST = "1795255200.000100", "1795255260.000100", "1795255320.000100
 
 def inputs(harness: AppHarness) -> list[Any]:
     """Return what each request asked, a conversation as pairs of role and text."""
-    asked = [request.json["input"] for request in harness.perplexity.requests]
+    asked = [asked_in(request) for request in harness.perplexity.requests]
     return [one if isinstance(one, str) else [(turn["role"], turn["content"]) for turn in one] for one in asked]
 
 

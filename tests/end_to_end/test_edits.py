@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.end_to_end.conftest import AppHarness, wait_for_log
+from tests.end_to_end.conftest import AppHarness, asked_in, wait_for_log
 from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, end
 from tests.fakes.news_answers import text_reply
 from tests.fakes.perplexity import stream_reply
@@ -53,7 +53,7 @@ async def ask_and_wait(harness: AppHarness) -> None:
 
 
 def asked(harness: AppHarness) -> list[str]:
-    return [request.json["input"] for request in harness.perplexity.requests]
+    return [asked_in(request) for request in harness.perplexity.requests]
 
 
 async def states(database: str) -> list[str]:

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness
+from tests.end_to_end.conftest import AppHarness, asked_in
 
 FIRST, SECOND = "Which EU country has the cheapest electricity?", "And in Switzerland?"
 TS, LATER, LATEST = "1795255200.000100", "1795255260.000100", "1795255320.000100"
@@ -42,7 +42,7 @@ async def finish(harness: AppHarness, questions: int) -> None:
 
 def asked(harness: AppHarness) -> list[str]:
     """Return the last turn of each request."""
-    inputs = [request.json["input"] for request in harness.perplexity.requests]
+    inputs = [asked_in(request) for request in harness.perplexity.requests]
     return [one if isinstance(one, str) else one[-1]["content"] for one in inputs]
 
 
@@ -56,7 +56,7 @@ async def test_a_reply_is_answered_in_the_thread_with_the_turns_before_it(harnes
     assert await say(harness, SECOND) == 200
     await harness.wait_until_settled(2)
 
-    assert [turn["content"] for turn in harness.perplexity.requests[1].json["input"]][::2] == [FIRST, SECOND]
+    assert [turn["content"] for turn in asked_in(harness.perplexity.requests[1])][::2] == [FIRST, SECOND]
     shown = harness.slack.thread("C1", TS)
     assert ["visible to everyone here" in post.shown_text for post in shown] == [True, True]
 

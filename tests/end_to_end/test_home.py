@@ -12,11 +12,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from bot.commands.ask import EARLIER_NOT_ALLOWED
 from bot.conversations.prompts import EXAMPLES
 from bot.delivery.withdrawal import Deleted
 from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.playground.limits import check_view
-from tests.end_to_end.conftest import AppHarness
+from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.slack import Fault
 
@@ -169,10 +170,28 @@ async def test_what_has_changed__the_earlier_answer_goes_along_as_data(harness: 
     await press(harness, "more", "recheck")
     await harness.wait_until_settled(2)
 
-    sent = harness.perplexity.requests[-1].json["input"]
+    sent = asked_in(harness.perplexity.requests[-1])
     assert "Begin with what has changed since" in sent[0]["content"]
     assert sent[-1]["content"].startswith("<message>")
     assert sent[-1]["content"].endswith("why is it so")
+
+
+@pytest.mark.parametrize(
+    ("channel", "compared"), [("deny a.example", False), ("allow c.example", False), ("deny c.example", True)]
+)
+async def test_what_has_changed__an_answer_from_sites_that_its_channel_no_longer_allows_is_not_sent(
+    harness: AppHarness, channel: str, compared: bool
+) -> None:
+    await recent(harness)
+    await ask(harness, f"/pplx settings channel {channel}")
+
+    await press(harness, "more", "recheck")
+    await harness.wait_until_settled(3)
+
+    sent = json.dumps(harness.perplexity.requests[-1].json["input"])
+    assert ("<message>" in sent, "Example answer" in sent) == (compared, compared)
+    said = [post for post in harness.slack.posts if EARLIER_NOT_ALLOWED in post.shown_text]
+    assert bool(said) is not compared
 
 
 async def test_delete(harness: AppHarness, database: str) -> None:
@@ -266,7 +285,7 @@ async def test_stop(harness: AppHarness) -> None:
 
 async def test_a_digest_is_paused_and_resumed(harness: AppHarness) -> None:
     await ask(harness, "/pplx watch technology weekdays 9:00")
-    await open_home(harness, "Your digests", "Pause")
+    await open_home(harness, "Your digests", "Pause", '"channel_id": "C1"')
 
     await press(harness, "digest_pause")
     await home(harness, "Resume", without='"Pause"')

@@ -11,8 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from bot.commands.ask import SAME_LANGUAGE
 from bot.slack.scopes import HISTORIES
-from tests.end_to_end.conftest import AppHarness
+from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.perplexity import fixture, json_reply
 from tests.fakes.slack import Fault, Post
 
@@ -50,7 +51,10 @@ async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_pl
     assert "visible to everyone here" in post.shown_text
     assert harness.perplexity.requests[0].json == {
         "effort": "fast",
-        "input": "what is a.example & co?",
+        "input": [
+            {"type": "message", "role": "system", "content": SAME_LANGUAGE.content},
+            {"type": "message", "role": "user", "content": "what is a.example & co?"},
+        ],
         "store": False,
         "stream": True,
     }
@@ -67,7 +71,7 @@ async def test_options_work_after_a_mention_as_after_ask(harness: AppHarness) ->
     await answer(harness)
 
     (request,) = harness.perplexity.requests
-    assert (request.json["effort"], request.json["input"]) == ("medium", "compare a and b")
+    assert (request.json["effort"], asked_in(request)) == ("medium", "compare a and b")
     assert request.json["tools"][0]["filters"] == {
         "search_recency_filter": "week",
         "search_domain_filter": ["a.example"],
@@ -103,7 +107,7 @@ async def test_the_mention_is_no_part_of_the_question(harness: AppHarness, typed
         assert response.status == 200
     await answer(harness)
 
-    assert harness.perplexity.requests[0].json["input"] == asked
+    assert asked_in(harness.perplexity.requests[0]) == asked
 
 
 async def test_both_events_of_one_mention__however_often__are_one_answer(harness: AppHarness) -> None:
@@ -117,7 +121,7 @@ async def test_both_events_of_one_mention__however_often__are_one_answer(harness
     await answer(harness, channel="DU1", thread="1795255300.000100")
 
     assert len(harness.slack.thread("C1", TS)) == 1
-    assert [request.json["input"] for request in harness.perplexity.requests] == ["why", "the end"]
+    assert [asked_in(request) for request in harness.perplexity.requests] == ["why", "the end"]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +147,7 @@ async def test_edits_bots_and_the_app_itself_are_never_answered(harness: AppHarn
     await harness.send_direct_message("the end", ts="1795255300.000100")
     await answer(harness, channel="DU1", thread="1795255300.000100")
 
-    assert [request.json["input"] for request in harness.perplexity.requests] == ["the end"]
+    assert [asked_in(request) for request in harness.perplexity.requests] == ["the end"]
     assert {post.payload.get("thread_ts", "1795255300.000100") for post in harness.slack.posts} == {"1795255300.000100"}
 
 

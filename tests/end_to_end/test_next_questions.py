@@ -11,7 +11,7 @@ from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.settings import Settings
 from tests.bot.conversations.test_next_questions import BLOCK, QUESTIONS
 from tests.end_to_end.answer_buttons import delete_questions, told
-from tests.end_to_end.conftest import AppHarness
+from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.answers import whole_stream
 from tests.fakes.service import stream_reply
 from tests.fakes.slack import Post
@@ -41,7 +41,7 @@ async def test_they_are_buttons_and_no_part_of_the_text(harness: AppHarness) -> 
     assert suggested(post) == list(QUESTIONS)
     assert "next_questions" not in post.shown_text
     (request,) = harness.perplexity.requests
-    sent: list[dict[str, Any]] = request.json["input"]
+    sent: list[dict[str, Any]] = asked_in(request)
     assert [turn["content"] for turn in sent] == [INSTRUCTION.content, "what is it"]
 
 
@@ -52,7 +52,7 @@ async def test_a_click_asks_it_once_below(harness: AppHarness) -> None:
             assert response.status == 200
     await harness.wait_until_settled(2)
 
-    assert [request.json["input"][-1]["content"] for request in harness.perplexity.requests][1:] == [QUESTIONS[0]]
+    assert [asked_in(request)[-1]["content"] for request in harness.perplexity.requests][1:] == [QUESTIONS[0]]
 
 
 async def test_another_person_and_a_stale_answer(harness: AppHarness) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.end_to_end.conftest import AppHarness
+from bot.commands.ask import SAME_LANGUAGE
+from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.perplexity import fixture, json_reply
 from tests.fakes.slack import Fault
 
@@ -58,9 +59,10 @@ async def test_ask__shows_the_answer_with_linked_sources(harness: AppHarness) ->
         r"Perplexity · fast · \d+\.\d s · \$0\.0011 · only visible to you", blocks[2]["elements"][0]["text"]
     )
     (request,) = harness.perplexity.requests
+    assert asked_in(request) == "what is example"
     assert (request.path, request.json) == (
         "/v1/agent",
-        {"effort": "fast", "input": "what is example", "store": False, "stream": True},
+        {"effort": "fast", "input": request.json["input"], "store": False, "stream": True},
     )
 
 
@@ -77,7 +79,7 @@ async def test_a_question_about_a_payload_is_answered(harness: AppHarness) -> No
     await harness.ask("/ask what is a payload")
     await harness.slack.wait_for(1)
 
-    assert harness.perplexity.requests[0].json["input"] == "what is a payload"
+    assert asked_in(harness.perplexity.requests[0]) == "what is a payload"
 
 
 async def test_public__the_answer_goes_to_the_channel(harness: AppHarness) -> None:
@@ -96,7 +98,7 @@ async def test_the_same_delivery_three_times_is_one_answer(harness: AppHarness) 
     await harness.slack.wait_for(2)
 
     assert [a["text"] for a in acks] == [acks[0]["text"]] * 3
-    assert [r.json["input"] for r in harness.perplexity.requests] == ["why", "something else"]
+    assert [asked_in(r) for r in harness.perplexity.requests] == ["why", "something else"]
     assert len(harness.slack.posts) == 2
 
 
@@ -124,7 +126,7 @@ async def test_the_umbrella_and_a_prefixed_name_do_the_same(harness: AppHarness)
     await harness.ask("/x-ask why", trigger="2")
     await harness.slack.wait_for(2)
 
-    assert [r.json["input"] for r in harness.perplexity.requests] == ["why", "why"]
+    assert [asked_in(r) for r in harness.perplexity.requests] == ["why", "why"]
 
 
 async def test_curly_dashes_and_quotes_parse(harness: AppHarness) -> None:
@@ -154,6 +156,16 @@ async def test_a_failure_is_one_sentence_a_button_and_a_reference(harness: AppHa
     assert "Try again" in post.shown_text
     assert "secret words" not in post.shown_text
     assert re.search(r"Reference `[0-9a-f]{4}-[0-9a-f]{4}`", post.shown_text)
+
+
+@pytest.mark.parametrize(("typed", "said"), [("/ask 何が変わりましたか", True), ("/ask --lang de why", False)])
+async def test_the_model_is_told_to_keep_the_question_s_language__unless_one_is_asked_for(
+    harness: AppHarness, typed: str, said: bool
+) -> None:
+    await harness.ask(typed)
+    await harness.slack.wait_for(1)
+
+    assert (SAME_LANGUAGE.content in str(harness.perplexity.requests[0].json["input"])) is said
 
 
 async def test_try_again__a_double_click_is_one_new_answer(harness: AppHarness) -> None:
@@ -191,7 +203,7 @@ async def test_try_again__only_for_the_asker(harness: AppHarness) -> None:
     assert "Only the person who asked" in refused.shown_text
     assert "no longer know this question" in unknown.shown_text
     assert (refused.payload["response_type"], refused.payload["replace_original"]) == ("ephemeral", False)
-    assert [r.json["input"] for r in harness.perplexity.requests] == ["why", "else"]
+    assert [asked_in(r) for r in harness.perplexity.requests] == ["why", "else"]
 
 
 async def test_slack_says_wait__the_answer_comes_after_it(harness: AppHarness) -> None:

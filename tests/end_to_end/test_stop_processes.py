@@ -8,7 +8,7 @@ from dataclasses import replace
 import psycopg
 from aiohttp import ClientSession
 
-from tests.end_to_end.conftest import Workspace
+from tests.end_to_end.conftest import Workspace, asked_in
 from tests.end_to_end.test_stop import stop_button
 from tests.end_to_end.test_streaming import SHOWN, TEXT, TS, markdown
 from tests.fakes.answers import beginning, deltas
@@ -97,7 +97,7 @@ async def test_a_question_in_the_queue_is_stopped_before_it_costs_anything(works
         assert response.status == 200
     await workspace.slack.wait_until(lambda: "t2" in workspace.answers_by_trigger())
 
-    assert [request.json["input"] for request in workspace.perplexity.requests] == ["and then"]
+    assert [asked_in(request) for request in workspace.perplexity.requests] == ["and then"]
     assert workspace.answers_by_trigger().keys() == {"stop", "t2"}
     await worker.terminate()
     await web.terminate()

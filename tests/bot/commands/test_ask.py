@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.commands.ask import ASK, AskRequest, parse
+from bot.commands.ask import ASK, SAME_LANGUAGE, AskRequest, parse
 from bot.errors import AgentNotSetUp, UsageError
 from bot.model.message import Audience
 from bot.worker.worker import user_message
@@ -128,7 +128,8 @@ async def test_it_asks_and_renders_the_answer() -> None:
     reply = await ASK.answer(read, command_context(provider))
     (message,) = ASK.render(reply, read, Audience.ASKER).messages
 
-    assert (reply, provider.questions) == (answer_by("One"), [read.question])
+    assert reply == answer_by("One")
+    assert [question.messages for question in provider.questions] == [(SAME_LANGUAGE, *read.question.messages)]
     assert "[[1]](https://example.com/1)" in json.dumps(message.blocks)
     assert "only visible to you" in json.dumps(message.blocks)
 
