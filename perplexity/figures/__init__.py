@@ -14,13 +14,13 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from perplexity.citations import CitedText
-from perplexity.figures.amounts import NUMBER, SPACES, power_end, read_suffix, unit_before
-from perplexity.figures.dates import CLOCK_TIME, find_dates, find_durations, minutes_of, seconds_of
+from perplexity.figures.amounts import NUMBER, SPACES, kind_after, power_end, read_suffix, unit_before
+from perplexity.figures.dates import CLOCK_TIME, find_dates, find_durations, find_worded_times, minutes_of, seconds_of
 from perplexity.figures.excerpts import Excerpt, read_excerpt
 from perplexity.figures.numbers import Number, letters_around
 from perplexity.figures.sentences import cited_sentences
 from perplexity.figures.shares import SHARE_WORDS, Share, find_shares
-from perplexity.figures.words import find_worded
+from perplexity.figures.words import WordedNumber, find_worded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +94,7 @@ _FEET = re.compile(
     r"([1-9](?<![\d.,][1-9]))(?:[ -]?(?:ft|feet|foot)[ -]|['’′] ?)(\d{1,2})(?!\d)"
     r"(?:[ -]?(?:in(?:ch(?:es)?)?(?!\w)|[\"”″]))?"
 )
+_PAIRED = re.compile(r"[0-9](?:[/–-](?:[0-9]|to-|zu-|for-|of-)|[ -]?f(?:ee|oo|)t|['’′])")
 _RATIO = re.compile(r"([0-9](?<![\d.,/-][0-9])\d{0,2})-(?:to|zu|for|of)-(\d{1,3})(?![.,/-]?\d)")
 _SEASON = re.compile(r"([12](?<![\d.,/-][0-9])\d{3})[/–-](\d\d)(?![.,/-]?\d)")
 _SLASHED = re.compile(r"[0-9](?<![\d.,/][0-9])\d?/\d{1,2}(?![\d/]|[.,]\d)")
@@ -107,6 +108,8 @@ _CENTURY = re.compile(r"(?<![\d.,])([12]?\d)(?:st|nd|rd|th|\.)[ -](?:[cC]entury|
 _PART = re.compile(r"\d+")
 _TAIL = re.compile(r"(?:[ \u00a0]?[%€]|[ \u00a0-]?[^\W\d_]{1,40})?")
 _LETTERS = re.compile(r"[^\W\d_]+")
+_WORD_BEFORE = 6
+"""Characters before a number that are compared at first."""
 _SURE = 4
 """Characters of a number that is found wherever it is written, whatever is around it."""
 
@@ -132,7 +135,7 @@ def _special(text: str) -> Iterator[_Figure]:
         yield _Figure(date.start, date.end, text[date.start : date.end], _any(Excerpt.has_date, date=date))
     yield from _phones(text)
     yield from _clocks(text)
-    if "/" in text or "-" in text or "–" in text or "ft" in text or "feet" in text:
+    if _PAIRED.search(text):
         yield from _pairs(text)
     if "0s" in text or "0er" in text:
         for match in _DECADE.finditer(text):
@@ -181,9 +184,9 @@ def _pairs(text: str) -> Iterator[_Figure]:
         percentage = Decimal(round(100 * count / parts)) if parts in SHARE_WORDS and count < parts else Decimal(1000)
         share = Share(*match.span(), percentage, SHARE_WORDS.get(parts, ()))
         yield _Figure(*match.span(), match[0], _any(Excerpt.has_share, share=share))
-    for match in _RATIO.finditer(text) if "-" in text else ():
+    for match in _RATIO.finditer(text):
         yield _Figure(*match.span(), match[0], _any(Excerpt.has_pair, first=match[1], second=match[2]))
-    for match in _FEET.finditer(text) if "f" in text or "'" in text or "′" in text else ():
+    for match in _FEET.finditer(text):
         yield _Figure(*match.span(), match[0], _any(Excerpt.has_pair, first=match[1], second=match[2]))
     for match in _PAIR.finditer(text):
         start, end = match.span()
@@ -221,6 +224,9 @@ def _number(text: str, start: int, end: int) -> _Figure:
 
 
 def _has_number(excerpts: Sequence[Excerpt], text: str, start: int, end: int) -> bool:
+    kind, before = kind_after(text, end), text[max(0, start - _WORD_BEFORE) : start]
+    if kind and any(excerpt.has_same(text[start:end], before, kind) for excerpt in excerpts):
+        return True
     number = Number(text, start, end)
     written = any(excerpt.has_as_written(number) for excerpt in excerpts)
     return written or any(excerpt.has_number(number) for excerpt in excerpts)
@@ -249,15 +255,26 @@ def _in_words(text: str) -> Iterator[_Figure]:
     if len(lower) != len(text):
         return
     words = set(_LETTERS.findall(lower))
+    for start, end, minutes in find_worded_times(lower):
+        yield _Figure(start, end, text[start:end], _any(Excerpt.has_time, minutes=minutes))
     for share in find_shares(text, lower, words):
         yield _Figure(share.start, share.end, text[share.start : share.end], _any(Excerpt.has_share, share=share))
     for found in find_worded(lower, words):
-        number = Number(text, found.start, found.end, found.value)
         last = read_suffix(text, found.end).end
-        has = _any(Excerpt.has_number, number=number)
-        if found.dozens:
-            has = _any(_has_dozens, number=Number(text, found.start, found.end, found.dozens), all_of_them=number)
-        yield _Figure(found.start, last, text[found.start : last], has)
+        yield _Figure(found.start, last, text[found.start : last], _any_worded(text, found))
+
+
+def _any_worded(text: str, found: WordedNumber) -> Callable[[Sequence[Excerpt]], bool]:
+    """Return what looks for a number in words; most are found as they are written, without being read."""
+
+    def is_in_any(excerpts: Sequence[Excerpt]) -> bool:
+        number = Number(text, found.start, found.end, found.value)
+        if not found.dozens:
+            return any(excerpt.has_number(number) for excerpt in excerpts)
+        dozens = Number(text, found.start, found.end, found.dozens)
+        return any(_has_dozens(excerpt, dozens, number) for excerpt in excerpts)
+
+    return is_in_any
 
 
 def _has_dozens(excerpt: Excerpt, number: Number, all_of_them: Number) -> bool:

@@ -21,6 +21,7 @@ NUMBER = re.compile(
 """A number in digits, with its separators; digits of any script."""
 MAX_DIGITS = 24
 """A longer number is no amount."""
+MONEY_SIGNS = frozenset("$€£¥")
 SPACES = " \u00a0\u2009\u202f\u2007"
 
 _FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75", "⅓": ".333", "⅔": ".667", "⅛": ".125", "⅜": ".375", "⅝": ".625"}
@@ -172,6 +173,39 @@ def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
     return Suffix(tuple([e + shift for e in exponents]), unit, exponents != (0,), place, shift)
 
 
+_NEXT_WORD = re.compile(r"[ \u00a0\u2009\u202f-]?(per cent|[^\W\d_]{1,40}\.?|[°][CF]?|[%‰€£¥$])?")
+_MORE = frozenset("/²³^×⋅·:")
+_OF_A_RATE = frozenset([" p", " a"])
+"""How "per hour", "pro Stunde" and "an hour" begin."""
+
+
+class Kind(NamedTuple):
+    """What the word or the sign after a number says: its powers of ten, and its unit with that one's power of ten."""
+
+    powers: tuple[int, ...] = ()
+    unit: tuple[str, int] | None = None
+
+
+def kind_after(text: str, end: int) -> Kind | None:
+    """Return what the word after a number says by itself; None if letters, a power or a sign of a rate are part of it.
+
+    This is quick, and enough to see that two numbers in the same digits are one.
+    """
+    match = _NEXT_WORD.match(text, end)
+    if match is None or (match.start(1) == end and match[1].isalpha()):
+        return None
+    following = text[match.end() : match.end() + 2]
+    return None if following[:1] in _MORE or following in _OF_A_RATE else _kind(match[1] or "")
+
+
+@lru_cache(maxsize=1024)
+def _kind(word: str) -> Kind:
+    if not word:
+        return Kind()
+    powers = find_multiplier(word, glued=False, is_money=False)
+    return Kind(powers, None if powers else find_unit(word))
+
+
 def converted(amounts: tuple[Amount, ...]) -> tuple[Amount, ...]:
     """Return lengths of time and cents in another unit: two years in months, 90 minutes in hours."""
     found = []
@@ -203,6 +237,9 @@ def _unit(text: str, match: re.Match[str], word: str) -> tuple[str, int, int] | 
         third = rest and _WORD.match(text, rest.end())
         if rest and third and (known := find_unit(f"{word} {rest[1]} {third[1]}")):
             return (*known, third.end())
+        fourth = third and third[1] == "der" and _WORD.match(text, third.end())
+        if rest and third and fourth and (known := find_unit(f"{word} {rest[1]} der {fourth[1]}")):
+            return (*known, fourth.end())
     known = find_unit(word)
     return (*known, match.end()) if known else None
 
@@ -277,6 +314,8 @@ def _suffix_of_range(text: str, number: re.Match[str], money: str, depth: int) -
 def with_suffix(plain: tuple[Plain, ...], suffix: Suffix, money: str) -> tuple[Amount, ...]:
     """Return what a number may mean with what follows it, and a currency before it."""
     unit = money or suffix.unit
+    if suffix.exponents == (0,) and not suffix.unit_exponent:
+        return tuple([Amount(value, unit, step, suffix.is_scaled, value) for value, step in plain])
     return tuple(
         [
             Amount(

@@ -12,6 +12,8 @@ from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
 
+from perplexity.figures.words import number_words
+
 
 class Moment(NamedTuple):
     """A day, a month, a quarter or a half of a year; None for what is not written. `part` is "Q3" or "H1"."""
@@ -113,7 +115,8 @@ _BEFORE_A_DAY = re.compile(r"(?<!\w)(?:am|vom|zum|ab|den|dem|seit|bis|der|(?:Mo|
 _AFTER_A_DAY = re.compile(r"[ \u00a0]?(?:bis|und|-|–)|[,:;]")
 _LONGEST_BEFORE = 16
 CLOCK_TIME = re.compile(
-    r"([0-9](?<![\d.,:][0-9])\d?)(?!\d)(?:[:.]([0-5]\d)(?![\d:]|[.,]\d))?"
+    r"([0-9](?<![\d.,:][0-9])\d?)(?=[:.][0-5]\d(?!\d|[.,]\d)|[ \u00a0\u202f]?[UaApPobtu–-])"
+    r"(?:[:.]([0-5]\d)(?![\d:]|[.,]\d))?"
     r"(?:[ \u00a0\u202f]?(?:(Uhr|[apAP]\.?[mM]\b\.?|o.clock)(?:(?<=Uhr) ([0-5]?\d)(?![\d.,%]))?"
     r"|(bis|–|-|to|und|and)[ \u00a0]?(?=\d\d?(?:[:.]\d\d)?[ \u00a0]?(?:Uhr|[apAP]\.?[mM]\b))))?"
 )
@@ -125,15 +128,35 @@ _MINUTES = r"([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:m|min\.?|mins\.?|minut
 _REST = r"(\d{1,2}(?:[.,]\d{1,3})?)[ \u00a0-]?(?:s|secs?\.?|seconds?|Sek\.?|Sekunden?)(?![^\W\d_])"
 _THEN = r",?[ \u00a0-]?(?:(?:and|und) )?"
 _DURATION = re.compile(rf"{_HOURS}(?:{_THEN}{_MINUTES})?(?:{_THEN}{_REST})?|{_MINUTES}{_THEN}{_REST}")
+_LENGTH_OF_TIME = re.compile(r"[0-9][ \u00a0-]?(?:[hH]|St|[mM](?!i[lo]|[ae]))")
 _COLONS = re.compile(r"[0-9](?<![\d.,:][0-9])\d{0,2}(?::[0-5]\d){1,2}(?:[.,]\d{1,3})?(?![\d:])")
 _ONE_LENGTH = re.compile(
     r"([0-9](?<![\d.,:][0-9])\d{0,3}(?:[.,]\d+)?)[ \u00a0-]?(h|hours?|Stunden?|min|minutes?|Minuten?)(?![^\W\d_])"
 )
 
 
+_WORDED_TIME = re.compile(r"\b(viertel nach|viertel vor|halb|quarter past|quarter to|half past) ([a-zäöüß]+|\d{1,2})\b")
+_MINUTES_OFF = {
+    "viertel nach": 15, "viertel vor": -15, "halb": -30, "quarter past": 15, "quarter to": -15, "half past": 30,
+}  # fmt: skip
+
+
+def find_worded_times(lower: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Yield where "quarter past eight" or "halb neun" begins and ends, and its minutes, before or after noon.
+
+    The text is in lower case.
+    """
+    if "quarter" in lower or "half past" in lower or "viertel" in lower or "halb " in lower:
+        for match in _WORDED_TIME.finditer(lower):
+            hour = int(match[2]) if match[2].isdecimal() else number_words().get(match[2], 0)
+            if 0 < hour <= 12:
+                minutes = 60 * hour + _MINUTES_OFF[match[1]]
+                yield match.start(), match.end(), (minutes, minutes + 720)
+
+
 def find_durations(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
     """Yield where a duration of several units such as "2 hours and 3 minutes" begins and ends, and its seconds."""
-    if not any(sign in text for sign in ("min", "Min", "sec", "Sek", "h ")):
+    if not _LENGTH_OF_TIME.search(text):
         return
     for match in _DURATION.finditer(text):
         if match[2] or match[3] or match[4]:
@@ -148,6 +171,11 @@ def seconds_of(written: str) -> frozenset[Decimal]:
     if len(parts) == 1:
         return frozenset({60 * parts[0] + last, 3600 * parts[0] + 60 * last})
     return frozenset({3600 * parts[0] + 60 * parts[1] + last})
+
+
+def clock_parts(text: str) -> frozenset[int]:
+    """Return the numbers that "2:41" and "2:03:17" are made of."""
+    return frozenset(int(float(part.replace(",", "."))) for match in _COLONS.findall(text) for part in match.split(":"))
 
 
 def all_durations(text: str) -> frozenset[Decimal]:

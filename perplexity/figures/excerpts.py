@@ -9,18 +9,31 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 
 from perplexity.figures.amounts import (
+    MONEY_SIGNS,
     NUMBER,
     Amount,
+    Kind,
     converted,
     digits_of,
+    kind_after,
     read_amounts,
     read_suffix,
 )
-from perplexity.figures.dates import CLOCK_TIME, Moment, WrittenDate, all_durations, find_dates, minutes_of
+from perplexity.figures.dates import (
+    CLOCK_TIME,
+    Moment,
+    WrittenDate,
+    all_durations,
+    clock_parts,
+    find_dates,
+    find_worded_times,
+    minutes_of,
+)
 from perplexity.figures.numbers import (
     RELATED,
     Number,
     counts,
+    ends_range,
     has_same_name,
     in_pair,
     in_table,
@@ -32,7 +45,7 @@ from perplexity.figures.numbers import (
 from perplexity.figures.places import MOST_PLACES, contains, is_apart, occurrences
 from perplexity.figures.shares import Share, counted_shares, share_phrases
 from perplexity.figures.units import CURRENCIES
-from perplexity.figures.words import length_words, number_words, phrases_of, roman, small_words
+from perplexity.figures.words import length_words, phrases_of, roman, small_words
 from perplexity.types import Source
 
 _DATE_IN_ADDRESS = re.compile(r"[/_-]((?:19|20)\d\d)[/_-]?(0[1-9]|1[0-2])(?:[/_-]?([0-3]\d))?(?!\d)")
@@ -50,9 +63,7 @@ _OF_A_CELL = frozenset({3, 6, 9})
 _CELL_END = re.compile(r"[ \u00a0]?(?:[|\n\t]|\Z)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _TWO_YEARS = re.compile(r"(?<!\d)([12]\d{3})(?:[/–]|-(?=1[3-9]|[2-9]))(\d\d)(?!\d)")
-_TIME_WORDS = re.compile(
-    r"\b(?:noon|midnight|mitternacht|halb (zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf))\b"
-)
+_TIME_WORDS = re.compile(r"\b(?:noon|midnight|mitternacht)\b")
 _LONGER_WORD = re.compile(r"teen|ty|zehn|zig|hundert|tausend|einhalb|und\w{3,8}zig")
 _NAUGHT_OR_ONE = {"0": ("nil", "null", "zero", "love", "scoreless"), "1": ("one", "ein")}
 _EDGES: dict[tuple[int | None, int | None], tuple[str, ...]] = {
@@ -79,6 +90,8 @@ _SCALED_ONE = {
     3: ("thousand", "tausend"), 6: ("million",), 9: ("billion", "milliarde"),
     12: ("trillion", "billion"),
 }  # fmt: skip
+_JOINERS = frozenset("-‑:/")
+_SHORT = 2
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -214,6 +227,27 @@ class Excerpt:
         # Chemists write the number below the line.
         return f"{prefix}{written.translate(_SUBSCRIPTS)}{suffix}" in self.lower
 
+    def has_same(self, written: str, before: str, kind: Kind) -> bool:
+        """Return whether the text has a number in the same digits with the same sign or word around it.
+
+        `before` are the characters before the number in the sentence, `kind` is what is after it. If one of the two
+        numbers has no unit, they are the same if they have three digits or a fraction; if both have none, also after
+        the same word.
+        """
+        text, sign = self.text, before[-1:]
+        mine = sign if sign in MONEY_SIGNS else kind.unit
+        for start, end in self._written(written):
+            last, other = text[start - 1 : start], kind_after(text, end)
+            if other is None or other.powers != kind.powers or last.isalnum() or last in _JOINERS:
+                continue
+            unit = last if last in MONEY_SIGNS else other.unit
+            if mine and unit:
+                if mine == unit:
+                    return True
+            elif len(written) > _SHORT or (mine == unit and len(before) > 4 and text.endswith(before, 0, start)):
+                return True
+        return False
+
     def has_as_written(self, number: Number) -> bool:
         """Return whether the text has a number in the same digits, as what it may be in the sentence."""
         if number.is_year and self.contains(number.written):
@@ -281,6 +315,8 @@ class Excerpt:
             return self._counts_months(amount.value)
         if amount.unit in _SECONDS:
             seconds = amount.value * _SECONDS[amount.unit]
+            if not number.hedge and amount.bare in self._clock_parts:
+                return True
             return seconds in self._durations or (
                 number.hedge != "" and any(is_about(seconds, other, number.hedge) for other in self._durations)
             )
@@ -374,11 +410,9 @@ class Excerpt:
     @cached_property
     def _times(self) -> frozenset[int]:
         times = {minutes for match in CLOCK_TIME.finditer(self.text) for minutes in minutes_of(match)}
-        for match in _TIME_WORDS.finditer(self.lower):
-            if hour := number_words().get(match[1] or "", 0):
-                times |= {60 * hour - 30, 60 * hour + 690}
-            else:
-                times |= {720} if match[0] == "noon" else {0, 1440}
+        for match in _TIME_WORDS.findall(self.lower):
+            times |= {720} if match == "noon" else {0, 1440}
+        times.update(one for _, _, minutes in find_worded_times(self.lower) for one in minutes)
         return frozenset(times)
 
     @cached_property
@@ -386,6 +420,10 @@ class Excerpt:
         """The durations of the text in seconds, also without the fraction of a second."""
         durations = all_durations(self.text)
         return durations | {Decimal(int(one)) for one in durations} | {Decimal(round(one)) for one in durations}
+
+    @cached_property
+    def _clock_parts(self) -> frozenset[int]:
+        return clock_parts(self.text)
 
     @cached_property
     def _listed(self) -> frozenset[int]:
@@ -488,7 +526,7 @@ class Excerpt:
             return True
         if in_pair(text, start, end) or not has_same_name(number, text, start, end):
             return False
-        if mine.unit and counts(text, end):
+        if mine.unit and counts(text, end) and not ends_range(text, start):
             return unit_follows(text, end, mine.unit)
         if other.unit and number.counts:
             return unit_follows(number.text, number.end, other.unit)
@@ -511,7 +549,7 @@ class Excerpt:
             return False
         size = _six_digits(number.digits)
         widest = (
-            size // (2 if number.digits == "1" else 4)
+            size // (9 if number.hedge == "about" else 2 if number.digits == "1" else 4)
             if number.hedge
             else max(size // 100, 10 ** max(0, 6 - len(number.digits)) // 2)
         )

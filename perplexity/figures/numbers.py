@@ -161,6 +161,11 @@ def in_pair(text: str, start: int, end: int) -> bool:
     return (before[1:] == ":" and before[0].isdecimal()) or (after[:1] == ":" and after[1:].isdecimal())
 
 
+def ends_range(text: str, start: int) -> bool:
+    """Return whether a number is the last one of a range such as "14–49"."""
+    return text[start - 1 : start] in {"-", "–"} and text[max(0, start - 2) : start - 1].isdecimal()
+
+
 def counts(text: str, end: int) -> bool:
     """Return whether the word after a number may say what is counted."""
     match = _WORD_AFTER.match(text, end)

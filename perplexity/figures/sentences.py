@@ -27,7 +27,7 @@ _NUMERIC = re.compile(r"v?\d[\d.,:/×^%°\s+-]*[\w%°]{0,3}")
 _DIGIT = re.compile(r"\d")
 
 _END = re.compile(r"[.!?…](?<![.!?…].)[.!?…]*+[\"'”’“»)\]]*+(?=\s|\Z)|[。！？]")
-_LAST_WORD = re.compile(r"([^\W\d_]+|\d+)\Z")
+_LAST_WORD = re.compile(r"((?<![^\W\d_])[^\W\d_]+|(?<!\d)\d+)\Z")
 _NEXT = re.compile(r"\s+[\"'“„‚«(\[]*(\S)")
 _SHORT_WORDS = (
     "abs al approx art bd bzw ca capt cf chr co col corp d dept dr e ed eds engl etc ev evtl ff fig fr frz gen geb "

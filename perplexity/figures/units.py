@@ -40,6 +40,7 @@ inch 0: inch inches zoll
 m/s 0: m/s
 km/h 0: km/h kph kmh stundenkilometer stundenkilometern kilometres_per_hour kilometers_per_hour
 km/h 0: kilometres_an_hour kilometers_an_hour kilometer_pro_stunde kilometern_pro_stunde
+km/h 0: kilometer_in_der_stunde kilometern_in_der_stunde
 km/s 0: km/s kilometres_per_second kilometers_per_second kilometer_pro_sekunde kilometern_pro_sekunde
 m/s 0: metres_per_second meters_per_second meter_pro_sekunde metern_pro_sekunde
 mph 0: mph miles_per_hour miles_an_hour meilen_pro_stunde

@@ -101,14 +101,13 @@ def whole_words(lower: str, word: str) -> Iterator[tuple[int, int]]:
 
 
 _REFERS_BACK = re.compile(r"(?<!\w)(?:the|these|those|die|den|der|diese|diesen|dieser) \Z")
-_ONE = re.compile(
-    r"(?<![\w-])(half an?|eine[rs]? halben?|anderthalb|eineinhalb|an?|one|eine?[mnrs]?)"
-    r"(?: (dozen|dutzend)(?![^\W\d_])"
-    r"|(?= (?:hundred|thousand|million|billion|trillion|decade|century|milliarde)(?![^\W\d_])))"
+_ONE = re.compile(r"(?<![\w-])(half an?|eine[rs]? halben?|anderthalb|eineinhalb|an?|one|eine?[mnrs]?) \Z")
+_LONGEST_ONE = 16
+_OF_ONE = frozenset(
+    ["hundred", "thousand", "million", "billion", "trillion", "decade", "century", "milliarde", "dozen", "dutzend"]
 )
+_DOZENS = frozenset({"dozen", "dutzend"})
 _HALVES = {"half": "0.5", "halbe": "0.5", "halben": "0.5", "anderthalb": "1.5", "eineinhalb": "1.5"}
-_SCALES_WORDS = "hundred thousand million billion trillion milliarde millionen milliarden dozen dutzend decade century"
-_SCALES = frozenset(_SCALES_WORDS.split(" "))
 _HUNDREDS = re.compile(r"(?<!\w)([a-z]+)[ -]hundred (?:and )?([a-z]+(?:-[a-z]+)?)(?!\w)")
 _AFTER_HUNDREDS = re.compile(r"hundred (?:and )?\Z")
 _MORE = re.compile(
@@ -156,10 +155,12 @@ def find_worded(lower: str, words: Set[str]) -> Iterator[WordedNumber]:
     known = number_words()
     yield from _english_hundreds(lower, words)
     yield from _german_compounds(lower, words)
-    if not words.isdisjoint(_SCALES):
-        for match in _ONE.finditer(lower):
-            value = Decimal(next((_HALVES[part] for part in match[1].split(" ") if part in _HALVES), "1"))
-            yield WordedNumber(*match.span(), value * 12 if match[2] else value)
+    for word in words & _OF_ONE:
+        for place, end in whole_words(lower, word):
+            if one := _ONE.search(lower, max(0, place - _LONGEST_ONE), place):
+                value = Decimal(next((_HALVES[part] for part in one[1].split(" ") if part in _HALVES), "1"))
+                is_dozen = word in _DOZENS
+                yield WordedNumber(one.start(), end if is_dozen else one.end(1), value * 12 if is_dozen else value)
     for word in words & known.keys():
         for start, end in whole_words(lower, word):
             if lower[start - 1 : start] == "-" or _AFTER_HUNDREDS.search(lower, max(0, start - 12), start):
