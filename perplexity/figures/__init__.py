@@ -17,6 +17,7 @@ from perplexity.citations import CitedText
 from perplexity.figures.amounts import NUMBER, SPACES, kind_after, power_end, read_suffix, unit_before
 from perplexity.figures.dates import CLOCK_TIME, find_dates, find_durations, find_worded_times, minutes_of, seconds_of
 from perplexity.figures.excerpts import Excerpt, read_excerpt
+from perplexity.figures.moments import Moments
 from perplexity.figures.numbers import Number, letters_around
 from perplexity.figures.sentences import cited_sentences
 from perplexity.figures.shares import SHARE_WORDS, Share, find_shares
@@ -88,6 +89,11 @@ def _any(has: Callable[..., bool], **arguments: object) -> Callable[[Sequence[Ex
     return lambda excerpts: any(has(excerpt, **arguments) for excerpt in excerpts)
 
 
+def _any_moment(has: Callable[..., bool], **arguments: object) -> Callable[[Sequence[Excerpt]], bool]:
+    """Return what asks the dates and times of each excerpt."""
+    return lambda excerpts: any(has(excerpt.moments, **arguments) for excerpt in excerpts)
+
+
 _CLOCK = re.compile(r"[0-9](?<![\d.,:][0-9])\d{0,2}(?::\d\d)+(?:[.,]\d+)?|[0-9](?<![\d.,:][0-9])\d{0,2} ?: ?\d{1,3}")
 _PAIR = re.compile(r"([0-9](?<![\d.,/-][0-9])\d{0,2})[-–](\d{1,3})(?![.,/-]?\d)")
 _FEET = re.compile(
@@ -139,7 +145,7 @@ def _special(text: str) -> Iterator[_Figure]:
         yield from _pairs(text)
     if "0s" in text or "0er" in text:
         for match in _DECADE.finditer(text):
-            yield _Figure(*match.span(), match[0], _any(Excerpt.has_decade, written=match[1]))
+            yield _Figure(*match.span(), match[0], _any_moment(Moments.has_decade, written=match[1]))
     if "entur" in text or "ahrh" in text:
         for match in _CENTURY.finditer(text):
             yield _Figure(*match.span(), "", _any(Excerpt.has_century, number=match[1]))
@@ -172,7 +178,7 @@ def _clocks(text: str) -> Iterator[_Figure]:
         for match in _CLOCK.finditer(text):
             first, second = match[0].replace(" ", "").split(":")[:2]
             near = _any(Excerpt.has_pair, first=first, second=second)
-            exact = _any(Excerpt.has_duration, seconds=seconds_of(match[0]))
+            exact = _any_moment(Moments.has_duration, seconds=seconds_of(match[0]))
             yield _Figure(*match.span(), match[0], near if match[0].count(":") == 1 else exact)
 
 
@@ -196,16 +202,18 @@ def _pairs(text: str) -> Iterator[_Figure]:
 
 def _has_duration(excerpt: Excerpt, text: str, start: int, end: int, seconds: frozenset[Decimal]) -> bool:
     """Return whether an excerpt has a duration of several units, in another form or each of its numbers."""
-    return excerpt.has_duration(seconds) or all(
+    return excerpt.moments.has_duration(seconds) or all(
         excerpt.has_number(Number(text, *match.span())) for match in NUMBER.finditer(text, start, end)
     )
 
 
 def _has_time(excerpt: Excerpt, written: str, minutes: tuple[int, ...], *, is_near: bool) -> bool:
     hours, _, rest = written.partition(":")
-    if is_near and excerpt.has_time_near(minutes):
+    if is_near and excerpt.moments.has_time_near(minutes):
         return True
-    return excerpt.has_time(minutes) or (rest.isdecimal() and hours.isdecimal() and excerpt.has_pair(hours, rest))
+    return excerpt.moments.has_time(minutes) or (
+        rest.isdecimal() and hours.isdecimal() and excerpt.has_pair(hours, rest)
+    )
 
 
 def _number(text: str, start: int, end: int) -> _Figure:
@@ -256,7 +264,7 @@ def _in_words(text: str) -> Iterator[_Figure]:
         return
     words = set(_LETTERS.findall(lower))
     for start, end, minutes in find_worded_times(lower):
-        yield _Figure(start, end, text[start:end], _any(Excerpt.has_time, minutes=minutes))
+        yield _Figure(start, end, text[start:end], _any_moment(Moments.has_time, minutes=minutes))
     for share in find_shares(text, lower, words):
         yield _Figure(share.start, share.end, text[share.start : share.end], _any(Excerpt.has_share, share=share))
     for found in find_worded(lower, words):
@@ -278,4 +286,6 @@ def _any_worded(text: str, found: WordedNumber) -> Callable[[Sequence[Excerpt]],
 
 
 def _has_dozens(excerpt: Excerpt, number: Number, all_of_them: Number) -> bool:
-    return excerpt.has_number(all_of_them) or (excerpt.has_words(("dozen", "dutzend")) and excerpt.has_number(number))
+    return excerpt.has_number(all_of_them) or (
+        excerpt.wording.has_words(("dozen", "dutzend")) and excerpt.has_number(number)
+    )

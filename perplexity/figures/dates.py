@@ -87,6 +87,11 @@ def _month_first() -> re.Pattern[str]:
 
 
 @cache
+def _until_month() -> re.Pattern[str]:
+    return re.compile(rf"{_TO}(?P<last>{_MONTH})(?!{_SPACE}[0-3]?\d)")
+
+
+@cache
 def _part_first() -> re.Pattern[str]:
     return re.compile(
         rf"[QH](?:(?<=Q)[1-4]|(?<=H)[12])(?!\w)"
@@ -173,7 +178,7 @@ def seconds_of(written: str) -> frozenset[Decimal]:
     return frozenset({3600 * parts[0] + 60 * parts[1] + last})
 
 
-def clock_parts(text: str) -> frozenset[int]:
+def find_clock_parts(text: str) -> frozenset[int]:
     """Return the numbers that "2:41" and "2:03:17" are made of."""
     return frozenset(int(float(part.replace(",", "."))) for match in _COLONS.findall(text) for part in match.split(":"))
 
@@ -295,7 +300,9 @@ def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
             readings = (Moment(year, month), *([Moment(year, _month(end))] if end else []))
             yield WrittenDate(start, match.end(), readings, len(readings) > 1)
         elif bare or _BEFORE_A_MONTH.search(text, max(0, start - _LONGEST_BEFORE), start):
-            yield WrittenDate(start, match.end(), (Moment(None, month),))
+            until = _until_month().match(text, match.end())
+            readings = (Moment(None, month), *([Moment(None, _month(until["last"]))] if until else []))
+            yield WrittenDate(start, until.end() if until else match.end(), readings, until is not None)
 
 
 def _by_parts(text: str, *, bare: bool) -> Iterator[WrittenDate]:

@@ -1,4 +1,4 @@
-"""Whether a source's excerpt has a figure, however it is written there. Pure."""
+"""Whether a source's excerpt has a number, however it is written there; dates and words are asked elsewhere. Pure."""
 
 from __future__ import annotations
 
@@ -17,18 +17,12 @@ from perplexity.figures.amounts import (
     digits_of,
     kind_after,
     read_amounts,
-    read_suffix,
 )
 from perplexity.figures.dates import (
-    CLOCK_TIME,
     Moment,
     WrittenDate,
-    all_durations,
-    clock_parts,
-    find_dates,
-    find_worded_times,
-    minutes_of,
 )
+from perplexity.figures.moments import Moments
 from perplexity.figures.numbers import (
     RELATED,
     Number,
@@ -43,13 +37,12 @@ from perplexity.figures.numbers import (
     unit_follows,
 )
 from perplexity.figures.places import MOST_PLACES, contains, is_apart, occurrences
-from perplexity.figures.shares import Share, counted_shares, share_phrases
+from perplexity.figures.shares import Share
 from perplexity.figures.units import CURRENCIES
-from perplexity.figures.words import length_words, phrases_of, roman, small_words
+from perplexity.figures.wording import Wording
+from perplexity.figures.words import length_words, roman, small_words
 from perplexity.types import Source
 
-_DATE_IN_ADDRESS = re.compile(r"[/_-]((?:19|20)\d\d)[/_-]?(0[1-9]|1[0-2])(?:[/_-]?([0-3]\d))?(?!\d)")
-_ISO_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
 _PART = re.compile(r"\d+")
 _TABLE_HEADS = {
     3: ("in thousand", "in tsd", "in tausend", "$ thousand", "€ thousand", "(thousand", "(000"),
@@ -62,34 +55,10 @@ _TABLE_HEADS = {
 _OF_A_CELL = frozenset({3, 6, 9})
 _CELL_END = re.compile(r"[ \u00a0]?(?:[|\n\t]|\Z)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
-_TWO_YEARS = re.compile(r"(?<!\d)([12]\d{3})(?:[/–]|-(?=1[3-9]|[2-9]))(\d\d)(?!\d)")
-_TIME_WORDS = re.compile(r"\b(?:noon|midnight|mitternacht)\b")
-_LONGER_WORD = re.compile(r"teen|ty|zehn|zig|hundert|tausend|einhalb|und\w{3,8}zig")
 _NAUGHT_OR_ONE = {"0": ("nil", "null", "zero", "love", "scoreless"), "1": ("one", "ein")}
-_EDGES: dict[tuple[int | None, int | None], tuple[str, ...]] = {
-    (12, 31): ("end of", "ende", "ende des jahres", "jahresende", "year-end", "through", "until", "bis"),
-    (1, 1): ("start of", "beginning of", "anfang", "beginn des jahres", "from", "since", "ab", "seit"),
-}
-"""What the first and the last day of a year are called before it, in lower case."""
-_NAME = r"[A-ZÄÖÜ][\w.’'-]{0,40}+(?: (?:[A-ZÄÖÜ][\w.’'-]{0,40}+|de|van|von|of|the|der|la)){0,4}"
-_NAMES = re.compile(rf"{_NAME}(?:, {_NAME}){{0,9}},? (?:and|und|&) {_NAME}")
-_BETWEEN_NAMES = re.compile(r", (?:(?:and|und|&) )?| (?:and|und|&) ")
 _SLASHED = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3"}
-_POINTS = {
-    Decimal("0.25"): ("quarter point", "quarter-point", "quarter of a p", "quarter percentage", "viertelpunkt"),
-    Decimal("0.5"): ("half point", "half-point", "half a p", "half percentage", "halber p", "halben p"),
-}
 _FRACTIONS = {Decimal("0.5"): "1/2", Decimal("0.25"): "1/4", Decimal("0.75"): "3/4"}
-_TRIPLED = 200
-"""The highest percentage that is written in words."""
 _CHEMICAL = re.compile(r"(?:CO|CH|N|O|NO|SO|NH|H)[2-4]|H2O|N2O")
-_ONES = ("a", "one", "an", "eine", "ein")
-_SCALED_ONE = {
-    1: ("decade", "jahrzehnt"),
-    2: ("hundred", "hundert", "century", "jahrhundert"),
-    3: ("thousand", "tausend"), 6: ("million",), 9: ("billion", "milliarde"),
-    12: ("trillion", "billion"),
-}  # fmt: skip
 _JOINERS = frozenset("-‑:/")
 _SHORT = 2
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -107,21 +76,17 @@ class Excerpt:
     def __init__(self, source: Source) -> None:
         self.is_known = bool(source.snippet.strip())
         self.text = f"{source.title}\n{source.snippet}"
-        self._source = source
+        self.moments = Moments(source, self.text)
+        self.wording = Wording(self.text)
         self._amounts: dict[tuple[int, int], tuple[Amount, ...]] = {}
 
     def contains(self, written: str) -> bool:
         """Return whether the text has these words, not inside a longer number or word."""
         return contains(self.text, written)
 
-    def has_year(self, year: int) -> bool:
-        """Return whether a year is written, also as part of a date."""
-        short = f"{year % 100:02}"
-        return self.contains(str(year)) or year in self._years or f"'{short}" in self.text or f"’{short}" in self.text
-
     def has_date(self, date: WrittenDate) -> bool:
         """Return whether the text, the source's date or its address has a date; of a range, both ends."""
-        found = [self._has_moment(moment) for moment in date.readings]
+        found = [self.moments.has_moment(moment) for moment in date.readings]
         return all(found) or self._has_months(date) if date.is_range else any(found)
 
     def _has_months(self, date: WrittenDate) -> bool:
@@ -131,48 +96,37 @@ class Excerpt:
             return False
         count = last.month - first.month + 1
         part = f"Q{last.month // 3}" if count == 3 else f"H{last.month // 6}" if count == 6 else ""
-        if part and last.month % count == 0 and self._has_moment(Moment(last.year, part=part)):
+        if part and last.month % count == 0 and self.moments.has_moment(Moment(last.year, part=part)):
             return True
-        ends = self._has_moment(last) or (first.month == 1 and (last.year is None or self.has_year(last.year)))
+        ends = self.moments.has_moment(last) or (
+            first.month == 1 and (last.year is None or self.moments.has_year(last.year))
+        )
         return ends and self.has_number(Number(f"{count} months", 0, len(str(count))))
-
-    def has_duration(self, seconds: frozenset[Decimal]) -> bool:
-        """Return whether the text has one of these durations, in seconds."""
-        return not self._durations.isdisjoint(seconds)
 
     def has_share(self, share: Share) -> bool:
         """Return whether the text has a share, in words, as a percentage or in basis points."""
         if not share.words:
             written = f"{share.percentage} %"
             return self.has_number(Number(written, 0, len(written) - 2))
-        if self.has_words(share.words) or self.has_percentage(int(share.percentage)):
+        if self.wording.has_words(share.words) or self.has_percentage(int(share.percentage)):
             return True
         return len(share.numbers) > 0 and all(self._has_small(number) for number in share.numbers)
 
     def _has_small(self, number: int) -> bool:
         written = str(number)
         if number == 1:
-            return self.has_words(_NAUGHT_OR_ONE["1"]) or self.contains(written)
-        return self.has_word(Decimal(number)) or self.has_number(Number(written, 0, len(written)))
+            return self.wording.has_words(_NAUGHT_OR_ONE["1"]) or self.contains(written)
+        return self.wording.has_word(Decimal(number)) or self.has_number(Number(written, 0, len(written)))
 
     def has_century(self, number: str) -> bool:
         """Return whether the text has a century such as "19th century", or a year of it."""
-        years = re.compile(rf"(?<!\d){int(number) - 1}\d\d(?!\d)|(?<!\d){number}(?!\d)")
-        return years.search(self.text) is not None or self.has_word(Decimal(number))
-
-    def has_time(self, minutes: tuple[int, ...]) -> bool:
-        """Return whether the text has one of these times of day, in minutes."""
-        return not self._times.isdisjoint(minutes)
-
-    def has_time_near(self, minutes: tuple[int, ...]) -> bool:
-        """Return whether the text has a time of day that is a quarter of an hour away from one of these at most."""
-        return any(abs(time - one) <= 15 for time in self._times for one in minutes)
+        return self.moments.has_century(int(number)) or self.wording.has_word(Decimal(number))
 
     def has_season(self, first: str, last: str) -> bool:
         """Return whether the text has two years, the second of which is written in two digits, as in "2023/24"."""
         if any(following == last for following in self._next_numbers(first)):
             return True
-        return self.has_year(int(first)) and self.has_year(int(first[:2] + last))
+        return self.moments.has_year(int(first)) and self.moments.has_year(int(first[:2] + last))
 
     def has_pair(self, first: str, second: str) -> bool:
         """Return whether two numbers are next to each other, in either order."""
@@ -182,26 +136,16 @@ class Excerpt:
             first.isdecimal()
             and second.isdecimal()
             and all(
-                self.has_words(_NAUGHT_OR_ONE[one]) if one in _NAUGHT_OR_ONE else self.has_word(Decimal(one))
+                self.wording.has_words(_NAUGHT_OR_ONE[one])
+                if one in _NAUGHT_OR_ONE
+                else self.wording.has_word(Decimal(one))
                 for one in (first, second)
             )
         )
 
-    def has_decade(self, written: str) -> bool:
-        """Return whether the text has a decade such as "1990" or "90", or a year of it."""
-        if any(self.contains(f"{written[-2:]}{ending}") for ending in ("s", "er", "ern")) or self.contains(written):
-            return True
-        digits = 2 if written.endswith("00") else 3
-        first = written[:digits] if len(written) == 4 else f"(?:18|19|20){written[0]}"
-        return re.search(rf"(?<!\d){first}\d{{{4 - digits}}}(?!\d)", self.text) is not None
-
     def has_digits(self, digits: str) -> bool:
         """Return whether all digits of the text in a row have these, as of a telephone number."""
         return digits in self._all_digits
-
-    def has_words(self, words: tuple[str, ...]) -> bool:
-        """Return whether the text has one of these beginnings of words, in lower case."""
-        return any(word in self.lower for word in words)
 
     def has_percentage(self, percentage: int) -> bool:
         """Return whether the text has a percentage that "a third" or "half" may be said for."""
@@ -225,7 +169,7 @@ class Excerpt:
             if before.endswith(prefix) and after.startswith(suffix):
                 return True
         # Chemists write the number below the line.
-        return f"{prefix}{written.translate(_SUBSCRIPTS)}{suffix}" in self.lower
+        return f"{prefix}{written.translate(_SUBSCRIPTS)}{suffix}" in self.wording.lower
 
     def has_same(self, written: str, before: str, kind: Kind) -> bool:
         """Return whether the text has a number in the same digits with the same sign or word around it.
@@ -262,9 +206,9 @@ class Excerpt:
             return self.contains(number.written)
         return (
             any(self._fits(number, place) for place in self._places(number.digits))
-            or (number.is_year and self.has_year(int(number.written)))
+            or (number.is_year and self.moments.has_year(int(number.written)))
             or self._says(number)
-            or any(self.has_word(small, number.amounts) for small in number.small_numbers)
+            or any(self.wording.has_word(small, number.amounts) for small in number.small_numbers)
             or self._has_rounded(number)
             or self._has_version(number)
             or self._has_parts(number)
@@ -281,25 +225,15 @@ class Excerpt:
         if number.written in _SLASHED and self.contains(_SLASHED[number.written]):
             return True
         if amount.unit == "%":
-            return self._says_percentage(amount.value)
+            return self.wording.says_percentage(amount.value)
         if amount.unit or value >= 100:
-            return self.has_words(length_words(amount.unit, amount.value))
-        if number.in_words and value in self._listed:
+            return self.wording.has_words(length_words(amount.unit, amount.value))
+        if number.in_words and value in self.wording.listed:
             return True
         words = small_words(value, in_words=number.in_words)
         if value == 1 and not number.in_words:
             words += number.as_one()
-        return self.has_words(words) or (roman(value) != "" and self.contains(roman(value)))
-
-    def _says_percentage(self, value: Decimal) -> bool:
-        if self.has_words(_POINTS.get(value, ())):
-            return True
-        if value > _TRIPLED:
-            return False
-        phrases = share_phrases(round(value))
-        return (phrases is not None and phrases.search(self.lower) is not None) or self.has_words(
-            counted_shares(round(value))
-        )
+        return self.wording.has_words(words) or (roman(value) != "" and self.contains(roman(value)))
 
     def _has_converted(self, number: Number) -> bool:
         """Return whether the text has a length of time in another unit."""
@@ -308,55 +242,19 @@ class Excerpt:
             others = [other for place in self._places(digits) for other in self._read(place)]
             if any(other.value == amount.value and other.unit == amount.unit for other in others):
                 return True
-            if amount.value < 1000 and self.has_word(amount.value, (amount,)):
+            if amount.value < 1000 and self.wording.has_word(amount.value, (amount,)):
                 return True
         amount = number.amounts[0]
         if amount.unit == "month":
-            return self._counts_months(amount.value)
+            return self.moments.counts_months(amount.value)
         if amount.unit in _SECONDS:
             seconds = amount.value * _SECONDS[amount.unit]
-            if not number.hedge and amount.bare in self._clock_parts:
+            if not number.hedge and amount.bare in self.moments.clock_parts:
                 return True
-            return seconds in self._durations or (
-                number.hedge != "" and any(is_about(seconds, other, number.hedge) for other in self._durations)
+            return seconds in self.moments.durations or (
+                number.hedge != "" and any(is_about(seconds, other, number.hedge) for other in self.moments.durations)
             )
         return False
-
-    def _counts_months(self, count: Decimal) -> bool:
-        """Return whether the text has so many months as "9M" or as their first and last one."""
-        if self.contains(f"{count}M"):
-            return True
-        ends = [(date.readings[0], date.readings[-1]) for date in self._dates if date.is_range]
-        return any(
-            not first.day and first.month and last.month and last.month - first.month + 1 == count
-            for first, last in ends
-        )
-
-    def has_word(self, value: Decimal, amounts: tuple[Amount, ...] = ()) -> bool:
-        """Return whether a number is written in words, with the words after it that make it one of the amounts."""
-        if value == 1:
-            powers = [power for power in _SCALED_ONE if any(a.value == Decimal(10) ** power for a in amounts)]
-            return any(
-                contains(self.lower, f"{one} {word}") for p in powers for word in _SCALED_ONE[p] for one in _ONES
-            )
-        lower = self.lower
-        for word in phrases_of(value):
-            for place in occurrences(lower, word):
-                end = place + len(word)
-                if place and lower[place - 1].isalpha():
-                    continue
-                longer = _LONGER_WORD.match(lower, end)
-                if longer and (longer[0] not in {"tausend", "hundert"} or not amounts):
-                    continue
-                if not amounts or self._word_fits(value, end, amounts, is_ordinal=word[-2:] in {"th", "rd"}):
-                    return True
-        return False
-
-    @cached_property
-    def lower(self) -> str:
-        """The text in lower case, character for character."""
-        lower = self.text.lower()
-        return lower if len(lower) == len(self.text) else "".join([c.lower()[0] for c in self.text])
 
     @cached_property
     def _numbers(self) -> dict[str, list[tuple[int, int]]]:
@@ -378,66 +276,13 @@ class Excerpt:
         return sorted((_six_digits(digits), digits) for digits in self._numbers if digits)
 
     @cached_property
-    def _dates(self) -> list[WrittenDate]:
-        return find_dates(self.text, bare_months=True)
-
-    @cached_property
-    def _moments(self) -> frozenset[Moment]:
-        """The dates of the text, of the source and of its address, also without their days and years."""
-        moments = [moment for date in self._dates for moment in date.readings]
-        written = [_ISO_DATE.match(date) for date in (self._source.date, self._source.last_updated) if date]
-        for match in (*written, _DATE_IN_ADDRESS.search(self._source.url)):
-            if match:
-                year, month, day = [int(part) if part else None for part in match.groups()]
-                moments.append(Moment(year, month, day))
-        dated = {*moments, *[Moment(year, month, None, part) for year, month, _, part in moments]}
-        return frozenset(dated | {Moment(None, month, day, part) for _, month, day, part in dated})
-
-    @cached_property
-    def _yearless(self) -> frozenset[Moment]:
-        """The dates that are written without a year."""
-        moments = [moment for date in self._dates for moment in date.readings if moment.year is None]
-        return frozenset([*moments, *[Moment(None, month, None, part) for _, month, _, part in moments]])
-
-    @cached_property
-    def _years(self) -> frozenset[int]:
-        years = {moment.year for moment in self._moments if moment.year is not None}
-        for match in _TWO_YEARS.finditer(self.text):
-            if match[1][2:] < match[2]:
-                years.add(int(match[1][:2] + match[2]))
-        return frozenset(years)
-
-    @cached_property
-    def _times(self) -> frozenset[int]:
-        times = {minutes for match in CLOCK_TIME.finditer(self.text) for minutes in minutes_of(match)}
-        for match in _TIME_WORDS.findall(self.lower):
-            times |= {720} if match == "noon" else {0, 1440}
-        times.update(one for _, _, minutes in find_worded_times(self.lower) for one in minutes)
-        return frozenset(times)
-
-    @cached_property
-    def _durations(self) -> frozenset[Decimal]:
-        """The durations of the text in seconds, also without the fraction of a second."""
-        durations = all_durations(self.text)
-        return durations | {Decimal(int(one)) for one in durations} | {Decimal(round(one)) for one in durations}
-
-    @cached_property
-    def _clock_parts(self) -> frozenset[int]:
-        return clock_parts(self.text)
-
-    @cached_property
-    def _listed(self) -> frozenset[int]:
-        """How many names the lists such as "Ann, Bob and Eve" have: "the three" are counted rather than cited."""
-        return frozenset(len(_BETWEEN_NAMES.split(match[0])) for match in _NAMES.finditer(self.text))
-
-    @cached_property
     def _all_digits(self) -> str:
         return "".join(_PART.findall(self.text))
 
     @cached_property
     def _scales(self) -> frozenset[int]:
         """The powers of ten that a table's numbers are in: 6 for "in millions"."""
-        lower = self.lower
+        lower = self.wording.lower
         return frozenset(power for power, heads in _TABLE_HEADS.items() if any(head in lower for head in heads))
 
     def _written(self, written: str) -> Iterator[tuple[int, int]]:
@@ -475,19 +320,6 @@ class Excerpt:
             if following := NUMBER.search(self.text, end, end + 30):
                 found.add(following[0])
         return found
-
-    def _has_moment(self, moment: Moment) -> bool:
-        if moment in self._moments:
-            return True
-        if not (moment.part and any(other.part for other in self._moments)) and _wider(moment) & self._moments:
-            return True
-        if moment.year is None:
-            return False
-        if moment.month is None and not moment.part:
-            return self.has_year(moment.year)
-        if any(f"{edge} {moment.year}" in self.lower for edge in _EDGES.get((moment.month, moment.day), ())):
-            return True
-        return Moment(None, *moment[1:]) in self._yearless and self.has_year(moment.year)
 
     def _fits(self, number: Number, place: tuple[int, int]) -> bool:
         """Return whether a number of the text, which has the digits, is the one that is looked for."""
@@ -530,18 +362,7 @@ class Excerpt:
             return unit_follows(text, end, mine.unit)
         if other.unit and number.counts:
             return unit_follows(number.text, number.end, other.unit)
-        return bool(other.unit) or other.value > 31 or number.is_ordinal or not self._in_date(place)
-
-    def _in_date(self, place: tuple[int, int]) -> bool:
-        index = bisect_right(self._dates, place[0], key=lambda date: date.start) - 1
-        return index >= 0 and place[0] < self._dates[index].end
-
-    def _word_fits(self, value: Decimal, end: int, amounts: tuple[Amount, ...], *, is_ordinal: bool) -> bool:
-        suffix = read_suffix(self.text, end)
-        if is_ordinal and not suffix.unit and amounts[0].unit:
-            return False
-        values = [value.scaleb(exponent) for exponent in suffix.exponents]
-        return any(a.value in values and (a.unit == suffix.unit or not a.unit or not suffix.unit) for a in amounts)
+        return bool(other.unit) or other.value > 31 or number.is_ordinal or not self.moments.is_in_date(place[0])
 
     def _has_rounded(self, number: Number) -> bool:
         """Return whether the text has a number that becomes this one when it is rounded."""
@@ -583,16 +404,6 @@ class Excerpt:
     def _has_parts(self, number: Number) -> bool:
         """Return whether the parts of a number with a plain space, which may be several numbers, are there."""
         return " " in number.written and all(self.contains(part) for part in number.written.split(" "))
-
-
-def _wider(moment: Moment) -> set[Moment]:
-    """Return the quarter and the half of a year that a month is in, and the month that a quarter ends with."""
-    year, month, day, part = moment
-    if part.startswith("Q"):
-        return {Moment(year, 3 * int(part[1]))}
-    if month is None or day is not None:
-        return set()
-    return {Moment(year, part=f"Q{(month + 2) // 3}"), Moment(year, part=f"H{(month + 5) // 6}")}
 
 
 def _six_digits(digits: str) -> int:

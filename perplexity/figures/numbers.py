@@ -48,6 +48,7 @@ _HEDGE = re.compile(
     r"[ \u00a0]?(?:US|C|A)?[$€£¥]?[ \u00a0]?\Z",
     re.IGNORECASE,
 )
+_SIDES = frozenset({"over", "under", "nearly"})
 _LONGEST_HEDGE = 24
 _DECIMAL_END = re.compile(r"[.,]\d{1,2}\Z")
 
@@ -218,7 +219,8 @@ def rounds(number: Number, mine: Amount, other: Amount) -> bool:
     zeros = 0 if _DECIMAL_END.search(written) else written[len(written.rstrip("0.,' \u00a0\u202f’")) :].count("0")
     rough, distance = mine.step.scaleb(zeros), abs(difference)
     if 2 * distance <= mine.step:
-        return 5 * distance <= 2 * mine.value
+        is_contrary = number.hedge in _SIDES and (difference > 0) != (number.hedge == "over")
+        return (20 if is_contrary else 4 if mine.step >= 1 else 2) * distance <= mine.value
     if number.hedge == "about":
         is_coarse = number.digits == "1" or number.digits.endswith("5")
         return distance <= min(rough if is_coarse else rough / 2, mine.value / 10)

@@ -192,6 +192,25 @@ FOUND = [
     ("in the 19th century", "in 1850"),
     # A table whose head says the scale
     ("€8.4 billion in cash", "in millions of euros | Cash 8,412"),
+    ("gusts of 110 km/h", "Böen bis 110 Kilometer pro Stunde im Harz"),
+    ("265 Kilometer in der Stunde", "Höchstgeschwindigkeit: 265 km/h"),
+    ("zwischen 10 und 25 Liter pro Quadratmeter", "10 bis 25 l/m²"),
+    ("a dividend of 23 cents", "a dividend of 23c per share"),
+    ("35 Franken", "Dividende Fr. 35.00 je Aktie (Vorjahr 33.00)"),
+    ("$1 trillion", "More than $1tn has been lost"),
+    ("between 45 and 70 years", "aged 45 to 70 across 23 hospitals"),
+    ("dreitausend Euro", "(Verheiratete: 3.000 €)"),
+    ("210 million tonnes", "(Mt CO2e) | 1990 | 2023 || Buildings | 210 | 103"),
+    ("at a quarter past eight", "um 20:15 Uhr"),
+    ("um Viertel vor zwölf", "ab 23.45 Uhr"),
+    ("zwei Stunden und 41 Minuten", "nach 2:41 Std."),
+    ("1:21:08", "in 1:21:08,429 Std."),
+    ("the three winners", "the prize goes to John Clarke, Michel H. Devoret and John M. Martinis"),
+    ("three goals", "scored a hat-trick"),
+    ("until 31 December 2029", "bis Ende 2029 verlängert"),
+    ("from January to October", "in the first ten months"),
+    ("in the third quarter of 2025", "sales rose in the third quarter"),
+    ("die 14- bis 49-Jährigen", "In der Zielgruppe 14–49 siegte RTL"),
 ]
 
 
@@ -244,6 +263,16 @@ NOT_FOUND = [
     ("in July 2025", "06/2025", "July 2025"),
     ("knapp 30 Euro", "Jacke, Gr. 48–58, 19,99; Hose", "30 Euro"),
     ("three times as many", "has quadrupled", "three"),
+    ("about 260,000 cars", "250,133 cars", "260,000"),
+    ("at least €69.90", "from €69.99", "€69.90"),
+    ("one million cars", "500 000 cars", "one million"),
+    ("zweitausend Euro", "(Verheiratete: 3.000 €)", "zweitausend Euro"),
+    ("under 9 minutes", "a ninth, dropped", "9 minutes"),
+    ("gut zwei Milliarden Euro", "1,56 Milliarden Euro", "zwei Milliarden Euro"),
+    ("$57.1 million", "$57.1 billion", "$57.1 million"),
+    ("€412.7", "$412.7", "€412.7"),
+    ("at a quarter past nine", "um 20:15 Uhr", "quarter past nine"),
+    ("in the second quarter of 2025", "sales rose in the third quarter", "second quarter of 2025"),
 ]
 
 

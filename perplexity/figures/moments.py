@@ -1,0 +1,182 @@
+"""The dates, times and durations that a source says, its own date and the one in its address too. Pure."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from decimal import Decimal
+from functools import cached_property
+
+from perplexity.figures.dates import (
+    CLOCK_TIME,
+    Moment,
+    WrittenDate,
+    all_durations,
+    find_clock_parts,
+    find_dates,
+    find_worded_times,
+    minutes_of,
+)
+from perplexity.figures.places import contains, lowered
+from perplexity.types import Source
+
+_DATE_IN_ADDRESS = re.compile(r"[/_-]((?:19|20)\d\d)[/_-]?(0[1-9]|1[0-2])(?:[/_-]?([0-3]\d))?(?!\d)")
+_ISO_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
+_TWO_YEARS = re.compile(r"(?<!\d)([12]\d{3})(?:[/–]|-(?=1[3-9]|[2-9]))(\d\d)(?!\d)")
+_TIME_WORDS = re.compile(r"\b(?:noon|midnight|mitternacht)\b")
+_WRITTEN_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_EDGES: dict[tuple[int | None, int | None], tuple[str, ...]] = {
+    (12, 31): ("end of", "ende", "ende des jahres", "jahresende", "year-end", "through", "until", "bis"),
+    (1, 1): ("start of", "beginning of", "anfang", "beginn des jahres", "from", "since", "ab", "seit"),
+}
+"""What the first and the last day of a year are called before it, in lower case."""
+
+
+class Moments:
+    """The dates, times and durations of a source, read as far as a figure asks for them."""
+
+    def __init__(self, source: Source, text: str) -> None:
+        self.text = text
+        self._source = source
+
+    def has_year(self, year: int) -> bool:
+        """Return whether a year is written, also as part of a date."""
+        short = f"{year % 100:02}"
+        return (
+            contains(self.text, str(year))
+            or year in self._years
+            or f"'{short}" in self.text
+            or f"’{short}" in self.text
+        )
+
+    def has_duration(self, seconds: frozenset[Decimal]) -> bool:
+        """Return whether the text has one of these durations, in seconds."""
+        return not self.durations.isdisjoint(seconds)
+
+    def has_time(self, minutes: tuple[int, ...]) -> bool:
+        """Return whether the text has one of these times of day, in minutes."""
+        return not self._times.isdisjoint(minutes)
+
+    def has_time_near(self, minutes: tuple[int, ...]) -> bool:
+        """Return whether the text has a time of day that is a quarter of an hour away from one of these at most."""
+        return any(abs(time - one) <= 15 for time in self._times for one in minutes)
+
+    def has_decade(self, written: str) -> bool:
+        """Return whether the text has a decade such as "1990" or "90", or a year of it."""
+        if any(contains(self.text, f"{written[-2:]}{ending}") for ending in ("s", "er", "ern")) or contains(
+            self.text, written
+        ):
+            return True
+        years = self._written_years
+        if len(written) == 2:
+            return any(year[2] == written[0] and year[:2] in {"18", "19", "20"} for year in years)
+        return any(year.startswith(written[: 2 if written.endswith("00") else 3]) for year in years)
+
+    def has_century(self, number: int) -> bool:
+        """Return whether the text has a year of a century, or the century's number."""
+        first = f"{number - 1:02}"
+        return contains(self.text, str(number)) or any(year.startswith(first) for year in self._written_years)
+
+    def has_moment(self, moment: Moment) -> bool:
+        """Return whether the text, the source's date or its address has a date.
+
+        One without its year is enough if the year is somewhere else, or if no year is known at all.
+        """
+        if moment in self._moments:
+            return True
+        if not (moment.part and any(other.part for other in self._moments)) and _wider(moment) & self._moments:
+            return True
+        if moment.year is None:
+            return False
+        if moment.month is None and not moment.part:
+            return self.has_year(moment.year)
+        if any(f"{edge} {moment.year}" in self._lower for edge in _EDGES.get((moment.month, moment.day), ())):
+            return True
+        return Moment(None, *moment[1:]) in self._yearless and (self.has_year(moment.year) or not self._has_years)
+
+    def counts_months(self, count: Decimal) -> bool:
+        """Return whether the text has so many months as "9M" or as their first and last one."""
+        if contains(self.text, f"{count}M"):
+            return True
+        ends = [(date.readings[0], date.readings[-1]) for date in self._dates if date.is_range]
+        return any(
+            not first.day and first.month and last.month and last.month - first.month + 1 == count
+            for first, last in ends
+        )
+
+    def is_in_date(self, place: int) -> bool:
+        """Return whether a place of the text is inside a date."""
+        index = bisect_right(self._dates, place, key=lambda date: date.start) - 1
+        return index >= 0 and place < self._dates[index].end
+
+    @cached_property
+    def _dates(self) -> list[WrittenDate]:
+        return find_dates(self.text, bare_months=True)
+
+    @cached_property
+    def _moments(self) -> frozenset[Moment]:
+        """The dates of the text, of the source and of its address, also without their days and years."""
+        moments = [moment for date in self._dates for moment in date.readings]
+        written = [_ISO_DATE.match(date) for date in (self._source.date, self._source.last_updated) if date]
+        for match in (*written, _DATE_IN_ADDRESS.search(self._source.url)):
+            if match:
+                year, month, day = [int(part) if part else None for part in match.groups()]
+                moments.append(Moment(year, month, day))
+        dated = {*moments, *[Moment(year, month, None, part) for year, month, _, part in moments]}
+        return frozenset(dated | {Moment(None, month, day, part) for _, month, day, part in dated})
+
+    @cached_property
+    def _yearless(self) -> frozenset[Moment]:
+        """The dates that are written without a year."""
+        moments = [moment for date in self._dates for moment in date.readings if moment.year is None]
+        return frozenset([*moments, *[Moment(None, month, None, part) for _, month, _, part in moments]])
+
+    @cached_property
+    def _years(self) -> frozenset[int]:
+        years = {moment.year for moment in self._moments if moment.year is not None}
+        for match in _TWO_YEARS.finditer(self.text):
+            if match[1][2:] < match[2]:
+                years.add(int(match[1][:2] + match[2]))
+        return frozenset(years)
+
+    @cached_property
+    def _has_years(self) -> bool:
+        """Whether any year is known; without one, that of a date cannot be checked."""
+        return bool(self._years) or any("1900" <= year < "2100" for year in self._written_years)
+
+    @cached_property
+    def _times(self) -> frozenset[int]:
+        times = {minutes for match in CLOCK_TIME.finditer(self.text) for minutes in minutes_of(match)}
+        for match in _TIME_WORDS.findall(self._lower):
+            times |= {720} if match == "noon" else {0, 1440}
+        times.update(one for _, _, minutes in find_worded_times(self._lower) for one in minutes)
+        return frozenset(times)
+
+    @cached_property
+    def durations(self) -> frozenset[Decimal]:
+        """The durations of the text in seconds, also without the fraction of a second."""
+        durations = all_durations(self.text)
+        return durations | {Decimal(int(one)) for one in durations} | {Decimal(round(one)) for one in durations}
+
+    @cached_property
+    def clock_parts(self) -> frozenset[int]:
+        """The numbers that times and durations such as "2:41" are made of."""
+        return find_clock_parts(self.text)
+
+    @cached_property
+    def _written_years(self) -> frozenset[str]:
+        return frozenset(_WRITTEN_YEAR.findall(self.text))
+
+    @cached_property
+    def _lower(self) -> str:
+        return lowered(self.text)
+
+
+def _wider(moment: Moment) -> set[Moment]:
+    """Return the quarter and the half of a year that a month is in, and the month that a quarter ends with."""
+    year, month, day, part = moment
+    if part.startswith("Q"):
+        return {Moment(year, 3 * int(part[1]))}
+    if month is None or day is not None:
+        return set()
+    return {Moment(year, part=f"Q{(month + 2) // 3}"), Moment(year, part=f"H{(month + 5) // 6}")}

@@ -1,0 +1,89 @@
+"""What a text says in words: numbers, shares and how many names a list has. Pure."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import cached_property
+
+from perplexity.figures.amounts import Amount, read_suffix
+from perplexity.figures.places import contains, lowered, occurrences
+from perplexity.figures.shares import counted_shares, share_phrases
+from perplexity.figures.words import phrases_of
+
+_LONGER_WORD = re.compile(r"teen|ty|zehn|zig|hundert|tausend|einhalb|und\w{3,8}zig")
+_POINTS = {
+    Decimal("0.25"): ("quarter point", "quarter-point", "quarter of a p", "quarter percentage", "viertelpunkt"),
+    Decimal("0.5"): ("half point", "half-point", "half a p", "half percentage", "halber p", "halben p"),
+}
+_TRIPLED = 200
+"""The highest percentage that is written in words."""
+_ONES = ("a", "one", "an", "eine", "ein")
+_SCALED_ONE = {
+    1: ("decade", "jahrzehnt"),
+    2: ("hundred", "hundert", "century", "jahrhundert"),
+    3: ("thousand", "tausend"), 6: ("million",), 9: ("billion", "milliarde"),
+    12: ("trillion", "billion"),
+}  # fmt: skip
+_NAME = r"[A-ZÄÖÜ][\w.’'-]{0,40}+(?: (?:[A-ZÄÖÜ][\w.’'-]{0,40}+|de|van|von|of|the|der|la)){0,4}"
+_NAMES = re.compile(rf"{_NAME}(?:, {_NAME}){{0,9}},? (?:and|und|&) {_NAME}")
+_BETWEEN_NAMES = re.compile(r", (?:(?:and|und|&) )?| (?:and|und|&) ")
+
+
+class Wording:
+    """The numbers and shares that a text says in words; `lower` is the text in lower case, character for character."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def lower(self) -> str:
+        """The text in lower case, character for character."""
+        return lowered(self.text)
+
+    def has_words(self, words: tuple[str, ...]) -> bool:
+        """Return whether the text has one of these beginnings of words, in lower case."""
+        return any(word in self.lower for word in words)
+
+    def has_word(self, value: Decimal, amounts: tuple[Amount, ...] = ()) -> bool:
+        """Return whether a number is written in words, with the words after it that make it one of the amounts."""
+        if value == 1:
+            powers = [power for power in _SCALED_ONE if any(a.value == Decimal(10) ** power for a in amounts)]
+            return any(
+                contains(self.lower, f"{one} {word}") for p in powers for word in _SCALED_ONE[p] for one in _ONES
+            )
+        lower = self.lower
+        for word in phrases_of(value):
+            for place in occurrences(lower, word):
+                end = place + len(word)
+                if place and lower[place - 1].isalpha():
+                    continue
+                longer = _LONGER_WORD.match(lower, end)
+                if longer and (longer[0] not in {"tausend", "hundert"} or not amounts):
+                    continue
+                if not amounts or self._word_fits(value, end, amounts, is_ordinal=word[-2:] in {"th", "rd"}):
+                    return True
+        return False
+
+    def says_percentage(self, value: Decimal) -> bool:
+        """Return whether a percentage is said in words, such as "a quarter point", "half" and "nine in ten"."""
+        if self.has_words(_POINTS.get(value, ())):
+            return True
+        if value > _TRIPLED:
+            return False
+        phrases = share_phrases(round(value))
+        return (phrases is not None and phrases.search(self.lower) is not None) or self.has_words(
+            counted_shares(round(value))
+        )
+
+    @cached_property
+    def listed(self) -> frozenset[int]:
+        """How many names the lists such as "Ann, Bob and Eve" have: "the three" are counted rather than cited."""
+        return frozenset(len(_BETWEEN_NAMES.split(match[0])) for match in _NAMES.finditer(self.text))
+
+    def _word_fits(self, value: Decimal, end: int, amounts: tuple[Amount, ...], *, is_ordinal: bool) -> bool:
+        suffix = read_suffix(self.text, end)
+        if is_ordinal and not suffix.unit and amounts[0].unit:
+            return False
+        values = [value.scaleb(exponent) for exponent in suffix.exponents]
+        return any(a.value in values and (a.unit == suffix.unit or not a.unit or not suffix.unit) for a in amounts)
