@@ -39,8 +39,9 @@ from bot.slack.streams import Streams
 from bot.slack.threads import ThreadHistory, ThreadReader
 from bot.slack.users import Admins, ChannelManagers, Profiles
 from bot.slack.views import Views
+from bot.storage.admin import AdminStore
 from bot.storage.attempts import AttemptLog, AttemptStore
-from bot.storage.audit import AuditStore
+from bot.storage.audit_chain import AuditStore
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore
@@ -54,6 +55,7 @@ from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
 from bot.views import OPENED_BY_COMMANDS, VIEWS
+from bot.views.admin import AdminHome
 from bot.views.home import HomePublisher
 from bot.web import server
 from bot.web.metrics import Metrics
@@ -185,7 +187,7 @@ async def compose(
 
     `pause` waits between the events of a recorded example.
     """
-    from bot.worker.queue import JobQueue
+    from bot.worker.queue import STALLED_AFTER_SECONDS, JobQueue
 
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(connection_pool(conninfo, size=WORK_CONNECTIONS, seconds=POOL_SECONDS))
@@ -306,6 +308,15 @@ async def compose(
             views=Views(client, sanitize=sanitize_view),
             commands=commands,
             slash=settings.command_prefix,
+            admin=AdminHome(
+                admins=admins,
+                store=AdminStore(pool),
+                digests=digests.service.list_all,
+                admin_issues=attempts.admin_issues,
+                audit=audit.health,
+                workers_alive=partial(questions.workers_alive, seconds=STALLED_AFTER_SECONDS),
+                limits=_limits(settings),
+            ),
             start=background.start,
         )
         question_worker = QuestionWorker(
@@ -385,6 +396,8 @@ async def compose(
             suggest_prompts=chat.suggest_prompts,
             delete_pending=status_messages.delete_pending_in_thread,
             is_admin=admins.is_admin,
+            verify_admin=admins.verify_admin,
+            stop_digest=digests.stopper.stop_for_admin,
             is_known_outsider=admission.is_known_outsider,
             record_sender=admission.record_sender,
             request_file=partial(workspaces.request_file, seconds=SAME_FILE_SECONDS),
@@ -420,6 +433,16 @@ async def compose(
             server=server,
             socket=SocketMode(app, app_token=slack.app_token, client=client) if http and slack.app_token else None,
         )
+
+
+def _limits(settings: Settings) -> dict[str, str]:
+    """Return the limits that the settings have, by their labels."""
+    return {
+        "Open questions of a person": str(settings.open_questions_per_user or "no limit"),
+        "Questions in a thread and minute": str(settings.thread_answers_per_minute or "no limit"),
+        "Digests of a person": str(settings.digests_per_user),
+        "Digests in a channel": str(settings.digests_per_channel),
+    }
 
 
 def _server(

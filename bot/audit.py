@@ -13,7 +13,6 @@ from psycopg.rows import DictRow, dict_row
 
 from bot.model.audit import ChainCheck, Head, SigningKey
 from bot.storage.audit import (
-    AuditStore,
     entries,
     last_entries,
     lock_writer,
@@ -22,6 +21,7 @@ from bot.storage.audit import (
     signed_heads,
     signing_key,
 )
+from bot.storage.audit_chain import AuditStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -17,6 +17,7 @@ from bot.blocks.digests import (
 )
 from bot.clock import utc_now
 from bot.commands.base import Command, CommandContext, Reply
+from bot.model.audit import Change
 from bot.model.digest import Digest, DigestRun, Owner, State, Trigger, parse_run
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow
@@ -64,6 +65,7 @@ NOTICE_COMMAND = "digest_notice"
 OWNER_LEFT = "owner_left"
 OWNER_LEFT_CHANNEL = "owner_left_channel"
 OWNER_MAY_NOT_ASK = "owner_may_not_ask"
+STOPPED_BY_ADMIN = "stopped_by_admin"
 NOT_A_MEMBER = "I am not a member of its channel, so I cannot post there. Invite me there with /invite first."
 FOREIGN_DIRECT_MESSAGE = (
     "I cannot post in a direct message between others. Set it up in the one with me, or in a channel."
@@ -75,6 +77,7 @@ REASONS = {
         "In its channel only some people may ask me, and you are not one of them. Ask the channel’s creator to change "
         "that."
     ),
+    STOPPED_BY_ADMIN: "An admin of this workspace stopped it.",
     "not_in_channel": NOT_A_MEMBER,
     "channel_not_found": NOT_A_MEMBER,
     "is_archived": "Its channel is archived.",
@@ -211,6 +214,29 @@ class DigestStopper:
         else:
             notice = StopNotice(digest_id=digest.id, reason_code=reason_code)
             await self._stop(notice, by=by, owner=digest.owner, channel_id=digest.channel_id)
+
+    async def stop_for_admin(self, digest_id: UUID, user_id: str, teams: Collection[str]) -> Digest | None:
+        """Stop a digest of one of these workspaces for an admin, tell its owner, and record it in the audit log.
+
+        Return the digest as it was, None if there is none. Raises database errors.
+        """
+        digest = await self.digests.get(digest_id, now=utc_now())
+        if digest is None or digest.owner.team_id not in teams:
+            return None
+        notice = StopNotice(digest_id=digest.id, reason_code=STOPPED_BY_ADMIN)
+        by = self.new_id()
+        question = notice_question(notice, id=self.new_id(), by=by, owner=digest.owner, channel_id=digest.channel_id)
+        change = Change(
+            team_id=digest.owner.team_id,
+            user_id=user_id,
+            what="digest.stop",
+            channel_id=digest.channel_id,
+            subject=str(digest.id),
+            before=str(digest.state),
+            after=str(State.STOPPED),
+        )
+        await self.digests.stop_for_admin(digest.id, question, change)
+        return digest
 
     async def _delete(self, notice: StopNotice, digest: Digest, *, by: UUID) -> None:
         question = notice_question(notice, id=self.new_id(), by=by, owner=digest.owner, channel_id=digest.channel_id)

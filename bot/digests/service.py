@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -87,6 +87,10 @@ class StoredDigestService:
         """Return the digests of an owner."""
         digests = await self.digests.of_owner(owner, now=self.now())
         return DigestList(digests=[replace(one, next_at=None) for one in digests] if self.limits.disabled else digests)
+
+    async def list_all(self, team_id: str) -> Sequence[Digest]:
+        """Return the digests of a workspace, the dearest first. Raises database errors."""
+        return await self.digests.of_team(team_id, now=self.now())
 
     async def apply(self, action: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
         """Apply an action to the owner's digest with this number; `by` identifies the request."""
@@ -193,6 +197,7 @@ class DigestComponents:
     commands: dict[str, Command[Any, Any]]
     channel_route: ChatRoute
     scheduler: DigestScheduler
+    stopper: DigestStopper
 
     @classmethod
     def from_settings(
@@ -230,4 +235,5 @@ class DigestComponents:
             commands={command.name: command for command in (runner.command(), stop_notices.command())},
             channel_route=digest_route(chat, on_closed=stopper.on_channel_closed),
             scheduler=DigestScheduler(digests=digests, disabled=limits.disabled),
+            stopper=stopper,
         )

@@ -28,6 +28,7 @@ from bot.listeners.clicks import (
     text_reply,
 )
 from bot.listeners.intake import ListenerContext, Submitted
+from bot.model.audit import stop_change
 from bot.model.digest import DigestAction, DigestNotFound, DigestResult
 from bot.model.message import MarkdownFile
 from bot.model.question import NewQuestion, QuestionRow
@@ -137,7 +138,7 @@ async def stop_question(click: Click, context: ListenerContext) -> Reply | None:
         return text_reply(UNKNOWN_STOPPED_QUESTION)
     if refusal := await _why_not_stopped(row, click, context):
         return text_reply(refusal)
-    if not await context.questions.stop(row.id, user_id=row.user_id):
+    if not await context.questions.stop(row.id, user_id=row.user_id, change=stop_change(row, click.user)):
         if row.state != "stopped":
             return text_reply(ALREADY_FINISHED)
         # The reply to the first click may have been lost, and with it the cancellation of the runs.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from time import monotonic
@@ -15,7 +15,7 @@ from bot.clock import ARRIVED
 from bot.commands.base import Command, manages_nothing
 from bot.commands.help import MAX_LISTED
 from bot.delivery.shares import Sharing
-from bot.model.digest import DigestService
+from bot.model.digest import Digest, DigestService
 from bot.model.membership import Identity
 from bot.model.message import MarkdownFile, OutgoingMessage, SuggestedPrompt
 from bot.model.question import Choice, NewQuestion, OpenQuestion, QuestionRow, Received
@@ -169,6 +169,16 @@ async def propose_nothing(message: str, *, seconds: float | None = None) -> Prop
     return ProposedClaims(claims=())
 
 
+async def verify_no_admin(user_id: str) -> bool | None:
+    """Return False: no one is an admin."""
+    return False
+
+
+async def stop_no_digest(digest_id: UUID, user_id: str, teams: Collection[str]) -> Digest | None:
+    """Return None: there is no digest."""
+    return None
+
+
 async def always_admitted(user_id: str) -> bool | None:
     """Return True: everyone is answered."""
     return True
@@ -264,10 +274,12 @@ class ListenerContext:
     home tab, `home_changed` shows it anew to one who has it open, with a notice.
 
     `find_workspace` returns which of many installations a request is for; it raises database errors. `refusal` returns
-    why a request is refused, `record_end` records that the app is no longer installed. `is_admin`
-    returns whether a user is an admin, `is_known_outsider` whether one is known to be an outsider, `record_sender`
-    records that an event says so. `follow_ups` is whether replies without a mention are answered. `request_file` is
-    False for a second click on the same file, unless `forget_file` was called after the first.
+    why a request is refused, `record_end` records that the app is no longer installed. `is_admin` returns whether a
+    user is an admin, `verify_admin` too, or None if Slack does not say; `stop_digest` stops a digest of one of some
+    workspaces for an admin, and returns None if there is none. `is_known_outsider` returns whether a user is known to
+    be an outsider, `record_sender` records that an event says so. `follow_ups` is whether replies without a mention are
+    answered. `request_file` is False for a second click on the same file, unless `forget_file` was called after the
+    first.
 
     `timezone` returns the time zone of a person's profile; it raises one of `bot.slack.messages.FAILURES`.
     `last_choice` returns what a person chose last in the modal for questions, `keep_choice` keeps it; both raise
@@ -307,6 +319,8 @@ class ListenerContext:
     home_changed: Callable[[str, str, str], None] = no_home
     suggest_prompts: Callable[[str, Sequence[SuggestedPrompt]], Awaitable[PostResult]] = suggest_nothing
     is_admin: Callable[[str], Awaitable[bool]] = never_admin
+    verify_admin: Callable[[str], Awaitable[bool | None]] = verify_no_admin
+    stop_digest: Callable[[UUID, str, Collection[str]], Awaitable[Digest | None]] = stop_no_digest
     management: Callable[[str, str], Awaitable[Management]] = manages_nothing
     is_known_outsider: Callable[[dict[str, Any], str], bool] = never_known
     record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]] = record_nothing

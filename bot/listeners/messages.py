@@ -19,6 +19,7 @@ from bot.commands.routing import begins_conversation, route_message
 from bot.conversations.prompts import choose_prompts
 from bot.listeners.intake import ListenerContext, Submitted
 from bot.listeners.slash import too_many_open
+from bot.model.audit import stop_change
 from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow
@@ -121,7 +122,7 @@ async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
         if row is None or not (row.user_id == user or await context.is_admin_in_time(user)):
             return
         if await context.intake.within_ack_deadline(
-            context.questions.stop(row.id, user_id=row.user_id), seconds=RECORD_SECONDS
+            context.questions.stop(row.id, user_id=row.user_id, change=stop_change(row, user)), seconds=RECORD_SECONDS
         ):
             context.cancel_runs(row.id)
             context.metrics.settled(command=row.command, state="stopped")

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from bot.model.question import QuestionRow
+
 BEGINNING = "0" * 64
 """The hash before the first entry."""
 
@@ -39,6 +41,21 @@ class Change:
     subject: str = ""
     before: object = None
     after: object = None
+
+
+def stop_change(row: QuestionRow, user_id: str) -> Change | None:
+    """Return what is recorded when a person stops a question; None for its asker."""
+    if user_id == row.user_id:
+        return None
+    return Change(
+        team_id=row.team_id,
+        user_id=user_id,
+        what="question.stop",
+        channel_id=row.channel_id,
+        subject=str(row.id),
+        before=row.state,
+        after="stopped",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

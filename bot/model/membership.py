@@ -163,7 +163,9 @@ class Profile:
             enterprise_id=_text(user, "enterprise_id") or _text(_part(user, "enterprise_user"), "enterprise_id"),
             outside=any(user.get(flag) for flag in OUTSIDE_FLAGS),
             deleted=bool(user.get("deleted")),
-            admin=bool(user.get("is_admin") or user.get("is_owner")),
+            # An admin of another workspace is a stranger here.
+            admin=bool(user.get("is_admin") or user.get("is_owner"))
+            and not (user.get("deleted") or any(user.get(flag) for flag in OUTSIDE_FLAGS)),
             zone=_text(user, "tz") or None,
             name=_text(_part(user, "profile"), "display_name") or _text(user, "real_name") or _text(user, "name"),
         )

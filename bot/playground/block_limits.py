@@ -188,11 +188,19 @@ def _rich_text_part(part: Dict) -> Iterator[str]:
         yield from _leaf(leaf)
 
 
+NAMED_LEAVES = {"user": ("user_id", r"[UW][A-Z0-9]+"), "channel": ("channel_id", r"[CG][A-Z0-9]+")}
+"""Leaves that Slack shows as a name, with the field of the id and its form.
+
+https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
+"""
+
+
 def _leaf(leaf: Dict) -> Iterator[str]:
-    if leaf.get("type") == "channel":
-        yield from only(leaf, "channel_id", "style")
-        if not re.fullmatch(r"[CG][A-Z0-9]+", str(leaf.get("channel_id", ""))):
-            yield f"has the channel_id {leaf.get('channel_id')}, which is no channel's"
+    if (named := NAMED_LEAVES.get(str(leaf.get("type")))) is not None:
+        field, form = named
+        yield from only(leaf, field, "style")
+        if not re.fullmatch(form, str(leaf.get(field, ""))):
+            yield f"has the {field} {leaf.get(field)}, which is no {leaf.get('type')}'s"
         return
     if leaf.get("type") not in {"text", "link"}:
         yield f"has the rich text leaf {leaf.get('type')}"

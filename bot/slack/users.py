@@ -189,7 +189,7 @@ ADMIN_CACHE_SECONDS = 300.0
 
 
 class Admins:
-    """Checks who is an admin; Slack's reply is cached for five minutes. `clock` is monotonic.
+    """Checks who is an admin. That someone is none is cached for five minutes. `clock` is monotonic.
 
     `named` are the admins of the settings; `profiles` is the shared cache.
     """
@@ -206,15 +206,28 @@ class Admins:
         self._profiles = profiles or Profiles(client, clock=clock)
 
     async def is_admin(self, user_id: str) -> bool:
-        """Return whether a user is an admin; False if Slack cannot be reached."""
-        return await self.check_admin(user_id) is True
+        """Return whether a user may do now what admins do; False if Slack cannot be reached.
+
+        Slack is asked each time, but for someone who was no admin a moment ago: a new admin waits for some minutes.
+        """
+        known = self._profiles.cached(user_id, seconds=ADMIN_CACHE_SECONDS)
+        if known is not None and not known.admin and user_id not in self._named:
+            return False
+        return await self.verify_admin(user_id) is True
 
     async def check_admin(self, user_id: str) -> bool | None:
-        """Return whether a user is an admin; None if Slack cannot be reached."""
+        """Return whether a user was an admin in the last five minutes; None if Slack cannot be reached."""
+        return await self._check(user_id, seconds=ADMIN_CACHE_SECONDS)
+
+    async def verify_admin(self, user_id: str) -> bool | None:
+        """Return whether a user is an admin by what Slack says now; None if Slack cannot be reached."""
+        return await self._check(user_id, seconds=0)
+
+    async def _check(self, user_id: str, *, seconds: float) -> bool | None:
         if user_id in self._named:
             return True
         try:
-            return (await self._profiles.get(user_id, seconds=ADMIN_CACHE_SECONDS)).admin
+            return (await self._profiles.get(user_id, seconds=seconds)).admin
         except FAILURES as error:
             log.warning("admins.unknown", extra={"error": type(error).__name__})
             return None

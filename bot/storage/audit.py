@@ -3,73 +3,27 @@
 from __future__ import annotations
 
 import json
-import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from time import monotonic
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
 from psycopg import AsyncConnection, Error
-from psycopg.rows import DictRow
 
 from bot.model.audit import (
-    APP,
-    BEGINNING,
     AuditHealth,
     Change,
     Entry,
     Head,
     SigningKey,
-    people_in,
-    person_hash,
-    without_people,
 )
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.storage.questions import Pool
-
-log = logging.getLogger(__name__)
-
-BATCH = 200
-"""How many entries are chained in one transaction."""
-
-HELD_SECONDS = 60.0
-"""How long the entries of a workspace wait whose head is not signed with the key in use, before it is read again."""
-
-HEAD_LOG_SECONDS = 60.0
-"""How often a workspace's head is logged while it changes."""
 
 _CHANGE = """
     SELECT audit_change(%(team_id)s, %(user_id)s, %(what)s, %(channel_id)s, %(decision)s, %(subject)s,
         %(before)s::json, %(after)s::json)
 """
-_WAITING = "SELECT EXISTS (SELECT 1 FROM audit_outbox WHERE team_id <> ALL(%(held)s)) AS waits"
-_TRY_LOCK = "SELECT pg_try_advisory_xact_lock(6907) AS locked"
 _LOCK = "SELECT pg_advisory_xact_lock(6907)"
-_NEXT = """
-    SELECT id, at, team_id, user_id, who, what, channel_id, cost_microusd, decision, subject, before::text, after::text
-    FROM audit_outbox WHERE team_id <> ALL(%(held)s) ORDER BY id LIMIT %(most)s
-"""
-_HEADS = """
-    SELECT t.team_id, h.count, h.hash, h.signature,
-        EXISTS (SELECT 1 FROM audit a WHERE a.team_id = t.team_id) AS has_entries
-    FROM unnest(%(teams)s::text[]) t (team_id) LEFT JOIN audit_heads h USING (team_id)
-"""
-_PEOPLE = """
-    SELECT p.team_id, p.user_id, p.who FROM audit_people p
-    JOIN unnest(%(teams)s::text[], %(users)s::text[]) w (team_id, user_id) USING (team_id, user_id)
-"""
-_ADD_PERSON = """
-    INSERT INTO audit_people (team_id, user_id, key, who) VALUES (%(team_id)s, %(user_id)s, %(key)s, %(who)s)
-"""
-_ADD = """
-    INSERT INTO audit
-        (team_id, number, at, who, what, channel_id, cost_microusd, decision, subject, before, after, hash)
-    VALUES (%(team_id)s, %(number)s, %(at)s, %(who)s, %(what)s, %(channel_id)s, %(cost_microusd)s, %(decision)s,
-        %(subject)s, %(before)s::json, %(after)s::json, %(hash)s)
-"""
-_REMOVE = "DELETE FROM audit_outbox WHERE id = ANY(%(ids)s)"
 _SET_HEAD = """
     INSERT INTO audit_heads (team_id, count, hash, key_id, signature)
     VALUES (%(team_id)s, %(count)s, %(hash)s, %(key_id)s, %(signature)s)
@@ -151,13 +105,13 @@ async def lock_writer(connection: AsyncConnection[Any]) -> None:
 async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head, str]]:
     """Return the head of each workspace with its signature."""
     rows = await (await connection.execute(_ALL_HEADS)).fetchall()
-    return {row["team_id"]: (_head(row), row["signature"]) for row in rows}
+    return {row["team_id"]: (head_of(row), row["signature"]) for row in rows}
 
 
 async def last_entries(connection: AsyncConnection[Any]) -> dict[str, Head]:
     """Return the last entry of each workspace that has a head, as the head that it should have."""
     rows = await (await connection.execute(_LAST)).fetchall()
-    return {row["team_id"]: _head(row) for row in rows}
+    return {row["team_id"]: head_of(row) for row in rows}
 
 
 async def entries(connection: AsyncConnection[Any]) -> AsyncIterator[tuple[Entry, str]]:
@@ -189,149 +143,16 @@ async def sign_heads(connection: AsyncConnection[Any], key: SigningKey, teams: I
     """Sign the heads of some workspaces with another key, as they are."""
     known = await signed_heads(connection)
     for team in teams:
-        await _save_head(connection, known[team][0], key)
+        await save_head(connection, known[team][0], key)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Waiting:
-    """What is to be chained, with its id in the outbox and the person's id; `who` is set if that person is erased."""
-
-    id: int
-    user_id: str
-    who: str | None
-    values: dict[str, Any]
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> _Waiting:
-        values = dict(row)
-        return cls(id=values.pop("id"), user_id=values.pop("user_id"), who=values.pop("who"), values=values)
-
-    @property
-    def team(self) -> str:
-        return str(self.values["team_id"])
-
-    @property
-    def people(self) -> set[tuple[str, str]]:
-        """The people to be replaced by what stands for them."""
-        named = people_in(self.values["before"]) | people_in(self.values["after"]) | {self.user_id}
-        return {(self.team, user) for user in named if user}
-
-    def entry(self, number: int, hashes: Mapping[tuple[str, str], str]) -> Entry:
-        """Return it as an entry; `hashes` are what stands for people, by workspace and id."""
-        who = self.who or (hashes[self.team, self.user_id] if self.user_id else APP)
-        changed = {
-            name: without_people(self.values[name], lambda user: hashes[self.team, user])
-            for name in ("before", "after")
-        }
-        return Entry(**self.values | changed, number=number, who=who)
-
-
-class AuditStore:
-    """Chains what waits. `key` is the setting that signs heads, None for a key in the database; `clock` is monotonic.
-
-    Any process may do it; one does at a time.
-    """
-
-    def __init__(self, pool: Pool, *, key: str | None = None, clock: Callable[[], float] = monotonic) -> None:
-        self._pool = pool
-        self._setting = key
-        self._clock = clock
-        self._held: dict[str, float] = {}
-        self._logged: dict[str, float] = {}
-
-    async def write(self) -> int:
-        """Chain what waits, at most `BATCH` entries; return how many. Raises database errors."""
-        held = self._held_now()
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(_WAITING, {"held": held})).fetchone()
-        if row is None or not row["waits"]:
-            return 0
-        async with self._pool.transaction() as connection:
-            locked = await (await connection.execute(_TRY_LOCK)).fetchone()
-            if locked is None or not locked["locked"]:
-                return 0
-            heads, written = await self._chain(connection, held)
-        for head in heads:
-            self._log(head)
-        return written
-
-    async def health(self) -> AuditHealth:
-        """Return whether the log is written. Raises only what says that the database is unavailable."""
-        async with self._pool.connection() as connection:
-            return await read_health(connection)
-
-    async def _chain(self, connection: AsyncConnection[DictRow], held: Sequence[str]) -> tuple[list[Head], int]:
-        rows = await connection.execute(_NEXT, {"held": held, "most": BATCH})
-        waiting = [_Waiting.of(row) for row in await rows.fetchall()]
-        key = await signing_key(connection, self._setting)
-        heads = await self._heads(connection, key, {one.team for one in waiting})
-        waiting = [one for one in waiting if one.team in heads]
-        hashes = await _people(connection, set().union(*(one.people for one in waiting)))
-        added = []
-        for one in waiting:
-            head = heads[one.team]
-            entry = one.entry(head.count + 1, hashes)
-            heads[one.team] = Head(team_id=one.team, count=entry.number, hash=entry.hash(head.hash))
-            added.append(vars(entry) | {"hash": heads[one.team].hash})
-        async with connection.cursor() as cursor:
-            await cursor.executemany(_ADD, added)
-        await connection.execute(_REMOVE, {"ids": [one.id for one in waiting]})
-        changed = [heads[team] for team in sorted({one.team for one in waiting})]
-        for head in changed:
-            await _save_head(connection, head, key)
-        return changed, len(waiting)
-
-    async def _heads(
-        self, connection: AsyncConnection[DictRow], key: SigningKey, teams: Iterable[str]
-    ) -> dict[str, Head]:
-        """Return the heads that may be continued: not one that the key has not signed, which would sign it."""
-        heads = {}
-        for row in await (await connection.execute(_HEADS, {"teams": sorted(teams)})).fetchall():
-            team = row["team_id"]
-            if row["hash"] is None and not row["has_entries"]:
-                heads[team] = Head(team_id=team, count=0, hash=BEGINNING)
-            elif row["hash"] is not None and key.has_signed(_head(row), row["signature"]):
-                heads[team] = _head(row)
-            else:
-                self._held[team] = self._clock() + HELD_SECONDS
-                log.error("audit.head_not_signed", extra={"team": team})
-        return heads
-
-    def _held_now(self) -> list[str]:
-        now = self._clock()
-        self._held = {team: until for team, until in self._held.items() if until > now}
-        return list(self._held)
-
-    def _log(self, head: Head) -> None:
-        """Log a head once in a while: a copy of it elsewhere shows if someone replaces the whole log."""
-        now = self._clock()
-        if now - self._logged.get(head.team_id, -HEAD_LOG_SECONDS) >= HEAD_LOG_SECONDS:
-            self._logged[head.team_id] = now
-            log.info("audit.head", extra={"team": head.team_id, "count": head.count, "hash": head.hash})
-
-
-async def _people(
-    connection: AsyncConnection[DictRow], people: Iterable[tuple[str, str]]
-) -> dict[tuple[str, str], str]:
-    """Return what stands for people, by workspace and id; keys are made for new ones."""
-    wanted = sorted(people)
-    values = {"teams": [team for team, _ in wanted], "users": [user for _, user in wanted]}
-    rows = await (await connection.execute(_PEOPLE, values)).fetchall()
-    hashes = {(row["team_id"], row["user_id"]): str(row["who"]) for row in rows}
-    for team, user in wanted:
-        if (team, user) not in hashes:
-            key = secrets.token_bytes(32)
-            hashes[team, user] = person_hash(key, team_id=team, user_id=user)
-            new = {"team_id": team, "user_id": user, "key": key, "who": hashes[team, user]}
-            await connection.execute(_ADD_PERSON, new)
-    return hashes
-
-
-async def _save_head(connection: AsyncConnection[DictRow], head: Head, key: SigningKey) -> None:
+async def save_head(connection: AsyncConnection[Any], head: Head, key: SigningKey) -> None:
+    """Sign a head and keep it."""
     await connection.execute(_SET_HEAD, vars(head) | {"key_id": key.id, "signature": key.sign(head)})
 
 
-def _head(row: Mapping[str, Any]) -> Head:
+def head_of(row: Mapping[str, Any]) -> Head:
+    """Read a head."""
     return Head(team_id=row["team_id"], count=row["count"], hash=row["hash"])
 
 

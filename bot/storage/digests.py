@@ -12,10 +12,12 @@ from uuid import UUID
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
+from bot.model.audit import Change
 from bot.model.digest import Digest, DigestLimits, DigestSpec, LimitReached, Owner, State
 from bot.model.question import NewQuestion
 from bot.model.schedule import Schedule
 from bot.storage import queries
+from bot.storage.audit import record_change
 from bot.storage.questions import Pool, storable
 
 _WITH_STATS = """
@@ -55,6 +57,9 @@ GET = f"{_WITH_STATS} WHERE d.id = %(id)s"
 
 OF_OWNER = f"{_WITH_STATS} WHERE d.team_id = %(team_id)s AND d.user_id = %(user_id)s ORDER BY d.number"
 """Read the digests of an owner."""
+
+OF_TEAM = f"{_WITH_STATS} WHERE d.team_id = %(team_id)s ORDER BY f.cost_usd DESC NULLS LAST, d.created_at"
+"""Read the digests of a workspace."""
 
 LOCK = "SELECT id, state FROM digests WHERE id = %(id)s FOR UPDATE"
 """Lock a digest until the end of the transaction."""
@@ -263,6 +268,12 @@ class DigestStore:
             rows = await (await connection.execute(OF_OWNER, vars(owner) | {"now": now})).fetchall()
         return tuple(map(_digest, rows))
 
+    async def of_team(self, team_id: str, *, now: datetime) -> tuple[Digest, ...]:
+        """Return the digests of a workspace, the dearest first."""
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(OF_TEAM, {"team_id": team_id, "now": now})).fetchall()
+        return tuple(map(_digest, rows))
+
     async def set_state(self, id: UUID, state: State, *, next_at: datetime | None) -> None:
         """Pause a digest, or resume it from `next_at` on."""
         await self._execute(SET_STATE, {"id": id, "state": state, "next_at": next_at})
@@ -273,6 +284,13 @@ class DigestStore:
             stopped = await _fetch_one(connection, STOP, {"id": id}) is not None
             await self._ask(connection, notice)
         return stopped
+
+    async def stop_for_admin(self, id: UUID, notice: NewQuestion, change: Change) -> None:
+        """Stop an active digest, insert the question of its notice and record the change, in one transaction."""
+        async with self._pool.transaction() as connection:
+            if await _fetch_one(connection, STOP, {"id": id}) is not None:
+                await self._ask(connection, notice)
+                await record_change(connection, change)
 
     async def delete(self, id: UUID) -> None:
         """Delete a digest."""

@@ -16,6 +16,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
+from bot.model.audit import Change
 from bot.model.message import OutgoingMessage
 from bot.model.preferences import Preferences
 from bot.model.question import (
@@ -33,6 +34,7 @@ from bot.model.question import (
 from bot.model.results import KeptResult, load_result
 from bot.preferences.settings import load_channel, load_person
 from bot.storage import queries
+from bot.storage.audit import record_change
 from bot.storage.database import is_pooled
 from perplexity.wire.json import as_texts
 
@@ -356,9 +358,17 @@ class QuestionStore:
         """Close a question whose message was deleted; False if it is closed, or its answer is there."""
         return await self._was_settled(queries.WITHDRAW, {"id": question_id})
 
-    async def stop(self, question_id: UUID, *, user_id: str) -> bool:
-        """Close a question of this asker as stopped; False if there is nothing to stop any more."""
-        return await self._was_settled(queries.STOP, {"id": question_id, "user_id": user_id})
+    async def stop(self, question_id: UUID, *, user_id: str, change: Change | None = None) -> bool:
+        """Close a question of this asker as stopped; False if there is nothing to stop any more.
+
+        The `change` is recorded in the audit log: it is set if an admin stops another person's question.
+        """
+        values = {"id": question_id, "user_id": user_id, "behind": self._behind}
+        async with self._pool.transaction() as connection:
+            stopped = await (await connection.execute(queries.STOP, values)).fetchone() is not None
+            if stopped and change is not None:
+                await record_change(connection, change)
+        return stopped
 
     async def enqueue_forgotten(self, connection: AsyncConnection[DictRow]) -> int:
         """Enqueue the open questions without a job, and those whose turn has come; return how many there were.
@@ -379,14 +389,17 @@ class QuestionStore:
             row = await (await connection.execute(query, values)).fetchone()
         return _row_of(row, now=self._clock()) if row else None
 
+    @property
+    def _behind(self) -> int:
+        """How many rounds away the turn of a person's last question in the queue is."""
+        return max(0, self._share.queued_per_person - 1)
+
     async def _was_settled(self, query: LiteralString, values: Mapping[str, Any]) -> bool:
         return await self._settled(query, values) is not None
 
     async def _settled(self, query: LiteralString, values: Mapping[str, Any]) -> DictRow | None:
-        # The next one is the last of those that its asker has in the queue.
-        behind = max(0, self._share.queued_per_person - 1)
         async with self._pool.connection() as connection:
-            cursor = await connection.execute(query, {**values, "behind": behind}, prepare=True)
+            cursor = await connection.execute(query, {**values, "behind": self._behind}, prepare=True)
             return await cursor.fetchone()
 
     async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bot.views import ask, ask_about, check, digest, feedback, home, settings, share, sources
+from bot.views import admin, ask, ask_about, check, digest, feedback, home, settings, share, sources
 
 VIEWS = (
+    admin.register,
     ask.register,
     ask_about.register,
     check.register,

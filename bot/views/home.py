@@ -32,6 +32,7 @@ from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View, Views
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.homes import HomeStore
+from bot.views.admin import AdminHome
 from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_modal, plain, submission
 from bot.views.opening import person_of
 from perplexity.threads import run_in_thread_if_long
@@ -57,8 +58,8 @@ NOT_SHOWN = frozenset(
 class HomePublisher:
     """Shows home tabs anew, in the background, each at most once in three seconds in all processes together.
 
-    `commands` are those whose questions are listed, `slash` goes before their names. `start` runs work in the
-    background. Failures are logged and change nothing else.
+    `commands` are those whose questions are listed, `slash` goes before their names. `admin` has the part for admins.
+    `start` runs work in the background. Failures are logged and change nothing else.
     """
 
     store: HomeStore
@@ -66,6 +67,7 @@ class HomePublisher:
     views: Views
     commands: Sequence[Command[Any, Any]]
     slash: str
+    admin: AdminHome
     start: Callable[[Coroutine[Any, Any, None]], None]
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _waiting: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -123,7 +125,7 @@ class HomePublisher:
         texts = await run_in_thread_if_long(length, _texts, asked, listed)
         examples = [prompt.message for prompt in EXAMPLES]
         blocks = home_blocks(data, digests.digests, texts=texts, examples=examples, slash=self.slash, notice=notice)
-        return {"type": "home", "blocks": blocks}
+        return {"type": "home", "blocks": [*blocks, *await self.admin.blocks(team_id, user_id)]}
 
 
 def _texts(asked: Sequence[tuple[UUID, str, str]], commands: dict[str, Command[Any, Any]]) -> dict[UUID, str]:

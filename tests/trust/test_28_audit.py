@@ -16,7 +16,8 @@ from psycopg.rows import dict_row
 from bot.audit import Verification, export, sign, verify
 from bot.model.audit import Change
 from bot.model.preferences import ChannelSettings
-from bot.storage.audit import AuditStore, forget_person, record_change
+from bot.storage.audit import forget_person, record_change
+from bot.storage.audit_chain import AuditStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import Pool, connection_pool
 from tests.end_to_end.conftest import AppHarness

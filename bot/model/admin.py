@@ -1,0 +1,63 @@
+"""What admins see of their workspace in the home tab: use and cost, digests, problems and what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from bot.model.digest import Digest
+
+DIRECT = "D"
+"""Stands for all direct messages together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """The questions of a day, a person, a channel or a service; `cost_usd` is the known part, None without any."""
+
+    name: str
+    questions: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceUse:
+    """The use of the last weeks: by day, the last one first, and by person, channel and service, the dearest first."""
+
+    days: Sequence[Use] = ()
+    people: Sequence[Use] = ()
+    channels: Sequence[Use] = ()
+    providers: Sequence[Use] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Something that is wrong, and what an admin can do about it; both are sentences."""
+
+    text: str
+    fix: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """An entry of the audit log. `user_id` is empty for the app itself, None if the person was erased."""
+
+    at: datetime
+    user_id: str | None
+    what: str
+    channel_id: str
+    decision: str
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdminData:
+    """What admins see. `digests` are all of the workspace, `limits` are values by their labels."""
+
+    use: WorkspaceUse = WorkspaceUse()
+    digests: Sequence[Digest] = ()
+    problems: Sequence[Problem] = ()
+    recorded: Sequence[Recorded] = ()
+    limits: Mapping[str, str] = field(default_factory=dict)

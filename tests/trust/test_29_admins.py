@@ -1,0 +1,301 @@
+"""Item 29: only admins do and see what is for admins, checked with Slack each time; each change is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, time
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from psycopg.rows import dict_row
+
+from bot.blocks.admin import STOP_DIGEST, TITLE, admin_blocks
+from bot.blocks.home import home_blocks
+from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
+from bot.model.digest import Digest, DigestSpec, Owner
+from bot.model.home import HomeData, Recent, Running, Used
+from bot.model.schedule import Schedule
+from bot.playground.limits import check_view
+from bot.storage.admin import MAX_DAYS, MAX_RECORDED, MAX_ROWS
+from bot.storage.homes import MAX_RECENT, MAX_RUNNING
+from bot.views.admin import NO_DIGEST, NOT_ADMIN, NOT_CHECKED, STOPPED
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.slack import Fault
+
+ADMIN, OTHER = "U1", "U2"
+SECRET = "what is our secret plan"
+
+
+async def ask(harness: AppHarness, text: str, *, user: str) -> None:
+    before = len(harness.slack.posts)
+    async with await replace(harness.person, user=user).type_command(text, trigger=str(uuid4())) as response:
+        assert response.status == 200
+    await harness.slack.wait_for(before + 1)
+
+
+async def open_home(harness: AppHarness, *words: str, user: str = ADMIN) -> str:
+    async with await replace(harness.person, user=user).open_home(id=str(uuid4())) as response:
+        assert response.status == 200
+    return await home(harness, *words, user=user)
+
+
+async def home(harness: AppHarness, *words: str, user: str = ADMIN, without: str = "\0") -> str:
+    """Wait until the home tab shows these words, and return all of it."""
+    async with asyncio.timeout(15):
+        while True:
+            try:
+                view = dict(harness.slack.home(user).content)
+            except LookupError:
+                view = {}
+            text = json.dumps(view, ensure_ascii=False)
+            if view and all(word in text for word in words) and without not in text:
+                assert check_view(view) == []
+                return text
+            await asyncio.sleep(0.05)
+
+
+async def press(harness: AppHarness, *, user: str = ADMIN) -> None:
+    """Click the button that stops a digest, in the admin's home tab as it is shown now."""
+    person = replace(harness.person, user=user)
+    async with await person.press(harness.slack.home(ADMIN), STOP_DIGEST, token=str(uuid4())) as response:
+        assert response.status == 200
+
+
+async def rows(database: str, query: str) -> list[dict[str, Any]]:
+    async with await psycopg.AsyncConnection.connect(database, row_factory=dict_row) as connection:
+        return await (await connection.execute(query.encode())).fetchall()
+
+
+@pytest.fixture
+async def workspace(harness: AppHarness) -> AppHarness:
+    """A workspace with an admin, and with someone who has a digest and has asked."""
+    harness.slack.workspace.admins.add(ADMIN)
+    await ask(harness, "/pplx watch technology weekdays 9:00", user=OTHER)
+    await ask(harness, f"/ask {SECRET}", user=OTHER)
+    await harness.wait_until_settled(2)
+    return harness
+
+
+async def test_an_admin_sees_use_cost_digests_and_no_texts(workspace: AppHarness, database: str) -> None:
+    text = await open_home(workspace, TITLE, "Everyone’s digests", "Technology")
+
+    costs = await rows(database, "SELECT sum(cost_usd) AS cost FROM questions")
+    assert f"${costs[0]['cost']:.4f}".rstrip("0") in text
+    assert '{"type": "user", "user_id": "U2"}' in text
+    assert '{"type": "channel", "channel_id": "C1"}' in text
+    assert '"text": "perplexity' in text.lower()
+    assert "Nothing is wrong" in text
+    assert "workspace.install" in text
+    assert SECRET not in text
+
+
+async def test_others_see_nothing_of_it(workspace: AppHarness) -> None:
+    text = await open_home(workspace, "Your recent questions", user=OTHER)
+
+    assert TITLE not in text
+    assert STOP_DIGEST not in text
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        {"is_admin": True, "is_restricted": True},
+        {"is_admin": True, "is_stranger": True},
+        {"is_admin": True, "deleted": True},
+        {"is_owner": False},
+    ],
+)
+async def test_flags_that_make_no_admin(harness: AppHarness, profile: dict[str, Any]) -> None:
+    harness.slack.workspace.profiles[ADMIN] = profile
+
+    text = await open_home(harness, "Your recent questions")
+
+    assert TITLE not in text
+
+
+async def test_while_slack_does_not_say_who_it_is_no_one_sees_it(workspace: AppHarness) -> None:
+    await open_home(workspace, TITLE)
+    workspace.slack.lasting["users.info"] = Fault(status=500)
+
+    await open_home(workspace, "Your recent questions")
+    await home(workspace, "Your recent questions", without=TITLE)
+
+
+async def test_a_digest_is_stopped__its_owner_is_told_and_it_is_recorded(workspace: AppHarness, database: str) -> None:
+    await open_home(workspace, TITLE, STOP_DIGEST)
+    before = len(workspace.slack.posts)
+
+    await press(workspace)
+
+    await home(workspace, STOPPED, "digest.stop", "active", without=STOP_DIGEST)
+    posts = await workspace.slack.wait_for(before + 1)
+    assert "An admin of this workspace stopped it." in posts[-1].shown_text
+    entry = (await rows(database, "SELECT * FROM audit WHERE what = 'digest.stop'"))[0]
+    digest = (await rows(database, "SELECT * FROM digests"))[0]
+    admin = (await rows(database, "SELECT who FROM audit_people WHERE user_id = 'U1'"))[0]
+    assert (entry["before"], entry["after"], entry["subject"]) == ("active", "stopped", str(digest["id"]))
+    assert (entry["who"], entry["channel_id"], digest["state"]) == (admin["who"], "C1", "stopped")
+
+    await press_again(workspace, digest["id"])
+    assert len(await rows(database, "SELECT 1 FROM audit WHERE what = 'digest.stop'")) == 1
+
+
+async def press_again(harness: AppHarness, digest: object) -> None:
+    """Click a button that is no longer shown."""
+    async with await harness.person.click(STOP_DIGEST, str(digest), token=str(uuid4())) as response:
+        assert response.status == 200
+
+
+async def test_a_demoted_admin_s_click_on_an_old_home_is_refused(workspace: AppHarness, database: str) -> None:
+    await open_home(workspace, TITLE, STOP_DIGEST)
+    workspace.slack.workspace.admins.clear()
+
+    await press(workspace)
+
+    await home(workspace, NOT_ADMIN, without=TITLE)
+    await nothing_changed(database)
+
+
+async def nothing_changed(database: str) -> None:
+    assert [one["state"] for one in await rows(database, "SELECT state FROM digests")] == ["active"]
+    assert await rows(database, "SELECT 1 FROM audit WHERE what = 'digest.stop'") == []
+    assert await rows(database, "SELECT 1 FROM audit_outbox WHERE what = 'digest.stop'") == []
+
+
+@pytest.mark.parametrize("fault", [Fault(status=500), Fault(status=200, body='{"ok": true}', seconds=5)])
+async def test_while_slack_does_not_say_who_clicks_nothing_is_done(
+    workspace: AppHarness, database: str, fault: Fault
+) -> None:
+    await open_home(workspace, TITLE, STOP_DIGEST)
+    workspace.slack.lasting["users.info"] = fault
+
+    await press(workspace)
+
+    await home(workspace, NOT_CHECKED)
+    await nothing_changed(database)
+    workspace.slack.lasting.clear()
+
+
+async def test_a_forged_click_of_someone_else_is_refused(workspace: AppHarness, database: str) -> None:
+    await open_home(workspace, TITLE, STOP_DIGEST)
+    await open_home(workspace, "Your recent questions", user="U3")
+
+    await press(workspace, user="U3")
+
+    await home(workspace, NOT_ADMIN, user="U3")
+    await nothing_changed(database)
+
+
+async def test_another_workspace_s_digest_is_neither_shown_nor_stopped(workspace: AppHarness, database: str) -> None:
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute("UPDATE digests SET team_id = 'T2'")
+
+    await open_home(workspace, TITLE, "There are none")
+    digest = (await rows(database, "SELECT id FROM digests"))[0]["id"]
+    async with await workspace.person.click(STOP_DIGEST, str(digest)) as response:
+        assert response.status == 200
+    await workspace.slack.wait_until(lambda: NO_DIGEST in json.dumps([p.payload for p in workspace.slack.posts]))
+    await nothing_changed(database)
+
+
+async def test_what_is_wrong_is_shown_with_a_fix(workspace: AppHarness, database: str) -> None:
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute(
+            "INSERT INTO attempts (at, provider, kind, seconds, error_class)"
+            " VALUES (now(), 'Brave', 'search', 1, 'BillingError')"
+        )
+
+    await open_home(workspace, "Brave is out of credit. Buy credit for it.")
+
+
+TEXTS = st.text(max_size=300)
+COSTS = st.none() | st.floats(0, 1e6)
+USES = st.builds(Use, name=TEXTS, questions=st.integers(0, 10**9), cost_usd=COSTS)
+DIGEST = Digest(
+    id=uuid4(),
+    number=1,
+    owner=Owner(team_id="T1", user_id="U012AB3CD"),
+    channel_id="C012AB3CD",
+    spec=DigestSpec(
+        category="technology",
+        topic="databases & <!channel>" * 12,
+        schedule=Schedule(days=frozenset({0, 2}), at=time(9), zone="Europe/Berlin"),
+    ),
+    next_at=datetime(2026, 11, 24, 8, tzinfo=UTC),
+    cost_usd=1.5,
+)
+RECORDED = st.builds(
+    Recorded,
+    at=st.datetimes(timezones=st.just(UTC)),
+    user_id=st.sampled_from([None, "", "U012AB3CD"]),
+    what=st.sampled_from(["channel.settings", "digest.stop"]),
+    channel_id=st.sampled_from(["", "C012AB3CD", "D1"]),
+    decision=TEXTS,
+    before=st.none() | TEXTS,
+    after=st.none() | TEXTS,
+)
+
+
+@given(
+    data=st.builds(
+        AdminData,
+        use=st.builds(
+            WorkspaceUse,
+            days=st.lists(USES, max_size=MAX_DAYS),
+            people=st.lists(USES.map(lambda use: replace(use, name="U012AB3CD")), min_size=1, max_size=MAX_ROWS),
+            channels=st.lists(USES.map(lambda use: replace(use, name="C012AB3CD")), min_size=1, max_size=MAX_ROWS),
+            providers=st.lists(USES, min_size=1, max_size=MAX_ROWS),
+        ),
+        digests=st.lists(st.just(DIGEST), max_size=40),
+        problems=st.lists(st.builds(Problem, text=TEXTS, fix=TEXTS), max_size=9),
+        recorded=st.lists(RECORDED, max_size=MAX_RECORDED),
+        limits=st.dictionaries(st.sampled_from("abcd"), st.sampled_from(["5", "no limit"]), min_size=1),
+    )
+)
+def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: AdminData) -> None:
+    full = HomeData(
+        running=[Running(id=uuid4(), command="ask", text="x", state="working", age=3.0)] * MAX_RUNNING,
+        recent=[
+            Recent(id=uuid4(), command="ask", text="x", state="answered", at=1.0, cost_usd=0.1, sources=3, kept=True)
+            for _ in range(MAX_RECENT)
+        ],
+        used=[Used(command="ask", questions=3, cost_usd=0.1)] * 9,
+    )
+    own = home_blocks(full, [DIGEST] * 20, texts={}, examples=["x"], slash="", notice="Told.")
+    blocks = [*own, *admin_blocks(data)]
+
+    assert check_view({"type": "home", "blocks": blocks}) == []
+    assert len(blocks) <= 100
+    tables = [cell for block in blocks if block["type"] == "table" for row in block["rows"] for cell in row]
+    assert sum(len(str(cell.get("text", ""))) for cell in tables) <= 10_000
+
+
+async def test_an_admin_stops_another_person_s_question__recorded_as_theirs(
+    workspace: AppHarness, database: str
+) -> None:
+    workspace.perplexity.hold()
+    async with await replace(workspace.person, user=OTHER).type_command("/ask why", trigger="t9") as response:
+        assert response.status == 200
+    question = (await rows(database, "SELECT id FROM questions WHERE settled_at IS NULL"))[0]["id"]
+
+    async with await workspace.person.click("stop", str(question), token="admin") as response:
+        assert response.status == 200
+    workspace.perplexity.release()
+
+    async with asyncio.timeout(10):
+        while True:
+            entries = await rows(
+                database, "SELECT * FROM audit LEFT JOIN audit_people USING (team_id, who) ORDER BY what"
+            )
+            found = [one for one in entries if one["subject"] == str(question)]
+            if len(found) == 2:
+                break
+            await asyncio.sleep(0.05)
+    assert [(one["what"], one["user_id"]) for one in found] == [("question.ask", OTHER), ("question.stop", ADMIN)]
+    assert found[1]["after"] == "stopped"
