@@ -14,8 +14,9 @@ _TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references|message|claims?
 _FENCE = re.compile("`{3,}|~{3,}")
 _NOT_IN_AN_ADDRESS = re.compile(r"[\s<>\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LINE_ENDS = re.compile(r"\r\n?")
-# C0 but tab and line feed, DEL, C1, and the marks that reorder what follows.
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# C0 but tab and line feed, DEL, C1, the marks that reorder what follows, and noncharacters, which others drop later.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
 
 
 @cache
@@ -27,9 +28,9 @@ def _marker() -> re.Pattern[str]:
 def strip_controls(text: str) -> str:
     """Return a text without characters that control a terminal or reorder what follows; lines end in a line feed.
 
-    https://en.wikipedia.org/wiki/ANSI_escape_code https://trojansource.codes
+    Half a surrogate pair, which cannot be encoded, becomes U+FFFD. https://en.wikipedia.org/wiki/ANSI_escape_code https://trojansource.codes
     """
-    return _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
+    return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", _LINE_ENDS.sub("\n", text)))
 
 
 def one_line(text: str) -> str:

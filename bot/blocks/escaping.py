@@ -25,7 +25,8 @@ _UNCLEAN = re.compile("|".join(pattern.pattern for pattern in (_LINE_ENDS, _SPAC
 _TOKEN = re.compile(r"(<|&lt;|&LT;|&#0{0,5}60;|&#[xX]0{0,5}3[cC];)(?=[@!#])")
 _BEGINNINGS = ("<@", "<!", "<#", ";@", ";!", ";#")
 """What one of these tokens has at least."""
-_BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)\b)", re.IGNORECASE)
+# A word may end in the underscores of emphasis.
+_BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)(?![^\W_]))", re.IGNORECASE)
 
 
 def clean(text: str) -> str:

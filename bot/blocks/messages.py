@@ -42,7 +42,7 @@ def block_text(block: Block, *, links: bool) -> str:
         case "markdown":
             return _markdown_text(block["text"], links=links)
         case "header":
-            return escape(block["text"]["text"])
+            return _shown_text(block["text"]["text"], links=links)
         case "section":
             return _mrkdwn_text(block["text"]["text"], links=links)
         case "context":
@@ -117,8 +117,19 @@ def _prose_texts(text: str, *, links: bool) -> Iterator[str]:
     yield escape(text[place:])
 
 
+_TOKEN_OR_CODE = re.compile(r"(<[^<>]*>|`[^`\n]*`)")
+
+
 def _mrkdwn_text(text: str, *, links: bool) -> str:
-    return _LABELED.sub(r"\1", text) if not links and "<" in text else text
+    """Return mrkdwn that is shown outside a block, where Slack would make a link of every address."""
+    if not links:
+        return _LABELED.sub(r"\1", text) if "<" in text else text
+    pieces = _TOKEN_OR_CODE.split(text)
+    return "".join(piece if place % 2 else neutralize(piece) for place, piece in enumerate(pieces))
+
+
+def _shown_text(text: str, *, links: bool) -> str:
+    return escape(neutralize(clean(text)) if links else text)
 
 
 def _quote_text(quote: Block, *, links: bool) -> str:
@@ -130,7 +141,7 @@ def _rich_text_texts(elements: list[Block], *, links: bool) -> Iterator[str]:
         if element["type"] == "link":
             yield _link_text(element["url"], element["text"], links=links)
         else:
-            yield escape(element["text"])
+            yield _shown_text(element["text"], links=links)
 
 
 def _link_text(address: str, label: str, *, links: bool) -> str:

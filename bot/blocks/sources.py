@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from bot.blocks import messages
@@ -54,9 +55,20 @@ def linked_title(source: Source) -> str:
     """Return the title as mrkdwn, linked if the URL is safe; otherwise the URL follows as text."""
     title = shorten(one_line(source.title) or hostname(source.url) or one_line(source.url) or "untitled", _TITLE)
     address = link_url(source)
+    if address and _names_another_site(title, address):
+        return f"{link(address, hostname(address))} · {escape(neutralize(title))}"
     if address:
         return link(address, title)
     return " · ".join(filter(None, (escape(title), escape(neutralize(shorten(one_line(source.url), _ADDRESS))))))
+
+
+_ADDRESS_AS_TITLE = re.compile(r"\W*(?:[a-z][a-z0-9+.-]*:)?(?://|\\\\)|\W*(?=www\.)", re.IGNORECASE)
+
+
+def _names_another_site(title: str, address: str) -> bool:
+    """Return whether a title reads as an address of another site than that of its page: no link may say that."""
+    match = _ADDRESS_AS_TITLE.match(title)
+    return match is not None and hostname(f"https://{title[match.end() :].partition(' ')[0]}") != hostname(address)
 
 
 def site_and_date(source: Source) -> str:

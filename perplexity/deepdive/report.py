@@ -157,6 +157,7 @@ def _neutralized(result: StageResult, report: DeepDive) -> StageResult:
         text=neutralize(result.text, report.sources),
         notes=tuple(neutralize_line(note) for note in result.notes),
         stand_in=neutralize_line(result.stand_in),
+        failure=result.failure and neutralize_line(result.failure),
     )
 
 
@@ -232,7 +233,7 @@ def _bold(words: str) -> str:
 
 _TEXT_KINDS = {RegionKind.PROSE, RegionKind.MATH}
 _BLOCK_CODE = {RegionKind.FENCE, RegionKind.INDENTED}
-_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|\](?=\()")
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|\](?=\()|(?<![^\W_])(?:mailto|xmpp):(?=\S)", re.IGNORECASE)
 # A definition makes a link of each marker of its number: https://spec.commonmark.org/0.31.2/#link-reference-definitions
 _DEFINITION = re.compile(r"^([ \t>*+\-0-9.)]*\[(?:\\.|[^\[\]\\]){1,999}\]):", re.MULTILINE | re.DOTALL)
 

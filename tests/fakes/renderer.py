@@ -10,14 +10,18 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 EAGER = MarkdownIt("commonmark", {"linkify": True, "html": True}).enable(["table", "strikethrough", "linkify"])
+EAGER_FOR_FILES = MarkdownIt("commonmark", {"linkify": True, "html": True}).enable(["table", "linkify"])
+"""Reads files: no viewer makes a link of a bare `a.com`."""
+if EAGER_FOR_FILES.linkify is not None:
+    EAGER_FOR_FILES.linkify.set({"fuzzy_link": False, "fuzzy_email": False}).add("//", None)
 DATE = r"!date\^\d{1,12}\^[^<>|^]*\|[^<>|]*>"
-LIVE = re.compile(rf"<(?!{DATE})[@!#]|@(?:here|channel|everyone|group)\b", re.IGNORECASE)
+LIVE = re.compile(rf"<(?!{DATE})[@!#]|@(?:here|channel|everyone|group)(?![^\W_])", re.IGNORECASE)
 MRKDWN_LINK = re.compile(rf"<(?!{DATE})([^<>|]+)(?:\|[^<>]*)?>")
 
 
-def tokens(text: str) -> Iterator[Token]:
+def tokens(text: str, parser: MarkdownIt = EAGER) -> Iterator[Token]:
     """Yield every token of a Markdown text, with those inside lines in their place."""
-    for token in EAGER.parse(text):
+    for token in parser.parse(text):
         yield from token.children or [token]
 
 

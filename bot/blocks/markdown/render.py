@@ -40,7 +40,8 @@ from perplexity.formulas import readable
 from perplexity.markdown import Document, Edit, RegionKind, parse
 
 _AFTER_A_SCHEME = "|".join(
-    rf"(?<=\b{scheme}:)" for scheme in ("mailto", "xmpp", "tel", "sms", "skype", "slack", "javascript", "data", "file")
+    rf"(?<=(?<![^\W_]){scheme}:)"
+    for scheme in ("mailto", "xmpp", "tel", "sms", "skype", "slack", "javascript", "data", "file")
 )
 # HTML, autolinks, Slack's own tokens
 _TAG = re.compile(r"<(?=[^\s\u2060])")
@@ -54,7 +55,8 @@ HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
 _ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
 # To a pattern, a space that is in no clean text is like the end of the text.
 _APART = "\x1c"
-_OF_ADDRESSES = frozenset(".:/@")
+# What addresses and Slack's tokens are made of.
+_OF_TOKENS = frozenset(".:/@!#")
 # Emphasis that begins or ends with punctuation next to a letter is none (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run);
 # between words without spaces, as in Chinese and Japanese, it is meant anyway.
 BOLD = re.compile(r"\*\*(?<!\*\*\*)(?![*\s])([^*\n\x1c]+)(?<![*\s])\*\*(?!\*)")
@@ -87,7 +89,7 @@ def neutralize(prose: str) -> str:
 
 
 def _broken_entity(match: re.Match[str]) -> str:
-    return f"&{WORD_JOINER}" if html.unescape(f"&{match[1]};") in _OF_ADDRESSES else "&"
+    return f"&{WORD_JOINER}" if html.unescape(f"&{match[1]};") in _OF_TOKENS else "&"
 
 
 def _broken_dot(match: re.Match[str]) -> str:

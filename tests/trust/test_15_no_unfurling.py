@@ -1,0 +1,59 @@
+"""Item 15: every message asks Slack not to unfold its links, so that no page is loaded because it was cited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.end_to_end.answer_buttons import ask, click, delete_questions, mention, script_pages, settle, submit
+from tests.end_to_end.conftest import AppHarness
+
+TAKE_IT = frozenset({"chat.postMessage", "chat.postEphemeral", "chat.scheduleMessage", "response_url"})
+"""The calls that make Slack unfold links unless they say otherwise. https://docs.slack.dev/messaging/unfurling-links-in-messages
+
+Changes and streams have no such field: a message that was posted without previews gets none later.
+"""
+
+POSTING = TAKE_IT | {"chat.update", "chat.startStream", "chat.appendStream", "chat.stopStream"}
+
+
+def unfolds(method: str, arguments: Mapping[str, Any]) -> bool:
+    """Return whether a call leaves it to Slack to unfold links."""
+    return (
+        method in TAKE_IT
+        and not arguments.get("delete_original")
+        and (arguments.get("unfurl_links"), arguments.get("unfurl_media")) != (False, False)
+    )
+
+
+async def test_every_message_of_every_surface_says_so(harness: AppHarness) -> None:
+    acknowledged = [
+        await harness.ask(line, trigger=f"t{n}") for n, line in enumerate(("/pplx help", "/ask", "/ask why"))
+    ]
+    answer = await ask(harness, "/ask --public what are wheels?")
+    script_pages(harness, 3)
+    await ask(harness, "/search python")
+    await ask(harness, "/news tech")
+    await ask(harness, "/deepdive heat pumps")
+    await ask(harness, "/pplx watch tech daily 9:00")
+    await ask(harness, "/pplx settings")
+    await mention(harness, "why")
+    await harness.send_direct_message("why", ts="1795255200.000300")
+    await settle(harness)
+    private = await ask(harness, "/ask which?")
+    await click(harness, private, "share")
+    await submit(harness)
+    await click(harness, answer, "more", "regenerate")
+    harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no"}})
+    await ask(harness, "/ask fails")
+    await delete_questions(harness)
+    await click(harness, private, "share")
+    harness.slack.workspace.profiles["U7"] = {"is_restricted": True}
+    await harness.mention("why", user="U7", ts="1795255200.000700")
+    await harness.slack.wait_until(lambda: any(method == "chat.postEphemeral" for method, _ in harness.slack.calls))
+
+    posted = [(method, arguments) for method, arguments in harness.slack.calls if method in POSTING]
+    assert {method for method, _ in posted} >= {"chat.postMessage", "chat.postEphemeral", "response_url"}
+    assert len(posted) > 15
+    assert [call for call in posted if unfolds(*call)] == []
+    assert [one for one in acknowledged if unfolds("response_url", one)] == []

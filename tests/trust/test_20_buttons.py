@@ -1,0 +1,65 @@
+"""Item 20: a button asks anew at each click whether this person may; twice is once, and a stale one explains itself."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
+from tests.end_to_end.answer_buttons import ask, click, delete_questions, questions, settle, told
+from tests.end_to_end.conftest import AppHarness
+
+BELOW = (("share", None), ("go_deeper", None), ("sources", None), ("more", "regenerate"), ("more", "save"))
+"""The buttons below a private answer, with the choices of its menu."""
+
+
+async def test_a_private_answer_s_buttons_are_its_asker_s(harness: AppHarness) -> None:
+    answer = await ask(harness, "/ask why")
+    harness.slack.workspace.admins.add("U9")
+    requests = len(harness.perplexity.requests)
+
+    for action, choice in BELOW:
+        for other in ("U2", "U9"):
+            said = await told(harness, answer, action, choice, user=other)
+            assert "Only the person who asked" in said or NOT_YOUR_ANSWER in said, action
+    assert (len(harness.perplexity.requests), len(await questions(harness))) == (requests, 1)
+
+
+async def test_a_stale_button_explains_itself(harness: AppHarness) -> None:
+    answer = await ask(harness, "/ask why")
+    await delete_questions(harness)
+
+    for action, choice in BELOW:
+        assert UNKNOWN_ANSWER in await told(harness, answer, action, choice), action
+    assert await questions(harness) == []
+
+
+async def test_two_clicks_at_once_are_one_question(harness: AppHarness) -> None:
+    answer = await ask(harness, "/ask why")
+    await asyncio.gather(*(click(harness, answer, "more", "regenerate", token="double") for _ in range(3)))
+    await settle(harness)
+
+    assert len(await questions(harness)) == 2
+
+
+@pytest.mark.parametrize("action", ["retry", "stop", "as_file", "share", "regenerate", "digest_delete", "digest_run"])
+@pytest.mark.parametrize("value", ["", "x", "00000000-0000-4000-8000-000000000000", "' OR 1=1 --"])
+async def test_a_value_that_names_nothing_does_nothing(harness: AppHarness, action: str, value: str) -> None:
+    async with await harness.person.click(action, value, token=str(uuid4())) as response:
+        assert response.status in {200, 404}
+
+    assert await questions(harness) == []
+    assert harness.perplexity.requests == []
+
+
+async def test_someone_who_became_a_guest_after_the_answer_is_refused(harness: AppHarness) -> None:
+    answer = await ask(harness, "/ask --public why")
+    harness.slack.workspace.profiles["U3"] = {"is_restricted": True}
+    async with await replace(harness.person, user="U3").mention("hi", ts="1795255200.000900") as response:
+        assert response.status == 200
+    await settle(harness)
+
+    assert "full members" in await told(harness, answer, "more", "regenerate", user="U3")
