@@ -159,6 +159,7 @@ DATABASE_NEWER = (
     "know stay in the queue for a newer version."
 )
 STOPPABLE = ("run", "worker", "migrate", "rotate-keys")
+DATA_REQUESTS = ("export", "erase")
 _NO_OAUTH = (
     "{what}: workspaces install the app by OAuth only if SLACK_OAUTH_CLIENT_ID and the settings next to it are set "
     "(docs/workspaces.md)."
@@ -235,6 +236,14 @@ def _parser(program: str) -> argparse.ArgumentParser:
     commands.add_parser("worker", help="answer questions only")
     commands.add_parser("migrate", help="bring the database up to date and exit")
     commands.add_parser("doctor", help="check everything the app needs, and print how to fix what is wrong")
+    export = commands.add_parser("export", help="write what is kept of people as JSON lines")
+    erase = commands.add_parser("erase", help="erase what is kept of people")
+    erase.add_argument("--yes", action="store_true", help="do not ask first; needed without a terminal")
+    for command in (export, erase):
+        command.add_argument(
+            "--user", type=_parse_user, nargs="+", action="extend", required=True, metavar="U…", help="Slack user ids"
+        )
+        command.add_argument("--team", metavar="T…", help="in this workspace only")
     manifest = commands.add_parser("manifest", help="print the manifest for creating the app in Slack")
     manifest.add_argument("--url", type=_parse_https, metavar="https://…", help="the app's public address")
     manifest.add_argument("--oauth", action="store_true", help="for an app that workspaces install by OAuth")
@@ -269,6 +278,14 @@ def _parse_head(text: str) -> tuple[str, int, str]:
     if not (team and count.isdecimal() and re.fullmatch("[0-9a-f]{64}", digest)):
         raise argparse.ArgumentTypeError("must be a workspace, a number and a hash, such as T012AB3CD:120:9f86d081…")
     return team, int(count), digest
+
+
+def _parse_user(user: str) -> str:
+    from bot.settings import USER_ID
+
+    if not USER_ID.fullmatch(user):
+        raise argparse.ArgumentTypeError(f"{user!r} must be a Slack user id, such as U012AB3CD")
+    return user
 
 
 def _run_command(parsed: argparse.Namespace, stop: StopSignals) -> int:
@@ -384,10 +401,12 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
     with _open_database(settings, stop) as (conninfo, described):
         applied = asyncio.run(stop.run_until_stopped(migrate(conninfo)))
         if asyncio.run(stop.run_until_stopped(database_is_newer(conninfo))):
-            _print(DATABASE_NEWER)
+            sys.stderr.write(DATABASE_NEWER + "\n") if parsed.command in DATA_REQUESTS else _print(DATABASE_NEWER)
         if parsed.command == "migrate":
             _print(f"Database  {described}\nMigrated  {applied} applied")
             return 0
+        if parsed.command in DATA_REQUESTS:
+            return asyncio.run(_answer_data_request(settings, parsed, conninfo=conninfo))
         try:
             asyncio.run(_serve(settings, parsed, stop, conninfo=conninfo, described=described))
         except ConnectionFailed as error:  # a proxy in the environment that cannot be used
@@ -429,6 +448,16 @@ def _open_database(settings: Settings, stop: StopSignals) -> Iterator[tuple[str,
         if stop.requested():
             raise Stopped
         yield conninfo, f"embedded Postgres in {settings.data_dir}"
+
+
+async def _answer_data_request(settings: Settings, parsed: argparse.Namespace, *, conninfo: str) -> int:
+    from bot.data_requests import People, Terminal, run_erase, run_export
+
+    people = People(users=tuple(dict.fromkeys(parsed.user)), team=parsed.team)
+    terminal = Terminal(stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
+    if parsed.command == "export":
+        return await run_export(people, conninfo=conninfo, terminal=terminal)
+    return await run_erase(settings, people, confirmed=parsed.yes, conninfo=conninfo, terminal=terminal)
 
 
 async def _serve(

@@ -48,8 +48,10 @@ from bot.storage.digests import DigestStore
 from bot.storage.feedback import FeedbackStore
 from bot.storage.homes import HomeStore
 from bot.storage.installation import WorkspaceStore
+from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
+from bot.storage.retention import Retention
 from bot.storage.shares import ShareStore
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
@@ -62,6 +64,7 @@ from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
 from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller, StopWatcher
+from bot.worker.own_data import OwnData
 from bot.worker.worker import CommandRunner, QuestionWorker, only_workspace
 from perplexity.attempts import Attempt
 from perplexity.claims.propose import propose_claims
@@ -198,7 +201,11 @@ async def compose(
         share = FairShare(
             open_per_person=settings.open_questions_per_user, thread_per_minute=settings.thread_answers_per_minute
         )
-        questions, stages, attempts = QuestionStore(pool, share=share), StageStore(pool), AttemptStore(pool)
+        questions, stages, attempts = (
+            QuestionStore(pool, share=share, keeps_text=settings.retention_days > 0),
+            StageStore(pool),
+            AttemptStore(pool),
+        )
         received, choices = QuestionStore(acks, share=share), ChoiceStore(acks)
         # A paid answer is kept for as long as the database is unavailable.
         database_retry, metrics = DatabaseRetry(seconds=math.inf), Metrics()
@@ -300,6 +307,7 @@ async def compose(
             stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=database_retry),
             can_upload=file_uploader.can_upload,
             next_questions=settings.next_questions,
+            keeps_text=settings.retention_days > 0,
             cancel_runs=stopping.start,
         )
         home = HomePublisher(
@@ -318,6 +326,7 @@ async def compose(
                 limits=_limits(settings),
             ),
             start=background.start,
+            retention_days=settings.retention_days,
         )
         question_worker = QuestionWorker(
             questions=questions,
@@ -405,6 +414,12 @@ async def compose(
             timezone=profiles.timezone,
             last_choice=choices.last,
             keep_choice=choices.keep,
+            own_data=OwnData(
+                store=PersonalDataStore(pool),
+                files=file_uploader,
+                cancel_runs=stopping.start_runs,
+                tell=home.tell,
+            ),
         )
         app = bolt_app(slack, client, services)
         server = None
@@ -428,6 +443,7 @@ async def compose(
             jobs=jobs,
             attempt_log=attempt_log,
             audit=AuditWriter(audit=audit),
+            retention=Retention(pool=pool, days=settings.retention_days),
             scheduler=digests.scheduler,
             installation=installation,
             server=server,

@@ -15,6 +15,7 @@ from bot.services import check_models
 from bot.slack.connection import SocketMode
 from bot.storage.attempts import AttemptLog
 from bot.storage.questions import QuestionStore
+from bot.storage.retention import Retention
 from bot.web.server import Server
 from perplexity.providers.base import Provider
 
@@ -56,6 +57,7 @@ class Application:
     jobs: JobQueue
     attempt_log: AttemptLog
     audit: AuditWriter
+    retention: Retention
     scheduler: DigestScheduler
     installation: InstallationWatch
     server: Server | None
@@ -76,14 +78,24 @@ class Application:
         scheduler = asyncio.create_task(self.scheduler.run())
         attempts = asyncio.create_task(self.attempt_log.run())
         audit = asyncio.create_task(self.audit.run())
+        retention = asyncio.create_task(self.retention.run())
         models = asyncio.create_task(check_models(self.providers))
         ready()
         try:
             await _wait_for_first(
-                {asyncio.create_task(stop.wait()), sweep, scheduler, attempts, audit, installation, *workers}
+                {
+                    asyncio.create_task(stop.wait()),
+                    sweep,
+                    scheduler,
+                    attempts,
+                    audit,
+                    retention,
+                    installation,
+                    *workers,
+                }
             )
         finally:
-            await asyncio.gather(_cancel_until_done(scheduler), _cancel_until_done(installation))
+            await asyncio.gather(*map(_cancel_until_done, (scheduler, installation, retention)))
             await self._stop(workers, sweep)
             await _cancel(models)
             await asyncio.gather(_cancel_until_done(attempts), _cancel_until_done(audit))

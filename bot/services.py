@@ -16,6 +16,8 @@ from bot.commands import COMMANDS
 from bot.commands.base import Agent, DisabledAgent
 from bot.commands.routing import slash_commands
 from bot.manifest import manifest
+from bot.privacy.outgoing import RedactedAgent, RedactedPosts, RedactedProvider
+from bot.privacy.redaction import Redactor
 from bot.slack.connection import SlackConnection
 from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import DeepDiveRunner, open_deepdive_runner
@@ -76,7 +78,27 @@ async def open_search_services(
             open_agent(settings, provider=chain, on_attempt=on_attempt) as agent,
         ):
             model = Fallback(text_generators(providers), timeouts=fallback_timeouts(settings), on_attempt=on_attempt)
-            yield SearchServices(providers=providers, chain=chain, model=model, deepdives=deepdives, agent=agent)
+            services = SearchServices(providers=providers, chain=chain, model=model, deepdives=deepdives, agent=agent)
+            yield redacted(services, settings.redactor)
+
+
+def redacted(services: SearchServices, redactor: Redactor) -> SearchServices:
+    """Return the services that get questions without what must not leave, whichever command asks them."""
+    if not redactor.is_set:
+        return services
+    dives = services.deepdives
+    return replace(
+        services,
+        chain=RedactedProvider(provider=services.chain, redactor=redactor),
+        model=RedactedProvider(provider=services.model, redactor=redactor),
+        agent=RedactedAgent(agent=services.agent, redactor=redactor),
+        deepdives=replace(
+            dives,
+            facts=RedactedProvider(provider=dives.facts, redactor=redactor),
+            synthesis=RedactedProvider(provider=dives.synthesis, redactor=redactor),
+            posts=None if dives.posts is None else RedactedPosts(source=dives.posts, redactor=redactor),
+        ),
+    )
 
 
 @asynccontextmanager

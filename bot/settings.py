@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from bot.privacy.redaction import Redactor, compile_patterns, parse_kinds
 from perplexity.errors import InvalidRequest
 from perplexity.providers import PROVIDERS, validate_order
 from perplexity.transport import OPEN_SECONDS
@@ -44,6 +45,9 @@ REQUIRED_PREFIX = frozenset({"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"})
 
 _USER_TOKEN_PREFIX = "xoxp-"  # noqa: S105 - a prefix
 
+
+USER_ID = re.compile(r"[UW][A-Z0-9]{2,20}")
+"""A Slack user id."""
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 
@@ -127,6 +131,10 @@ class Settings(_ProviderSettings):
     digests_per_user: int = Field(default=10, ge=0, le=1000)
     digests_per_channel: int = Field(default=10, ge=0, le=1000)
 
+    retention_days: int = Field(default=30, ge=0, le=3650)
+    redact: str = ""
+    redact_patterns: str = ""
+
     database_url: SecretStr | None = None
     data_dir: str = ".data"
 
@@ -158,7 +166,7 @@ class Settings(_ProviderSettings):
     @field_validator("admin_user_ids")
     @classmethod
     def _validate_user_ids(cls, ids: str) -> str:
-        wrong = [one for one in ids.split(",") if one.strip() and not re.fullmatch(r"[UW][A-Z0-9]{2,20}", one.strip())]
+        wrong = [one for one in ids.split(",") if one.strip() and not USER_ID.fullmatch(one.strip())]
         if wrong:
             raise ValueError("must be Slack user ids, such as U012AB3CD, separated by commas")
         return ids
@@ -193,6 +201,18 @@ class Settings(_ProviderSettings):
         if not is_https_or_loopback(url) or urlsplit(url).path.strip("/"):
             raise ValueError("must be the https address of the app without a path, such as https://answers.example.com")
         return url.rstrip("/")
+
+    @field_validator("redact")
+    @classmethod
+    def _validate_redact(cls, words: str) -> str:
+        parse_kinds(words)
+        return words
+
+    @field_validator("redact_patterns")
+    @classmethod
+    def _validate_redact_patterns(cls, words: str) -> str:
+        compile_patterns(words)
+        return words
 
     @field_validator("providers")
     @classmethod
@@ -302,6 +322,11 @@ class Settings(_ProviderSettings):
         """The keys that are set, by the provider's name."""
         keys = {name: getattr(self, f"{name}_api_key", None) for name in PROVIDERS}
         return {name: key.get_secret_value() for name, key in keys.items() if key is not None}
+
+    @property
+    def redactor(self) -> Redactor:
+        """What is left out of everything that is sent to a search service."""
+        return Redactor(kinds=parse_kinds(self.redact), patterns=compile_patterns(self.redact_patterns))
 
     @property
     def keyless(self) -> bool:

@@ -20,6 +20,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "psycopg_pool",
         "pydantic_settings",
         "pylatexenc",
+        "re2",
         "slack_bolt",
         "slack_sdk",
     ),

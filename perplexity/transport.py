@@ -21,6 +21,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse, PerplexityError
+from perplexity.request_log import current_request_log
 from perplexity.types import JSON
 from perplexity.urls import hostname, is_https_or_loopback, is_loopback
 from perplexity.version import __version__
@@ -141,10 +142,10 @@ _JSON_TYPE: Accept = "application/json"
 _ENCODER = json.JSONEncoder(allow_nan=False)
 
 
-def _encode(body: JSON) -> aiohttp.BytesPayload:
+def _encode(body: JSON) -> str:
     """Return the body as JSON. Raises InvalidRequest for a number that JSON does not have, or nesting without end."""
     try:
-        return aiohttp.BytesPayload(_ENCODER.encode(body).encode(), content_type=_JSON_TYPE)
+        return _ENCODER.encode(body)
     except (ValueError, RecursionError):
         raise InvalidRequest("the request cannot be written as JSON: NaN, Infinity, or nested too deeply") from None
 
@@ -176,6 +177,7 @@ class Transport:
         auth = auth_headers(self._key)
         self._headers = {accept: {**auth, "Accept": accept} for accept in get_args(Accept)}
         self.base_url: str = checked_base_url(base_url)
+        self._host, self._base_path = hostname(self.base_url), urlsplit(self.base_url).path
         # No limit of aiohttp's own holds for the rest: the caller has a deadline.
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=checked_open_timeout(open_timeout))
         self._given = session
@@ -205,7 +207,11 @@ class Transport:
             yield StreamingResponse(response.status, response.headers, _Chunks(response))
 
     async def _send(self, method: Method, path: str, body: JSON, *, accept: Accept) -> aiohttp.ClientResponse:
-        content = None if body is None else _encode(body)
+        text = None if body is None else _encode(body)
+        content = None if text is None else aiohttp.BytesPayload(text.encode(), content_type=_JSON_TYPE)
+        log, sent = current_request_log(), None
+        if log is not None and (text is not None or "?" in path):
+            sent = log.add(self._host, self._base_path + path, text or "")
         try:
             response: aiohttp.ClientResponse = await self._session().request(
                 # A redirect would carry the key to any host that it names.
@@ -222,6 +228,8 @@ class Transport:
             failure = _translate_error(error)
         except (ValueError, RuntimeError) as error:  # a proxy of an unknown kind, a session that was closed
             failure = _connection_failed(error, sent=False)
+        if log is not None and sent is not None and not getattr(failure, "sent", True):
+            log.remove(sent)
         # Raised here and not above, where the library's error, which may hold the request's headers, would be its
         # context.
         raise failure

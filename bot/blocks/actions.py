@@ -29,9 +29,10 @@ FOLLOW_UP = "follow_up"
 RECHECK = "recheck"
 REGENERATE = "regenerate"
 SAVE = "save"
+SENT = "sent"
 """The choices of the menu `MORE`."""
 
-_MENU = ((REGENERATE, "Regenerate"), (SAVE, "Save as Markdown"))
+_MENU = ((REGENERATE, "Regenerate"), (SAVE, "Save as Markdown"), (SENT, "What was sent"))
 
 
 def answer_actions(buttons: AnswerButtons, *, question_id: UUID, private: bool, thumbs: bool) -> tuple[Block, ...]:

@@ -21,10 +21,17 @@ TITLE = "Ask the web, with sources"
 INTRO = (
     "Mention me in a channel, write to me, or type {command}. Answers to commands are yours alone until you share them."
 )
-KEPT = "What I keep: your questions and answers, which only you see here. “Delete” removes one for good."
+KEPT = (
+    "What I keep: your questions and answers{days}, which only you see here, your digests and settings. “Delete” "
+    "removes a question for good."
+)
+KEPT_NOTHING = "I keep no text of questions and answers after an answer is posted; your digests and settings stay."
 NOTHING_YET = "Nothing yet. Try one of these:"
 MAX_TEXT = 150
 MAX_DIGESTS = 12
+
+EXPORT_OWN, ERASE_OWN = "export_own_data", "erase_own_data"
+"""The ids of the buttons for all that is kept of a person."""
 
 HOME_BLOCK = "answer:"
 """What the `block_id` of a recent question begins with; its id follows."""
@@ -45,10 +52,11 @@ def home_blocks(
     examples: Sequence[str],
     slash: str,
     notice: str = "",
+    retention_days: int = 30,
 ) -> list[Block]:
     """Return the blocks of a home tab. `texts` are questions without options, by id; `slash` goes before a command.
 
-    `notice` says what became of the last click; it is escaped.
+    `notice` says what became of the last click; it is escaped. Texts are kept for `retention_days`.
     """
     blocks = [header(TITLE), section(INTRO.format(command=code(f"/{slash}ask"))), _buttons()]
     if notice:
@@ -63,7 +71,9 @@ def home_blocks(
         blocks += [header("Your digests"), *(block for one in digests[:MAX_DIGESTS] for block in _digest(one))]
     if data.used:
         blocks += [header("This month"), _table(data.used, slash)]
-    return [*blocks, context(escape(KEPT))]
+    kept = KEPT.format(days=f" for {pluralize(retention_days, 'day')}") if retention_days else KEPT_NOTHING
+    own = [_button("Send me my data", EXPORT_OWN, "home"), _button("Erase my data", ERASE_OWN, "home")]
+    return [*blocks, context(escape(kept)), {"type": "actions", "elements": own}]
 
 
 def _buttons() -> Block:

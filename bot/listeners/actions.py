@@ -133,7 +133,7 @@ def _build_retry(earlier: QuestionRow, click: Click, context: ListenerContext, *
 
 async def stop_question(click: Click, context: ListenerContext) -> Reply | None:
     """Close the question as stopped, for its asker or an admin, and cancel its runs. Its worker ends the rest."""
-    row = await clicked_question(click, context)
+    row = await clicked_question(click, context, needs_text=False)
     if row is None:
         return text_reply(UNKNOWN_STOPPED_QUESTION)
     if refusal := await _why_not_stopped(row, click, context):

@@ -31,6 +31,7 @@ REPLY_SECONDS = 0.5
 DATABASE_SECONDS = 1.6
 """How long a click waits for the database: with `REPLY_SECONDS` it is acknowledged within 2.5 of Slack's 3 seconds."""
 
+TEXT_DELETED = "I no longer keep the text of this question and its answer. Please ask it again."
 DATABASE_DOWN = "I can’t reach my database just now. Please click again in a minute."
 
 
@@ -204,6 +205,8 @@ async def _handle(click: Click, context: ListenerContext, handle: Handler) -> Re
         return text_reply(MEMBERS_ONLY)
     try:
         return await context.intake.within_ack_deadline(handle(click, context), seconds=DATABASE_SECONDS)
+    except TextDeleted:
+        return text_reply(TEXT_DELETED)
     except DATABASE_UNAVAILABLE:
         return text_reply(DATABASE_DOWN)
 
@@ -220,9 +223,24 @@ def text_reply(text: str) -> Reply:
     return Reply(message=text_message(text))
 
 
-async def clicked_question(click: Click, context: ListenerContext) -> QuestionRow | None:
-    """Return the question that the clicked button is for; None if it is unknown."""
-    return await context.questions.get(click.id) if click.id is not None else None
+class TextDeleted(Exception):
+    """The text of a question and its answer is no longer kept; `button` and `submission` tell the person so."""
+
+
+async def clicked_question(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | None:
+    """Return the question that the clicked button is for; None if it is unknown.
+
+    Raises TextDeleted if its text is no longer kept, unless that is not needed.
+    """
+    return await find_question(click.id, context, needs_text=needs_text)
+
+
+async def find_question(id: UUID | None, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | None:
+    """Return a question; None if it is unknown. Raises TextDeleted as `clicked_question`."""
+    row = await context.questions.get(id) if id is not None else None
+    if needs_text and row is not None and row.text_deleted_at is not None:
+        raise TextDeleted
+    return row
 
 
 async def submission_refusal(submitted: Submitted, question: NewQuestion, context: ListenerContext) -> Reply | None:

@@ -234,6 +234,28 @@ async def no_zone(user_id: str) -> str | None:
     return None
 
 
+class OwnData(Protocol):
+    """What is kept of a person in a workspace."""
+
+    async def export(self, team_id: str, user_id: str) -> None:
+        """Send it to the person; raise nothing."""
+        ...
+
+    async def erase(self, team_id: str, user_id: str) -> None:
+        """Erase it; raise nothing."""
+        ...
+
+
+class NoOwnData:
+    """Nothing is kept of anyone."""
+
+    async def export(self, team_id: str, user_id: str) -> None:
+        """Do nothing."""
+
+    async def erase(self, team_id: str, user_id: str) -> None:
+        """Do nothing."""
+
+
 async def no_choice(team_id: str, user_id: str) -> Choice | None:
     """Return None: no one has asked with the modal."""
     return None
@@ -283,7 +305,7 @@ class ListenerContext:
 
     `timezone` returns the time zone of a person's profile; it raises one of `bot.slack.messages.FAILURES`.
     `last_choice` returns what a person chose last in the modal for questions, `keep_choice` keeps it; both raise
-    database errors.
+    database errors. `own_data` sends a person what is kept of them, or erases it.
     """
 
     intake: Intake
@@ -329,6 +351,7 @@ class ListenerContext:
     timezone: Callable[[str], Awaitable[str | None]] = no_zone
     last_choice: Callable[[str, str], Coroutine[Any, Any, Choice | None]] = no_choice
     keep_choice: Callable[[str, str, Choice], Coroutine[Any, Any, None]] = keep_no_choice
+    own_data: OwnData = field(default_factory=NoOwnData)
 
     async def is_admin_in_time(self, user_id: str) -> bool:
         """Return whether a user is an admin. Raises TimeoutError if Slack does not say so soon enough for an ack."""

@@ -134,6 +134,8 @@ class QuestionRow:
 
     `parent` and `action` are as in a `NewQuestion`. `public` is whether the answer to a command is for everyone in the
     channel, None before there is one. `preferences` are the settings that held when it was claimed.
+
+    `text_deleted_at` is when the texts of the question and its answer were deleted; None while they are kept.
     """
 
     id: UUID
@@ -165,6 +167,7 @@ class QuestionRow:
     parent: UUID | None = None
     action: str = ""
     public: bool | None = None
+    text_deleted_at: datetime | None = None
     preferences: Preferences = NO_PREFERENCES
 
     @property
@@ -246,7 +249,7 @@ class AnswerButtons:
     next_questions: tuple[str, ...] = ()
 
 
-_NO_FIGURES = {"messages", "state", "remembered", "ending", "result", "public"}
+_NO_FIGURES = {"messages", "state", "remembered", "ending", "result", "public", "sent"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +258,7 @@ class Outcome:
 
     `remembered` is what of the answer goes along with the next question of its conversation, `ending` how it ends in a
     message that shows its text already. `result` is what the buttons below it work with, as JSON values. `public` is as
-    in a `QuestionRow`.
+    in a `QuestionRow`. `sent` is what left for the search services, as `Outgoing.take` returns it.
     """
 
     messages: Sequence[OutgoingMessage]
@@ -270,6 +273,7 @@ class Outcome:
     ending: StreamEnding | None = None
     result: dict[str, Any] | None = None
     public: bool | None = None
+    sent: str | None = field(default=None, repr=False)
 
     @property
     def figures(self) -> dict[str, Any]:

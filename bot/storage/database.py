@@ -200,7 +200,9 @@ async def migrate(
 
 INDEXES = {
     "questions_of_asker": "CREATE INDEX CONCURRENTLY IF NOT EXISTS questions_of_asker"
-    " ON questions (team_id, user_id, received_at)"
+    " ON questions (team_id, user_id, received_at)",
+    "questions_with_text": "CREATE INDEX CONCURRENTLY IF NOT EXISTS questions_with_text"
+    " ON questions (settled_at) WHERE text_deleted_at IS NULL AND settled_at IS NOT NULL",
 }
 """The indexes that take long to build on a large table; a migration would keep everyone waiting meanwhile."""
 

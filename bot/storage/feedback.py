@@ -47,7 +47,7 @@ _BAD = """
     SELECT q.id, q.command || ' ' || q.text AS text, f.reasons, f.comment, f.at
     FROM feedback f JOIN questions q ON q.id = f.question_id
     WHERE q.team_id = %(team_id)s AND f.at > now() - %(days)s * interval '1 day'
-        AND f.agreed AND NOT f.up AND f.user_id = q.user_id
+        AND f.agreed AND NOT f.up AND f.user_id = q.user_id AND q.text_deleted_at IS NULL
     ORDER BY f.at DESC
     LIMIT %(most)s
 """

@@ -42,8 +42,8 @@ _READ = """
                 jsonb_array_length(coalesce(result -> 'answer' -> 'sources', '[]')) AS sources,
                 result ? 'answer' AS kept
             FROM questions
-            WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND messages IS NOT NULL
-                AND state IN ('answered', 'failed', 'expired') AND command = ANY(%(commands)s)
+            WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND command = ANY(%(commands)s)
+                AND state IN ('answered', 'failed', 'expired') AND messages IS NOT NULL AND text_deleted_at IS NULL
             ORDER BY received_at DESC LIMIT %(recent)s) AS r) AS recent,
         (SELECT coalesce(jsonb_agg(r), '[]') FROM (
             SELECT command, count(*) AS questions, sum(cost_usd) AS cost_usd FROM questions

@@ -14,15 +14,13 @@ from psycopg.rows import DictRow
 from bot.model.audit import APP, Change
 from bot.model.membership import Identity
 from bot.model.workspace import workspace_key
-from bot.storage.audit import forget_people, record_change
+from bot.storage.audit import record_change
+from bot.storage.personal_data import erase_workspaces
 from bot.storage.questions import Pool
 
 OPEN = "open"
 REVOKED = "revoked"
 UNINSTALLED = "uninstalled"
-
-BATCH = 1_000
-"""How many questions are deleted in one transaction."""
 
 _SAVE = """
     INSERT INTO workspaces AS w (id, team_id, enterprise_id, is_enterprise_install, bot_user_id, token_hash)
@@ -87,17 +85,6 @@ _STOP = """
     SELECT run_id FROM stopped WHERE run_id IS NOT NULL
     UNION SELECT s.run_id FROM stages s JOIN stopped q ON q.id = s.question_id
     WHERE s.run_id IS NOT NULL AND s.result IS NULL
-"""
-_DELETE_DIGESTS = "DELETE FROM digests WHERE team_id = ANY(%(teams)s)"
-_DELETE_CHOICES = "DELETE FROM last_choices WHERE team_id = ANY(%(teams)s)"
-_DELETE_SETTINGS = """
-    WITH people AS (DELETE FROM person_settings WHERE team_id = ANY(%(teams)s)),
-    tabs AS (DELETE FROM homes WHERE team_id = ANY(%(teams)s))
-    DELETE FROM channel_settings WHERE team_id = ANY(%(teams)s)
-"""
-_DELETE_QUESTIONS = """
-    DELETE FROM questions WHERE id IN (SELECT id FROM questions WHERE team_id = ANY(%(teams)s) LIMIT %(batch)s)
-    RETURNING id
 """
 
 _SAVE_USER_TEAM = """
@@ -214,20 +201,8 @@ class WorkspaceStore:
         return [str(row["run_id"]) for row in rows]
 
     async def delete_texts(self, identity: Identity) -> int:
-        """Delete the digests, questions and choices of an installation; return how many questions."""
-        teams = await self._teams(identity)
-        values = {"teams": teams, "batch": BATCH}
-        deleted, batch = 0, BATCH
-        async with self._pool.connection() as connection:
-            await connection.execute(_DELETE_DIGESTS, values)
-            await connection.execute(_DELETE_CHOICES, values)
-            await connection.execute(_DELETE_SETTINGS, values)
-            await forget_people(connection, teams)
-        while batch == BATCH:
-            async with self._pool.connection() as connection:
-                batch = len(await (await connection.execute(_DELETE_QUESTIONS, values)).fetchall())
-            deleted += batch
-        return deleted
+        """Delete everything of an installation by the list of tables; return how many questions that were."""
+        return await erase_workspaces(self._pool, await self._teams(identity))
 
     async def _teams(self, identity: Identity) -> list[str]:
         """Return the workspaces of an installation; for an organization all that asked without one of their own."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import LiteralString
 
+from bot.privacy.tables import QUESTIONS_EMPTIED, assignments
+
 TASK = "answer_question"
 """The name of the one kind of job."""
 
@@ -154,7 +156,7 @@ NOTICE = """
 _COLUMNS = """
     id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, response_uses, message_ts,
     thread_ts, state, attempt, returns, messages, outcome, part, run_id, received_at, unconfirmed, conversation,
-    streams, shown, streaming, parent, action, public
+    streams, shown, streaming, parent, action, public, text_deleted_at
 """
 """Named one by one: a prepared statement fails when a newer version's migration adds a column to its result."""
 
@@ -229,26 +231,38 @@ TURNS = """
 ASKED_DIRECTLY = """
     SELECT command, text FROM questions
     WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND user_id = %(user_id)s AND surface = 'im'
-        AND state = 'answered' AND seconds IS NOT NULL AND action = ''
+        AND state = 'answered' AND seconds IS NOT NULL AND action = '' AND text_deleted_at IS NULL
     ORDER BY received_at DESC
     LIMIT %(most)s
 """
 """List a person's answered questions that were direct messages, the newest first; not those that a button asked."""
 
-RECORD_RUN = "UPDATE questions SET run_id = %(run_id)s WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id"
-"""Keep the provider's id of a background run."""
+_WITH_SENT = """sent = CASE WHEN right(sent, length(%(sent)s::text)) = %(sent)s::text THEN sent
+            ELSE nullif(concat(sent, %(sent)s::text), '') END"""
+"""Add to what was sent, once, however often that is repeated."""
+
+RECORD_RUN = f"""
+    UPDATE questions SET run_id = %(run_id)s, {_WITH_SENT} WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id
+"""
+"""Keep the provider's id of a background run, and what was sent so far."""
+
+RECORD_SENT = f"UPDATE questions SET {_WITH_SENT} WHERE id = %(id)s AND text_deleted_at IS NULL"
+"""Keep what was sent for a question that was stopped meanwhile, or is another worker's now."""
+
+SENT = "SELECT sent FROM questions WHERE id = %(id)s"
+"""Read what was sent for a question."""
 
 RECORD_MESSAGE = """
     UPDATE questions SET message_ts = %(message_ts)s WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id
 """
 """Keep which message says that the search is on, and will hold the answer."""
 
-KEEP_MESSAGES = """
+KEEP_MESSAGES = f"""
     UPDATE questions
     SET messages = %(messages)s, outcome = %(outcome)s, state = 'delivering', response_uses = %(uses)s,
         unconfirmed = %(unconfirmed)s, provider = %(provider)s, model = %(model)s, effort = %(effort)s,
         cost_usd = %(cost_usd)s, seconds = %(seconds)s, error = %(error)s, remembered = %(remembered)s,
-        result = %(result)s, public = %(public)s
+        result = %(result)s, public = %(public)s, {_WITH_SENT}
     WHERE id = %(id)s AND attempt = %(attempt)s
     RETURNING id
 """
@@ -291,19 +305,27 @@ _NEXT = f"""
 An older version of the app may have given that one a job already.
 """
 
-SETTLE = f"""
+
+def _settle(emptied: LiteralString) -> LiteralString:
+    return f"""
     WITH closed AS (
         UPDATE questions
-        SET state = %(state)s, settled_at = now(), response_url = NULL
+        SET state = %(state)s, settled_at = now(), {emptied}
         WHERE id = %(id)s AND attempt = %(attempt)s AND state IN ('working', 'delivering', %(state)s)
         RETURNING id, team_id, user_id),
     job AS (DELETE FROM procrastinate_jobs j USING closed WHERE j.id = %(job)s AND j.status IN ('todo', 'doing')),
     {_NEXT}
 """
+
+
+SETTLE = _settle("response_url = NULL")
 """Close a question, also one that this very attempt has closed so already, and remove its job.
 
 Its response_url is deleted.
 """
+
+SETTLE_WITHOUT_TEXT = _settle(assignments(QUESTIONS_EMPTIED))
+"""The same, and delete the text of the question and of its answer."""
 
 OPEN_OF_MESSAGE = f"""
     SELECT {_ROW} FROM questions

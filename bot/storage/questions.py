@@ -33,6 +33,7 @@ from bot.model.question import (
 )
 from bot.model.results import KeptResult, load_result
 from bot.preferences.settings import load_channel, load_person
+from bot.privacy.outgoing import Sent, load_sent
 from bot.storage import queries
 from bot.storage.audit import record_change
 from bot.storage.database import is_pooled
@@ -159,10 +160,22 @@ async def _pipeline(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
 
 
 class QuestionStore:
-    """The table's operations. `share` is what a person and a thread may have; `clock` is monotonic."""
+    """The table's operations.
 
-    def __init__(self, pool: Pool, *, share: FairShare | None = None, clock: Callable[[], float] = monotonic) -> None:
+    `share` is what a person and a thread may have; `keeps_text` is whether texts stay when a question is settled;
+    `clock` is monotonic.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        share: FairShare | None = None,
+        keeps_text: bool = True,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self._pool = pool
+        self._settle_query = queries.SETTLE if keeps_text else queries.SETTLE_WITHOUT_TEXT
         self._share = share or FairShare()
         self._clock = clock
 
@@ -263,9 +276,20 @@ class QuestionStore:
             rows = await (await connection.execute(queries.ASKED_DIRECTLY, values)).fetchall()
         return [(row["command"], row["text"]) for row in rows]
 
-    async def record_run(self, row: QuestionRow, run_id: str) -> bool:
-        """Keep the id of a background run that has just begun to cost money."""
-        return await self._changed(queries.RECORD_RUN, row, run_id=run_id)
+    async def record_run(self, row: QuestionRow, run_id: str, *, sent: str | None = None) -> bool:
+        """Keep the id of a background run that has just begun to cost money, and what was `sent` for it."""
+        return await self._changed(queries.RECORD_RUN, row, run_id=run_id, sent=sent)
+
+    async def record_sent(self, question_id: UUID, sent: str) -> None:
+        """Add to what was sent for a question that has no answer to save it with."""
+        async with self._pool.connection() as connection:
+            await connection.execute(queries.RECORD_SENT, {"id": question_id, "sent": sent})
+
+    async def sent(self, question_id: UUID) -> Sent | None:
+        """Return what was sent to search services for a question; None if nothing is kept."""
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(queries.SENT, {"id": question_id})).fetchone()
+        return load_sent(row["sent"]) if row is not None and row["sent"] else None
 
     async def save_placeholder(self, row: QuestionRow, message_ts: str) -> bool:
         """Keep the `ts` of the message that says that the search is on."""
@@ -287,6 +311,7 @@ class QuestionStore:
             remembered=None if outcome.remembered is None else storable(outcome.remembered),
             result=None if outcome.result is None else Jsonb(outcome.result),
             public=outcome.public,
+            sent=outcome.sent,
             **outcome.figures,
         )
 
@@ -321,7 +346,7 @@ class QuestionStore:
         Return None if it is another worker's, or was closed otherwise.
         """
         values = {"id": row.id, "attempt": row.claim, "state": state, "job": job}
-        closed = await self._settled(queries.SETTLE, values)
+        closed = await self._settled(self._settle_query, values)
         return None if closed is None else Settled(home_open=closed["home_open"])
 
     async def open_question_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.views import admin, ask, ask_about, check, digest, feedback, home, settings, share, sources
+from bot.views import admin, ask, ask_about, check, digest, feedback, home, own_data, sent, settings, share, sources
 
 VIEWS = (
     admin.register,
@@ -12,6 +12,8 @@ VIEWS = (
     digest.register,
     feedback.register,
     home.register,
+    own_data.register,
+    sent.register,
     settings.register,
     share.register,
     sources.register,

@@ -15,7 +15,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.listeners.admission import MEMBERS_ONLY
-from bot.listeners.clicks import DATABASE_DOWN, DATABASE_SECONDS, read_metadata
+from bot.listeners.clicks import DATABASE_DOWN, DATABASE_SECONDS, TEXT_DELETED, TextDeleted, read_metadata
 from bot.listeners.intake import ListenerContext
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Block
@@ -213,6 +213,8 @@ def submission(
                 response = await context.intake.within_ack_deadline(
                     handle(submitted, context), seconds=DATABASE_SECONDS + OPEN_SECONDS
                 )
+            except TextDeleted:
+                response = errors(**{first_input: TEXT_DELETED})
             except DATABASE_UNAVAILABLE:
                 response = errors(**{first_input: DATABASE_DOWN.replace("click", "submit")})
         await ack(**(response or {}))

@@ -36,7 +36,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 
 async def rate_answer(click: Click, context: ListenerContext) -> Reply | None:
     """Record a thumb of someone who sees the answer; for a bad answer, open the form."""
-    row = await clicked_question(click, context)
+    row = await clicked_question(click, context, needs_text=False)
     if row is None or click.choice not in {"up", "down"}:
         return text_reply(UNKNOWN_ANSWER)
     if not may_see(row, click, context.commands):

@@ -58,8 +58,9 @@ NOT_SHOWN = frozenset(
 class HomePublisher:
     """Shows home tabs anew, in the background, each at most once in three seconds in all processes together.
 
-    `commands` are those whose questions are listed, `slash` goes before their names. `admin` has the part for admins.
-    `start` runs work in the background. Failures are logged and change nothing else.
+    `commands` are those whose questions are listed, `slash` goes before their names, `retention_days` is how long texts
+    are kept. `admin` has the part for admins. `start` runs work in the background. Failures are logged and change
+    nothing else.
     """
 
     store: HomeStore
@@ -69,6 +70,7 @@ class HomePublisher:
     slash: str
     admin: AdminHome
     start: Callable[[Coroutine[Any, Any, None]], None]
+    retention_days: int = 30
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _waiting: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -97,6 +99,16 @@ class HomePublisher:
             return
         self.changed(team_id, user_id)
 
+    async def tell(self, team_id: str, user_id: str, notice: str) -> None:
+        """Show a person the home tab anew with a notice, which is escaped, even if nothing is known of a tab."""
+        try:
+            result = await self.views.publish(user_id, await self._view(team_id, user_id, notice))
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("home.not_shown", extra={"error": type(error).__name__})
+            return
+        if isinstance(result, NotOpened):
+            log.warning("home.not_shown", extra={"error": result.error})
+
     async def _publish(self, team_id: str, user_id: str) -> None:
         person, shown = (team_id, user_id), False
         try:
@@ -124,7 +136,15 @@ class HomePublisher:
         length = sum(len(text) for _, _, text in asked)
         texts = await run_in_thread_if_long(length, _texts, asked, listed)
         examples = [prompt.message for prompt in EXAMPLES]
-        blocks = home_blocks(data, digests.digests, texts=texts, examples=examples, slash=self.slash, notice=notice)
+        blocks = home_blocks(
+            data,
+            digests.digests,
+            texts=texts,
+            examples=examples,
+            slash=self.slash,
+            notice=notice,
+            retention_days=self.retention_days,
+        )
         return {"type": "home", "blocks": [*blocks, *await self.admin.blocks(team_id, user_id)]}
 
 
@@ -141,9 +161,9 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     submission(app, context, DELETE_MODAL, delete_question, first_input=UNDERSTOOD)
 
 
-async def _own(click: Click, context: ListenerContext) -> QuestionRow | Reply:
+async def _own(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | Reply:
     """Return the clicked question of the person who clicked, or why there is none."""
-    row = await clicked_question(click, context)
+    row = await clicked_question(click, context, needs_text=needs_text)
     if row is None:
         return text_reply(UNKNOWN_ANSWER)
     return row if click.is_by_asker(row) else text_reply(NOT_YOUR_ANSWER)
@@ -213,7 +233,7 @@ async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
 
 async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | None:
     """Ask the asker whether a question is to be deleted."""
-    row = await _own(click, context)
+    row = await _own(click, context, needs_text=False)
     if isinstance(row, Reply):
         return row
     if row.state in OPEN_STATES:

@@ -26,7 +26,18 @@ from bot.blocks.sharing import (
 from bot.commands.search import SearchRequest
 from bot.delivery.shares import Share
 from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
-from bot.listeners.clicks import Click, Reply, button, clicked_question, command_of, is_public, text_reply
+from bot.listeners.clicks import (
+    TEXT_DELETED,
+    Click,
+    Reply,
+    TextDeleted,
+    button,
+    clicked_question,
+    command_of,
+    find_question,
+    is_public,
+    text_reply,
+)
 from bot.listeners.intake import ListenerContext
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import QuestionRow
@@ -260,7 +271,10 @@ async def _find(
 ) -> tuple[SharedAnswer, _Opened, QuestionRow, KeptResult] | str:
     """Return what the view is about; a sentence if it is gone, or not the person's."""
     opened = _Opened.of(submitted.metadata)
-    row = await context.questions.get(opened.question) if opened is not None else None
+    try:
+        row = await find_question(opened.question, context) if opened is not None else None
+    except TextDeleted:
+        return TEXT_DELETED
     kept = await context.questions.result(row.id) if row is not None else None
     if opened is None or row is None or kept is None:
         return UNKNOWN_ANSWER

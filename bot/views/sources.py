@@ -14,7 +14,7 @@ from bot.blocks.elements import divider, section, static_select
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.sources import linked_title, site_and_date
 from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
-from bot.listeners.clicks import Click, Reply, as_uuid, button, may_see, text_reply
+from bot.listeners.clicks import Click, Reply, as_uuid, button, find_question, may_see, text_reply
 from bot.listeners.intake import ListenerContext
 from bot.model.message import Block
 from bot.model.results import KeptResult
@@ -67,7 +67,7 @@ async def choose_site(click: Click, context: ListenerContext) -> Reply | None:
 
 async def _view(click: Click, context: ListenerContext, question_id: UUID | None, site: str) -> View | str:
     """Return the view, or why there is none."""
-    row = await context.questions.get(question_id) if question_id is not None else None
+    row = await find_question(question_id, context)
     kept = await context.questions.result(row.id) if row is not None else None
     if row is None or kept is None or not isinstance(kept.result, Answer):
         return UNKNOWN_ANSWER

@@ -82,7 +82,7 @@ class RunCanceller:
 
     def start_runs(self, run_ids: Sequence[str]) -> None:
         """Start cancelling these runs; their questions may be deleted by then."""
-        self.background.start(self._cancel_each(run_ids))
+        self.background.start(cancel_runs(self.providers, run_ids))
 
     async def _cancel_runs_of(self, question_id: UUID) -> None:
         try:
@@ -90,7 +90,7 @@ class RunCanceller:
         except DATABASE_UNAVAILABLE as error:
             log.warning("run.not_cancelled", extra={"question": str(question_id), "error": type(error).__name__})
             return
-        await self._cancel_each(run_ids)
+        await cancel_runs(self.providers, run_ids)
 
     async def _run_ids(self, question_id: UUID) -> Sequence[str]:
         """Return the runs of a question and of its stages."""
@@ -98,18 +98,16 @@ class RunCanceller:
         own = [row.run_id] if row is not None and row.run_id else []
         return list(dict.fromkeys([*own, *await self.stages.runs(question_id)]))
 
-    async def _cancel_each(self, run_ids: Sequence[str]) -> None:
-        """Cancel runs; if one cannot be cancelled, the others are."""
-        for run_id in run_ids:
-            try:
-                await self._cancel(run_id)
-            except PerplexityError as error:
-                log.warning("run.not_cancelled", extra={"error": type(error).__name__})
 
-    async def _cancel(self, run_id: str) -> None:
-        for provider in self.providers:
-            if isinstance(provider, PerplexityProvider):
-                await provider.cancel(run_id)
+async def cancel_runs(providers: Sequence[Provider], run_ids: Sequence[str]) -> None:
+    """Cancel runs at the services; if one cannot be cancelled, the others are."""
+    for run_id in run_ids:
+        try:
+            for provider in providers:
+                if isinstance(provider, PerplexityProvider):
+                    await provider.cancel(run_id)
+        except PerplexityError as error:
+            log.warning("run.not_cancelled", extra={"error": type(error).__name__})
 
 
 LOOK_SECONDS = 0.5

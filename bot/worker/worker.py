@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 from bot.blocks.actions import answer_actions, with_actions
+from bot.blocks.elements import context as context_block
 from bot.blocks.elements import quote_question
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.messages import FailureAction, failure_message, question_stopped_message
@@ -50,6 +51,8 @@ from bot.preferences.precedence import (
     preferred,
     restrict,
 )
+from bot.privacy.outgoing import Outgoing, recorded
+from bot.privacy.redaction import left_out_text
 from bot.slack.users import Management
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.preferences import PreferenceStore
@@ -149,6 +152,8 @@ NOT_ALLOWED_HERE = (
 
 ASKER_NOT_CHECKED = "I couldn’t check with Slack whether you may ask here. Please ask again later."
 
+NO_MEMORY = "I keep no text of earlier questions, so this answer doesn’t build on them."
+
 COMMAND_SURFACES = frozenset({"slash", "click"})
 """The surfaces whose answers are private unless they are asked to be public."""
 
@@ -163,7 +168,7 @@ class CommandRunner:
     `thread_history` returns what people wrote in a thread before a question, except in the messages of these `ts`;
     `reads_threads` is whether it does so in channels that have no setting.
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
-    when it is given up.
+    when it is given up. With `keeps_text` an answer can build on those before it.
     """
 
     questions: QuestionStore
@@ -184,6 +189,7 @@ class CommandRunner:
     feedback: Callable[[str], Awaitable[Feedback]] = no_feedback
     audit: Callable[[], Awaitable[AuditHealth]] = no_audit
     next_questions: bool = False
+    keeps_text: bool = True
     preferences: PreferenceStore | None = None
     management: Callable[[str, str], Awaitable[Management]] = manages_nothing
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
@@ -237,12 +243,36 @@ class CommandRunner:
         self, row: QuestionRow, progress: Progress, *, on_event: Callable[[Event], None] | None = None
     ) -> Outcome:
         """Return what becomes of a question, a failure too. Raises `ClaimLost` if another worker has claimed it."""
+        with recorded(Outgoing()) as outgoing:
+            try:
+                outcome = await self._run(row, progress, outgoing, on_event)
+            except ClaimLost:
+                await self._save_sent(row, outgoing)
+                raise
+        return replace(outcome, sent=outgoing.take())
+
+    async def _save_sent(self, row: QuestionRow, outgoing: Outgoing) -> None:
+        """Save what was sent for a question that gets no answer from here."""
+        if (sent := outgoing.take()) is None:
+            return
+        try:
+            await self.questions.record_sent(row.id, sent)
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("sent.not_saved", extra=row.ids | {"error": type(error).__name__})
+
+    async def _run(
+        self,
+        row: QuestionRow,
+        progress: Progress,
+        outgoing: Outgoing,
+        on_event: Callable[[Event], None] | None,
+    ) -> Outcome:
         started = self.clock()
         if row.redeliveries > MAX_REDELIVERIES:
             self.cancel_runs(row.id)
             return self._failure(row, INTERRUPTED, error="interrupted", seconds=None)
         try:
-            return await self._execute(row, started, progress, on_event)
+            return await self._execute(row, started, progress, outgoing, on_event)
         except RequestCancelled:
             raise ClaimLost from None
         except PerplexityError as error:
@@ -298,7 +328,12 @@ class CommandRunner:
         return self.commands[row.command].audience(request)
 
     async def _execute(
-        self, row: QuestionRow, started: float, progress: Progress, on_event: Callable[[Event], None] | None
+        self,
+        row: QuestionRow,
+        started: float,
+        progress: Progress,
+        outgoing: Outgoing,
+        on_event: Callable[[Event], None] | None,
     ) -> Outcome:
         command = self.commands[row.command]
         request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
@@ -313,7 +348,7 @@ class CommandRunner:
                 request = command.add_turns(request, turns, thread)
 
         async def on_run(run_id: str) -> None:
-            if not await self._record_run(row, run_id):
+            if not await self._record_run(row, run_id, outgoing.take()):
                 raise RequestCancelled("another worker holds the question")
 
         async def check_cancelled() -> None:
@@ -354,20 +389,28 @@ class CommandRunner:
         audience = self._audience(row, request)
         reply = await run_in_thread_if_long(length, command.render, result, request, audience)
         actions = self._actions(row, command, result, request, audience)
+        below = (*self._notes(row, command, outgoing), *actions) if reply.messages else ()
         remembered = None
         if command.remember is not None and row.surface in THREAD_SURFACES:
             remembered = await run_in_thread_if_long(length, command.remember, result)
         ending = None if command.ending is None else command.ending(result, request, audience)
         return Outcome(
-            messages=with_actions(reply.messages, actions),
+            messages=with_actions(reply.messages, below),
             state="answered",
             seconds=self.clock() - started,
             remembered=remembered,
-            ending=None if ending is None else ending.followed_by(actions),
+            ending=None if ending is None else ending.followed_by(below),
             result=dump_result(result, limits=_limits(command, request, row)) if actions else None,
             public=audience is Audience.CHANNEL if row.surface in COMMAND_SURFACES else None,
             **vars(reply.stats),
         )
+
+    def _notes(self, row: QuestionRow, command: Command[Any, Any], outgoing: Outgoing) -> Iterator[Block]:
+        """Yield what is said below an answer about the texts behind it."""
+        forgot = not self.keeps_text and command.add_turns is not None and row.conversation not in {None, row.id}
+        sentences = [left_out_text(outgoing.counts), NO_MEMORY if forgot else ""]
+        if any(sentences):
+            yield context_block(" ".join(filter(None, sentences)))
 
     async def _parent(self, row: QuestionRow) -> KeptResult | None:
         """Return the answer below which a button asked this question."""
@@ -408,13 +451,13 @@ class CommandRunner:
         typed = (message._replace(text=unescape_slack(message.text)) for message in thread.messages)
         return replace(thread, messages=tuple(typed))
 
-    async def _record_run(self, row: QuestionRow, run_id: str) -> bool:
+    async def _record_run(self, row: QuestionRow, run_id: str, sent: str | None) -> bool:
         """Return whether the question is still ours.
 
         While the database is unavailable, the run goes on but cannot be resumed.
         """
         try:
-            return await self.database_retry(lambda: self.questions.record_run(row, run_id))
+            return await self.database_retry(lambda: self.questions.record_run(row, run_id, sent=sent))
         except DATABASE_UNAVAILABLE as error:
             log.warning("run.not_recorded", extra=row.ids | {"error": type(error).__name__})
             return True

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from httpx2 import AsyncClient, AsyncHTTPTransport, Limits, Timeout
+from httpx2 import AsyncClient, AsyncHTTPTransport, Limits, Request, Timeout
 from openai import AsyncOpenAI
 from pydantic_ai import Agent, RunContext, capture_run_messages
 from pydantic_ai import Tool as AgentTool
@@ -48,6 +48,7 @@ from perplexity.domains import filter_answer
 from perplexity.errors import InvalidRequest, PerplexityError, TimedOut
 from perplexity.filters import validate
 from perplexity.providers.base import log_attempt
+from perplexity.request_log import current_request_log
 from perplexity.retry import Deadline
 from perplexity.threads import run_in_thread
 from perplexity.tools.base import Failure, Tool
@@ -220,7 +221,15 @@ def _with_open_timeout(provider: Provider[AsyncOpenAI], seconds: float) -> Provi
     """Return the provider with this time for opening a connection. Raises InvalidRequest for an invalid time."""
     # Without a limit for the pool: pydantic-ai replaces four equal limits by its own.
     provider.client.timeout = Timeout(DEFAULT_HTTP_TIMEOUT, connect=checked_open_timeout(seconds), pool=None)
+    # The SDK has no public name for its HTTP client.
+    provider.client._client.event_hooks["request"].append(_note_request)
     return provider
+
+
+async def _note_request(request: Request) -> None:
+    """Note a call of the model for the code that asked for it."""
+    if (log := current_request_log()) is not None:
+        log.add(request.url.host, request.url.path, (await request.aread()).decode())
 
 
 def _direct_client() -> AsyncClient:

@@ -9,6 +9,7 @@ the same to it, so no results is never taken for a fact about the web.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +31,7 @@ from perplexity.extras import require
 from perplexity.filters import Filters, Recency
 from perplexity.passages import as_events, passages_answer
 from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig, ProviderSpec
+from perplexity.request_log import current_request_log
 from perplexity.threads import DaemonThreads, run_in_thread
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
 from perplexity.urls import add_site_operators
@@ -118,6 +120,7 @@ def _is_web_page(url: str) -> bool:
         return False
 
 
+SERVICE = "duckduckgo.com"
 ANYWHERE = "wt-wt"
 _REGULAR = (
     "us-en de-de fr-fr es-es pt-pt it-it nl-nl ar-es at-de au-en be-fr be-nl bg-bg br-pt ca-en ca-fr ch-de ch-fr ch-it "
@@ -264,6 +267,10 @@ class DuckDuckGo:
             except BaseException as error:  # noqa: BLE001 - a thread of its own: nothing else can stop it, a panic can
                 raise _as_perplexity_error(error) from None
 
+        if (log := current_request_log()) is not None:
+            # From this side of the call: the library makes the request.
+            asked = {"q": text, "region": code, "timelimit": timelimit, "page": page}
+            log.add(SERVICE, "/", json.dumps(asked))
         return await self._threads.run(find)
 
     def _today(self) -> date:

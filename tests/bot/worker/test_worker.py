@@ -254,7 +254,7 @@ async def test_no_stand_in_is_paid_for_a_question_that_was_stopped(harness: Work
 class ForgetfulQuestions(QuestionStore):
     """Finds the database away whenever a run's id is to be kept."""
 
-    async def record_run(self, row: QuestionRow, run_id: str) -> bool:
+    async def record_run(self, row: QuestionRow, run_id: str, *, sent: str | None = None) -> bool:
         raise OperationalError("away")
 
 

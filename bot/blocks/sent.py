@@ -1,0 +1,83 @@
+"""Renders what was sent to search services for an answer: every text of every request, word for word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+from urllib.parse import parse_qsl
+
+from bot.blocks.elements import context, divider, section
+from bot.blocks.escaping import code, escape
+from bot.model.message import Block
+from bot.privacy.outgoing import Sent
+from bot.privacy.redaction import left_out_text
+from perplexity.formatting import pluralize
+from perplexity.request_log import SentRequest
+
+MAX_BLOCKS = 95
+MAX_TEXT = 2_900
+MAX_CHARS = 60_000
+"""How many characters are shown in all: Slack takes views of at most 250 KB."""
+
+SHORT = 100
+"""The longest value that is shown on one line with others."""
+
+INTRO = "This left for this answer, word for word. Your name, your e-mail address and your id did not."
+
+
+def sent_blocks(sent: Sent) -> list[Block]:
+    """Return the blocks of a modal about what was sent; a part of it, with a note, if it is too long."""
+    facts = [pluralize(len(sent.requests), "request"), left_out_text(sent.left_out)]
+    blocks, left = [section(INTRO), context(" · ".join(filter(None, facts)))], MAX_CHARS
+    for number, request in enumerate(sent.requests, 1):
+        blocks += [divider(), section(_title(number, request))]
+        for text in _texts(request):
+            shown = text[: max(0, left)]
+            blocks += [_plain(shown[start : start + MAX_TEXT]) for start in range(0, len(shown), MAX_TEXT)]
+            left -= len(text)
+    hidden = max(0, -left)
+    if len(blocks) > MAX_BLOCKS or hidden:
+        more = "The rest is too long for this window. Your admin can export all of it."
+        return [*blocks[: MAX_BLOCKS - 1], context(more)]
+    return blocks
+
+
+def _title(number: int, request: SentRequest) -> str:
+    at = datetime.fromtimestamp(request.at, UTC)
+    address = request.path.partition("?")[0]
+    return f"*{number}. {escape(request.service)}*  {code(address)}\n{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _plain(text: str) -> Block:
+    # Plain text: nothing in it is a link, a mention or a sign of emphasis.
+    return {"type": "section", "text": {"type": "plain_text", "text": text or "–", "emoji": False}}
+
+
+def _texts(request: SentRequest) -> Iterator[str]:
+    """Yield the texts of a request, each after its name; short values share one."""
+    for short, values in groupby(_values(request), key=lambda one: len(one[1]) <= SHORT and "\n" not in one[1]):
+        if short:
+            yield "\n".join(f"{name}: {value}" for name, value in values)
+        else:
+            yield from (f"{name}:\n{value}" for name, value in values)
+
+
+def _values(request: SentRequest) -> Iterator[tuple[str, str]]:
+    """Yield the name and the value of everything that was sent, in order."""
+    yield from parse_qsl(request.path.partition("?")[2], keep_blank_values=True)
+    if request.body:
+        yield from _leaves("", json.loads(request.body))
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        for key, one in value.items():
+            yield from _leaves(f"{name}.{key}" if name else str(key), one)
+    elif isinstance(value, list) and value:
+        for place, one in enumerate(value, 1):
+            yield from _leaves(f"{name}[{place}]", one)
+    else:
+        yield name, value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,118 @@
+"""The commands `export` and `erase`: what the app has of a person, as JSON lines, and its erasure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from bot.services import provider_config
+from bot.storage.personal_data import PersonalDataStore
+from bot.storage.questions import connection_pool
+from bot.worker.background import cancel_runs
+from perplexity.providers import open_providers
+
+if TYPE_CHECKING:
+    from bot.settings import Settings
+
+CancelRuns = Callable[[Sequence[str]], Awaitable[None]]
+
+NOTHING_KEPT = "{user}  nothing is kept of this person\n"
+NOT_CONFIRMED = "Without a terminal, `erase` needs --yes, since it cannot ask you. Nothing was erased.\n"
+LEFT = "Messages in Slack, backups, and runs that are stored at a search service are not touched (docs/privacy.md).\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class People:
+    """The people whom a command is about, by their Slack ids; `team` limits it to one workspace."""
+
+    users: tuple[str, ...]
+    team: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terminal:
+    """Where a command reads and writes."""
+
+    stdin: TextIO
+    stdout: TextIO
+    stderr: TextIO
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a person can answer."""
+        return self.stdin.isatty() and self.stderr.isatty()
+
+
+async def export_people(store: PersonalDataStore, people: People, *, terminal: Terminal) -> int:
+    """Write each row of these people as a line of JSON; return 1 if nothing is kept of one of them.
+
+    A line holds the `user`, the `table` and the `row`, whose values have JSON's types; times are ISO 8601.
+    """
+    code = 0
+    for user in people.users:
+        count = 0
+        async for table, row in store.export(user, team_id=people.team):
+            line = json.dumps({"user": user, "table": table, "row": row}, ensure_ascii=False)
+            terminal.stdout.write(line + "\n")
+            count += 1
+        terminal.stdout.flush()
+        terminal.stderr.write(f"{user}  {count} rows\n" if count else NOTHING_KEPT.format(user=user))
+        code = code if count else 1
+    return code
+
+
+async def erase_people(
+    store: PersonalDataStore, people: People, *, confirmed: bool, cancel: CancelRuns, terminal: Terminal
+) -> int:
+    """Erase what is kept of these people; return 1 if nothing is kept of one of them, 2 if it was not confirmed.
+
+    Their open questions are stopped first. One transaction a person: after an interruption, the same command goes on.
+    """
+    if not confirmed and not terminal.can_ask:
+        terminal.stderr.write(NOT_CONFIRMED)
+        return 2
+    code = 0
+    for user in people.users:
+        counts = await store.count(user, team_id=people.team)
+        if not counts:
+            terminal.stderr.write(NOTHING_KEPT.format(user=user))
+            code = 1
+            continue
+        if not (confirmed or _confirm(user, counts, terminal)):
+            terminal.stderr.write(f"{user}  not erased\n")
+            return 2
+        await cancel(await store.stop_work(user, team_id=people.team))
+        erased = await store.erase(user, team_id=people.team)
+        terminal.stdout.write(f"{user}  erased: {_listed(erased)}\n")
+    terminal.stderr.write(LEFT)
+    return code
+
+
+def _confirm(user: str, counts: dict[str, int], terminal: Terminal) -> bool:
+    terminal.stderr.write(f"{user}  {_listed(counts)}\nType {user} to erase all of this for good: ")
+    terminal.stderr.flush()
+    return terminal.stdin.readline().strip() == user
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{table} {count}" for table, count in counts.items())
+
+
+async def run_export(people: People, *, conninfo: str, terminal: Terminal) -> int:
+    """Export on an open database."""
+    async with connection_pool(conninfo, size=1) as pool:
+        return await export_people(PersonalDataStore(pool), people, terminal=terminal)
+
+
+async def run_erase(settings: Settings, people: People, *, confirmed: bool, conninfo: str, terminal: Terminal) -> int:
+    """Erase on an open database, and cancel runs at the services that the settings name."""
+    async with connection_pool(conninfo, size=1) as pool, open_providers(provider_config(settings)) as providers:
+        return await erase_people(
+            PersonalDataStore(pool),
+            people,
+            confirmed=confirmed,
+            cancel=lambda run_ids: cancel_runs(providers, run_ids),
+            terminal=terminal,
+        )

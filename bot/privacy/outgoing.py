@@ -1,0 +1,148 @@
+"""What leaves for one question: its requests as they were sent, and what was left out of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Protocol
+
+from bot.privacy.redaction import LeftOut, Redactor, count_left_out
+from perplexity.providers.base import ForwardingProvider
+from perplexity.request_log import RequestLog, SentRequest, logged_requests
+from perplexity.threads import run_in_thread_if_long
+from perplexity.types import Answer, Event, Query, Question, SearchResults
+from perplexity.x_posts.types import PostSource, PostSummary
+
+
+@dataclass(kw_only=True)
+class Outgoing:
+    """What leaves for one question. What was taken to be saved is not taken again."""
+
+    log: RequestLog = field(default_factory=RequestLog)
+    left_out: list[LeftOut] = field(default_factory=list)
+    _taken: int = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many different things of each kind were left out."""
+        return count_left_out(self.left_out)
+
+    def take(self) -> str | None:
+        """Return what is to be saved, as JSON, a line a request; None if there is nothing new."""
+        new = self.log.requests[self._taken :]
+        self._taken += len(new)
+        if not new:
+            return None
+        lines = [vars(request) for request in new]
+        lines[-1] = lines[-1] | {"left_out": self.counts}
+        return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+
+
+_current: ContextVar[Outgoing | None] = ContextVar("outgoing", default=None)
+
+
+@contextmanager
+def recorded(outgoing: Outgoing) -> Iterator[Outgoing]:
+    """Record what leaves within, also from the tasks that are started there."""
+    token = _current.set(outgoing)
+    try:
+        with logged_requests(outgoing.log):
+            yield outgoing
+    finally:
+        _current.reset(token)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """What was sent for a question: the requests in order, and how many things of each kind were left out of them."""
+
+    requests: tuple[SentRequest, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+def load_sent(saved: str) -> Sent:
+    """Read what `Outgoing.take` returned, each time that it was saved."""
+    lines: list[dict[str, Any]] = [json.loads(line) for line in saved.split("\n") if line]
+    left_out: dict[str, int] = {}
+    for line in lines:
+        left_out |= line.pop("left_out", {})
+    return Sent(requests=tuple(SentRequest(**line) for line in lines), left_out=left_out)
+
+
+def note_left_out(left_out: Sequence[LeftOut]) -> None:
+    """Note what was left out for the question that the current task works on."""
+    if left_out and (outgoing := _current.get()) is not None:
+        outgoing.left_out.extend(left_out)
+
+
+class Answers(Protocol):
+    """Answers questions."""
+
+    async def answer(self, question: Question) -> Answer:
+        """Return one answer."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class RedactedAgent:
+    """An agent that gets questions without what must not leave."""
+
+    agent: Answers
+    redactor: Redactor
+
+    async def answer(self, question: Question) -> Answer:
+        """Return the agent's answer. Raises PerplexityError."""
+        return await self.agent.answer(await redact_question(question, self.redactor))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RedactedProvider(ForwardingProvider):
+    """A provider that gets queries and questions without what must not leave."""
+
+    redactor: Redactor
+
+    async def search(self, query: Query) -> SearchResults:
+        """Return the provider's pages. Raises PerplexityError."""
+        redacted, left_out = await run_in_thread_if_long(len(query.text), self.redactor.query, query)
+        note_left_out(left_out)
+        return await self.provider.search(redacted)
+
+    async def answer(self, question: Question) -> Answer:
+        """Return the provider's answer. Raises PerplexityError."""
+        return await self.provider.answer(await redact_question(question, self.redactor))
+
+    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
+        """Yield the events of the provider's answer. Raises PerplexityError."""
+        async for event in self.provider.stream(await redact_question(question, self.redactor)):
+            yield event
+
+
+@dataclass(frozen=True, kw_only=True)
+class RedactedPosts:
+    """A service for posts that gets topics without what must not leave."""
+
+    source: PostSource
+    redactor: Redactor
+
+    @property
+    def name(self) -> str:
+        """The source's name."""
+        return self.source.name
+
+    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
+        """Summarize as the source does. Raises what it raises."""
+        topic, left_out = await run_in_thread_if_long(len(topic), self.redactor.redact, topic)
+        note_left_out(left_out)
+        return await self.source.summarize(topic, since=since, until=until, seconds=seconds)
+
+
+async def redact_question(question: Question, redactor: Redactor) -> Question:
+    """Return a question without what must not leave, and note what that was."""
+    length = sum(len(message.content) for message in question.messages) + len(question.standalone)
+    redacted, left_out = await run_in_thread_if_long(length, redactor.question, question)
+    note_left_out(left_out)
+    return redacted

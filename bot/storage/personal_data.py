@@ -1,0 +1,124 @@
+"""What the database has of a person or a workspace: exported and erased by the list of tables."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from psycopg.rows import scalar_row
+from psycopg.sql import SQL, Composed, Identifier
+
+from bot.privacy.tables import TABLES, Data, assignments, of_people
+from bot.storage.questions import Pool
+
+BATCH = 1_000
+"""How many rows are deleted in one transaction, and how many are read at once."""
+
+_STOP = """
+    WITH stopped AS (
+        UPDATE questions SET state = 'stopped', attempt = attempt + 1, settled_at = now(), response_url = NULL
+        WHERE state IN ('received', 'working', 'delivering')
+            AND user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
+        RETURNING id, run_id)
+    SELECT run_id FROM stopped WHERE run_id IS NOT NULL
+    UNION SELECT s.run_id FROM stages s JOIN stopped q ON q.id = s.question_id
+    WHERE s.run_id IS NOT NULL AND s.result IS NULL
+"""
+_PAUSE = """
+    UPDATE digests SET state = 'stopped', next_at = NULL
+    WHERE state = 'active' AND user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
+"""
+
+
+class PersonalDataStore:
+    """What the tables have of people. `user_id` is a person's Slack id, `team_id` a workspace; None for each."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def export(self, user_id: str, *, team_id: str | None = None) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+        """Yield every row of a person with its table, as JSON values, all as they were at one moment.
+
+        Columns that open something, such as Slack's address for an answer, are left out.
+        """
+        values = {"user": user_id, "team": team_id}
+        async with self._pool.connection() as connection, connection.transaction():
+            await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            # The rows may go to a program that a person scrolls in.
+            await connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            for name, table, condition in of_people():
+                secrets = [column for column, data in table.columns.items() if data is Data.SECRET]
+                query = SQL("SELECT to_jsonb(t) - %(secrets)s::text[] FROM {} t WHERE {}").format(
+                    Identifier(name), SQL(condition)
+                )
+                async with connection.cursor(name="export", row_factory=scalar_row) as cursor:
+                    cursor.itersize = BATCH
+                    await cursor.execute(query, values | {"secrets": secrets})
+                    async for row in cursor:
+                        yield name, row
+
+    async def count(self, user_id: str, *, team_id: str | None = None) -> dict[str, int]:
+        """Return how many rows of a person each table has, without tables that have none."""
+        counts = {}
+        async with self._pool.connection() as connection:
+            for name, _, condition in of_people():
+                query = SQL("SELECT count(*) AS count FROM {} WHERE {}").format(Identifier(name), SQL(condition))
+                row = await (await connection.execute(query, {"user": user_id, "team": team_id})).fetchone()
+                counts[name] = row["count"] if row is not None else 0
+        return {name: count for name, count in counts.items() if count}
+
+    async def stop_work(self, user_id: str, *, team_id: str | None = None) -> list[str]:
+        """Stop a person's digests and open questions; return the runs that are running at the services."""
+        values = {"user": user_id, "team": team_id}
+        async with self._pool.transaction() as connection:
+            await connection.execute(_PAUSE, values)
+            rows = await (await connection.execute(_STOP, values)).fetchall()
+        return [str(row["run_id"]) for row in rows]
+
+    async def erase(self, user_id: str, *, team_id: str | None = None) -> dict[str, int]:
+        """Delete everything of a person in one transaction; return how many rows of each table that were.
+
+        What others wrote stays, also if it names the person.
+        """
+        erased = {}
+        async with self._pool.transaction() as connection:
+            for name, table, condition in of_people():
+                if table.forgotten_with is not None:
+                    continue
+                if table.forget_person:
+                    query = SQL("UPDATE {} SET {} WHERE {}").format(
+                        Identifier(name), SQL(assignments(table.forget_person)), SQL(condition)
+                    )
+                else:
+                    query = SQL("DELETE FROM {} WHERE {}").format(Identifier(name), SQL(condition))
+                erased[name] = (await connection.execute(query, {"user": user_id, "team": team_id})).rowcount
+        return {name: count for name, count in erased.items() if count}
+
+
+async def erase_workspaces(pool: Pool, teams: Sequence[str]) -> int:
+    """Delete everything of workspaces, in small transactions; return how many questions that were."""
+    questions = 0
+    for name, table in TABLES.items():
+        if table.of_workspace is None:
+            continue
+        forget = table.forget_workspace
+        statement = f"UPDATE {{table}} SET {assignments(forget)}" if forget else "DELETE FROM {table}"
+        query, deleted = batched(f"{statement} WHERE {{rows}}", name, table.of_workspace), BATCH
+        while deleted == BATCH:
+            async with pool.connection() as connection:
+                deleted = (await connection.execute(query, {"teams": list(teams), "batch": BATCH})).rowcount
+            questions += deleted if name == "questions" else 0
+    return questions
+
+
+def batched(statement: str, table: str, condition: str) -> Composed:
+    """Return a statement on at most `%(batch)s` of the rows of a condition; rows that are locked are left for later.
+
+    The statement has `{table}`, and `{rows}` for what finds them.
+    """
+    name = Identifier(table)
+    rows = SQL("ctid = ANY(ARRAY(SELECT ctid FROM {} WHERE {} LIMIT %(batch)s FOR UPDATE SKIP LOCKED))").format(
+        name,
+        SQL(condition),
+    )
+    return SQL(statement).format(table=name, rows=rows)

@@ -1,0 +1,56 @@
+"""A person's own data, from the home tab: sent to them as a file, or erased after a confirmation."""
+
+from __future__ import annotations
+
+from slack_bolt.async_app import AsyncApp
+
+from bot.blocks.home import ERASE_OWN, EXPORT_OWN
+from bot.listeners.clicks import Click, Reply, button, text_reply
+from bot.listeners.intake import ListenerContext
+from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
+from bot.views.opening import person_of
+
+ERASE_MODAL = "erase_modal"
+UNDERSTOOD = "understood"
+SENDING = "I’ll send you a file with everything that I keep of you, in our direct messages."
+NOT_UNDERSTOOD = "Choose “Erase it” first."
+SURE = (
+    "Your questions with their answers, digests, settings and ratings are erased for good, and what is being answered "
+    "is stopped. Messages in Slack stay."
+)
+
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the buttons, and to the confirmation."""
+    button(app, context, EXPORT_OWN, export_own)
+    button(app, context, ERASE_OWN, confirm_erasure)
+    submission(app, context, ERASE_MODAL, erase_own, first_input=UNDERSTOOD)
+
+
+async def export_own(click: Click, context: ListenerContext) -> Reply:
+    """Start sending a person what is kept of them."""
+    team, user = person_of(click.body)
+    context.start(context.own_data.export(team, user))
+    return text_reply(SENDING)
+
+
+async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | None:
+    """Ask whether everything is to be erased."""
+    checkboxes = {
+        "type": "checkboxes",
+        "action_id": UNDERSTOOD,
+        "options": [{"text": plain("Erase it"), "value": "yes"}],
+    }
+    blocks = [{"type": "input", "block_id": UNDERSTOOD, "label": plain(SURE), "element": checkboxes}]
+    view = modal(ERASE_MODAL, "Erase my data", blocks, submit="Erase", close="Keep")
+    problem = await open_modal(context, click.trigger_id, view)
+    return None if problem is None else text_reply(problem)
+
+
+async def erase_own(submitted: Submission, context: ListenerContext) -> Response | None:
+    """Start erasing what is kept of the person who submits."""
+    if submitted.value(UNDERSTOOD) != ["yes"]:
+        return errors(**{UNDERSTOOD: NOT_UNDERSTOOD})
+    team, user = person_of(submitted.body)
+    context.start(context.own_data.erase(team, user))
+    return None

@@ -1,0 +1,36 @@
+"""What was sent: for the asker of an answer, the texts that left for it, to which service, and what was left out."""
+
+from __future__ import annotations
+
+from slack_bolt.async_app import AsyncApp
+
+from bot.blocks.actions import MORE, SENT
+from bot.blocks.sent import sent_blocks
+from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
+from bot.listeners.clicks import Click, Reply, clicked_question, menu, text_reply
+from bot.listeners.intake import ListenerContext
+from bot.views.base import modal, open_modal
+from perplexity.threads import run_in_thread
+
+CALLBACK_ID = "sent_modal"
+NOTHING_SENT = "I sent nothing to a search service for this answer, or I no longer know what I sent."
+
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the choice in the menu below an answer."""
+    menu(app, context, MORE, SENT, open_sent)
+
+
+async def open_sent(click: Click, context: ListenerContext) -> Reply | None:
+    """Show what was sent for an answer to the person who asked."""
+    row = await clicked_question(click, context)
+    if row is None:
+        return text_reply(UNKNOWN_ANSWER)
+    if not click.is_by_asker(row):
+        return text_reply(NOT_YOUR_ANSWER)
+    sent = await context.questions.sent(row.id)
+    if sent is None:
+        return text_reply(NOTHING_SENT)
+    blocks = await run_in_thread(sent_blocks, sent)
+    problem = await open_modal(context, click.trigger_id, modal(CALLBACK_ID, "What was sent", blocks))
+    return None if problem is None else text_reply(problem)

@@ -1,0 +1,67 @@
+"""What a person may ask of their own data in Slack: a file with it, and its erasure."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from psycopg import Error
+
+from bot.model.message import MarkdownFile
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.personal_data import PersonalDataStore
+from bot.worker.background import FileUploader
+
+log = logging.getLogger(__name__)
+
+NO_FILE = "I couldn’t send you the file. An admin can get it for you with `python -m bot export --user {user}`."
+MEMBERS_ONLY = "Only members of this workspace can get this file."
+ERASED = "Everything that I kept of you is erased."
+NOT_ERASED = "I couldn’t erase your data just now. Please try again in a minute."
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnData:
+    """Works in the background. `tell` shows a person the home tab anew with a notice, also if no tab is known open.
+
+    `cancel_runs` starts cancelling runs at the services.
+    """
+
+    store: PersonalDataStore
+    files: FileUploader
+    cancel_runs: Callable[[Sequence[str]], None]
+    tell: Callable[[str, str, str], Awaitable[None]]
+
+    async def export(self, team_id: str, user_id: str) -> None:
+        """Send a person what is kept of them, as JSON lines; raise nothing."""
+
+        async def tell(text: str) -> None:
+            await self.tell(team_id, user_id, text)
+
+        try:
+            rows = [{"table": table, "row": row} async for table, row in self.store.export(user_id, team_id=team_id)]
+        except (*DATABASE_UNAVAILABLE, Error) as error:
+            log.warning("export.failed", extra={"error": type(error).__name__})
+            await tell(NO_FILE.format(user=user_id))
+            return
+        content = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+        self.files.start(
+            MarkdownFile(name="my-data.jsonl", title="What I keep of you", content=content),
+            user_id,
+            on_failure=lambda: tell(NO_FILE.format(user=user_id)),
+            on_refusal=lambda: tell(MEMBERS_ONLY),
+        )
+
+    async def erase(self, team_id: str, user_id: str) -> None:
+        """Stop what is open and erase everything of a person in a workspace; raise nothing."""
+        try:
+            self.cancel_runs(await self.store.stop_work(user_id, team_id=team_id))
+            erased = await self.store.erase(user_id, team_id=team_id)
+        except (*DATABASE_UNAVAILABLE, Error) as error:
+            log.warning("erasure.failed", extra={"error": type(error).__name__})
+            await self.tell(team_id, user_id, NOT_ERASED)
+            return
+        log.info("person.erased", extra={"count": sum(erased.values())})
+        await self.tell(team_id, user_id, ERASED)

@@ -1,0 +1,59 @@
+"""Which requests leave for the services: noted for the code that asked for it, in its task and those it starts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentRequest:
+    """One request with what was sent: the `service`'s host, the `path`, and the `body`, word for word.
+
+    The body is JSON; a request without one has its query in the path. `at` is in seconds since 1970. No header is
+    kept, and so no key.
+    """
+
+    service: str
+    path: str
+    body: str
+    at: float
+
+
+@dataclass(kw_only=True)
+class RequestLog:
+    """The requests in the order in which they left; `now` returns seconds since 1970."""
+
+    requests: list[SentRequest] = field(default_factory=list)
+    now: Callable[[], float] = time.time
+
+    def add(self, service: str, path: str, body: str) -> SentRequest:
+        """Note a request that leaves now."""
+        sent = SentRequest(service=service, path=path, body=body, at=self.now())
+        self.requests.append(sent)
+        return sent
+
+    def remove(self, request: SentRequest) -> None:
+        """Take back a request that did not leave after all."""
+        self.requests = [one for one in self.requests if one is not request]
+
+
+_current: ContextVar[RequestLog | None] = ContextVar("request_log", default=None)
+
+
+def current_request_log() -> RequestLog | None:
+    """Return where the current task's requests are noted; None if that is not asked for."""
+    return _current.get()
+
+
+@contextmanager
+def logged_requests(log: RequestLog) -> Iterator[RequestLog]:
+    """Note every request that is sent within, also by the tasks that are started there."""
+    token = _current.set(log)
+    try:
+        yield log
+    finally:
+        _current.reset(token)
