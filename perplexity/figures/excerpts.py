@@ -59,6 +59,7 @@ _NAUGHT_OR_ONE = {"0": ("nil", "null", "zero", "love", "scoreless"), "1": ("one"
 _SLASHED = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3"}
 _FRACTIONS = {Decimal("0.5"): "1/2", Decimal("0.25"): "1/4", Decimal("0.75"): "3/4"}
 _CHEMICAL = re.compile(r"(?:CO|CH|N|O|NO|SO|NH|H)[2-4]|H2O|N2O")
+_SIX_MONTHS = Number("6 months", 0, 1)
 _JOINERS = frozenset("-‑:/")
 _SHORT = 2
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -247,14 +248,17 @@ class Excerpt:
         amount = number.amounts[0]
         if amount.unit == "month":
             return self.moments.counts_months(amount.value)
-        if amount.unit in _SECONDS:
-            seconds = amount.value * _SECONDS[amount.unit]
-            if not number.hedge and amount.bare in self.moments.clock_parts:
-                return True
-            return seconds in self.moments.durations or (
-                number.hedge != "" and any(is_about(seconds, other, number.hedge) for other in self.moments.durations)
-            )
-        return False
+        if amount.unit == "year" and amount.bare % 1 == Decimal("0.5"):
+            years = str(int(amount.bare))
+            return self.has_number(Number(f"{years} years", 0, len(years))) and self.has_number(_SIX_MONTHS)
+        return amount.unit in _SECONDS and self._lasts(amount, number.hedge)
+
+    def _lasts(self, amount: Amount, hedge: str) -> bool:
+        """Return whether the text has a duration, or one as "2:41" of which this is a part."""
+        seconds, durations = amount.value * _SECONDS[amount.unit], self.moments.durations
+        if hedge:
+            return seconds in durations or any(is_about(seconds, other, hedge) for other in durations)
+        return seconds in durations or amount.bare in self.moments.clock_parts
 
     @cached_property
     def _numbers(self) -> dict[str, list[tuple[int, int]]]:

@@ -31,6 +31,13 @@ _EDGES: dict[tuple[int | None, int | None], tuple[str, ...]] = {
 }
 """What the first and the last day of a year are called before it, in lower case."""
 
+_DAY_ALONE = re.compile(r"(?<![\w.,])([0-3]?\d)(?:\.(?=\s)|st|nd|rd|th)(?!\w)")
+_ORDINALS = {
+    1: ("first", "1st", "erste", "1. "), 2: ("second", "2nd", "zweite", "2. "), 3: ("third", "3rd", "dritte", "3. "),
+    4: ("fourth", "4th", "vierte", "4. "),
+}  # fmt: skip
+_PARTS = {"Q": ("quarter", "quartal"), "H": ("half", "halbjahr")}
+
 
 class Moments:
     """The dates, times and durations of a source, read as far as a figure asks for them."""
@@ -87,12 +94,21 @@ class Moments:
         if not (moment.part and any(other.part for other in self._moments)) and _wider(moment) & self._moments:
             return True
         if moment.year is None:
-            return False
+            return self._has_part_of(moment)
         if moment.month is None and not moment.part:
             return self.has_year(moment.year)
         if any(f"{edge} {moment.year}" in self._lower for edge in _EDGES.get((moment.month, moment.day), ())):
             return True
-        return Moment(None, *moment[1:]) in self._yearless and (self.has_year(moment.year) or not self._has_years)
+        yearless = Moment(None, *moment[1:])
+        is_said = yearless in self._yearless or self._has_part_of(yearless)
+        return is_said and (self.has_year(moment.year) or not self._has_years)
+
+    def _has_part_of(self, moment: Moment) -> bool:
+        """Return whether a date is said apart: "the first" of two quarters, "am 20." of a month."""
+        if moment.part:
+            ordinals, name = _ORDINALS[int(moment.part[1])], _PARTS[moment.part[0]]
+            return any(part in self._lower for part in name) and any(f" {one}" in self._lower for one in ordinals)
+        return moment.day in self._days and Moment(None, moment.month) in self._moments
 
     def counts_months(self, count: Decimal) -> bool:
         """Return whether the text has so many months as "9M" or as their first and last one."""
@@ -162,6 +178,10 @@ class Moments:
     def clock_parts(self) -> frozenset[int]:
         """The numbers that times and durations such as "2:41" are made of."""
         return find_clock_parts(self.text)
+
+    @cached_property
+    def _days(self) -> frozenset[int]:
+        return frozenset(int(day) for day in _DAY_ALONE.findall(self.text))
 
     @cached_property
     def _written_years(self) -> frozenset[str]:

@@ -36,8 +36,8 @@ _LOOSE_WORDS = (
 )
 _POINTS = {"point", "points", "punkt", "punkte", "punkten", "zähler", "zählern"}
 _LOOSE = frozenset(_LOOSE_WORDS.split(" "))
-RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"K", "°C"}, {"J", "year"})
-"""Units that may be written for each other; "12 J." is a short form of "12 Jahre"."""
+RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"K", "°C"}, {"J", "year"}, {"m³", "m³/m²"})
+"""Units that may be written for each other; "12 J." is a short form of "12 Jahre", and rain is in litres "per m²"."""
 _HEDGE = re.compile(
     r"(?<!\w)(?:"
     r"(?P<over>over|more than|above|at least|exceed(?:s|ing|ed)|upwards of|über|mehr als|mindestens|gut)|"

@@ -143,6 +143,10 @@ def _english_hundreds(lower: str, words: Set[str]) -> Iterator[WordedNumber]:
 
 
 def _german_compounds(lower: str, words: Set[str]) -> Iterator[WordedNumber]:
+    for word in words if "einhalb" in lower else ():
+        if whole := number_words().get(word.removesuffix("einhalb"), 0) if word.endswith("einhalb") else 0:
+            for start, end in whole_words(lower, word):
+                yield WordedNumber(start, end, whole + Decimal("0.5"))
     if "tausend" in lower or "hundert" in lower:
         for word in words - {"tausend", "hundert"}:
             if ("tausend" in word or "hundert" in word) and (value := _compound(word)):

@@ -211,6 +211,10 @@ FOUND = [
     ("from January to October", "in the first ten months"),
     ("in the third quarter of 2025", "sales rose in the third quarter"),
     ("die 14- bis 49-Jährigen", "In der Zielgruppe 14–49 siegte RTL"),
+    ("after Q1", "3.8 percent in the second quarter, after 0.6 percent in the first"),
+    ("am 20. September", "im September; am 20. meldete Lingen"),
+    ("90 Liter Regen pro Quadratmeter", "mit 90 l/m²"),
+    ("dreieinhalb Jahre", "3 Jahre und 6 Monate"),
 ]
 
 
@@ -273,6 +277,8 @@ NOT_FOUND = [
     ("€412.7", "$412.7", "€412.7"),
     ("at a quarter past nine", "um 20:15 Uhr", "quarter past nine"),
     ("in the second quarter of 2025", "sales rose in the third quarter", "second quarter of 2025"),
+    ("viereinhalb Jahre", "3 Jahre und 6 Monate", "viereinhalb Jahre"),
+    ("am 21. September", "im September; am 20. meldete Lingen", "21. September"),
 ]
 
 
