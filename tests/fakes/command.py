@@ -9,13 +9,13 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, redirect_stderr
 from dataclasses import dataclass
-from pathlib import Path
 
 from perplexity.cli.base import ProcessIO
 from perplexity.cli.main import main
+from tests.fakes.forks import PIPE, ROOT, ForkedProcess, can_fork
 from tests.fakes.process import KEPT
 
-ROOT = Path(__file__).parents[2]
+DEVNULL = asyncio.subprocess.DEVNULL
 COMMAND = (sys.executable, "-m", "perplexity")
 
 
@@ -35,19 +35,37 @@ def environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 @asynccontextmanager
 async def start(
-    *arguments: str,
-    stdin: int = asyncio.subprocess.DEVNULL,
-    stdout: int = asyncio.subprocess.PIPE,
-    stderr: int = asyncio.subprocess.PIPE,
-    settings: Mapping[str, str],
+    *arguments: str, stdout: int = PIPE, stderr: int = PIPE, settings: Mapping[str, str]
+) -> AsyncIterator[asyncio.subprocess.Process | ForkedProcess]:
+    """Give a process with nothing to read, forked if a fork is the same; it is killed unless it has ended."""
+    if not can_fork(environment(settings)):
+        async with start_interpreter(*arguments, stdin=DEVNULL, stdout=stdout, stderr=stderr, settings=settings) as one:
+            yield one
+        return
+    process = await ForkedProcess.start(
+        "perplexity", *arguments, environment=environment(settings), stdout=stdout, stderr=stderr
+    )
+    async with _killed(process):
+        yield process
+
+
+@asynccontextmanager
+async def start_interpreter(
+    *arguments: str, stdin: int = PIPE, stdout: int = PIPE, stderr: int = PIPE, settings: Mapping[str, str]
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Give a process; it is killed at the end unless it has ended."""
+    """Give a process that is not forked, which may be written to; it is killed at the end unless it has ended."""
     process = await asyncio.create_subprocess_exec(
         *COMMAND, *arguments,
         env=environment(settings), cwd=ROOT, stdin=stdin, stdout=stdout, stderr=stderr,
     )  # fmt: skip
-    try:
+    async with _killed(process):
         yield process
+
+
+@asynccontextmanager
+async def _killed(process: asyncio.subprocess.Process | ForkedProcess) -> AsyncIterator[None]:
+    try:
+        yield
     finally:
         if process.returncode is None:
             process.kill()
@@ -56,9 +74,13 @@ async def start(
 
 async def run(*arguments: str, piped: str | None = None, settings: Mapping[str, str] | None = None) -> CommandResult:
     """Run a command to its end; `piped` comes through a pipe, None is a stdin with nothing in it."""
-    stdin = asyncio.subprocess.DEVNULL if piped is None else asyncio.subprocess.PIPE
-    async with start(*arguments, stdin=stdin, settings=settings or {}) as process, asyncio.timeout(30):
-        out, err = await process.communicate(None if piped is None else piped.encode())
+    process: asyncio.subprocess.Process | ForkedProcess
+    if piped is None:
+        async with start(*arguments, settings=settings or {}) as process, asyncio.timeout(30):
+            out, err = await process.communicate()
+    else:
+        async with start_interpreter(*arguments, settings=settings or {}) as process, asyncio.timeout(30):
+            out, err = await process.communicate(piped.encode())
     assert process.returncode is not None
     return CommandResult(code=process.returncode, out=out.decode(), err=err.decode())
 

@@ -1,7 +1,7 @@
-"""`python -m bot` without a start of Python: forked from a process that has imported the app.
+"""`python -m bot` and `python -m perplexity` without a start of Python: forked from a process that has imported them.
 
-To import it takes a second of the processor's time. What is forked has its own arguments, environment, pipes, signals
-and exit code, and is killed like any other process. Python's own start is tested by what starts a real interpreter.
+To import the app takes a second of the processor's time. What is forked has its own arguments, environment, streams,
+signals and exit code, and is killed like any other process. Python's own start is tested by what starts an interpreter.
 """
 
 from __future__ import annotations
@@ -21,26 +21,38 @@ from pathlib import Path
 from typing import Self
 
 ROOT = Path(__file__).parents[2]
+PIPE = asyncio.subprocess.PIPE
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["tests.fakes.imported_app"])
+BEFORE = "tests.fakes.imported_app"
+FORKS.set_forkserver_preload([BEFORE])
+
+READ_AT_START = ("PYTHON", "COVERAGE_", "LC_", "SSL_")
+"""What names begin with that Python reads when it starts, or a package when it is imported."""
 
 
-def can_fork(module: str, environment: Mapping[str, str]) -> bool:
-    """Return whether a fork does what a new interpreter would: it has read its own settings and found the package."""
-    read_at_start = any(name.startswith(("PYTHON", "COVERAGE_")) for name in environment)
-    return module == "bot" and not read_at_start and Path.cwd() == ROOT
+def can_fork(environment: Mapping[str, str]) -> bool:
+    """Return whether a fork does what a new interpreter would: it has read its own settings and found the packages."""
+    return not any(name.startswith(READ_AT_START) for name in environment) and Path.cwd() == ROOT
 
 
-def _run(output: Connection, errors: Connection, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Be `python -m bot …`."""
-    for number, pipe in ((1, output), (2, errors)):
-        os.dup2(pipe.fileno(), number)
-        pipe.close()
+def _run(
+    module: str, arguments: Sequence[str], environment: Mapping[str, str], output: Connection, errors: Connection
+) -> None:
+    """Be `python -m module …`, with nothing to read. Raises ImportError if nothing was imported before the fork."""
+    if "perplexity.mcp_server.server" not in sys.modules:  # the fork server ignores it
+        raise ImportError(f"{BEFORE} could not be imported")
+    for number, stream in ((1, output), (2, errors)):
+        os.dup2(stream.fileno(), number)
+        stream.close()
+    # As Python makes them: a terminal gets its lines at once.
+    encoding = sys.stdout.encoding
+    sys.stdout = open(1, "w", encoding=encoding, closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", 1, encoding=encoding, errors="backslashreplace", closefd=False)  # noqa: SIM115
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
-    sys.argv = ["bot", *arguments]
-    runpy.run_module("bot", run_name="__main__", alter_sys=True)
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 @dataclass(kw_only=True)
@@ -48,15 +60,18 @@ class ForkedProcess:
     """What tests use of `asyncio.subprocess.Process`, for a process that was forked."""
 
     process: ForkServerProcess
-    stdout: asyncio.StreamReader
-    stderr: asyncio.StreamReader
+    stdout: asyncio.StreamReader | None
+    stderr: asyncio.StreamReader | None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
-    async def start(cls, *arguments: str, environment: Mapping[str, str]) -> Self:
-        """Fork a process with exactly this environment."""
-        (output, its_output), (errors, its_errors) = FORKS.Pipe(duplex=False), FORKS.Pipe(duplex=False)
-        process = FORKS.Process(target=_run, args=(its_output, its_errors, arguments, dict(environment)), daemon=True)
+    async def start(
+        cls, module: str, *arguments: str, environment: Mapping[str, str], stdout: int = PIPE, stderr: int = PIPE
+    ) -> Self:
+        """Fork a process with exactly this environment; its streams are pipes, or the descriptors that are given."""
+        (output, its_output), (errors, its_errors) = _stream(stdout), _stream(stderr)
+        what = (module, arguments, dict(environment), its_output, its_errors)
+        process = FORKS.Process(target=_run, args=what, daemon=True)
         # The first one waits for the imports.
         await asyncio.to_thread(process.start)
         its_output.close()
@@ -88,12 +103,29 @@ class ForkedProcess:
         assert self.returncode is not None
         return self.returncode
 
+    async def communicate(self) -> tuple[bytes, bytes]:
+        """Read its pipes to their end, and wait until it has ended."""
+        read = await asyncio.gather(*(_rest(stream) for stream in (self.stdout, self.stderr)))
+        await self.wait()
+        return read[0], read[1]
+
     def _end(self) -> None:
         asyncio.get_running_loop().remove_reader(self.process.sentinel)
         self.ended.set()
 
 
-async def _reader(pipe: Connection) -> asyncio.StreamReader:
+def _stream(chosen: int) -> tuple[Connection | None, Connection]:
+    """Return our end of a pipe and its; or only its, a copy of the descriptor that was chosen."""
+    return FORKS.Pipe(duplex=False) if chosen == PIPE else (None, Connection(os.dup(chosen), readable=False))
+
+
+async def _reader(pipe: Connection | None) -> asyncio.StreamReader | None:
+    if pipe is None:
+        return None
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     return reader
+
+
+async def _rest(stream: asyncio.StreamReader | None) -> bytes:
+    return b"" if stream is None else await stream.read()

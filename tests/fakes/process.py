@@ -48,8 +48,8 @@ class Process:
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         environment = kept | settings | {"PORT": str(port), "HOST": "127.0.0.1"}
         process: asyncio.subprocess.Process | ForkedProcess
-        if options is None and can_fork(module, environment):
-            process = await ForkedProcess.start(*arguments, environment=environment)
+        if options is None and module == "bot" and can_fork(environment):
+            process = await ForkedProcess.start(module, *arguments, environment=environment)
         else:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, *(DEVELOPMENT if options is None else options), "-m", module, *arguments,

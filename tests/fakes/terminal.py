@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from tests.fakes.command import start
+from tests.fakes.forks import ForkedProcess
 
 COLUMNS, ROWS = 100, 24
 
@@ -19,7 +20,7 @@ COLUMNS, ROWS = 100, 24
 class Terminal:
     """The terminal of one process; `shown` is every byte that came, as text."""
 
-    process: asyncio.subprocess.Process
+    process: asyncio.subprocess.Process | ForkedProcess
     descriptor: int
     shown: str = ""
     _written: bytes = b""

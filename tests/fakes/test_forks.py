@@ -28,18 +28,20 @@ async def printed(process: asyncio.subprocess.Process | ForkedProcess) -> tuple[
         (["manifest", "--url", "https://a.example"], {"COMMAND_PREFIX": "x"}, 0),
         (["run", "--fast"], {}, 2),
         (["worker"], {"PORT": "many"}, 2),
+        (["ask", "why"], {"PERPLEXITY_API_KEY": "two words"}, 2),
     ],
-    ids=["manifest", "usage", "settings"],
+    ids=["manifest", "usage", "settings", "perplexity"],
 )
 async def test_it_prints_and_exits_like_one_that_an_interpreter_starts(
     arguments: list[str], settings: dict[str, str], code: int
 ) -> None:
     environment = {name: os.environ[name] for name in KEPT if name in os.environ} | settings
+    module = "perplexity" if arguments[0] == "ask" else "bot"
     started = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", *arguments,
+        sys.executable, "-m", module, *arguments,
         env=environment, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    forked = await ForkedProcess.start(*arguments, environment=environment)
+    forked = await ForkedProcess.start(module, *arguments, environment=environment)
 
     found = await printed(forked)
 
@@ -59,7 +61,7 @@ async def test_it_takes_signals(database: str, number: signal.Signals, code: int
         assert (running, await process.process.wait()) == (None, code)
 
 
-def test_what_python_reads_at_its_start_needs_an_interpreter() -> None:
-    assert can_fork("bot", {"PORT": "1"})
-    assert not can_fork("bot", {"PYTHONPATH": "/elsewhere"})
-    assert not can_fork("tests.chaos.faulty_process", {})
+def test_what_is_read_at_the_start_needs_an_interpreter() -> None:
+    assert can_fork({"PORT": "1"})
+    assert not can_fork({"PYTHONPATH": "/elsewhere"})
+    assert not can_fork({"SSL_CERT_FILE": "/elsewhere"})

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.command import COMMAND, ROOT, environment, run, run_in_process, start
+from tests.fakes.command import COMMAND, environment, run, run_in_process, start, start_interpreter
+from tests.fakes.forks import ROOT
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, json_reply
 
 ANSWER = """\
@@ -371,7 +372,7 @@ async def test_a_signal_that_is_to_be_ignored_is_ignored(fake: FakePerplexity, s
     fake.script("/search", Fault(hang=True))
     heard = [signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT)]
     try:
-        async with start("search", "why", settings=settings) as process, asyncio.timeout(30):
+        async with start_interpreter("search", "why", settings=settings) as process, asyncio.timeout(30):
             await fake.wait_for(1)
             process.send_signal(signal.SIGHUP)
             process.send_signal(signal.SIGINT)

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 
 from mcp import Client, StdioServerParameters
 
-from tests.fakes.command import COMMAND, ROOT, environment, start
+from tests.fakes.command import COMMAND, environment, start
+from tests.fakes.forks import ROOT
 from tests.fakes.ports import free_port
 
 WAYS = [(transport, mode) for transport in ("stdio", "http") for mode in ("auto", "legacy")]

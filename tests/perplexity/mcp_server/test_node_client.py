@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from perplexity import __version__
-from tests.fakes.command import COMMAND, ROOT, environment
+from tests.fakes.command import COMMAND, environment
+from tests.fakes.forks import ROOT
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.perplexity.mcp_server.connecting import listening
 

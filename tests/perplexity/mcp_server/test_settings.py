@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -213,7 +214,7 @@ async def test_the_log_says_what_was_called_and_no_text(level: str, lines: int) 
             async with _session(port) as session:
                 await _call(session, "perplexity_ask", ASKED)
                 await _call(session, "perplexity_ask", {"messages": "a secret question"})
-            process.terminate()
+            process.send_signal(signal.SIGTERM)
             written = (await asyncio.wait_for(process.stderr.read(), 20)).decode()
 
     told = [line for line in written.splitlines() if "call.ended" in line]
