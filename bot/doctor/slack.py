@@ -100,7 +100,7 @@ async def check_slack(context: Context) -> Sequence[Finding]:
     """Check the bot token, its scopes, the signing secret and the clock."""
     token = context.settings.slack_bot_token
     if token is None and context.settings.oauth_configured:
-        return list(_signing_secret(context.settings.slack_signing_secret))
+        return await _check_without_token(context)
     if token is None:
         return [ok(SLACK, "No bot token is set: the app serves its local page instead of a workspace.")]
     secret = list(_signing_secret(context.settings.slack_signing_secret))
@@ -116,6 +116,21 @@ async def check_slack(context: Context) -> Sequence[Finding]:
     who = ok(SLACK, f"The token belongs to @{response.get('user')} in the workspace {response.get('team')}.")
     granted = _scopes(response.headers, Features.from_settings(context.settings))
     return [who, *granted, *secret, *clock_findings(response.headers, now=context.now())]
+
+
+async def _check_without_token(context: Context) -> Sequence[Finding]:
+    """Check what there is if each workspace has a token of its own: the connection, the signing secret, the clock.
+
+    https://docs.slack.dev/reference/methods/api.test
+    """
+    secret = list(_signing_secret(context.settings.slack_signing_secret))
+    try:
+        response = await web_client(None, api_url=context.settings.slack_api_url).api_test()
+    except (*INVALID_ANSWERS, SlackApiError):
+        return [not_from_slack(SLACK), *secret]
+    except CONNECTION_ERRORS as error:
+        return [unreachable(SLACK, error), *secret]
+    return [ok(SLACK, "Slack can be reached."), *secret, *clock_findings(response.headers, now=context.now())]
 
 
 def client(context: Context, token: SecretStr) -> AsyncWebClient:

@@ -70,8 +70,10 @@ _OWN_TEAMS = """
     (SELECT team_id FROM organization_teams WHERE enterprise_id = %(id)s UNION SELECT %(id)s)
     EXCEPT SELECT team_id FROM workspaces WHERE id <> %(id)s AND state = 'open'
 """
-_CLOSED_LATELY = """
-    SELECT * FROM workspaces WHERE state <> 'open' AND closed_at > now() - %(seconds)s * interval '1 second'
+_ALL_CLOSED = """
+    SELECT * FROM workspaces
+    WHERE state <> 'open'
+        AND (%(seconds)s::float8 IS NULL OR closed_at > now() - %(seconds)s::float8 * interval '1 second')
 """
 _PAUSE = """
     UPDATE digests SET state = 'paused', held_next_at = next_at, next_at = NULL
@@ -222,10 +224,10 @@ class WorkspaceStore:
         rows = await (await connection.execute(_OWN_TEAMS, {"id": identity.id})).fetchall()
         return [str(row["team_id"]) for row in rows]
 
-    async def closed_lately(self, *, seconds: float) -> list[WorkspaceRow]:
-        """Return the installations that were closed within these seconds and are still closed."""
+    async def closed(self, *, seconds: float | None) -> list[WorkspaceRow]:
+        """Return the installations that were closed within these seconds, or ever, and are still closed."""
         async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_CLOSED_LATELY, {"seconds": seconds})).fetchall()
+            rows = await (await connection.execute(_ALL_CLOSED, {"seconds": seconds})).fetchall()
         return [WorkspaceRow.of(row) for row in rows]
 
     async def save_user_team(self, user_id: str, user_team: str, *, team_id: str = "") -> None:

@@ -46,6 +46,7 @@ CLEAN_UP_SECONDS = 60.0
 """How often the work of a closed workspace is stopped and deleted again, for questions that arrived late."""
 
 CLOSED_LATELY_SECONDS = 86_400.0
+"""For how long that goes on; a process that starts does it for every closed workspace."""
 
 REFRESH_SECONDS = 7_200.0
 """A token is replaced this long before its end, as Bolt does: Slack's are valid for twelve hours."""
@@ -82,6 +83,7 @@ class Workspaces:
     _cleaned: dict[str, tuple[str, float]] = field(default_factory=dict)
     _refreshed_at: float | None = None
     _refresh_failed: dict[str, float] = field(default_factory=dict)
+    _swept: bool = False
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -187,7 +189,8 @@ class Workspaces:
 
     async def sweep(self) -> None:
         """Clean up after the ends of installations, and once a minute refresh the tokens that will end soon."""
-        closed = await self.store.closed_lately(seconds=CLOSED_LATELY_SECONDS)
+        closed = await self.store.closed(seconds=CLOSED_LATELY_SECONDS if self._swept else None)
+        self._swept = True
         due = [row for row in closed if self._is_due(row)]
         if due:
             for workspace in await self.installations.delete_closed():

@@ -183,3 +183,17 @@ def test_without_pyyaml_it_is_json(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
 
     assert render(prefix="x-") == as_json(prefix="x-")
+
+
+@pytest.mark.parametrize("prefix", ["", "x-"])
+@pytest.mark.parametrize("features", [Features(), Features(follow_ups=True)], ids=str)
+def test_an_app_that_workspaces_install_names_where_slack_returns_to(prefix: str, features: Features) -> None:
+    url = "https://answers.example.com"
+    many = read(as_yaml(prefix=prefix, url=url, features=features, oauth=True))
+    one = read(as_yaml(prefix=prefix, url=url, features=features))
+
+    jsonschema.validate(many, SCHEMA)
+    assert many["oauth_config"].pop("redirect_urls") == [f"{url}/slack/oauth_redirect"]
+    assert many["settings"].pop("org_deploy_enabled")
+    assert not one["settings"].pop("org_deploy_enabled")
+    assert many == one

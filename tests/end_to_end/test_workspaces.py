@@ -153,3 +153,35 @@ async def test_settings_and_digests_of_equal_people_and_channels_are_apart(app: 
     assert await app.rows("SELECT team_id FROM digests") == [("T1",)]
     claimed = "SELECT DISTINCT team_id FROM questions WHERE text LIKE '%zebrafish%'"
     assert await app.rows(claimed) == [("T1",)]
+
+
+BUTTONS = ["retry", "stop", "share", "go_deeper", "ask_about", "more_results", "sources", "as_file"]
+
+
+@pytest.mark.parametrize("action", BUTTONS)
+async def test_a_button_of_one_workspace_does_nothing_in_another(app: Installations, action: str) -> None:
+    await app.install("T1")
+    await app.install("T2")
+    async with await app.person("T1").type_command("/ask zebrafish", trigger="b1") as response:
+        assert response.status == 200
+    await wait_until_answered(app, 1)
+    (question,) = (await app.rows("SELECT id::text FROM questions"))[0]
+    asked, posted = len(app.perplexity.requests), len(app.slack.posts)
+    # The same person, channel and id of a question, in another workspace.
+    async with await app.person("T2").click(action, question) as response:
+        assert response.status == 200
+    async with await app.person("T2").type_command("/ask more", trigger="b2") as response:
+        assert response.status == 200
+    await wait_until_answered(app, 2)
+
+    assert len(app.perplexity.requests) == asked + 1
+    shown = [post.shown_text for post in app.slack.posts[posted:] if post.payload.get("token") != "b2"]
+    assert all("zebrafish" not in text for text in shown)
+    assert app.slack.views.stack("U1") == ()
+    assert await app.rows("SELECT team_id, state FROM questions ORDER BY 1") == [("T1", "answered"), ("T2", "answered")]
+    assert await app.rows("SELECT count(*) FROM feedback") == [(0,)]
+    assert await app.rows("SELECT count(*) FROM shares") == [(0,)]
+    if action in {"share", "sources"}:
+        async with await app.person("T1").click(action, question, token="own") as response:
+            assert response.status == 200
+        await app.slack.wait_until(lambda: len(app.slack.views.stack("U1")) == 1)

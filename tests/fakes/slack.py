@@ -351,6 +351,8 @@ class FakeSlack:
         """Have the playground's Web API answer a call, and remember the message that it took."""
         if method == "oauth.v2.access":
             return await self._answered(method, arguments, self.oauth.access(arguments, authorization=token))
+        if method == "api.test":
+            return await self._answered(method, arguments, {"ok": True})
         if method == "auth.revoke":
             return await self._answered(method, arguments, self.oauth.revoke(token))
         grant = self.oauth.valid(token)

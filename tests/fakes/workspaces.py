@@ -126,7 +126,12 @@ class Installations:
         if enterprise:
             sent |= {"enterprise_id": enterprise, "enterprise": {"id": enterprise}}
         return Person(
-            session=self.session, app_url=self.url, response_url=self.slack.response_url, user=user, sent=sent
+            session=self.session,
+            app_url=self.url,
+            response_url=self.slack.response_url,
+            user=user,
+            sent=sent,
+            slack=self.slack,
         )
 
     async def lifecycle(self, person: Person, event: dict[str, Any]) -> int:

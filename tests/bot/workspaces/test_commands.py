@@ -1,0 +1,134 @@
+"""The command line and the doctor for many workspaces."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from bot.__main__ import main
+from bot.doctor import diagnose
+from bot.doctor.checks import Finding
+from bot.settings import read_keys
+from bot.workspaces.encryption import KeyRing, place_of
+from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.slack import FakeSlack
+from tests.fakes.workspaces import KEY, PUBLIC_URL, SECOND_KEY, oauth_settings
+
+RING = KeyRing.of(read_keys(KEY))
+
+
+@pytest.fixture
+def configured(monkeypatch: pytest.MonkeyPatch, database: str, logging_as_it_was: None) -> None:
+    values = {
+        "SLACK_OAUTH_CLIENT_ID": "12.34",
+        "SLACK_OAUTH_CLIENT_SECRET": "secret",
+        "PUBLIC_URL": PUBLIC_URL,
+        "ALLOWED_TEAMS": "T1,E1",
+        "ENCRYPTION_KEYS": f"{SECOND_KEY},{KEY}",
+        "SLACK_SIGNING_SECRET": "0" * 32,
+        "DATABASE_URL": database,
+    }
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+
+
+async def add(database: str, owner: str, ring: KeyRing = RING, **columns: object) -> None:
+    values = {"id": owner, "team_id": owner, "is_enterprise_install": owner.startswith("E")} | columns
+    values["bot_token"] = ring.encrypt("xoxb-1", place=place_of(owner, "bot_token"))
+    names = ", ".join(values)
+    places = ", ".join(f"%({name})s" for name in values)
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute(f"INSERT INTO installations ({names}) VALUES ({places})".encode(), values)  # noqa: S608
+
+
+def test_install_url_prints_the_address(configured: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install-url"]) == 0
+    assert capsys.readouterr().out == f"{PUBLIC_URL}/slack/install\n"
+
+
+@pytest.mark.parametrize("command", ["install-url", "rotate-keys"])
+def test_without_oauth_the_settings_are_named(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command]) == 2
+    assert "SLACK_OAUTH_CLIENT_ID" in capsys.readouterr().err
+
+
+def test_the_manifest_takes_the_configured_address(configured: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["manifest"]) == 0
+    assert f"{PUBLIC_URL}/slack/oauth_redirect" in capsys.readouterr().out
+
+
+def test_the_manifest_can_be_had_before_there_is_an_app(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["manifest", "--oauth", "--url", "https://a.example.com"]) == 0
+    assert "https://a.example.com/slack/oauth_redirect" in capsys.readouterr().out
+    assert main(["manifest", "--url", "https://a.example.com"]) == 0
+    assert "oauth_redirect" not in capsys.readouterr().out
+
+
+def test_rotate_keys_says_what_it_did(configured: None, database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(add(database, "T1"))
+    assert main(["rotate-keys"]) == 0
+    first = capsys.readouterr().out
+    assert main(["rotate-keys"]) == 0
+    second = capsys.readouterr().out
+    asyncio.run(add(database, "T2", KeyRing.of([bytes(32)])))
+    assert main(["rotate-keys"]) == 1
+    third = capsys.readouterr().out
+
+    assert "Encrypted anew  1" in first
+    assert "Encrypted anew  0" in second
+    assert "Current already 1" in second
+    assert "T2 (bot_token)" in third
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack() as fake:
+        yield fake
+
+
+async def findings(slack: FakeSlack, database: str, **changes: object) -> list[Finding]:
+    async with FakePerplexity() as perplexity:
+        settings = oauth_settings(slack, perplexity, database_url=SecretStr(database), **changes)
+        found = await diagnose(settings, {}, now=time.time)
+    return [one for one in found if one.title in {"Workspaces", "Slack", "Clock"}]
+
+
+def texts(found: list[Finding]) -> str:
+    return "\n".join(f"{one.text} {one.fix}" for one in found)
+
+
+async def test_the_doctor_is_content_with_a_good_setup(slack: FakeSlack, database: str) -> None:
+    await add(database, "T1")
+    said = texts(await findings(slack, database))
+
+    assert "1 have installed the app." in said
+    assert "Every token can be decrypted" in said
+    assert "Slack can be reached." in said
+    assert "clock agrees" in said
+
+
+FAULTS: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
+    "The tokens of these cannot be decrypted: T1.": ("T1", {}, {"encryption_keys": SecretStr(SECOND_KEY)}),
+    "Run `python -m bot rotate-keys`": ("T1", {}, {"encryption_keys": SecretStr(f"{SECOND_KEY},{KEY}")}),
+    "ALLOWED_TEAMS does not list them any more: T9.": ("T9", {}, {}),
+    "Every token can be decrypted": ("T9", {"enterprise_id": "E1"}, {}),
+    "ALLOWED_TEAMS does not list them any more: E9.": ("E9", {"enterprise_id": "E9"}, {}),
+    "the token of T1 (invalid_refresh_token)": ("T1", {"refresh_error": "invalid_refresh_token"}, {}),
+    "have expired and could not be refreshed: T1.": ("T1", {"expires_at": "2020-01-01"}, {}),
+}
+"""What the doctor says for an installation with these columns, and these settings."""
+
+
+@pytest.mark.parametrize("expected", FAULTS)
+async def test_the_doctor_explains_what_is_wrong(slack: FakeSlack, database: str, expected: str) -> None:
+    owner, columns, changes = FAULTS[expected]
+    await add(database, owner, **columns)
+    said = texts(await findings(slack, database, **changes))
+
+    assert expected in said
+    assert KEY not in said
