@@ -29,13 +29,13 @@ SECOND_KEY = base64.b64encode(bytes(range(1, 33))).decode()
 
 
 def oauth_settings(slack: FakeSlack, perplexity: FakePerplexity, **changes: Any) -> Settings:
-    """Return the settings of an app that T1, T2 and the organization E1 may install."""
+    """Return the settings of an app that T1, T2 and the organizations E1 and E2 may install."""
     known: dict[str, Any] = {
         "slack_oauth_client_id": CLIENT_ID,
         "slack_oauth_client_secret": SecretStr(CLIENT_SECRET),
         "slack_signing_secret": SecretStr(SIGNING_SECRET),
         "public_url": PUBLIC_URL,
-        "allowed_teams": "T1,T2,E1",
+        "allowed_teams": "T1,T2,E1,E2",
         "encryption_keys": SecretStr(KEY),
         "slack_api_url": slack.api_url,
         "perplexity_api_key": SecretStr("pplx-test-key"),

@@ -63,8 +63,8 @@ async def test_a_revoked_token_is_deleted_and_its_digests_wait(app: Installation
     await app.install("T1")
     await use(app, app.person("T1"), "r")
     assert await send(app.person("T1"), REVOKED) == 200
+    assert await app.rows("SELECT id FROM installations") == []  # before Slack has its answer
     await app.wait_for_rows("SELECT state FROM digests", [("paused",)])
-    assert await app.rows("SELECT id FROM installations") == []
     assert await app.rows("SELECT count(*) FROM questions") == [(3,)]
 
     await app.install("T1")
@@ -88,13 +88,15 @@ async def test_an_event_of_a_workspace_does_not_end_its_organization(app: Instal
         await use(app, app.person(team, enterprise="E1", organization=True), f"o{team}")
     await app.install("T1")
     await use(app, app.person("T1"), "oT1")
+    await app.install(None, enterprise="E2", organization=True)
+    await use(app, app.person("T20", enterprise="E2", organization=True), "oT20")
     assert await send(app.person("T7", enterprise="E1"), UNINSTALLED) == 200
-    assert await app.rows("SELECT id FROM installations ORDER BY 1") == [("E1",), ("T1",)]
+    assert await app.rows("SELECT id FROM installations ORDER BY 1") == [("E1",), ("E2",), ("T1",)]
 
     assert await send(app.person("T7", enterprise="E1", organization=True), UNINSTALLED) == 200
-    await app.wait_for_rows("SELECT DISTINCT team_id FROM questions", [("T1",)])
-    assert await app.rows("SELECT DISTINCT team_id FROM digests") == [("T1",)]
-    assert await app.rows("SELECT id FROM installations") == [("T1",)]
+    await app.wait_for_rows("SELECT DISTINCT team_id FROM questions ORDER BY 1", [("T1",), ("T20",)])
+    assert await app.rows("SELECT DISTINCT team_id FROM digests ORDER BY 1") == [("T1",), ("T20",)]
+    assert await app.rows("SELECT id FROM installations ORDER BY 1") == [("E2",), ("T1",)]
 
 
 async def test_other_processes_notice_within_a_minute(app: Installations) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import psycopg
 import pytest
@@ -37,8 +37,13 @@ def configured(monkeypatch: pytest.MonkeyPatch, database: str, logging_as_it_was
         monkeypatch.setenv(name, value)
 
 
-async def add(database: str, owner: str, ring: KeyRing = RING, **columns: object) -> None:
-    values = {"id": owner, "team_id": owner, "is_enterprise_install": owner.startswith("E")} | columns
+async def add(database: str, owner: str, columns: Mapping[str, object] = {}, *, ring: KeyRing = RING) -> None:
+    values: dict[str, object] = {
+        "id": owner,
+        "team_id": owner,
+        "is_enterprise_install": owner.startswith("E"),
+        **columns,
+    }
     values["bot_token"] = ring.encrypt("xoxb-1", place=place_of(owner, "bot_token"))
     names = ", ".join(values)
     places = ", ".join(f"%({name})s" for name in values)
@@ -75,7 +80,7 @@ def test_rotate_keys_says_what_it_did(configured: None, database: str, capsys: p
     first = capsys.readouterr().out
     assert main(["rotate-keys"]) == 0
     second = capsys.readouterr().out
-    asyncio.run(add(database, "T2", KeyRing.of([bytes(32)])))
+    asyncio.run(add(database, "T2", ring=KeyRing.of([bytes(32)])))
     assert main(["rotate-keys"]) == 1
     third = capsys.readouterr().out
 
@@ -127,7 +132,7 @@ FAULTS: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
 @pytest.mark.parametrize("expected", FAULTS)
 async def test_the_doctor_explains_what_is_wrong(slack: FakeSlack, database: str, expected: str) -> None:
     owner, columns, changes = FAULTS[expected]
-    await add(database, owner, **columns)
+    await add(database, owner, columns)
     said = texts(await findings(slack, database, **changes))
 
     assert expected in said
