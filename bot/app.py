@@ -306,6 +306,7 @@ async def compose(
             reads_threads=settings.thread_history != "off",
             stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=database_retry),
             can_upload=file_uploader.can_upload,
+            saves_files=settings.send_files or not settings.slack_configured,
             next_questions=settings.next_questions,
             keeps_text=settings.retention_days > 0,
             cancel_runs=stopping.start,

@@ -123,6 +123,8 @@ class Settings(_ProviderSettings):
     allow_external_users: bool = False
     follow_ups: Literal["mention", "always"] = "mention"
     channel_streaming: bool = False
+    send_files: bool = False
+    read_channels: bool = False
     thread_history: Literal["off", "capped", "full"] = "off"
     next_questions: bool = False
 

@@ -35,10 +35,13 @@ SENT = "sent"
 _MENU = ((REGENERATE, "Regenerate"), (SAVE, "Save as Markdown"), (SENT, "What was sent"))
 
 
-def answer_actions(buttons: AnswerButtons, *, question_id: UUID, private: bool, thumbs: bool) -> tuple[Block, ...]:
+def answer_actions(
+    buttons: AnswerButtons, *, question_id: UUID, private: bool, thumbs: bool, save: bool = True
+) -> tuple[Block, ...]:
     """Return the rows below an answer: at most three buttons with a menu, then the thumbs.
 
-    A `private` answer, which only the asker sees, can be shared. Slack shows no `thumbs` below such a message.
+    A `private` answer, which only the asker sees, can be shared. Slack shows no `thumbs` below such a message. `save`
+    is whether files can be sent.
     """
     shown = [_button("Share", SHARE, question_id, style="primary")] if private else []
     if buttons.deeper:
@@ -53,7 +56,7 @@ def answer_actions(buttons: AnswerButtons, *, question_id: UUID, private: bool, 
         {"type": "actions", "block_id": f"next-{number}:{question_id}", "elements": [_next(text)]}
         for number, text in enumerate(buttons.next_questions, 1)
     ]
-    row = {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, _menu()]}
+    row = {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, _menu(save=save)]}
     return (*suggested, row, _thumbs(question_id)) if thumbs else (*suggested, row)
 
 
@@ -81,8 +84,9 @@ def _next(question: str) -> Block:
     return {"type": "button", "text": text, "action_id": FOLLOW_UP, "value": question}
 
 
-def _menu() -> Block:
-    options = [{"text": {"type": "plain_text", "text": label}, "value": value} for value, label in _MENU]
+def _menu(*, save: bool) -> Block:
+    choices = [(value, label) for value, label in _MENU if save or value != SAVE]
+    options = [{"text": {"type": "plain_text", "text": label}, "value": value} for value, label in choices]
     return {"type": "overflow", "action_id": MORE, "options": options}
 
 

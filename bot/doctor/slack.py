@@ -25,7 +25,7 @@ from bot.doctor.checks import Context, Finding, failure, ok, warning
 from bot.listeners.installation import token_hash
 from bot.slack.connection import web_client
 from bot.slack.messages import FAILURES, error_name
-from bot.slack.scopes import HISTORIES, SCOPES, Features, Scope
+from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES, Features, Scope
 from bot.storage.installation import REVOKED, UNINSTALLED, closed_state
 from perplexity.errors import ConnectionFailed
 
@@ -167,6 +167,13 @@ def _refused_token(error: SlackApiError) -> Finding:
     return failure(SLACK, _MEANINGS.get(name, f"Slack refuses SLACK_BOT_TOKEN ({name})."), fix=_REINSTALL)
 
 
+OF_SETTINGS = {
+    "SEND_FILES": {scope.name for scope in FILE_SCOPES},
+    "READ_CHANNELS": {scope.name for scope in CHANNEL_SCOPES},
+}
+"""The scopes that a setting makes use of."""
+
+
 def _scopes(headers: Mapping[str, str], features: Features) -> Iterator[Finding]:
     """Compare the token's scopes with the manifest's."""
     granted = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), None)
@@ -176,20 +183,22 @@ def _scopes(headers: Mapping[str, str], features: Features) -> Iterator[Finding]
         )
         return
     has = {scope.strip() for scope in granted.split(",")} - {""}
-    absent = [scope for scope in SCOPES if scope.name not in has]
-    missing = [scope for scope in absent if not scope.optional]
+    missing = [scope for scope in SCOPES if scope.name not in has]
     if missing:
         yield failure(
             SLACK,
             f"Scopes are missing. {_missing_features(missing)}",
             fix="Add them under OAuth & Permissions, then reinstall the app.",
         )
-    if unused := sorted(has - {scope.name for scope in SCOPES} - set(HISTORIES)):
+    if unused := sorted(has - {scope.name for scope in features.scopes} - set(HISTORIES)):
         text = f"The token may do more than the app needs: {', '.join(unused)}."
-        yield warning(
-            SLACK, text, fix="Remove these scopes under OAuth & Permissions, unless you added them on purpose."
-        )
-    if wanted := [scope for scope in features.channel_scopes if scope.name not in has]:
+        fix = "Remove these scopes under OAuth & Permissions, unless you added them on purpose."
+        for setting, scopes in OF_SETTINGS.items():
+            if of_setting := sorted(scopes & set(unused)):
+                fix += f" {setting}=true uses {' and '.join(of_setting)}."
+        yield warning(SLACK, text, fix=fix)
+    absent = [scope for scope in features.own_scopes if scope.name not in has]
+    if wanted := [scope for scope in absent if not scope.optional]:
         yield warning(
             SLACK,
             f"A setting needs more scopes. {_missing_features(wanted)}",

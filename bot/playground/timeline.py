@@ -20,7 +20,7 @@ from bot.model.message import Block
 from bot.playground.streams import Ending, Stream
 from bot.playground.surroundings import Surroundings
 from bot.playground.views import Views
-from bot.slack.scopes import FILES, HISTORIES, SCOPES
+from bot.slack.scopes import CHANNEL_SCOPES, HISTORIES, SCOPES
 
 TEAM_ID = "T0PLAYGROUND"
 TEAM_DOMAIN = "playground"
@@ -61,7 +61,7 @@ class Workspace:
         self._clock = clock
         self.zone = TIME_ZONE
         # The playground has no files.
-        self.scopes = [*(scope.name for scope in SCOPES if scope.name != FILES), *HISTORIES]
+        self.scopes = [*(scope.name for scope in (*SCOPES, *CHANNEL_SCOPES)), *HISTORIES]
         self.refused: dict[str, str] = {}
 
     def identity(self, *, origin: str) -> dict[str, Any]:

@@ -37,14 +37,6 @@ SCOPES = (
         without="The app is missing from Slack's agent view, and suggests no questions.",
     ),
     Scope(
-        name="channels:read",
-        why="Optional: checks whether the owner of a digest is still a member of its public channel, and who created a "
-        "public channel, for its settings.",
-        without="Digests in public channels continue after their owner has left the channel; only admins can change a "
-        "public channel's settings.",
-        optional=True,
-    ),
-    Scope(
         name="chat:write",
         why="Answers mentions and direct messages, and posts answers that do not fit into the reply to a command.",
         without="Mentions and direct messages get no answer.",
@@ -53,18 +45,6 @@ SCOPES = (
         name="commands",
         why="The slash commands.",
         without="The slash commands do not exist.",
-    ),
-    Scope(
-        name=FILES,
-        why="Sends a deep dive as a file.",
-        without="Deep dives have no button to get them as a file.",
-    ),
-    Scope(
-        name="groups:read",
-        why="Optional: the same for private channels.",
-        without="Digests in private channels continue after their owner has left the channel; only admins can change a "
-        "private channel's settings.",
-        optional=True,
     ),
     Scope(
         name="im:history",
@@ -86,7 +66,35 @@ SCOPES = (
         "UTC.",
     ),
 )
-"""In the order of the manifest."""
+"""Those of a base installation, which every other one has, too."""
+
+FILE_SCOPES = (
+    Scope(
+        name=FILES,
+        why="Sends a deep dive or an answer as a file (SEND_FILES).",
+        without="Deep dives have no button to get them as a file, and answers cannot be saved as one.",
+    ),
+)
+"""Requested only to send files."""
+
+CHANNEL_SCOPES = (
+    Scope(
+        name="channels:read",
+        why="Optional (READ_CHANNELS): checks whether the owner of a digest is still a member of its public channel, "
+        "and who created a public channel, for its settings.",
+        without="Digests in public channels continue after their owner has left the channel; only admins can change a "
+        "public channel's settings.",
+        optional=True,
+    ),
+    Scope(
+        name="groups:read",
+        why="Optional: the same for private channels.",
+        without="Digests in private channels continue after their owner has left the channel; only admins can change a "
+        "private channel's settings.",
+        optional=True,
+    ),
+)
+"""Requested only to read who is in a channel and who created it."""
 
 CHANNEL_HISTORY = (
     Scope(
@@ -111,26 +119,39 @@ HISTORIES = ("channels:history", "groups:history", "mpim:history")
 class Features:
     """The features that need more from Slack than the others.
 
-    `follow_ups` answers replies without a mention, `thread_history` sends a thread's messages along with a question.
+    `follow_ups` answers replies without a mention, `thread_history` sends a thread's messages along with a question,
+    `files` sends answers as files, `channels` reads who is in a channel and who created it.
     """
 
     follow_ups: bool = False
     thread_history: bool = False
+    files: bool = False
+    channels: bool = False
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Features:
         """Read which of them are switched on."""
-        return cls(follow_ups=settings.follow_ups == "always", thread_history=settings.thread_history != "off")
+        return cls(
+            follow_ups=settings.follow_ups == "always",
+            thread_history=settings.thread_history != "off",
+            files=settings.send_files,
+            channels=settings.read_channels,
+        )
 
     @property
-    def channel_scopes(self) -> tuple[Scope, ...]:
+    def own_scopes(self) -> tuple[Scope, ...]:
         """The scopes that these features need and nothing else does."""
-        return CHANNEL_HISTORY if self.follow_ups or self.thread_history else ()
+        return (
+            *(FILE_SCOPES if self.files else ()),
+            *(CHANNEL_SCOPES if self.channels else ()),
+            *(CHANNEL_HISTORY if self.follow_ups or self.thread_history else ()),
+        )
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
         """All scopes of the manifest, in its order."""
-        return tuple(sorted((*SCOPES, *self.channel_scopes), key=lambda scope: scope.name))
+        return tuple(sorted((*SCOPES, *self.own_scopes), key=lambda scope: scope.name))
 
 
 NO_FEATURES = Features()
+ALL_FEATURES = Features(follow_ups=True, thread_history=True, files=True, channels=True)

@@ -58,7 +58,7 @@ TITLE = "Share this answer"
 ALREADY_PUBLIC = "Everyone here sees this answer already."
 ALREADY_SHARED = "You’ve shared this answer already."
 MAYBE_SHARED = "You’ve shared this answer already, but Slack didn’t confirm it. Look in the channel."
-TOO_LONG = "This answer is too long for a preview, so I can’t share it. “Save as Markdown” sends you all of it."
+TOO_LONG = "This answer is too long for a preview, so I can’t share it. Ask for a shorter one, and share that."
 NO_PARTS = "Choose at least one part."
 NOTHING_CHOSEN = "Nothing is chosen, so nothing would be shared."
 

@@ -166,7 +166,8 @@ class CommandRunner:
     """Runs the commands of questions. `commands` are by name; `clock` measures seconds; `stops` ends stopped work.
 
     `thread_history` returns what people wrote in a thread before a question, except in the messages of these `ts`;
-    `reads_threads` is whether it does so in channels that have no setting.
+    `reads_threads` is whether it does so in channels that have no setting. `saves_files` is whether answers can be
+    saved as files.
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
     when it is given up. With `keeps_text` an answer can build on those before it.
     """
@@ -186,6 +187,7 @@ class CommandRunner:
     reads_threads: bool = True
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
+    saves_files: bool = True
     feedback: Callable[[str], Awaitable[Feedback]] = no_feedback
     audit: Callable[[], Awaitable[AuditHealth]] = no_audit
     next_questions: bool = False
@@ -425,7 +427,7 @@ class CommandRunner:
             return ()
         private = row.surface not in THREAD_SURFACES and audience is Audience.ASKER
         buttons = command.buttons(result, request)
-        return answer_actions(buttons, question_id=row.id, private=private, thumbs=not private)
+        return answer_actions(buttons, question_id=row.id, private=private, thumbs=not private, save=self.saves_files)
 
     async def _earlier_turns(self, row: QuestionRow) -> list[Turn]:
         """Return the turns before a question, each question without its options and without the message it is about."""

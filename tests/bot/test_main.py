@@ -140,6 +140,8 @@ def test_the_manifest_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         ("THREAD_HISTORY", "full", Features(thread_history=True)),
         ("THREAD_HISTORY", "capped", Features(thread_history=True)),
         ("THREAD_HISTORY", "off", Features()),
+        ("SEND_FILES", "true", Features(files=True)),
+        ("READ_CHANNELS", "true", Features(channels=True)),
     ],
 )
 def test_the_manifest_asks_for_what_the_settings_need(

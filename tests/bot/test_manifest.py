@@ -15,7 +15,7 @@ from bot.commands import COMMANDS
 from bot.commands.routing import slash_commands
 from bot.manifest import EVENTS, EXAMPLE, FOLLOW_UP_EVENTS, as_json, as_yaml, render
 from bot.settings import MAX_PREFIX
-from bot.slack.scopes import Features
+from bot.slack.scopes import ALL_FEATURES, Features
 from bot.views.ask import ASK_ABOUT_THIS, ASK_ANYTHING
 from bot.views.check import CHECK_THIS
 
@@ -84,11 +84,8 @@ def test_its_scopes_are_those_that_are_used() -> None:
     assert read(as_yaml())["oauth_config"]["scopes"]["bot"] == [
         "app_mentions:read",
         "assistant:write",
-        "channels:read",
         "chat:write",
         "commands",
-        "files:write",
-        "groups:read",
         "im:history",
         "im:write",
         "users:read",
@@ -96,7 +93,7 @@ def test_its_scopes_are_those_that_are_used() -> None:
 
 
 def test_what_is_optional_is_asked_for_and_may_be_left_out() -> None:
-    scopes = read(as_yaml())["oauth_config"]["scopes"]
+    scopes = read(as_yaml(features=Features(channels=True)))["oauth_config"]["scopes"]
 
     assert scopes["bot_optional"] == ["channels:read", "groups:read"]
     assert set(scopes["bot_optional"]) < set(scopes["bot"])
@@ -143,9 +140,6 @@ def test_every_event_has_the_scope_that_it_needs() -> None:
 
     assert manifest["settings"]["event_subscriptions"]["bot_events"] == [*NEEDS, *WITHOUT_SCOPE]
     assert set(NEEDS.values()) <= set(manifest["oauth_config"]["scopes"]["bot"])
-
-
-ALL_FEATURES = Features(follow_ups=True, thread_history=True)
 
 
 @pytest.mark.parametrize("name", [*(scope.name for scope in ALL_FEATURES.scopes), *EVENTS, *FOLLOW_UP_EVENTS])

@@ -11,7 +11,7 @@ from psycopg.rows import scalar_row
 
 from bot.logs import FIELDS
 from bot.settings import Settings
-from bot.slack.scopes import Features
+from bot.slack.scopes import ALL_FEATURES
 from tests.docs.pages import ROOT, Block, blocks, codes, rows
 
 PAGE = ROOT / "docs" / "security.md"
@@ -68,4 +68,4 @@ def test_every_scope_is_told() -> None:
 def test_every_scope_of_a_setting_is_told() -> None:
     told = [scope.strip("`") for scope, _ in rows(PAGE, section="Scopes of settings")]
 
-    assert told == [scope.name for scope in Features(follow_ups=True).channel_scopes]
+    assert told == [scope.name for scope in ALL_FEATURES.own_scopes]

@@ -120,6 +120,8 @@ def settings(slack: FakeSlack, perplexity: FakePerplexity) -> Settings:
         host="127.0.0.1",
         retry_base_seconds=0.01,
         retry_attempts=2,
+        send_files=True,
+        read_channels=True,
     )
 
 

@@ -20,7 +20,7 @@ from bot.playground.streams import Stream
 from bot.playground.timeline import Author, Channel, Message, Timeline, Workspace
 from bot.playground.views import View, Views
 from bot.playground.web_api import METHODS, Arguments, Method, WebApi, check
-from bot.slack.scopes import SCOPES
+from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, SCOPES
 from tests.fakes.oauth import OAuthServer
 from tests.fakes.tiers import Tiers
 
@@ -111,7 +111,7 @@ class FakeWorkspace(Workspace):
     `app` is what auth.test says about the app. `profiles` are fields of users.info by person, `zones` their time
     zones; `left` are the people whose accounts are closed. `members_of` are those of a channel, by default the app and
     the person who asks. `channels` are fields of conversations.info by channel, `deleted` are those that are gone.
-    `scopes` are by default the manifest's.
+    `scopes` are by default those of all features that read no messages.
     """
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ class FakeWorkspace(Workspace):
         self.members_of: defaultdict[str, list[str]] = defaultdict(lambda: ["U0APP", "U1"])
         self.channels: dict[str, dict[str, Any]] = {}
         self.deleted: set[str] = set()
-        self.scopes = [scope.name for scope in SCOPES]
+        self.scopes = [scope.name for scope in (*SCOPES, *FILE_SCOPES, *CHANNEL_SCOPES)]
         self.team, self.enterprise = "T1", ""
 
     def identity(self, *, origin: str) -> dict[str, Any]:

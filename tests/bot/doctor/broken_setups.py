@@ -36,6 +36,7 @@ class DoctorSetup:
     env: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.slack.workspace.scopes = [scope.name for scope in SCOPES]
         self.env = {
             "SLACK_BOT_TOKEN": BOT_TOKEN,
             "SLACK_SIGNING_SECRET": SIGNING_SECRET,
@@ -96,7 +97,15 @@ def scopes(setup: DoctorSetup) -> None:
 
 
 def declined_scopes(setup: DoctorSetup) -> None:
-    setup.slack.workspace.scopes = [scope.name for scope in SCOPES if not scope.optional]
+    setup.env["READ_CHANNELS"] = "true"
+
+
+def files_without_scope(setup: DoctorSetup) -> None:
+    setup.env["SEND_FILES"] = "true"
+
+
+def scopes_without_settings(setup: DoctorSetup) -> None:
+    setup.slack.workspace.scopes += ["files:write", "channels:read", "groups:read"]
 
 
 def follow_ups_without_scopes(setup: DoctorSetup) -> None:
@@ -219,6 +228,8 @@ BREAKINGS: Sequence[Breaking] = (
     uninstalled,
     scopes,
     declined_scopes,
+    files_without_scope,
+    scopes_without_settings,
     follow_ups_without_scopes,
     thread_history_without_scopes,
     clock_behind,
