@@ -19,7 +19,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.audit import AuditWriter
 from bot.blocks.escaping import sanitize_view
 from bot.commands import available_commands
-from bot.commands.routing import APP_NAME
+from bot.commands.routing import APP_NAME, ROOT_COMMAND
 from bot.delivery.delivery import Delivery
 from bot.delivery.routes import default_routes
 from bot.delivery.shares import Sharing
@@ -30,9 +30,10 @@ from bot.listeners import actions, answer_actions, installation, messages, slash
 from bot.listeners.admission import Admission
 from bot.listeners.installation import Installation, token_hash
 from bot.listeners.intake import ACK_SECONDS, Intake, ListenerContext
+from bot.metering import Meter
 from bot.model.membership import Identity
 from bot.process import Application
-from bot.services import open_search_services, slack_connection
+from bot.services import budgets_of, open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
@@ -42,12 +43,14 @@ from bot.slack.views import Views
 from bot.storage.admin import AdminStore
 from bot.storage.attempts import AttemptLog, AttemptStore
 from bot.storage.audit_chain import AuditStore
+from bot.storage.budgets import BudgetStore
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore
 from bot.storage.feedback import FeedbackStore
 from bot.storage.homes import HomeStore
 from bot.storage.installation import WorkspaceStore
+from bot.storage.ledger import Ledger
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
@@ -64,6 +67,7 @@ from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
 from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller, StopWatcher
+from bot.worker.budget_watch import BudgetWatch
 from bot.worker.own_data import OwnData
 from bot.worker.worker import CommandRunner, QuestionWorker, only_workspace
 from perplexity.attempts import Attempt
@@ -208,9 +212,8 @@ async def compose(
         )
         received, choices = QuestionStore(acks, share=share), ChoiceStore(acks)
         # A paid answer is kept for as long as the database is unavailable.
-        database_retry, metrics = DatabaseRetry(seconds=math.inf), Metrics()
-        attempt_log = AttemptLog(attempts=attempts)
-        audit = AuditStore(pool, key=settings.audit_key.get_secret_value() if settings.audit_key is not None else None)
+        database_retry, metrics, attempt_log = DatabaseRetry(seconds=math.inf), Metrics(), AttemptLog(attempts=attempts)
+        audit, budgets = _audit_store(settings, pool), BudgetStore(pool, budgets=budgets_of(settings))
 
         def on_attempt(attempt: Attempt) -> None:
             metrics.attempted(attempt)
@@ -234,7 +237,10 @@ async def compose(
             cancel_runs=lambda run_ids: stopping.start_runs(run_ids),  # noqa: PLW0108 - it is made below
         )
         client, installation = access.client, access.installation
-        search_services = await stack.enter_async_context(open_search_services(settings, on_attempt=on_attempt))
+        ledger = await stack.enter_async_context(Ledger(pool, budgets=budgets.budgets))
+        search_services = await stack.enter_async_context(
+            open_search_services(settings, on_attempt=on_attempt, meter=Meter(ledger=ledger))
+        )
         chat, streams, response_urls = Chat(client), Streams(client), ResponseUrls(session)
         status_messages = StatusMessages(
             questions=questions,
@@ -294,6 +300,7 @@ async def compose(
             audit=audit.health,
             feedback=FeedbackStore(pool).of_team,
             preferences=PreferenceStore(pool),
+            budgets=budgets,
             management=managers.management,
             digests=digests.service,
             commands={command.name: command for command in commands} | digests.commands,
@@ -328,6 +335,7 @@ async def compose(
             ),
             start=background.start,
             retention_days=settings.retention_days,
+            budgets=budgets,
         )
         question_worker = QuestionWorker(
             questions=questions,
@@ -445,6 +453,7 @@ async def compose(
             attempt_log=attempt_log,
             audit=AuditWriter(audit=audit),
             retention=Retention(pool=pool, days=settings.retention_days),
+            budget_watch=_budget_watch(settings, ledger, budgets, chat, access),
             scheduler=digests.scheduler,
             installation=installation,
             server=server,
@@ -460,6 +469,20 @@ def _limits(settings: Settings) -> dict[str, str]:
         "Digests of a person": str(settings.digests_per_user),
         "Digests in a channel": str(settings.digests_per_channel),
     }
+
+
+def _audit_store(settings: Settings, pool: Pool) -> AuditStore:
+    return AuditStore(pool, key=settings.audit_key.get_secret_value() if settings.audit_key is not None else None)
+
+
+def _budget_watch(
+    settings: Settings, ledger: Ledger, budgets: BudgetStore, chat: Chat, access: _SlackAccess
+) -> BudgetWatch:
+    async def admins(team_id: str) -> list[str]:
+        return list(dict.fromkeys([*settings.admins, *await budgets.setters(team_id)]))
+
+    slash = f"/{settings.command_prefix}{ROOT_COMMAND}"
+    return BudgetWatch(ledger=ledger, chat=chat, admins=admins, slash=slash, enter=access.enter_team)
 
 
 def _server(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.errors import AllProvidersFailed, NotPermitted, PerplexityError
 
 if TYPE_CHECKING:
     from perplexity.attempts import Attempt
@@ -39,6 +39,22 @@ class Refused(PerplexityError):
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence)
         self.sentence = sentence
+
+
+class SpendingRefused(Refused, NotPermitted):
+    """A paid call may not be made now; none was."""
+
+
+class BudgetUsedUp(SpendingRefused):
+    """What the call may cost does not fit into a budget."""
+
+
+class SpendingPaused(SpendingRefused):
+    """An admin has paused all spending."""
+
+
+class BudgetUnknown(SpendingRefused):
+    """The database is unavailable, so that what is left of the budgets is unknown."""
 
 
 class NoKey(AllProvidersFailed):

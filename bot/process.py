@@ -17,6 +17,7 @@ from bot.storage.attempts import AttemptLog
 from bot.storage.questions import QuestionStore
 from bot.storage.retention import Retention
 from bot.web.server import Server
+from bot.worker.budget_watch import BudgetWatch
 from perplexity.providers.base import Provider
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Application:
     attempt_log: AttemptLog
     audit: AuditWriter
     retention: Retention
+    budget_watch: BudgetWatch
     scheduler: DigestScheduler
     installation: InstallationWatch
     server: Server | None
@@ -79,6 +81,7 @@ class Application:
         attempts = asyncio.create_task(self.attempt_log.run())
         audit = asyncio.create_task(self.audit.run())
         retention = asyncio.create_task(self.retention.run())
+        budgets = asyncio.create_task(self.budget_watch.run())
         models = asyncio.create_task(check_models(self.providers))
         ready()
         try:
@@ -89,13 +92,14 @@ class Application:
                     scheduler,
                     attempts,
                     audit,
+                    budgets,
                     retention,
                     installation,
                     *workers,
                 }
             )
         finally:
-            await asyncio.gather(*map(_cancel_until_done, (scheduler, installation, retention)))
+            await asyncio.gather(*map(_cancel_until_done, (scheduler, installation, retention, budgets)))
             await self._stop(workers, sweep)
             await _cancel(models)
             await asyncio.gather(_cancel_until_done(attempts), _cancel_until_done(audit))

@@ -8,14 +8,19 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
+from bot.budgets.amounts import MICROS
+from bot.budgets.ceilings import AGENT
 from bot.commands import COMMANDS
 from bot.commands.base import Agent, DisabledAgent
 from bot.commands.routing import slash_commands
 from bot.manifest import manifest
+from bot.metering import Meter, MeteredPosts, MeteredProvider
+from bot.model.spending import Budgets
 from bot.privacy.outgoing import RedactedAgent, RedactedPosts, RedactedProvider
 from bot.privacy.redaction import Redactor
 from bot.slack.connection import SlackConnection
@@ -25,19 +30,24 @@ from perplexity.deepdive.types import Persona
 from perplexity.errors import PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.models import FallbackTimeouts, Timeouts
-from perplexity.providers import open_providers, text_generators
+from perplexity.providers import PROVIDERS, open_providers, text_generators
 from perplexity.providers.base import Provider, ProviderConfig
 from perplexity.providers.openrouter import OpenRouter
 from perplexity.retry import RetryPolicy
 from perplexity.urls import is_loopback
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from pydantic import SecretStr
 
     from bot.playground.server import Playground, Prompt
     from bot.settings import Settings
 
 log = logging.getLogger(__name__)
+
+AGENT_MODEL = "Agent"
+"""The name of the agent's model in the ledger."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,29 +66,36 @@ class SearchServices:
 
 @asynccontextmanager
 async def open_search_services(
-    settings: Settings, *, on_attempt: Callable[[Attempt], None]
+    settings: Settings, *, on_attempt: Callable[[Attempt], None], meter: Meter | None = None
 ) -> AsyncIterator[SearchServices]:
-    """Open the search services; `on_attempt` is called after each attempt."""
+    """Open the search services; `on_attempt` is called after each attempt. `meter` books every call of a paid one."""
     async with open_providers(provider_config(settings), order=settings.provider_order) as providers:
+        booked = [_metered(provider, settings, meter) for provider in providers]
         chain = Fallback(
-            providers,
+            booked,
             timeouts=fallback_timeouts(settings),
             reasoning_effort=settings.reasoning_effort,
             on_attempt=on_attempt,
         )
         async with (
             open_deepdive_runner(
-                providers,
+                booked,
                 deepdive_config(settings),
                 facts=chain,
                 persona=persona(settings),
                 on_attempt=on_attempt,
                 timeouts=FallbackTimeouts(reasoning=settings.reasoning_chain_seconds),
             ) as deepdives,
-            open_agent(settings, provider=chain, on_attempt=on_attempt) as agent,
+            open_agent(settings, provider=chain, on_attempt=on_attempt, meter=meter) as agent,
         ):
-            model = Fallback(text_generators(providers), timeouts=fallback_timeouts(settings), on_attempt=on_attempt)
-            services = SearchServices(providers=providers, chain=chain, model=model, deepdives=deepdives, agent=agent)
+            model = Fallback(text_generators(booked), timeouts=fallback_timeouts(settings), on_attempt=on_attempt)
+            services = SearchServices(
+                providers=providers,
+                chain=chain,
+                model=model,
+                deepdives=_with_metered_posts(deepdives, meter),
+                agent=agent,
+            )
             yield redacted(services, settings.redactor)
 
 
@@ -101,16 +118,33 @@ def redacted(services: SearchServices, redactor: Redactor) -> SearchServices:
     )
 
 
+def _metered(provider: Provider, settings: Settings, meter: Meter | None) -> Provider:
+    """Return the provider with its calls booked, unless it takes no key, and so no money."""
+    spec = next((one for one in PROVIDERS.values() if one.title == provider.name), None)
+    if meter is None or (spec is not None and not spec.key_variables):
+        return provider
+    return MeteredProvider(provider=provider, meter=meter, reasoning_effort=settings.reasoning_effort)
+
+
+def _with_metered_posts(deepdives: DeepDiveRunner, meter: Meter | None) -> DeepDiveRunner:
+    if meter is None or deepdives.posts is None:
+        return deepdives
+    return replace(deepdives, posts=MeteredPosts(source=deepdives.posts, meter=meter))
+
+
 @asynccontextmanager
 async def open_agent(
-    settings: Settings, *, provider: Provider, on_attempt: Callable[[Attempt], None]
+    settings: Settings, *, provider: Provider, on_attempt: Callable[[Attempt], None], meter: Meter | None = None
 ) -> AsyncIterator[Agent]:
-    """Open the agent, whose tools use `provider`; `on_attempt` is called after each of its runs."""
+    """Open the agent, whose tools use `provider`; `on_attempt` is called after each of its runs.
+
+    `meter` books each call of its model.
+    """
     if settings.missing_agent_setting is not None:
         yield DisabledAgent(missing=settings.missing_agent_setting)
         return
     # Importing it takes over a second, which only apps with an agent need to spend.
-    from perplexity.agent import AgentLimits, WebAgent, build_model, provider_tools
+    from perplexity.agent import AgentLimits, ObservedModel, WebAgent, build_model, provider_tools
 
     model = build_model(
         settings.agent_base_url,
@@ -118,9 +152,24 @@ async def open_agent(
         api_key=settings.agent_key,
         open_timeout=settings.open_timeout,
     )
+    if meter is not None:
+        model = ObservedModel(model, around=partial(meter.call, AGENT_MODEL, AGENT))
     limits = AgentLimits(retries=settings.retry_attempts - 1)
     async with WebAgent(model, provider_tools(provider), limits=limits, on_attempt=on_attempt) as agent:
         yield agent
+
+
+def budgets_of(settings: Settings) -> Budgets:
+    """Return the budgets that hold where admins have set none."""
+    return Budgets(
+        user=_amount(settings.budget_user_day_usd),
+        channel=_amount(settings.budget_channel_day_usd),
+        workspace=_amount(settings.budget_workspace_month_usd),
+    )
+
+
+def _amount(dollars: Decimal | None) -> int | None:
+    return None if dollars is None else int(dollars * MICROS)
 
 
 def retry_policy(settings: Settings) -> RetryPolicy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Mapping, Set
+from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -50,6 +51,8 @@ USER_ID = re.compile(r"[UW][A-Z0-9]{2,20}")
 """A Slack user id."""
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
+
+Dollars = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)]
 
 OPENROUTER = "https://openrouter.ai/api/v1"
 
@@ -130,6 +133,9 @@ class Settings(_ProviderSettings):
 
     open_questions_per_user: int = Field(default=5, ge=0, le=1_000_000)
     thread_answers_per_minute: int = Field(default=6, ge=0, le=1000)
+    budget_user_day_usd: Dollars | None = None
+    budget_channel_day_usd: Dollars | None = None
+    budget_workspace_month_usd: Dollars | None = None
     digests_per_user: int = Field(default=10, ge=0, le=1000)
     digests_per_channel: int = Field(default=10, ge=0, le=1000)
 

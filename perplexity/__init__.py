@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         MissingExtra,
         MissingKey,
         NothingFound,
+        NotPermitted,
         PerplexityError,
         RateLimitError,
         RequestCancelled,
@@ -92,6 +93,7 @@ __all__ = [
     "MissingExtra",
     "MissingKey",
     "Mode",
+    "NotPermitted",
     "NothingFound",
     "OpenRouter",
     "Passage",
@@ -128,8 +130,8 @@ _NAMES = {
     "perplexity.circuit_breaker": "BreakerPolicy",
     "perplexity.errors": (
         "AllProvidersFailed APIError AuthenticationError BillingError ConnectionFailed EndpointRetired "
-        "InvalidRequest MalformedResponse MissingExtra MissingKey NothingFound PerplexityError RateLimitError "
-        "RequestCancelled RunFailed ServerError StreamTruncated TimedOut"
+        "InvalidRequest MalformedResponse MissingExtra MissingKey NothingFound NotPermitted "
+        "PerplexityError RateLimitError RequestCancelled RunFailed ServerError StreamTruncated TimedOut"
     ),
     "perplexity.fallback": "Fallback",
     "perplexity.filters": "Filters Mode Recency",

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from perplexity.errors import APIError, MalformedResponse, PerplexityError, RunFailed, StreamTruncated, TimedOut
 from perplexity.retry import Deadline, Retrier, is_retryable, is_safe_to_repeat
 from perplexity.transport import Method, Response, StreamingResponse, Transport
-from perplexity.types import JSON
+from perplexity.types import JSON, BeforeRetry
 from perplexity.wire.errors import PERPLEXITY_ERRORS, ErrorMap, error_from_status
 from perplexity.wire.json import as_text, decode
 from perplexity.wire.sse import Decoder, ServerSentEvent
@@ -39,13 +39,16 @@ class ApiClient:
         deadline: Deadline,
         retryable: Callable[[PerplexityError], bool] | None = None,
         persist: bool = False,
+        before_retry: BeforeRetry | None = None,
     ) -> dict[str, JSON]:
-        """Return the decoded object. Raises any PerplexityError; `retryable` and `persist` are as for `Retrier.run`."""
+        """Return the decoded object. Raises any PerplexityError; the last three are as for `Retrier.run`."""
 
         async def attempt() -> dict[str, JSON]:
             return decode(self._raise_for_status(await self.transport.request(method, path, body)).body)
 
-        return await self.retries.run(attempt, deadline=deadline, retryable=retryable, persist=persist)
+        return await self.retries.run(
+            attempt, deadline=deadline, retryable=retryable, persist=persist, before_retry=before_retry
+        )
 
     async def stream(
         self, path: str, body: JSON, *, deadline: Deadline
@@ -133,14 +136,22 @@ class Runs:
     sleep: Callable[[float], Awaitable[None]]
     poll_seconds: float = 15.0
 
-    async def create(self, body: JSON, *, deadline: Deadline, persist: bool = False) -> dict[str, JSON]:
+    async def create(
+        self, body: JSON, *, deadline: Deadline, persist: bool = False, before_retry: BeforeRetry | None = None
+    ) -> dict[str, JSON]:
         """Start a run and return its state, with its `id`.
 
         It is paid for, so it is asked for again only if the first request surely did nothing. Raises any
         PerplexityError.
         """
         state = await self.api.request(
-            "POST", self.path, body, deadline=deadline, retryable=is_safe_to_repeat, persist=persist
+            "POST",
+            self.path,
+            body,
+            deadline=deadline,
+            retryable=is_safe_to_repeat,
+            persist=persist,
+            before_retry=before_retry,
         )
         if not isinstance(state.get("id"), str) or not state["id"]:
             raise MalformedResponse("the run has no id")

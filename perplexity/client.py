@@ -261,6 +261,7 @@ class PerplexityClient:
                 deadline=deadline,
                 retryable=is_retryable_unpaid,
                 persist=wanted.persist,
+                before_retry=wanted.before_retry,
             )
             found = search.parse_results(body, fast=wanted.fast, seconds=self._clock() - started)
             found = filter_results(found, wanted.filters.enforced)

@@ -155,7 +155,13 @@ class Completions:
         if at_once and not self._runs_in_background(question, target):
             body = self.wire.build(question, target, stream=False)
             state = await self.api.request(
-                "POST", self.wire.path, body, deadline=deadline, retryable=_retry_rule(target), persist=question.persist
+                "POST",
+                self.wire.path,
+                body,
+                deadline=deadline,
+                retryable=_retry_rule(target),
+                persist=question.persist,
+                before_retry=question.before_retry,
             )
             return self.wire.read(state)
         async with aclosing(self._all_events(question, target, deadline=deadline, repeat=True)) as batches:
@@ -208,9 +214,15 @@ class Completions:
             finally:
                 self._abandon(reader)
             yield [Restarted()] if yielded else []
-            await self.api.retries.wait_or_raise(
-                failure, attempts=len(readers.made), deadline=deadline, persist=question.persist
-            )
+            await self._wait_or_raise(failure, question, attempts=len(readers.made), deadline=deadline)
+
+    async def _wait_or_raise(
+        self, failure: PerplexityError, question: Question, *, attempts: int, deadline: Deadline
+    ) -> None:
+        """Wait before the next stream; raise the error if none may be opened."""
+        await self.api.retries.wait_or_raise(failure, attempts=attempts, deadline=deadline, persist=question.persist)
+        if question.before_retry is not None:
+            await question.before_retry(failure)
 
     def _abandon(self, reader: StreamReader) -> None:
         """Cancel a run whose stream was left before its end."""
@@ -260,7 +272,9 @@ class Completions:
     async def _begin(self, question: Question, target: Target, *, deadline: Deadline) -> tuple[str, dict[str, JSON]]:
         """Begin a run and hand on its id; return both its id and its state. A run that is not wanted is cancelled."""
         body = self.wire.build(question, target, stream=False)
-        state = await self.runs.create(body, deadline=deadline, persist=question.persist)
+        state = await self.runs.create(
+            body, deadline=deadline, persist=question.persist, before_retry=question.before_retry
+        )
         run_id = str(state["id"])
         if question.on_run is not None:
             try:

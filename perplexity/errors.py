@@ -10,6 +10,7 @@ PerplexityError
 ├── RunFailed              an HTTP 200 whose body says failed, cancelled or incomplete without text
 ├── MissingExtra           a package that an extra of this distribution installs is missing; an ImportError too
 ├── RequestCancelled       the caller no longer wants the answer: no other provider is asked
+├── NotPermitted           the caller's own limits do not allow the call: no provider is asked
 ├── NothingFound           a service without a key gave no results: there are none, or it refuses to search
 ├── APIError               the service answered with an error status
 │   ├── AuthenticationError
@@ -156,6 +157,12 @@ class RequestCancelled(PerplexityError):
     """The caller cancelled the question while it was being answered, by raising this from `Question.on_run`."""
 
     summary = "was cancelled"
+
+
+class NotPermitted(PerplexityError):
+    """The caller's own limits, such as a budget, do not allow the call; no other provider is asked in its place."""
+
+    summary = "was not asked"
 
 
 class NothingFound(PerplexityError):

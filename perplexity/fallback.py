@@ -17,6 +17,7 @@ from perplexity.errors import (
     InvalidRequest,
     MissingExtra,
     NothingFound,
+    NotPermitted,
     PerplexityError,
     RequestCancelled,
     RunFailed,
@@ -115,9 +116,12 @@ class FallbackRun:
     def record_failure(self, candidate: Candidate, error: Exception) -> PerplexityError:
         """Note a failure and return it as callers may see it; raise it if no other provider may be asked.
 
-        What is raised costs what all that failed cost.
+        What is raised costs what all that failed cost. A call that was not permitted is no attempt.
         """
         failure = _as_perplexity_error(error, candidate.provider)
+        if isinstance(failure, NotPermitted):
+            candidate.permit.release()
+            raise self.with_total_cost(failure)
         attempt = Attempt(
             provider=candidate.provider.name,
             seconds=self._elapsed(candidate),

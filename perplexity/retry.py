@@ -92,10 +92,11 @@ class Retrier:
         deadline: Deadline,
         retryable: Callable[[PerplexityError], bool] | None = None,
         persist: bool = False,
+        before_retry: Callable[[PerplexityError], Awaitable[None]] | None = None,
     ) -> Result:
         """Return the first result. Raise the last error, or TimedOut; `retryable` says which errors are worth a retry.
 
-        `persist` repeats what `is_transient` allows until the time is over.
+        `persist` repeats what `is_transient` allows until the time is over. `before_retry` is awaited after each pause.
         """
         made = 0
         while True:
@@ -106,6 +107,8 @@ class Retrier:
                 if not (retryable or is_retryable)(error):
                     raise
                 await self.wait_or_raise(error, attempts=made, deadline=deadline, persist=persist)
+                if before_retry is not None:
+                    await before_retry(error)
 
     async def wait_or_raise(
         self, error: PerplexityError, *, attempts: int, deadline: Deadline, persist: bool = False

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from perplexity.attempts import Attempt
+from perplexity.errors import PerplexityError
 from perplexity.filters import NO_FILTERS, Filters
 
 Context = Literal["low", "medium", "high"]
@@ -17,6 +18,9 @@ API = Literal["agent", "sonar"]
 
 JSON = Any
 """A decoded JSON value from outside; narrowed by the code that reads it."""
+
+BeforeRetry = Callable[[PerplexityError], Awaitable[None]]
+"""Awaited before a request is sent again, with the error that ended the one before."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +37,8 @@ class Query:
 
     `news` asks for news only, and `fast` for the cheaper and quicker search, if a provider has one.
     `seconds` is the time that may be spent on it, retries included; None takes the provider's own limit. `persist`
-    repeats it after a 5xx or a limit until that time is over, as a chain has its last provider do.
+    repeats it after a 5xx or a limit until that time is over, as a chain has its last provider do. `before_retry` is
+    awaited before a request is sent again, with the error that ended the one before; what it raises is raised.
     """
 
     text: str
@@ -44,6 +49,7 @@ class Query:
     fast: bool = False
     seconds: float | None = None
     persist: bool = field(default=False, compare=False)
+    before_retry: BeforeRetry | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +67,9 @@ class Question:
     `RequestCancelled`), is cancelled at the service; one whose task is cancelled goes on and can be resumed. If the
     question is not `resumable`, its run is cancelled in that case, too, also a quick answer's. `check_cancelled` is
     awaited before a chain asks a second provider; it raises RequestCancelled if the answer is no longer wanted, so that
-    no other provider is paid for it. `persist` is as in a `Query`. `on_event` is called with the events of an answer
-    that is not streamed to the caller, `Done` left out; unlike a stream, such an answer may begin anew (`Restarted`).
+    no other provider is paid for it. `persist` and `before_retry` are as in a `Query`. `on_event` is called with the
+    events of an answer that is not streamed to the caller, `Done` left out; unlike a stream, such an answer may begin
+    anew (`Restarted`).
     """
 
     messages: tuple[Message, ...]
@@ -83,6 +90,7 @@ class Question:
     on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
     on_event: Callable[[Event], None] | None = field(default=None, compare=False, repr=False)
     check_cancelled: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
+    before_retry: BeforeRetry | None = field(default=None, compare=False, repr=False)
 
     @property
     def text(self) -> str:

@@ -12,6 +12,7 @@ from bot.blocks.digests import home_buttons, next_run_text
 from bot.blocks.elements import context, header, mrkdwn, section
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.settings import SETTINGS_BUTTON
+from bot.blocks.spending import own_spending_text
 from bot.model.digest import Digest
 from bot.model.home import HomeData, Recent, Running, Used
 from bot.model.message import Block
@@ -71,6 +72,8 @@ def home_blocks(
         blocks += [header("Your digests"), *(block for one in digests[:MAX_DIGESTS] for block in _digest(one))]
     if data.used:
         blocks += [header("This month"), _table(data.used, slash)]
+        if data.spending is not None:
+            blocks.append(context(own_spending_text(data.spending)))
     kept = KEPT.format(days=f" for {pluralize(retention_days, 'day')}") if retention_days else KEPT_NOTHING
     own = [_button("Send me my data", EXPORT_OWN, "home"), _button("Erase my data", ERASE_OWN, "home")]
     return [*blocks, context(escape(kept)), {"type": "actions", "elements": own}]

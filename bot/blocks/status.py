@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from bot.blocks.elements import bar_chart, context, join_lines, markdown, section
 from bot.blocks.escaping import escape, one_line, shorten, unescape_slack
+from bot.blocks.spending import spending_sentence
 from bot.model.feedback import NO_FEEDBACK, REASONS, BadAnswer, Feedback, Rating
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
+from bot.model.spending import Spending
 from perplexity.formatting import format_date, format_dollars, format_duration
 
 ADMIN_ISSUES = {
@@ -23,10 +25,16 @@ MAX_RATINGS = 20
 
 
 def status_message(
-    stats: Sequence[ProviderStats], feedback: Feedback = NO_FEEDBACK, *, problem: str = ""
+    stats: Sequence[ProviderStats],
+    feedback: Feedback = NO_FEEDBACK,
+    *,
+    spending: Spending | None = None,
+    problem: str = "",
 ) -> OutgoingMessage:
-    """Render the statistics of the last day, what was said of answers, and a `problem` of the app itself."""
+    """Render the statistics of the last day, what was spent, what was said of answers, and a `problem` of the app."""
     rated = [*([section(f":warning: {escape(problem)}")] if problem else ()), *_feedback_blocks(feedback)]
+    if spending is not None:
+        rated = [section(spending_sentence(spending)), *rated]
     if not stats:
         return OutgoingMessage(text=NO_REQUESTS, blocks=(section(NO_REQUESTS), *rated))
     blocks = [section("*Search services*  in the last 24 hours"), *_charts(stats), markdown(_table(stats))]

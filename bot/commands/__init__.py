@@ -6,6 +6,7 @@ from typing import Any
 
 from bot.commands.ask import ASK, ASK_WITHOUT_AGENT
 from bot.commands.base import Command
+from bot.commands.budget import BUDGET, PAUSE, RESUME
 from bot.commands.check import CHECK
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.news import NEWS
@@ -14,7 +15,19 @@ from bot.commands.settings import SETTINGS
 from bot.commands.status import STATUS
 from bot.commands.watch import WATCH
 
-COMMANDS: tuple[Command[Any, Any], ...] = (SEARCH, ASK, NEWS, DEEPDIVE, CHECK, STATUS, SETTINGS, WATCH)
+COMMANDS: tuple[Command[Any, Any], ...] = (
+    SEARCH,
+    ASK,
+    NEWS,
+    DEEPDIVE,
+    CHECK,
+    STATUS,
+    SETTINGS,
+    BUDGET,
+    PAUSE,
+    RESUME,
+    WATCH,
+)
 
 
 def available_commands(*, agent: bool) -> tuple[Command[Any, Any], ...]:

@@ -23,6 +23,7 @@ from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import KeptResult
 from bot.preferences.precedence import Preferred
 from bot.slack.users import Management
+from bot.storage.budgets import BudgetStore
 from bot.storage.preferences import PreferenceStore
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
@@ -207,9 +208,10 @@ class CommandContext:
 
     `user_id` is the asker's, `question_id` the id of the question, `team_id` and `channel_id` those of its place.
     `provider_stats` returns the statistics of the last day, `feedback` what was said of a workspace's answers, `audit`
-    whether the audit log is written; they raise database errors. `preferences` holds the settings, `management` returns
-    whether a person may change those of a channel, by their ids. `run_id` is the background run to resume and `on_run`
-    records a new one. `check_cancelled` raises once the answer is no longer wanted. `now`
+    whether the audit log is written; they raise database errors. `preferences` holds the settings, `budgets` what is
+    and may be spent, `management` returns whether a person may change those of a channel, by their ids. `run_id` is the
+    background run to resume and `on_run` records a new one. `check_cancelled` raises once the answer is no longer
+    wanted. `now`
     returns seconds since 1970. Without a `deepdives`, `provider` makes deep dives. `stages` saves the parts of a long
     answer, `progress` shows them, at most once in `pace_seconds`. `on_event` is called with the events of an answer
     that a command shows while it is made. `can_upload` returns whether files can be sent. `parent` is the answer or
@@ -241,6 +243,7 @@ class CommandContext:
     audit: Callable[[], Awaitable[AuditHealth]] = no_audit
     next_questions: bool = False
     preferences: PreferenceStore | None = None
+    budgets: BudgetStore | None = None
     management: Callable[[str, str], Awaitable[Management]] = manages_nothing
     parent: KeptResult | None = None
     action: str = ""

@@ -13,6 +13,7 @@ from bot.model.audit import AuditHealth
 from bot.model.feedback import Feedback
 from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
+from bot.model.spending import Spending
 
 FOR_ADMINS = "Only admins of this workspace can see how the search services are doing."
 
@@ -24,11 +25,12 @@ class StatusRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """What admins see: the providers of the last day, the feedback of the last weeks, and whether the audit works."""
+    """What admins see: the providers of the last day, feedback, what was spent, and whether the audit works."""
 
     providers: Sequence[ProviderStats]
     feedback: Feedback
     audit: AuditHealth
+    spending: Spending | None = None
 
 
 def parse(text: str) -> StatusRequest:
@@ -46,6 +48,7 @@ async def answer(_: StatusRequest, context: CommandContext) -> Status | None:
         providers=await context.provider_stats(),
         feedback=await context.feedback(context.team_id),
         audit=await context.audit(),
+        spending=None if context.budgets is None else await context.budgets.spending(context.team_id),
     )
 
 
@@ -58,7 +61,8 @@ def render(status: Status | None, _: StatusRequest, audience: Audience) -> Reply
     """Render the statistics."""
     if status is None:
         return Reply(messages=(text_message(FOR_ADMINS),))
-    return Reply(messages=(status_message(status.providers, status.feedback, problem=status.audit.problem),))
+    message = status_message(status.providers, status.feedback, spending=status.spending, problem=status.audit.problem)
+    return Reply(messages=(message,))
 
 
 STATUS = Command(

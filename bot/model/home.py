@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from bot.model.spending import OwnSpending
+
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
@@ -48,3 +50,4 @@ class HomeData:
     running: Sequence[Running] = ()
     recent: Sequence[Recent] = ()
     used: Sequence[Used] = ()
+    spending: OwnSpending | None = None

@@ -355,6 +355,69 @@ TABLES: Mapping[str, Table] = {
             "cost_usd": NONE,
         },
     ),
+    # Without the person, what a call cost stays for the workspace's sums.
+    "ledger": Table(
+        of_person=_PERSON,
+        of_workspace=_WORKSPACE,
+        forget_person={"user_id": "''", "question_id": "NULL"},
+        outdated="at < now() - interval '400 days'",
+        columns={
+            "id": NONE,
+            "team_id": PLACE,
+            "channel_id": PLACE,
+            "user_id": PERSON,
+            "question_id": NONE,
+            "provider": NONE,
+            "effort": NONE,
+            "reserved": NONE,
+            "cost": NONE,
+            "state": NONE,
+            "at": NONE,
+            "held_at": NONE,
+            "ended_at": NONE,
+        },
+    ),
+    "budget_use": Table(
+        of_person="scope = 'user' AND subject = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)",
+        of_workspace=_WORKSPACE,
+        outdated="period < now() - interval '62 days'",
+        columns={
+            "team_id": PLACE,
+            "scope": NONE,
+            "subject": PERSON,
+            "period": NONE,
+            "reserved": NONE,
+            "spent": NONE,
+            "noticed": NONE,
+            "told": NONE,
+        },
+    ),
+    "budgets": Table(
+        of_person="(user_id = %(user)s OR scope = 'user' AND subject = %(user)s)"
+        " AND (%(team)s::text IS NULL OR team_id = %(team)s)",
+        of_workspace=_WORKSPACE,
+        forget_person={
+            "user_id": "CASE WHEN user_id = %(user)s THEN '' ELSE user_id END",
+            "subject": "CASE WHEN scope = 'user' AND subject = %(user)s THEN 'erased ' || gen_random_uuid()"
+            " ELSE subject END",
+        },
+        columns={
+            "team_id": PLACE,
+            "scope": NONE,
+            "subject": PERSON,
+            "amount": NONE,
+            "user_id": PERSON,
+            "at": NONE,
+        },
+    ),
+    # It stays until an admin resumes, also without the one who paused.
+    "spending_pauses": Table(
+        of_person=_PERSON,
+        of_workspace=_WORKSPACE,
+        forget_person={"user_id": "''"},
+        columns={"team_id": PLACE, "user_id": PERSON, "at": NONE},
+    ),
+    "call_costs": Table(columns={"provider": NONE, "effort": NONE, "calls": NONE, "highest": NONE}),
     "thread_reads": Table(columns={"method": NONE, "at": NONE}),
     "schema_migrations": Table(columns={"name": NONE, "applied_at": NONE, "adds": NONE}),
     # A job holds the id of a question and nothing else, and is deleted with the end of its question.

@@ -90,7 +90,16 @@ would abort a question's transaction, and less than an acknowledgement can wait.
 
 LOCK_WAIT_SECONDS = 60.0
 
-LOCK_ORDER = ("digests", "digest_runs", "digest_seen", "stages", "questions", "procrastinate_jobs")
+LOCK_ORDER = (
+    "ledger",
+    "budget_use",
+    "digests",
+    "digest_runs",
+    "digest_seen",
+    "stages",
+    "questions",
+    "procrastinate_jobs",
+)
 """The order in which the app's transactions lock the tables: a question is written before its job."""
 
 

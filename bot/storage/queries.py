@@ -211,10 +211,15 @@ RESULT = """
 """Read what the buttons below an answer work with."""
 
 CLAIMS = """
-    SELECT id, CASE WHEN state IN ('received', 'working', 'delivering') THEN attempt ELSE -1 END AS claim
+    SELECT id, CASE
+        WHEN state NOT IN ('received', 'working', 'delivering') THEN -1
+        WHEN EXISTS (SELECT FROM spending_pauses p WHERE p.team_id = questions.team_id)
+            AND EXISTS (SELECT FROM ledger l WHERE l.question_id = questions.id AND l.state = 'reserved') THEN -2
+        ELSE attempt END AS claim
     FROM questions WHERE id = ANY(%(ids)s)
 """
-"""Read which claim holds each of some questions; -1 for one that is closed."""
+"""Read which claim holds each of some questions; -1 for one that is closed, -2 for one that spends in spite of a pause.
+"""
 
 TURNS = """
     SELECT command, question, answer, own, delivery_key, received_at FROM (

@@ -86,6 +86,8 @@ def _may_be_dead(connection: AsyncConnection[DictRow]) -> bool:
     return bool(poll.poll(0))
 
 
+SPENDS_PAUSED = -2
+
 USER_TEAM_SECONDS = 600.0
 """How long an event counts that named a person's workspace."""
 
@@ -255,7 +257,10 @@ class QuestionStore:
         return await self._row(queries.GET, {"id": question_id})
 
     async def claims(self, question_ids: Collection[UUID]) -> dict[UUID, int]:
-        """Return the number of the claim on each of these questions, -1 for a closed one; a deleted one is missing."""
+        """Return the number of the claim on each of these questions; a deleted one is missing.
+
+        It is -1 for a closed one, `SPENDS_PAUSED` for one that makes paid calls although an admin has paused them.
+        """
         async with self._pool.connection() as connection:
             rows = await connection.execute(queries.CLAIMS, {"ids": list(question_ids)}, prepare=True)
             return {row["id"]: row["claim"] for row in await rows.fetchall()}

@@ -20,6 +20,8 @@ from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY, UNVERIFIED
 from bot.listeners.asking import ask_in_direct_message
 from bot.listeners.intake import ListenerContext
+from bot.model.asker import Asker, working_for
+from bot.model.membership import team_of
 from bot.model.message import Block, OutgoingMessage
 from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View
@@ -78,22 +80,23 @@ async def open_check(body: Mapping[str, Any], context: ListenerContext) -> str |
     opened = await show_modal(context, str(body.get("trigger_id", "")), reading_view(message))
     if isinstance(opened, str):
         return opened
-    context.start(_propose(message, opened.id, context, user=user))
+    context.start(_propose(message, opened.id, context, user=user, team=team_of(body)))
     return None
 
 
-async def _propose(message: _Message, view_id: str, context: ListenerContext, *, user: str) -> None:
+async def _propose(message: _Message, view_id: str, context: ListenerContext, *, user: str, team: str) -> None:
     """Show the claims of the message in the open modal, if its person is answered at all: a model is paid for them."""
     admitted = await context.admits(user)
     if not admitted:
         said = MEMBERS_ONLY if admitted is False else UNVERIFIED
         await _show(modal(CALLBACK_ID, TITLE, [section(escape(said))]), view_id, context)
         return
-    proposed, link, author = await asyncio.gather(
-        context.propose_claims(message.text, seconds=PROPOSE_SECONDS),
-        context.chat.permalink(message.channel, message.ts),
-        context.name_of(message.author),
-    )
+    with working_for(Asker(team_id=team, user_id=user, channel_id=message.channel)):
+        proposed, link, author = await asyncio.gather(
+            context.propose_claims(message.text, seconds=PROPOSE_SECONDS),
+            context.chat.permalink(message.channel, message.ts),
+            context.name_of(message.author),
+        )
     message = replace(message, link=link or "", author=author)
     await _show(claims_view(message, proposed), view_id, context)
 

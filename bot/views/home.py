@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -30,6 +30,7 @@ from bot.model.question import OPEN as OPEN_STATES
 from bot.model.question import QuestionRow
 from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View, Views
+from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.homes import HomeStore
 from bot.views.admin import AdminHome
@@ -59,8 +60,8 @@ class HomePublisher:
     """Shows home tabs anew, in the background, each at most once in three seconds in all processes together.
 
     `commands` are those whose questions are listed, `slash` goes before their names, `retention_days` is how long texts
-    are kept. `admin` has the part for admins. `start` runs work in the background. Failures are logged and change
-    nothing else.
+    are kept. `admin` has the part for admins, `budgets` what a person has spent. `start` runs work in the background.
+    Failures are logged and change nothing else.
     """
 
     store: HomeStore
@@ -71,6 +72,7 @@ class HomePublisher:
     admin: AdminHome
     start: Callable[[Coroutine[Any, Any, None]], None]
     retention_days: int = 30
+    budgets: BudgetStore | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _waiting: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -130,6 +132,8 @@ class HomePublisher:
     async def _view(self, team_id: str, user_id: str, notice: str) -> View:
         listed = {command.name: command for command in self.commands if command.question_text is not None}
         data = await self.store.read(team_id, user_id, commands=listed)
+        if self.budgets is not None:
+            data = replace(data, spending=await self.budgets.own(team_id, user_id))
         digests = await self.digests.list_digests(Owner(team_id=team_id, user_id=user_id))
         asked = [(one.id, one.command, one.text) for one in data.running]
         asked += [(one.id, one.command, one.text) for one in data.recent]

@@ -15,14 +15,16 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.documents import markdown_file
 from bot.blocks.escaping import one_line
+from bot.budgets.sentences import PAUSED
 from bot.commands.deepdive import DEEPDIVE
+from bot.errors import SpendingPaused
 from bot.model.message import MarkdownFile
 from bot.model.question import QuestionRow
 from bot.model.workspace import workspace_key
 from bot.slack.messages import FAILURES, Chat
 from bot.slack.scopes import FILES
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.storage.questions import QuestionStore
+from bot.storage.questions import SPENDS_PAUSED, QuestionStore
 from bot.storage.stages import StageStore
 from perplexity.deepdive.report import as_document, assemble, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
@@ -121,6 +123,7 @@ class _Work:
     claim: int
     task: asyncio.Future[Any]
     lost: bool = False
+    paused: bool = False
 
 
 @dataclass(kw_only=True)
@@ -135,7 +138,8 @@ class StopWatcher:
     async def guard(self, row: QuestionRow, work: Awaitable[Result]) -> Result:
         """Return what the work on a question returns. Raises what it raises.
 
-        Once the question is stopped or another worker's, the work is cancelled and RequestCancelled raised.
+        Once the question is stopped or another worker's, the work is cancelled and RequestCancelled raised; once an
+        admin has paused all spending, and the question's calls are paid for, SpendingPaused.
         """
         own = _Work(claim=row.claim, task=asyncio.ensure_future(work))
         self._works[row.id] = own
@@ -144,6 +148,8 @@ class StopWatcher:
         try:
             result: Result = await own.task
         except asyncio.CancelledError:
+            if own.paused:
+                raise SpendingPaused(PAUSED) from None
             if own.lost:
                 raise RequestCancelled("the question was stopped, or is another worker's") from None
             raise
@@ -166,7 +172,8 @@ class StopWatcher:
                 continue
             for question_id, work in watched.items():
                 if claims.get(question_id) != work.claim:
-                    work.lost = True
+                    work.paused = claims.get(question_id) == SPENDS_PAUSED
+                    work.lost = not work.paused
                     work.task.cancel()
 
 

@@ -32,7 +32,7 @@ from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
-from bot.errors import AgentNotSetUp, NoKey, Refused, UnknownCommand
+from bot.errors import AgentNotSetUp, BudgetUnknown, NoKey, Refused, UnknownCommand
 from bot.model.asker import Asker, working_for
 from bot.model.audit import AuditHealth
 from bot.model.digest import DigestService
@@ -54,6 +54,7 @@ from bot.preferences.precedence import (
 from bot.privacy.outgoing import Outgoing, recorded
 from bot.privacy.redaction import left_out_text
 from bot.slack.users import Management
+from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
@@ -118,6 +119,8 @@ def is_retryable(error: PerplexityError) -> bool:
 
     A service without a key finds nothing also when it refuses to search, and costs nothing.
     """
+    if isinstance(error, BudgetUnknown):
+        return True
     return not (isinstance(error, (NothingFound, Refused)) or (is_empty_result(error) and error.cost_usd))
 
 
@@ -138,6 +141,9 @@ def _invalid_request(error: InvalidRequest) -> str:
     value = (error.value or "").replace("`", "'")
     return f"Sorry, `{value}` cannot be used as {error.field}: {error.allowed}."
 
+
+BUDGET_TRIES = 3
+"""How often a question is tried again whose calls could not be reserved."""
 
 MAX_REDELIVERIES = 5
 """How often a question may come back from a dead or stopped worker before the asker is told instead."""
@@ -193,6 +199,7 @@ class CommandRunner:
     next_questions: bool = False
     keeps_text: bool = True
     preferences: PreferenceStore | None = None
+    budgets: BudgetStore | None = None
     management: Callable[[str, str], Awaitable[Management]] = manages_nothing
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
     clock: Callable[[], float] = monotonic
@@ -274,7 +281,7 @@ class CommandRunner:
             self.cancel_runs(row.id)
             return self._failure(row, INTERRUPTED, error="interrupted", seconds=None)
         try:
-            return await self._execute(row, started, progress, outgoing, on_event)
+            return await self._execute_once_known(row, started, progress, outgoing, on_event)
         except RequestCancelled:
             raise ClaimLost from None
         except PerplexityError as error:
@@ -329,6 +336,29 @@ class CommandRunner:
             return Audience.CHANNEL if row.surface in CHANNEL_THREADS else Audience.ASKER
         return self.commands[row.command].audience(request)
 
+    async def _execute_once_known(
+        self,
+        row: QuestionRow,
+        started: float,
+        progress: Progress,
+        outgoing: Outgoing,
+        on_event: Callable[[Event], None] | None,
+    ) -> Outcome:
+        """Run the command; again, as soon as the database is back, if that could not say what is left of the budgets.
+
+        Raises BudgetUnknown if it is unavailable for long.
+        """
+        for _ in range(BUDGET_TRIES):
+            try:
+                return await self._execute(row, started, progress, outgoing, on_event)
+            except BudgetUnknown:
+                log.warning("budget.unknown", extra=row.ids)
+            try:
+                await self.database_retry(lambda: self.questions.get(row.id))
+            except DATABASE_UNAVAILABLE:
+                break
+        return await self._execute(row, started, progress, outgoing, on_event)
+
     async def _execute(
         self,
         row: QuestionRow,
@@ -378,6 +408,7 @@ class CommandRunner:
             feedback=self.feedback,
             audit=self.audit,
             preferences=self.preferences,
+            budgets=self.budgets,
             management=self.management,
             parent=await self._parent(row),
             action=row.action,

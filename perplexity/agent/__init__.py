@@ -14,6 +14,7 @@ from perplexity.agent.agent import (  # noqa: E402
     WebAgent,
     build_model,
 )
+from perplexity.agent.observed import ObservedModel  # noqa: E402
 from perplexity.agent.tools import provider_tools  # noqa: E402 - it imports the packages of the extra
 
-__all__ = ["NAME", "AgentLimits", "ToolFactory", "WebAgent", "build_model", "provider_tools"]
+__all__ = ["NAME", "AgentLimits", "ObservedModel", "ToolFactory", "WebAgent", "build_model", "provider_tools"]

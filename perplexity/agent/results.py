@@ -237,7 +237,7 @@ def partial_answer(
 
 def model_cost(messages: Sequence[ModelMessage]) -> float | None:
     """Return the cost of the model's calls in US dollars, as far as it is known; None if none is."""
-    return total_cost(_cost(response) for response in _responses(messages))
+    return total_cost(response_cost(response) for response in _responses(messages))
 
 
 def _source_warning(text: str, registry: SourceRegistry) -> str | None:
@@ -277,7 +277,7 @@ def _usage(messages: Sequence[ModelMessage], registry: SourceRegistry) -> Usage:
     )
 
 
-def _cost(response: ModelResponse) -> float | None:
+def response_cost(response: ModelResponse) -> float | None:
     """Return the cost that the endpoint reports, as OpenRouter does, or that of the model's list price."""
     said = (response.provider_details or {}).get("cost", response.usage.cost)
     return None if said is None else float(said)

@@ -21,7 +21,7 @@ from perplexity.claims.evidence import ABOUT_CLAIMS, objection
 from perplexity.claims.propose import validate_claims
 from perplexity.claims.quotes import PageText, prepare
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
-from perplexity.errors import AllProvidersFailed, PerplexityError, RequestCancelled
+from perplexity.errors import AllProvidersFailed, NotPermitted, PerplexityError, RequestCancelled
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.notes import is_empty_result
 from perplexity.passages import best_passages
@@ -113,7 +113,7 @@ async def check_claims(
     on each claim without a search. A verdict without a quotation that `is evidence` becomes unclear, and so does one
     that no model could give; its `reason` says why. `on_checked` is called with the place of each claim (from 0) as
     soon as it has its verdict; `check_cancelled` is as in a `Question`. Raises InvalidRequest for claims that cannot be
-    checked, RequestCancelled, or the error of the first search if all searches failed.
+    checked, NotPermitted, RequestCancelled, or the error of the first search if all searches failed.
     """
     checker = _Checker(search=search, model=model, today=today, filters=filters, check_cancelled=check_cancelled)
     texts, started, places = validate_claims(claims), clock(), asyncio.Semaphore(MAX_CONCURRENT)
@@ -146,7 +146,7 @@ class _Checker:
         """Return a claim with its verdict and its cost."""
         try:
             found = await self.search.search(Query(text=claim, filters=self.filters, max_results=MAX_PAGES, fast=True))
-        except RequestCancelled:
+        except (NotPermitted, RequestCancelled):
             raise
         except PerplexityError as error:
             return _Outcome(
@@ -166,7 +166,7 @@ class _Checker:
         )
         try:
             answer = await self.model.answer(question)
-        except RequestCancelled:
+        except (NotPermitted, RequestCancelled):
             raise
         except PerplexityError as error:
             log.warning("claim.not_judged", extra={"error": type(error).__name__})

@@ -15,7 +15,14 @@ from perplexity.attempts import total_cost
 from perplexity.deepdive.report import assemble, renumber
 from perplexity.deepdive.stages import StageRunner, failed_attempts, failure_text
 from perplexity.deepdive.types import DeepDive, Persona, Stage, StageResult, StageStore, StageUpdate
-from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, RequestCancelled, TimedOut
+from perplexity.errors import (
+    AllProvidersFailed,
+    NothingFound,
+    NotPermitted,
+    PerplexityError,
+    RequestCancelled,
+    TimedOut,
+)
 from perplexity.fallback import Fallback
 from perplexity.models import FallbackTimeouts
 from perplexity.providers import text_generators
@@ -55,7 +62,7 @@ async def run_deepdive(
     without searching. If a stage fails, a sentence in its section says what is missing. `on_stage` is called when a
     stage begins and when it ends. `clock` is monotonic, `now` returns the time of day with its zone, and `seconds` are
     the time limits. A run that is not `resumable` is cancelled together with the dive. Raises InvalidRequest for an
-    invalid topic, RequestCancelled if the store does, and the error of the facts if no stage succeeds.
+    invalid topic, NotPermitted, RequestCancelled if the store does, and the error of the facts if no stage succeeds.
     """
     stages = StageRunner(
         topic=parse_query(topic),
@@ -115,7 +122,7 @@ class _Pipeline:
                 return await work()
         except TimeoutError:
             error: PerplexityError = TimedOut("the stage ran out of time")
-        except RequestCancelled:
+        except (NotPermitted, RequestCancelled):
             raise
         except PerplexityError as failure:
             error = failure

@@ -102,6 +102,7 @@ class Brave:
             news=question.news,
             seconds=question.seconds,
             persist=question.persist,
+            before_retry=question.before_retry,
         )
         found = await self._search(query, brave.NEWS if question.news else brave.CONTEXT)
         return await run_in_thread(passages_answer, found, question.search_text, joined=bool(question.standalone))
@@ -126,6 +127,7 @@ class Brave:
                 deadline=deadline,
                 retryable=is_retryable_unpaid,
                 persist=query.persist,
+                before_retry=query.before_retry,
             )
             found = brave.parse_results(body, path=path, most=query.max_results)
         except PerplexityError as error:

@@ -32,7 +32,9 @@ def test_an_error_is_tried_again_as_the_page_says(row: tuple[str, ...]) -> None:
     error = getattr(errors, kind.strip("`"))
 
     assert {is_retryable(raised) for raised in _raised(error, happened)} == {again == "yes"}
-    assert (next_asked == "no") == issubclass(error, (errors.InvalidRequest, errors.RequestCancelled))
+    assert (next_asked == "no") == issubclass(
+        error, (errors.InvalidRequest, errors.NotPermitted, errors.RequestCancelled)
+    )
 
 
 def test_every_error_is_there() -> None:

@@ -40,13 +40,14 @@ async def test_an_admin_sees_a_chart_and_the_same_as_a_table(harness: AppHarness
     shown = await figures_hold(harness, "2 of 2 (100%)")
 
     kinds = [block["type"] for block in shown["blocks"]]
-    assert kinds == ["section", "data_visualization", "data_visualization", "markdown", "context"]
+    assert kinds == ["section", "data_visualization", "data_visualization", "markdown", "section", "context"]
     share, seconds = (block["chart"] for block in shown["blocks"][1:3])
     assert share["series"] == [{"name": "answered", "data": [{"label": "Perplexity", "value": 100.0}]}]
     assert [series["name"] for series in seconds["series"]] == ["p50", "p95"]
     assert seconds["axis_config"]["categories"] == ["Perplexity"]
     assert "| Perplexity | 2 of 2 (100%) |" in shown["blocks"][3]["text"]
     assert "$0.0061" in shown["blocks"][3]["text"]
+    assert shown["blocks"][4]["text"]["text"] == "*Spent*  $0.0061 today, $0.0061 this month."
     assert shown["text"].startswith("Search services in the last 24 hours: Perplexity answered 2 of 2")
     assert (shown["response_type"], harness.slack.refusals) == ("ephemeral", [])
 

@@ -31,6 +31,7 @@ BY_TYPE: dict[str, Any] = {
     "time without time zone": "09:00",
     "uuid": "00000000-0000-0000-0000-000000000001",
     "bytea": b"1",
+    "date": "2026-01-02",
 }
 
 
@@ -84,8 +85,17 @@ class PersonWithData:
 
     def _value(self, table: str, column: str, kind: str, data: Data) -> Any:
         known: dict[tuple[str, str], Any] = {
+            ("budget_use", "scope"): "user",
+            ("budget_use", "subject"): self.user,
+            ("budgets", "scope"): "user",
+            ("budgets", "subject"): self.user,
             ("digests", "state"): "paused",
             ("digests", "next_at"): None,
+            ("ledger", "id"): uuid4(),
+            ("ledger", "at"): "now",
+            ("ledger", "state"): "settled",
+            ("rate_limits", "kind"): "user",
+            ("rate_limits", "subject"): self.user,
             ("shares", "state"): "posted",
             ("questions", "text_deleted_at"): None,
             ("channel_settings", "settings"): json.dumps({"askers": f"U999 {self.user}"}),

@@ -1,0 +1,1 @@
+"""Budgets and limits: amounts, ceilings, and what people read about them. Pure."""

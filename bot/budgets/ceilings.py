@@ -1,0 +1,25 @@
+"""What a call may cost at most while its cost is unknown, by effort; later the ledger knows what calls have cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SEARCH, POSTS, AGENT = "search", "posts", "agent"
+"""Efforts of calls that have none: a search, a look at posts on X, a step of the agent's model."""
+
+CEILINGS: Mapping[str, int] = {
+    SEARCH: 20_000,
+    "fast": 20_000,
+    "low": 20_000,
+    "medium": 100_000,
+    "high": 2_000_000,
+    "xhigh": 2_000_000,
+    POSTS: 500_000,
+    AGENT: 100_000,
+}
+"""In micro-dollars."""
+
+REASONING = frozenset({"medium"})
+"""The efforts that become `FAST` near the end of a budget."""
+
+FAST = "fast"

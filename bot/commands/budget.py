@@ -1,0 +1,226 @@
+"""`/pplx budget`, `pause` and `resume`: admins see what is spent, set budgets, and stop and allow all spending."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from bot.blocks.spending import spending_message
+from bot.budgets.amounts import ALLOWED, parse_amount
+from bot.commands.base import Command, CommandContext, Reply
+from bot.commands.help import text_message
+from bot.commands.parsing import check_length, closest_match, inline_code
+from bot.errors import UsageError
+from bot.model.message import Audience
+from bot.model.spending import NO_BUDGETS, Budgets, Scope, Spending
+
+FOR_ADMINS = "Only admins of this workspace can see and change its budgets."
+FOR_ADMINS_TO_PAUSE = "Only admins of this workspace can pause and resume paid searches."
+UNAVAILABLE = "There are no budgets here."
+SAVED = "Saved."
+
+PAUSED = (
+    "Paused. No paid search leaves any more, and those under way are being cancelled. "
+    "Type `{slash} resume` to allow them again."
+)
+PAUSED_BEFORE = "Paid searches are paused already. Type `{slash} resume` to allow them again."
+RESUMED = "Paid searches are allowed again."
+NOT_PAUSED = "Paid searches are not paused."
+
+OFF = frozenset({"off", "none", "unlimited"})
+RESETS = frozenset({"reset", "default"})
+HERE = "here"
+MAX_LENGTH = 200
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+_IDS = {"user": re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^>]*)?>|([UW][A-Z0-9]{2,20})"),
+        "channel": re.compile(r"<#([CG][A-Z0-9]+)(?:\|[^>]*)?>|([CG][A-Z0-9]{2,20})")}  # fmt: skip
+_EXAMPLES = {"user": "a user id such as U012AB3CD", "channel": "`here` or a channel id such as C012AB3CD"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetRequest:
+    """What to change; without a `scope`, nothing. An empty `subject` is every person or channel without one of its own.
+
+    `amount` None is no limit; with `reset` the budget of the settings holds again.
+    """
+
+    scope: Scope | None = None
+    subject: str = ""
+    amount: int | None = None
+    reset: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetResult:
+    """The spending and the budgets as they are now; `note` says what was done. Without `spending`, it was refused."""
+
+    note: str = ""
+    spending: Spending | None = None
+    defaults: Budgets = NO_BUDGETS
+    slash: str = ""
+
+
+def parse(text: str) -> BudgetRequest:
+    """Parse the text after `budget`. Raise UsageError, which names the field, the value and what it takes."""
+    check_length(text, MAX_LENGTH)
+    words = text.split()
+    if not words:
+        return BudgetRequest()
+    scope = next((one for one in SCOPES if one == words[0].casefold()), None)
+    if scope is None:
+        meant = closest_match(words[0].casefold(), list(SCOPES))
+        hint = f"Did you mean `{meant}`? " if meant else ""
+        raise UsageError(f"{inline_code(words[0])} has no budget. {hint}It takes `user`, `channel` or `workspace`.")
+    *whose, amount = words[1:] or [""]
+    if not amount:
+        raise UsageError(f"Add an amount for `{scope}`: {ALLOWED}, `off` or `reset`.")
+    request = BudgetRequest(scope=scope, subject=_subject(scope, whose))
+    if amount.casefold() in RESETS:
+        return replace(request, reset=True)
+    if amount.casefold() in OFF:
+        return request
+    try:
+        return replace(request, amount=parse_amount(amount))
+    except ValueError as error:
+        raise UsageError(
+            f"The budget of `{scope}` cannot be {inline_code(amount)}: {error}, `off` or `reset`."
+        ) from None
+
+
+def _subject(scope: Scope, words: Sequence[str]) -> str:
+    if not words:
+        return ""
+    if scope == "workspace":
+        raise UsageError(f"`workspace` takes an amount only, and no {inline_code(words[0])} before it.")
+    if scope == "channel" and len(words) == 1 and words[0].casefold() == HERE:
+        return HERE
+    found = _IDS[scope].fullmatch(words[0])
+    if found is None or len(words) > 1:
+        raise UsageError(f"{inline_code(' '.join(words))} is no {scope}: name {_EXAMPLES[scope]}, or leave it out.")
+    return found[1] or found[2]
+
+
+async def answer(request: BudgetRequest, context: CommandContext) -> BudgetResult:
+    """Change what is asked for, and return the spending, if the person is an admin. Raises database errors."""
+    if not await context.admins.is_admin(context.user_id):
+        return BudgetResult(note=FOR_ADMINS)
+    store = context.budgets
+    if store is None:
+        return BudgetResult(note=UNAVAILABLE)
+    note, subject = "", context.channel_id if request.subject == HERE else request.subject
+    if request.scope is not None:
+        await store.change(
+            team_id=context.team_id,
+            user_id=context.user_id,
+            scope=request.scope,
+            subject=subject,
+            amount=request.amount,
+            reset=request.reset,
+        )
+        note = SAVED
+    spending = await store.spending(context.team_id)
+    return BudgetResult(note=note, spending=spending, defaults=store.budgets, slash=_slash(context))
+
+
+def _slash(context: CommandContext) -> str:
+    return context.digests.command_label.partition(" ")[0]
+
+
+def render(result: BudgetResult, _: BudgetRequest, audience: Audience) -> Reply:
+    """Render the spending and the budgets."""
+    if result.spending is None:
+        return Reply(messages=(text_message(result.note),))
+    message = spending_message(result.spending, result.defaults, slash=result.slash, note=result.note)
+    return Reply(messages=(message,))
+
+
+def audience_of(_: Any) -> Audience:
+    """Return who sees it."""
+    return Audience.ASKER
+
+
+BUDGET = Command(
+    name="budget",
+    summary="See what is spent, and set budgets (admins)",
+    usage="[user | channel | workspace] [ID] [DOLLARS | off | reset]",
+    examples=(
+        ("user 2.50", "what each person may spend a day"),
+        ("user U012AB3CD 10", "more for one person"),
+        ("channel here 5", "what may be spent in this channel a day"),
+        ("workspace 300", "what may be spent in all a month"),
+        ("user off", "no limit"),
+        ("user reset", "what the app is set up with"),
+    ),
+    has_slash_command=False,
+    runs_without_arguments=True,
+    for_everyone=True,
+    parse=parse,
+    audience=audience_of,
+    answer=answer,
+    render=render,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchRequest:
+    """A request without options."""
+
+
+def _parse_switch(name: str) -> Callable[[str], SwitchRequest]:
+    def parse_nothing(text: str) -> SwitchRequest:
+        if text.strip():
+            raise UsageError(f"Type `{name}` without any text after it.")
+        return SwitchRequest()
+
+    return parse_nothing
+
+
+async def pause(_: SwitchRequest, context: CommandContext) -> str:
+    """Pause all spending and return what to say. Raises database errors."""
+    if context.budgets is None or not await context.admins.is_admin(context.user_id):
+        return FOR_ADMINS_TO_PAUSE
+    paused = await context.budgets.pause(team_id=context.team_id, user_id=context.user_id)
+    return (PAUSED if paused else PAUSED_BEFORE).format(slash=_slash(context))
+
+
+async def resume(_: SwitchRequest, context: CommandContext) -> str:
+    """Allow spending again and return what to say. Raises database errors."""
+    if context.budgets is None or not await context.admins.is_admin(context.user_id):
+        return FOR_ADMINS_TO_PAUSE
+    resumed = await context.budgets.resume(team_id=context.team_id, user_id=context.user_id)
+    return RESUMED if resumed else NOT_PAUSED
+
+
+def render_switch(text: str, _: SwitchRequest, audience: Audience) -> Reply:
+    """Render what was done."""
+    return Reply(messages=(text_message(text),))
+
+
+PAUSE = Command(
+    name="pause",
+    summary="Stop all paid searches at once (admins)",
+    usage="",
+    has_slash_command=False,
+    runs_without_arguments=True,
+    for_everyone=True,
+    parse=_parse_switch("pause"),
+    audience=audience_of,
+    answer=pause,
+    render=render_switch,
+)
+
+RESUME = Command(
+    name="resume",
+    summary="Allow paid searches again (admins)",
+    usage="",
+    has_slash_command=False,
+    runs_without_arguments=True,
+    for_everyone=True,
+    parse=_parse_switch("resume"),
+    audience=audience_of,
+    answer=resume,
+    render=render_switch,
+)

@@ -1,0 +1,234 @@
+"""Every call of a paid service is reserved before it leaves, and booked with what the service says that it cost.
+
+Around each provider, the posts of a deep dive and the model of the agent, so that all attempts of a chain count, and
+what is sent again within a call. Without a permission no call leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from uuid import UUID, uuid4
+
+from bot.budgets.amounts import micros
+from bot.budgets.ceilings import CEILINGS, FAST, POSTS, REASONING, SEARCH
+from bot.budgets.sentences import FASTER, LEDGER_AWAY, PAUSED, over_budget_sentence
+from bot.errors import BudgetUnknown, BudgetUsedUp, SpendingPaused
+from bot.model.asker import current_asker
+from bot.model.spending import CallState, Ended, Granted, OverBudget, Paused, Reservation
+from bot.storage.ledger import Ledger, LedgerAway
+from perplexity.errors import (
+    APIError,
+    ConnectionFailed,
+    InvalidRequest,
+    MissingExtra,
+    NothingFound,
+    PerplexityError,
+)
+from perplexity.models import Effort, resolve
+from perplexity.providers.base import ForwardingProvider, generates_text, resumes_runs
+from perplexity.types import Answer, Done, Event, Query, Question, SearchResults
+from perplexity.x_posts.types import PostSource, PostSummary
+
+
+@asynccontextmanager
+async def closed(events: AsyncIterator[Event]) -> AsyncIterator[AsyncIterator[Event]]:
+    """Yield the events of a stream, which is closed at the end of the block if it can be."""
+    try:
+        yield events
+    finally:
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
+
+
+def is_free(error: PerplexityError) -> bool:
+    """Return whether a failed call surely cost nothing: it was not sent, or refused with an error status."""
+    if isinstance(error, ConnectionFailed):
+        return not error.sent
+    return isinstance(error, (APIError, InvalidRequest, MissingExtra, NothingFound))
+
+
+@dataclass(kw_only=True)
+class PaidCall:
+    """One call, until it is ended once; sent again, it is another one. `id` is that of its row in the ledger.
+
+    `known` is what the service has charged for the requests before the present one.
+    """
+
+    meter: Meter
+    provider: str
+    effort: str
+    id: UUID | None = None
+    known: int = 0
+
+    async def begin(self, *, resumes: bool = False) -> None:
+        """Reserve what the call may cost. Raises BudgetUsedUp, SpendingPaused or BudgetUnknown."""
+        self.id = await self.meter.reserve(self.provider, self.effort, resumes=resumes)
+
+    async def before_retry(self, error: PerplexityError) -> None:
+        """End the request that failed, and reserve for the next one. Raises as `begin`."""
+        self.failed(error)
+        await self.begin()
+
+    def succeeded(self, cost_usd: float | None) -> None:
+        """Settle it at what the service charges in all; at the ceiling if the service does not say."""
+        if cost_usd is None:
+            self._end("cut")
+        else:
+            self._end("settled", max(0, micros(cost_usd) - self.known))
+
+    def failed(self, error: PerplexityError) -> None:
+        """Settle it at what the failure cost, release it if that is nothing, or take it for cut off."""
+        charged = 0 if error.cost_usd is None else micros(error.cost_usd) - self.known
+        if charged > 0:
+            self.known += charged
+            self._end("settled", charged)
+        else:
+            self._end("released" if is_free(error) else "cut")
+
+    def cut(self) -> None:
+        """Take it for cut off, unless it has ended."""
+        self._end("cut")
+
+    def _end(self, state: CallState, cost: int | None = None) -> None:
+        if self.id is not None:
+            self.meter.ledger.end(Ended(id=self.id, state=state, cost=cost))
+            self.id = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meter:
+    """Reserves calls in the ledger, for the person for whom the current task works. `new_id` names a call."""
+
+    ledger: Ledger
+    new_id: Callable[[], UUID] = uuid4
+
+    async def reserve(self, provider: str, effort: str, *, resumes: bool = False) -> UUID:
+        """Reserve a call and return its id. Raises BudgetUsedUp, SpendingPaused or BudgetUnknown."""
+        asker = current_asker()
+        wanted = Reservation(
+            id=self.new_id(),
+            team_id=asker.team_id if asker else "",
+            channel_id=asker.channel_id if asker else "",
+            user_id=asker.user_id if asker else "",
+            question_id=asker.question_id if asker else None,
+            provider=provider,
+            effort=effort,
+            ceiling=CEILINGS[effort],
+            resumes=resumes,
+        )
+        try:
+            verdict = await self.ledger.reserve(wanted)
+        except LedgerAway:
+            raise BudgetUnknown(LEDGER_AWAY) from None
+        match verdict:
+            case Granted():
+                return verdict.id
+            case Paused():
+                raise SpendingPaused(PAUSED)
+            case OverBudget():
+                raise BudgetUsedUp(over_budget_sentence(verdict, effort=effort))
+
+    @asynccontextmanager
+    async def call(self, provider: str, effort: str, *, resumes: bool = False) -> AsyncIterator[PaidCall]:
+        """Reserve a call for the block. What it fails with is booked; what leaves it without an end is cut off."""
+        call = PaidCall(meter=self, provider=provider, effort=effort)
+        await call.begin(resumes=resumes)
+        try:
+            yield call
+        except PerplexityError as error:
+            call.failed(error)
+            raise
+        finally:
+            call.cut()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeteredProvider(ForwardingProvider):
+    """A provider whose calls are booked. Near the end of a budget it answers fast instead of with reasoning."""
+
+    meter: Meter
+    reasoning_effort: Effort = "medium"
+    search_only: bool = field(init=False)
+    resumes: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "search_only", not generates_text(self.provider))
+        object.__setattr__(self, "resumes", resumes_runs(self.provider))
+
+    async def search(self, query: Query) -> SearchResults:
+        """Return pages. Raises PerplexityError; NotPermitted before anything is sent."""
+        async with self.meter.call(self.name, SEARCH) as call:
+            found = await self.provider.search(replace(query, before_retry=call.before_retry))
+            call.succeeded(found.cost_usd)
+            return found
+
+    async def answer(self, question: Question) -> Answer:
+        """Return an answer. Raises PerplexityError; NotPermitted before anything is sent."""
+        async with self._call(question) as (call, asked, notes):
+            answer = await self.provider.answer(asked)
+            call.succeeded(answer.usage.cost_usd)
+            return replace(answer, notes=(*answer.notes, *notes)) if notes else answer
+
+    async def stream(self, question: Question) -> AsyncIterator[Event]:
+        """Yield the events of an answer. Raises PerplexityError; NotPermitted before anything is sent."""
+        async with self._call(question) as (call, asked, notes), closed(self.provider.stream(asked)) as events:
+            async for event in events:
+                if isinstance(event, Done):
+                    call.succeeded(event.answer.usage.cost_usd)
+                    yield Done(answer=replace(event.answer, notes=(*event.answer.notes, *notes)))
+                else:
+                    yield event
+
+    @asynccontextmanager
+    async def _call(self, question: Question) -> AsyncIterator[tuple[PaidCall, Question, tuple[str, ...]]]:
+        """Reserve a call for the block, and yield it with what is asked and what to say about that."""
+        effort = self._effort(question)
+        notes: tuple[str, ...] = ()
+        resumes = self.resumes and question.run_id is not None
+        call = PaidCall(meter=self.meter, provider=self.name, effort=effort)
+        try:
+            await call.begin(resumes=resumes)
+        except BudgetUsedUp:
+            if effort not in REASONING or question.run_id is not None:
+                raise
+            call = PaidCall(meter=self.meter, provider=self.name, effort=FAST)
+            await call.begin()
+            question, notes = replace(question, reasoning=False, model=FAST), (FASTER,)
+        try:
+            yield call, replace(question, before_retry=call.before_retry), notes
+        except PerplexityError as error:
+            call.failed(error)
+            raise
+        finally:
+            call.cut()
+
+    def _effort(self, question: Question) -> str:
+        if self.search_only:
+            return SEARCH
+        try:
+            return resolve(question.model, reasoning=question.reasoning, reasoning_effort=self.reasoning_effort).effort
+        except InvalidRequest:
+            return FAST  # which the provider refuses before it sends anything
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeteredPosts:
+    """A source of posts whose calls are booked."""
+
+    source: PostSource
+    meter: Meter
+
+    @property
+    def name(self) -> str:
+        """The source's name."""
+        return self.source.name
+
+    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
+        """Summarize as the source does. Raises PerplexityError; NotPermitted before anything is sent."""
+        async with self.meter.call(self.name, POSTS) as call:
+            summary = await self.source.summarize(topic, since=since, until=until, seconds=seconds)
+            call.succeeded(summary.cost_usd)
+            return summary

@@ -1,0 +1,141 @@
+"""What calls of paid services cost, and what may be spent. Amounts are integers: micro-dollars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+from uuid import UUID
+
+Scope = Literal["user", "channel", "workspace"]
+"""What a budget is for: a person's day, a channel's day, a workspace's month."""
+
+CallState = Literal["settled", "released", "cut"]
+"""How a call ended: with the provider's own figure, without a cost, or cut off, so that its cost is unknown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budgets:
+    """What may be spent in a period; None is no limit."""
+
+    user: int | None = None
+    channel: int | None = None
+    workspace: int | None = None
+
+
+NO_BUDGETS = Budgets()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reservation:
+    """A call that is about to be made, and for whom. `ceiling` is what it costs at most while nothing is known.
+
+    One that `resumes` a run takes over what was reserved for that.
+    """
+
+    id: UUID
+    team_id: str
+    channel_id: str
+    user_id: str
+    question_id: UUID | None
+    provider: str
+    effort: str
+    ceiling: int
+    resumes: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a call ended; `cost` is None unless it is settled."""
+
+    id: UUID
+    state: CallState
+    cost: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Granted:
+    """A call may be made; it is settled by this id."""
+
+    id: UUID
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paused:
+    """No call may be made: an admin has paused all spending."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverBudget:
+    """A call that may cost `amount` does not fit into a budget.
+
+    Of what is `allowed`, `remaining` is left; the budget begins anew in `resets` seconds.
+    """
+
+    scope: Scope
+    amount: int
+    allowed: int
+    remaining: int
+    resets: float
+
+
+Verdict = Granted | Paused | OverBudget
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetNotice:
+    """A budget of which so many percent are spent, which admins get one notice of."""
+
+    team_id: str
+    scope: Scope
+    subject: str
+    period: date
+    percent: int
+    spent: int
+    allowed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetLine:
+    """A budget that admins have set; `subject` is empty for every person or channel without one of its own."""
+
+    scope: Scope
+    subject: str
+    amount: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """What someone or something has spent, in so many calls."""
+
+    name: str
+    calls: int
+    spent: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spending:
+    """A workspace's spending: `today` and `month`, what calls under way may cost (`reserved`), and the budgets.
+
+    `people`, `channels` and `providers` are those that spent most: the first two today, the last this month. `cut` is
+    the part of the month's that is counted at its ceiling, since its calls were cut off. `paused_by` is the admin who
+    has paused all spending, empty if that person's data was erased, None if it is not paused.
+    """
+
+    today: int
+    month: int
+    reserved: int
+    cut: int
+    people: tuple[Spent, ...]
+    channels: tuple[Spent, ...]
+    providers: tuple[Spent, ...]
+    lines: tuple[BudgetLine, ...]
+    paused_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnSpending:
+    """What a person has spent today, and the person's budget for a day; None without one."""
+
+    today: int
+    allowed: int | None

@@ -1,0 +1,148 @@
+"""The budgets that admins have set, the pause of all spending, and what was spent, from the ledger."""
+
+from __future__ import annotations
+
+from typing import Any, LiteralString
+
+from bot.model.audit import Change
+from bot.model.spending import NO_BUDGETS, BudgetLine, Budgets, OwnSpending, Scope, Spending, Spent
+from bot.storage.audit import record_change
+from bot.storage.questions import Pool
+
+LISTED = 5
+"""The most people, channels and providers that are listed."""
+
+_LOCK = "LOCK TABLE ledger IN SHARE ROW EXCLUSIVE MODE"
+"""Wait until no call is being booked: one booked without a budget would be missing from its sum."""
+
+_BEFORE = "SELECT amount FROM budgets WHERE team_id = %(team_id)s AND scope = %(scope)s AND subject = %(subject)s"
+_SET = """
+    INSERT INTO budgets (team_id, scope, subject, amount, user_id)
+    VALUES (%(team_id)s, %(scope)s, %(subject)s, %(amount)s, %(user_id)s)
+    ON CONFLICT (team_id, scope, subject) DO UPDATE SET amount = %(amount)s, user_id = %(user_id)s, at = now()
+"""
+_RESET = "DELETE FROM budgets WHERE team_id = %(team_id)s AND scope = %(scope)s AND subject = %(subject)s"
+_NOTICED = """
+    UPDATE budget_use SET noticed = 0, told = 0
+    WHERE team_id = %(team_id)s AND scope = %(scope)s AND %(subject)s IN (subject, '')
+"""
+_PAUSE = """
+    INSERT INTO spending_pauses (team_id, user_id) VALUES (%(team_id)s, %(user_id)s) ON CONFLICT DO NOTHING
+    RETURNING team_id
+"""
+_RESUME = "DELETE FROM spending_pauses WHERE team_id = %(team_id)s RETURNING team_id"
+
+_SPENT = """
+    SELECT
+        coalesce(sum(l.cost) FILTER (WHERE l.at >= date_trunc('day', now(), 'UTC')), 0)::bigint AS today,
+        coalesce(sum(l.cost), 0)::bigint AS month,
+        coalesce(sum(l.reserved) FILTER (WHERE l.state = 'reserved'), 0)::bigint AS reserved,
+        coalesce(sum(l.cost) FILTER (WHERE l.state = 'cut'), 0)::bigint AS cut,
+        (SELECT p.user_id FROM spending_pauses p WHERE p.team_id = %(team_id)s) AS paused_by
+    FROM ledger l WHERE l.team_id = %(team_id)s AND l.at >= date_trunc('month', now(), 'UTC')
+"""
+_SUMS = """
+    count(*) FILTER (WHERE state <> 'released') AS calls, coalesce(sum(cost), 0)::bigint AS spent
+    FROM ledger WHERE team_id = %(team_id)s
+"""
+_ORDER = "GROUP BY 1 HAVING coalesce(sum(cost), 0) > 0 ORDER BY spent DESC, 1 LIMIT %(most)s"
+_MOST = (
+    f"SELECT user_id AS name, {_SUMS} AND at >= date_trunc('day', now(), 'UTC') {_ORDER}",
+    f"SELECT channel_id AS name, {_SUMS} AND at >= date_trunc('day', now(), 'UTC') {_ORDER}",
+    f"SELECT provider AS name, {_SUMS} AND at >= date_trunc('month', now(), 'UTC') {_ORDER}",
+)
+_LINES = """
+    SELECT scope, subject, amount FROM budgets
+    WHERE team_id = %(team_id)s AND subject NOT LIKE 'erased %%' ORDER BY scope DESC, subject
+"""
+
+_SETTERS = "SELECT DISTINCT user_id FROM budgets WHERE team_id = %(team_id)s AND user_id <> '' ORDER BY 1"
+
+_OWN = """
+    SELECT coalesce((
+            SELECT sum(coalesce(cost, reserved)) FROM ledger
+            WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND at >= date_trunc('day', now(), 'UTC')), 0)::bigint
+            AS today,
+        budget_of_v1(%(team_id)s, 'user', %(user_id)s, %(fallback)s::bigint) AS allowed
+"""
+
+
+class BudgetStore:
+    """The tables' operations. `budgets` are those that hold where admins have set none."""
+
+    def __init__(self, pool: Pool, *, budgets: Budgets = NO_BUDGETS) -> None:
+        self._pool = pool
+        self.budgets = budgets
+
+    async def change(
+        self, *, team_id: str, user_id: str, scope: Scope, subject: str, amount: int | None, reset: bool = False
+    ) -> tuple[BudgetLine | None, BudgetLine | None]:
+        """Set a budget, or with `reset` take it back, and return it before and after; None without one.
+
+        Every change of a budget goes through here. `amount` None is no limit. The person must be an admin.
+        """
+        values: dict[str, Any] = {"team_id": team_id, "user_id": user_id, "scope": scope, "subject": subject}
+        async with self._pool.transaction() as connection:
+            await connection.execute(_LOCK)
+            row = await (await connection.execute(_BEFORE, values)).fetchone()
+            await connection.execute(_RESET if reset else _SET, values | {"amount": amount})
+            await connection.execute(_NOTICED, values)
+            await record_change(
+                connection,
+                Change(
+                    team_id=team_id,
+                    user_id=user_id,
+                    what=f"budget.{scope}",
+                    subject=subject,
+                    before=None if row is None else {"amount": row["amount"]},
+                    after=None if reset else {"amount": amount},
+                ),
+            )
+        before = None if row is None else BudgetLine(scope=scope, subject=subject, amount=row["amount"])
+        return before, None if reset else BudgetLine(scope=scope, subject=subject, amount=amount)
+
+    async def pause(self, *, team_id: str, user_id: str) -> bool:
+        """Pause all spending of a workspace; False if it was paused before. The person must be an admin."""
+        return await self._switch(_PAUSE, team_id=team_id, user_id=user_id, paused=True)
+
+    async def resume(self, *, team_id: str, user_id: str) -> bool:
+        """Allow a workspace to spend again; False if it was not paused. The person must be an admin."""
+        return await self._switch(_RESUME, team_id=team_id, user_id=user_id, paused=False)
+
+    async def _switch(self, query: LiteralString, *, team_id: str, user_id: str, paused: bool) -> bool:
+        async with self._pool.transaction() as connection:
+            changed = await connection.execute(query, {"team_id": team_id, "user_id": user_id})
+            if await changed.fetchone() is None:
+                return False
+            change = Change(team_id=team_id, user_id=user_id, what="spending.paused", before=not paused, after=paused)
+            await record_change(connection, change)
+        return True
+
+    async def spending(self, team_id: str) -> Spending:
+        """Return what a workspace has spent, and its budgets."""
+        values = {"team_id": team_id, "most": LISTED}
+        async with self._pool.transaction() as connection:
+            sums = await (await connection.execute(_SPENT, values)).fetchone() or {}
+            most = [await (await connection.execute(query, values)).fetchall() for query in _MOST]
+            lines = await (await connection.execute(_LINES, values)).fetchall()
+        people, channels, providers = (tuple(Spent(**row) for row in rows) for rows in most)
+        return Spending(
+            **sums,
+            people=people,
+            channels=channels,
+            providers=providers,
+            lines=tuple(BudgetLine(**line) for line in lines),
+        )
+
+    async def setters(self, team_id: str) -> list[str]:
+        """Return the admins who set a workspace's budgets."""
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(_SETTERS, {"team_id": team_id})).fetchall()
+        return [row["user_id"] for row in rows]
+
+    async def own(self, team_id: str, user_id: str) -> OwnSpending:
+        """Return what a person has spent today, calls under way included."""
+        values = {"team_id": team_id, "user_id": user_id, "fallback": self.budgets.user}
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(_OWN, values)).fetchone() or {}
+        return OwnSpending(**row)

@@ -1,0 +1,242 @@
+"""The ledger: every call of a paid service, reserved before it is made and settled after it, exactly once.
+
+Calls that begin while others are being booked are booked together, in one transaction; what calls have cost goes along
+with the next ones, or after a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from types import TracebackType
+from typing import Any, Self, cast
+from uuid import UUID
+
+from psycopg import Error
+from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
+
+from bot.model.spending import (
+    NO_BUDGETS,
+    BudgetNotice,
+    Budgets,
+    Ended,
+    Granted,
+    OverBudget,
+    Paused,
+    Reservation,
+    Scope,
+    Verdict,
+)
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.questions import Pool
+
+log = logging.getLogger(__name__)
+
+SETTLE_SECONDS = 0.1
+"""How long the end of a call waits for a call that begins, to be booked with it."""
+
+AGAIN_SECONDS = 0.5
+"""The pause before the ends of calls are booked again that could not be."""
+
+FINAL_SECONDS = 3.0
+"""How long a stopping process waits for an unavailable database; its host kills it soon."""
+
+MOST_AT_ONCE = 100
+
+_BOOK = """
+    SELECT asked, verdict, held, amount, exceeded, allowed, remaining, resets
+    FROM ledger_book_v1(%(ended)s, %(wanted)s, %(user)s, %(channel)s, %(workspace)s)
+"""
+
+_ABANDONED = """
+    SELECT l.id FROM ledger l
+    WHERE l.state = 'reserved' AND l.held_at < now() - %(seconds)s * interval '1 second'
+        AND (l.held_at < now() - interval '1 hour'
+            OR l.question_id IS NULL AND l.held_at < now() - interval '15 minutes'
+            OR l.question_id IS NOT NULL AND NOT EXISTS (
+                SELECT FROM questions q
+                WHERE q.id = l.question_id AND q.state IN ('received', 'working', 'delivering')
+                    AND q.claimed_at <= l.held_at))
+    LIMIT 1000
+"""
+"""The calls whose process is gone: their question is closed, or was claimed again since."""
+
+ABANDONED_SECONDS = 30.0
+
+_NOTICE = """
+    UPDATE budget_use u SET noticed = crossed.percent FROM (
+        SELECT b.team_id, b.scope, b.subject, b.period,
+            CASE WHEN b.spent >= b.amount THEN 100 WHEN b.spent >= b.amount * 0.95 THEN 95
+                WHEN b.spent >= b.amount * 0.75 THEN 75 ELSE 0 END AS percent
+        FROM (
+            SELECT u.*, budget_of_v1(u.team_id, u.scope, u.subject, CASE u.scope
+                WHEN 'user' THEN %(user)s WHEN 'channel' THEN %(channel)s ELSE %(workspace)s END::bigint) AS amount
+            FROM budget_use u WHERE u.period >= date_trunc('month', now() AT TIME ZONE 'UTC')) AS b
+        WHERE b.amount IS NOT NULL) AS crossed
+    WHERE u.team_id = crossed.team_id AND u.scope = crossed.scope AND u.subject = crossed.subject
+        AND u.period = crossed.period AND u.noticed < crossed.percent
+"""
+_TELL = """
+    UPDATE budget_use u SET told = u.noticed
+    WHERE u.noticed > u.told
+    RETURNING u.team_id, u.scope, u.subject, u.period, u.noticed AS percent, u.spent,
+        coalesce(budget_of_v1(u.team_id, u.scope, u.subject, CASE u.scope
+            WHEN 'user' THEN %(user)s WHEN 'channel' THEN %(channel)s ELSE %(workspace)s END::bigint), 0) AS allowed
+"""
+_UNTOLD = """
+    UPDATE budget_use SET told = 0
+    WHERE team_id = %(team_id)s AND scope = %(scope)s AND subject = %(subject)s AND period = %(period)s
+"""
+
+
+class LedgerAway(Exception):
+    """The database is unavailable, so a call cannot be reserved, and must not be made."""
+
+
+class Ledger:
+    """Books the calls of one process. `budgets` are those that hold where admins have set none.
+
+    What was not booked at the end is cut off at its ceiling later, by any process.
+    """
+
+    def __init__(self, pool: Pool, *, budgets: Budgets = NO_BUDGETS) -> None:
+        self._pool = pool
+        self._budgets = {"user": budgets.user, "channel": budgets.channel, "workspace": budgets.workspace}
+        self._waiting: list[tuple[Reservation, asyncio.Future[Verdict]]] = []
+        self._ended: dict[UUID, Ended] = {}
+        self._booking: asyncio.Task[None] | None = None
+        self._later: asyncio.TimerHandle | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FINAL_SECONDS):
+                while self._ended:
+                    await self.flush()
+                    if self._ended:
+                        await asyncio.sleep(SETTLE_SECONDS)
+        if self._later is not None:
+            self._later.cancel()
+
+    async def reserve(self, wanted: Reservation) -> Verdict:
+        """Return whether a call may be made; then it must be ended. Raises LedgerAway."""
+        decided: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        self._waiting.append((wanted, decided))
+        self._book_soon()
+        return await decided
+
+    def end(self, ended: Ended) -> None:
+        """Record how a call ended. Returns at once."""
+        self._ended[ended.id] = ended
+        self._end_later(SETTLE_SECONDS)
+
+    async def flush(self) -> None:
+        """Book what is waiting to be booked."""
+        if self._booking is not None:
+            await asyncio.wait({self._booking})
+        self._book_soon()
+        if self._booking is not None:
+            await asyncio.wait({self._booking})
+
+    async def cut_abandoned(self) -> int:
+        """End the calls whose processes are gone, at their ceilings; return how many there were."""
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(_ABANDONED, {"seconds": ABANDONED_SECONDS})).fetchall()
+        if rows:
+            await self._book([Ended(id=row["id"], state="cut") for row in rows], [])
+        return len(rows)
+
+    async def notices(self) -> list[BudgetNotice]:
+        """Return the notices that no process has sent yet; they count as sent."""
+        async with self._pool.transaction() as connection:
+            await connection.execute(_NOTICE, self._budgets)
+            rows = await (await connection.execute(_TELL, self._budgets)).fetchall()
+        return [BudgetNotice(**row) for row in rows]
+
+    async def not_told(self, notice: BudgetNotice) -> None:
+        """Record that a notice could not be sent."""
+        async with self._pool.connection() as connection:
+            place = {name: getattr(notice, name) for name in ("team_id", "scope", "subject", "period")}
+            await connection.execute(_UNTOLD, place)
+
+    def _end_later(self, seconds: float) -> None:
+        if self._later is None:
+            self._later = asyncio.get_running_loop().call_later(seconds, self._book_soon)
+
+    def _book_soon(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+        if self._booking is None and (self._waiting or self._ended):
+            self._booking = asyncio.create_task(self._book_all())
+
+    async def _book_all(self) -> None:
+        """Book until nothing begins any more; what ended meanwhile waits for what begins next."""
+        pause = SETTLE_SECONDS
+        try:
+            while await self._book_next():
+                pass
+        except (*DATABASE_UNAVAILABLE, Error):
+            pause = AGAIN_SECONDS
+        finally:
+            self._booking = None
+            if self._ended:
+                self._end_later(pause)
+
+    async def _book_next(self) -> bool:
+        """Book what waits; return whether more does. Raises database errors, after those who wait were told."""
+        waiting = [pair for pair in self._waiting[:MOST_AT_ONCE] if not pair[1].done()]
+        del self._waiting[:MOST_AT_ONCE]
+        ended, self._ended = self._ended, {}
+        try:
+            verdicts = await self._book(list(ended.values()), [wanted for wanted, _ in waiting])
+        except BaseException as error:
+            log.warning("ledger.away", extra={"error": type(error).__name__})
+            self._ended = ended | self._ended
+            for _, decided in waiting:
+                if not decided.done():
+                    decided.set_exception(LedgerAway())
+            raise
+        for wanted, decided in waiting:
+            verdict = verdicts[wanted.id]
+            if not decided.done():
+                decided.set_result(verdict)
+            elif isinstance(verdict, Granted):  # its caller was cancelled meanwhile, and makes no call
+                self.end(Ended(id=verdict.id, state="cut" if wanted.resumes else "released"))
+        return bool(self._waiting)
+
+    async def _book(self, ended: Sequence[Ended], wanted: Sequence[Reservation]) -> dict[UUID, Verdict]:
+        values: dict[str, Any] = {
+            "ended": Jsonb([_json(one) for one in ended]),
+            "wanted": Jsonb([_json(one) for one in wanted]),
+            **self._budgets,
+        }
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(_BOOK, values, prepare=True)).fetchall()
+        return {row["asked"]: _verdict(row) for row in rows}
+
+
+def _json(value: Ended | Reservation) -> Mapping[str, Any]:
+    return {name: str(item) if isinstance(item, UUID) else item for name, item in asdict(value).items()}
+
+
+def _verdict(row: DictRow) -> Verdict:
+    if row["verdict"] == "granted":
+        return Granted(id=row["held"])
+    if row["verdict"] == "paused":
+        return Paused()
+    return OverBudget(
+        scope=cast("Scope", row["exceeded"]),
+        amount=row["amount"],
+        allowed=row["allowed"],
+        remaining=row["remaining"],
+        resets=row["resets"],
+    )

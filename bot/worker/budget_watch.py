@@ -1,0 +1,70 @@
+"""Looks after the budgets every few seconds: calls of dead workers end, and admins are told what is spent."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from bot.blocks.elements import section
+from bot.budgets.sentences import notice_text
+from bot.model.message import OutgoingMessage
+from bot.model.spending import BudgetNotice
+from bot.slack.messages import FAILURES, Chat, PostResult, Retryable, Sent, classify_error
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.ledger import Ledger
+from bot.worker.worker import only_workspace
+
+log = logging.getLogger(__name__)
+
+WATCH_SECONDS = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetWatch:
+    """The round of one process. `admins` returns who of a workspace is told, `slash` is the umbrella command.
+
+    `enter` has the task act for a workspace in Slack, as for `QuestionWorker`.
+    """
+
+    ledger: Ledger
+    chat: Chat
+    admins: Callable[[str], Awaitable[Sequence[str]]]
+    slash: str
+    enter: Callable[[str], Awaitable[bool]] = only_workspace
+    seconds: float = WATCH_SECONDS
+
+    async def run(self) -> None:
+        """Look again and again until cancelled."""
+        while True:
+            try:
+                await self.look()
+            except DATABASE_UNAVAILABLE as error:
+                log.warning("budgets.not_watched", extra={"error": type(error).__name__})
+            await asyncio.sleep(self.seconds)
+
+    async def look(self) -> None:
+        """End the calls whose processes are gone, and send the notices that are due. Raises database errors."""
+        if cut := await self.ledger.cut_abandoned():
+            log.warning("ledger.cut", extra={"count": cut})
+        for notice in await self.ledger.notices():
+            if not await self._tell(notice):
+                await self.ledger.not_told(notice)
+
+    async def _tell(self, notice: BudgetNotice) -> bool:
+        """Return False if no admin could be told and a later try may succeed."""
+        log.warning("budget.noticed", extra={"kind": notice.scope, "count": notice.percent})
+        if not await self.enter(notice.team_id):
+            return True
+        text = notice_text(notice, slash=self.slash)
+        message = OutgoingMessage(text=text, blocks=(section(text),))
+        results = [await self._send(message, admin) for admin in await self.admins(notice.team_id)]
+        return any(isinstance(one, Sent) for one in results) or not any(isinstance(one, Retryable) for one in results)
+
+    async def _send(self, message: OutgoingMessage, admin: str) -> PostResult:
+        try:
+            channel = await self.chat.open_direct_message(admin)
+        except FAILURES as error:
+            return classify_error(error)
+        return await self.chat.post(channel, message, question="budget", part=0)

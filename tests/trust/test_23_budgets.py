@@ -1,0 +1,234 @@
+"""Item 23: budgets in dollars, reserved before a call and settled at the provider's figure; notices; a kill switch."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from bot.settings import Settings
+from tests.end_to_end.conftest import AppHarness, Workspace
+from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.slack import FakeSlack
+
+ANSWER, SEARCH = 1_140, 5_000
+"""What the recorded answer and a search cost, in micro-dollars."""
+
+
+async def ledger(database: str) -> list[dict[str, Any]]:
+    async with await psycopg.AsyncConnection.connect(database, row_factory=dict_row) as connection:
+        return await (await connection.execute("SELECT * FROM ledger ORDER BY at, id")).fetchall()
+
+
+async def booked(database: str, count: int, *, open_calls: int = 0) -> list[dict[str, Any]]:
+    """Return the calls, once there are so many and all but some have ended."""
+    async with asyncio.timeout(20):
+        while True:
+            calls = await ledger(database)
+            if len(calls) >= count and sum(call["state"] == "reserved" for call in calls) <= open_calls:
+                return calls
+            await asyncio.sleep(0.05)
+
+
+async def asked(harness: AppHarness, text: str, *, trigger: str) -> str:
+    """Ask, and return all that is shown in the end."""
+    before = len(harness.slack.posts)
+    await harness.ask(text, trigger=trigger)
+    await harness.slack.wait_for(before + 1)
+    return harness.slack.posts[-1].shown_text
+
+
+async def test_every_call_is_booked_at_the_providers_figure(harness: AppHarness) -> None:
+    await asked(harness, "/ask why", trigger="t1")
+    await asked(harness, "/search why", trigger="t2")
+
+    first, second = await booked(harness.database, 2)
+
+    assert (first["effort"], first["state"], first["reserved"], first["cost"]) == ("fast", "settled", 20_000, ANSWER)
+    assert (second["effort"], second["state"], second["cost"]) == ("search", "settled", SEARCH)
+    for call in (first, second):
+        assert (call["team_id"], call["user_id"], call["channel_id"], call["provider"]) == (
+            *("T1", "U1", "C1"),
+            "Perplexity",
+        )
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_what_is_sent_again_is_another_call(harness: AppHarness, status: int) -> None:
+    harness.perplexity.fail("/search", status=status, body={"error": {"message": "later", "type": "busy"}})
+
+    await asked(harness, "/search why", trigger="t1")
+
+    assert [(call["state"], call["cost"]) for call in await booked(harness.database, 2)] == [
+        ("released", 0),
+        ("settled", SEARCH),
+    ]
+
+
+def notices(harness: AppHarness) -> list[Any]:
+    """Return what an admin got as direct messages."""
+    return [post for post in harness.slack.posts if post.payload.get("channel") == "DU0ADMIN"]
+
+
+class TestWithABudget:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.model_copy(update={"budget_user_day_usd": Decimal("0.021"), "admin_user_ids": "U0ADMIN"})
+
+    async def test_a_question_over_it_is_refused_before_anything_is_sent(self, harness: AppHarness) -> None:
+        await asked(harness, "/ask why", trigger="t1")
+        await booked(harness.database, 1)
+
+        refused = await asked(harness, "/ask and then", trigger="t2")
+
+        assert "Your budget for today ($0.021) is used up. It begins anew in about" in refused
+        assert "Ask again then, or ask an admin for more." in refused
+        assert "retry" not in refused
+        assert len(harness.perplexity.requests) == 1
+        assert len(await ledger(harness.database)) == 1
+
+    async def test_admins_are_told_once(self, harness: AppHarness) -> None:
+        await asked(harness, "/ask why", trigger="t1")
+        await booked(harness.database, 1)
+        for number in range(3):
+            await asked(harness, "/ask and then", trigger=f"r{number}")
+        await wait_for(lambda: bool(notices(harness)), seconds=20)
+        told = notices(harness)
+        assert [post.shown_text for post in told] == [told[0].shown_text]
+        assert "<@U1>’s budget for" in told[0].shown_text
+        assert "is used up: $0.00114 of $0.021. Further questions are refused." in told[0].shown_text
+
+
+class TestNearTheEndOfABudget:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.model_copy(update={"budget_user_day_usd": Decimal("0.05")})
+
+    async def test_reasoning_becomes_fast_and_says_so(self, harness: AppHarness) -> None:
+        shown = await asked(harness, "/ask --reasoning why", trigger="t1")
+
+        assert "Answered fast instead of with reasoning" in shown
+        assert [call["effort"] for call in await booked(harness.database, 1)] == ["fast"]
+        assert harness.perplexity.requests[0].json["effort"] == "fast"
+
+    async def test_research_is_refused_with_what_is_left(self, harness: AppHarness) -> None:
+        shown = await asked(harness, "/ask --model high why", trigger="t1")
+
+        assert "has $0.05 left of $0.05, and this may cost up to $2.00" in shown
+        assert harness.perplexity.requests == []
+
+
+async def test_an_admin_sets_budgets_and_others_cannot(harness: AppHarness) -> None:
+    assert "Only admins" in await asked(harness, "/pplx budget user 0", trigger="t1")
+    harness.slack.workspace.admins.add("U1")
+
+    # Slack's answer about admins is kept for a while, so another admin asks.
+    harness.slack.workspace.admins.add("U2")
+    admin = harness.person.__class__(
+        session=harness.session,
+        app_url=harness.url,
+        response_url=harness.slack.response_url,
+        user="U2",
+        slack=harness.slack,
+    )
+    before = len(harness.slack.posts)
+    await (await admin.type_command("/pplx budget user 0", trigger="t2")).release()
+    await harness.slack.wait_for(before + 1)
+    assert "Each person, a day: *$0.00*" in harness.slack.posts[-1].shown_text
+
+    assert "is used up" in await asked(harness, "/ask why", trigger="t3")
+    assert harness.perplexity.requests == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("usr 5", "`usr` has no budget. Did you mean `user`? It takes `user`, `channel` or `workspace`."),
+        ("user", "Add an amount for `user`: an amount in dollars from 0 to 1,000,000"),
+        ("user much", "The budget of `user` cannot be `much`: an amount in dollars from 0 to 1,000,000"),
+        ("user -1", "The budget of `user` cannot be `-1`"),
+        ("user anna 5", "`anna` is no user: name a user id such as U012AB3CD, or leave it out."),
+        ("workspace C1 5", "`workspace` takes an amount only, and no `C1` before it."),
+    ],
+)
+async def test_bad_input_is_told_by_field_value_and_what_is_allowed(
+    harness: AppHarness, text: str, problem: str
+) -> None:
+    shown = await harness.ask(f"/pplx budget {text}", trigger="t1")
+    assert problem in str(shown)
+
+
+async def press_pause(workspace: Workspace, process: Any, command: str) -> None:
+    async with await workspace.person(process, 0).type_command(f"/pplx {command}", trigger=command) as response:
+        assert response.status == 200
+
+
+async def wait_for(condition: Callable[[], bool], *, seconds: float) -> float:
+    """Return after how many seconds a condition holds."""
+    began = time.monotonic()
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - what is waited for is in other processes
+            await asyncio.sleep(0.02)
+    return time.monotonic() - began
+
+
+async def test_a_pause_ends_the_spending_of_every_process_within_five_seconds(workspace: Workspace) -> None:
+    workspace.settings["ADMIN_USER_IDS"] = "U00"
+    workspace.slack.workspace.admins.add("U0")
+    perplexity, slack = workspace.perplexity, workspace.slack
+    one, two = await asyncio.gather(workspace.start(), workspace.start())
+    perplexity.hold()
+    for number in range(1, 9):
+        await workspace.ask((one, two)[number % 2], number)
+    await perplexity.wait_for(8)
+
+    await press_pause(workspace, one, "pause")
+    shown = lambda words: sum(words in post.shown_text for post in slack.posts)  # noqa: E731
+    took = await wait_for(lambda: shown("An admin has paused all paid searches") == 8, seconds=10)
+    assert took < 5
+    assert len(perplexity.requests) == 8
+
+    await workspace.ask(two, 20)
+    await wait_for(lambda: shown("An admin has paused all paid searches") == 9, seconds=10)
+    assert len(perplexity.requests) == 8
+    # What was cut off is counted at its ceiling.
+    assert {(call["state"], call["cost"]) for call in await booked(workspace.database, 8)} == {("cut", 20_000)}
+
+    perplexity.release()
+    await press_pause(workspace, two, "resume")
+    await wait_for(lambda: shown("Paid searches are allowed again") == 1, seconds=10)
+    await workspace.ask(one, 21)
+    await perplexity.wait_for(9)
+
+
+async def test_a_background_run_is_cancelled_upstream_by_a_pause(
+    harness: AppHarness, perplexity: FakePerplexity, slack: FakeSlack
+) -> None:
+    slack.workspace.admins.add("U1")
+    perplexity._polls = 1_000
+    await harness.ask("/ask --model high why", trigger="t1")
+    await perplexity.wait_for(3)
+    await harness.ask("/pplx pause", trigger="t2")
+    async with asyncio.timeout(10):
+        await perplexity.cancel_requested.wait()
+    [call] = await booked(harness.database, 1)
+    assert (call["effort"], call["state"], call["cost"]) == ("high", "cut", 2_000_000)
+
+
+async def test_a_hundred_questions_on_the_last_reservation_overspend_by_none(workspace: Workspace) -> None:
+    workspace.settings["BUDGET_WORKSPACE_MONTH_USD"] = "0.0399"
+    workspace.settings["OPEN_QUESTIONS_PER_USER"] = "0"
+    one, two = await asyncio.gather(workspace.start(), workspace.start())
+    workspace.perplexity.hold()
+    await asyncio.gather(*(workspace.ask((one, two)[number % 2], number) for number in range(100)))
+    slack = workspace.slack
+    await wait_for(lambda: sum("is used up" in post.shown_text for post in slack.posts) == 99, seconds=30)
+    workspace.perplexity.release()
+    [call] = await booked(workspace.database, 1)
+    assert (call["state"], call["cost"], len(workspace.perplexity.requests)) == ("settled", ANSWER, 1)
