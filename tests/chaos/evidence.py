@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tests.chaos.judge import Call, Copy, Shows
+from tests.chaos.judge import Booking, Call, Charge, Copy, Shows
 from tests.fakes.service import Served
 from tests.fakes.slack import FakeSlack, Post
 
@@ -59,6 +59,28 @@ def calls(served: Iterable[Served], *, provider: str) -> Iterator[Call]:
                 ended=one.began if one.ended is None else one.ended,
                 failed=one.failed or one.ended is None,
             )
+
+
+def charges(served: Iterable[Served]) -> Iterator[Charge]:
+    """Yield what a provider charges for questions."""
+    for one in served:
+        if one.charged:
+            found = ID.search(one.content)
+            yield Charge(question=found[0] if found else "", amount=one.charged)
+
+
+BOOKINGS = """
+    SELECT coalesce(q.text, ''), coalesce(l.cost, l.reserved), l.state IN ('cut', 'reserved')
+    FROM ledger l LEFT JOIN questions q ON q.id = l.question_id WHERE l.state <> 'released'
+"""
+"""The ledger; what is still reserved at the end belongs to a process that died."""
+
+
+def bookings(rows: Iterable[tuple[object, ...]]) -> Iterator[Booking]:
+    """Yield the rows of the ledger."""
+    for text, amount, cut in rows:
+        found = ID.search(str(text))
+        yield Booking(question=found[0] if found else "", amount=int(str(amount)), cut=bool(cut))
 
 
 def provider_key(process: str) -> str:

@@ -193,6 +193,9 @@ async def open_harness(
             "PERPLEXITY_BASE_URL": perplexity.base_url.replace("127.0.0.1", host),
             "BRAVE_BASE_URL": brave.base_url.replace("127.0.0.1", host),
             "PROVIDERS": "perplexity,brave",
+            "BUDGET_USER_DAY_USD": "1",
+            "BUDGET_CHANNEL_DAY_USD": "50",
+            "BUDGET_WORKSPACE_MONTH_USD": "50",
             "DATABASE_URL": f"postgresql://postgres@127.0.0.1:{gateway.port}/{name}",
             "LOG_LEVEL": "INFO",
         }

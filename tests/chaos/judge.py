@@ -124,6 +124,23 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Charge:
+    """What a provider charges for a call, in micro-dollars."""
+
+    question: str
+    amount: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Booking:
+    """A row of the app's ledger: the provider's own figure, or what is reserved for a call that was cut off."""
+
+    question: str
+    amount: int
+    cut: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Interruption:
     """A process that was killed at a moment, or suspended from one to another."""
 
@@ -156,6 +173,14 @@ class Figures:
     failures: int = 0
     waiting: int = 0
     """Messages that say at the end that the search is on."""
+    invoice: int = 0
+    """What the providers charge, in micro-dollars, but for calls that were cut off."""
+    booked: int = 0
+    """What the ledger says that they charge, in micro-dollars, but for calls that were cut off."""
+    cut: int = 0
+    """Calls that were cut off, which the ledger has at their ceilings."""
+    wrong_bookings: list[str] = field(default_factory=list)
+    """Questions for which the ledger does not say what the providers do."""
 
     @property
     def untrue_acks(self) -> int:
@@ -199,8 +224,31 @@ def faults(figures: Figures, *, may_refuse: bool = True, may_be_late: bool = Fal
         f"{figures.refused} refused": may_refuse or not figures.refused,
         f"{len(figures.direct_unsaid)} direct messages do not say why": not figures.direct_unsaid,
         f"{len(figures.late_unsaid)} do not say how late": not figures.late_unsaid,
+        f"{len(figures.wrong_bookings)} booked otherwise than charged": not figures.wrong_bookings,
+        f"{figures.booked} booked, {figures.invoice} charged": figures.booked == figures.invoice,
     }
     return [words for words, holds in reached.items() if not holds]
+
+
+def audit_ledger(figures: Figures, charges: Iterable[Charge], bookings: Iterable[Booking]) -> None:
+    """Compare the ledger with the invoices, question by question.
+
+    Of a question none of whose calls was cut off, both say the same. Of another, the calls that were cut off are
+    charged for at most what is reserved for them; how much that is, no one knows but the provider.
+    """
+    charged, booked = defaultdict[str, int](int), defaultdict[str, list[Booking]](list)
+    for charge in charges:
+        charged[charge.question] += charge.amount
+    for booking in bookings:
+        booked[booking.question].append(booking)
+    for question in sorted({*charged, *booked}):
+        known = sum(one.amount for one in booked[question] if not one.cut)
+        cut = [one.amount for one in booked[question] if one.cut]
+        if not known <= charged[question] <= known + sum(cut):
+            figures.wrong_bookings.append(question)
+        figures.cut += len(cut)
+        figures.booked += known
+        figures.invoice += known if cut else charged[question]
 
 
 def _by_question(items: Iterable[Item]) -> dict[str, list[Item]]:

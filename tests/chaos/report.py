@@ -10,11 +10,11 @@ from typing import Any
 from tests.chaos.run import Row
 
 COLUMNS = (
-    "fault", "n", "lost", "doubled", "copies", "paid twice", "refused", "ack s", "direct",
+    "fault", "n", "lost", "doubled", "copies", "paid twice", "ledger", "refused", "ack s", "direct",
     "back s", "answered s", "settled s", "",
 )  # fmt: skip
 PAGE = Path(__file__).with_name("page.md.txt")
-WIDTHS = (17, 4, 5, 9, 6, 10, 9, 6, 9, 7, 10, 9, 0)
+WIDTHS = (17, 4, 5, 9, 6, 10, 12, 9, 6, 9, 7, 10, 9, 0)
 HEADING = "  ".join(f"{name:<{width}}" for name, width in zip(COLUMNS, WIDTHS, strict=True))
 
 
@@ -40,6 +40,7 @@ def cells_of(row: Row) -> tuple[str, ...]:
         _of(len(figures.doubled) + len(figures.doubled_excused), len(figures.doubled_excused)),
         str(figures.copies),
         _of(len(figures.paid_twice) + len(figures.paid_twice_excused), len(figures.paid_twice_excused)),
+        _of_dollars(figures.booked, figures.cut),
         _of(figures.refused, len(figures.false_refusals)),
         f"{figures.slowest_ack:.2f}",
         _of(figures.direct, len(figures.direct_unsaid)),
@@ -76,6 +77,10 @@ def _cells(words: Sequence[str]) -> str:
 
 def _of(count: int, within: int) -> str:
     return f"{count} ({within})" if within else str(count)
+
+
+def _of_dollars(amount: int, cut: int) -> str:
+    return f"${amount / 1_000_000:.6f} ({cut})" if cut else f"${amount / 1_000_000:.6f}"
 
 
 def _seconds(value: float) -> str:

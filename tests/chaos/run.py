@@ -6,13 +6,14 @@ import asyncio
 import json
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from tests.chaos.evidence import calls, copies
+from tests.chaos.evidence import BOOKINGS, bookings, calls, charges, copies
 from tests.chaos.faults import Fault, Scale
 from tests.chaos.harness import JOBS, ChaosHarness, open_harness
-from tests.chaos.judge import Copy, Figures, NoticeKind, QuestionRecord, faults, judge, recovered
+from tests.chaos.judge import Booking, Copy, Figures, NoticeKind, QuestionRecord, audit_ledger, faults, judge, recovered
 from tests.chaos.postgres import Postgres
 
 PROBE_SECONDS = 0.25
@@ -69,7 +70,8 @@ async def run(fault: Fault, postgres: Postgres, *, template: str, seed: int, sho
     ) as harness:
         over = await _strike_under_load(harness, fault, scale, count)
         left = await harness.wait_until_drained(seconds=fault.drain_seconds)
-        row = _row(harness, fault, over=over, left=left, seed=seed)
+        ledger = list(bookings(await harness.query(BOOKINGS)))
+        row = _row(harness, fault, ledger, over=over, left=left, seed=seed)
         row.jobs = int(str((await harness.query(JOBS))[0][0]))
     _save_evidence(harness, row)
     await postgres.query("postgres", f"DROP DATABASE {name} WITH (FORCE)")
@@ -106,7 +108,7 @@ async def _probe(harness: ChaosHarness, web: int, *, since: float) -> None:
         await asyncio.sleep(PROBE_SECONDS)
 
 
-def _row(harness: ChaosHarness, fault: Fault, *, over: float, left: str, seed: int) -> Row:
+def _row(harness: ChaosHarness, fault: Fault, ledger: Sequence[Booking], *, over: float, left: str, seed: int) -> Row:
     asked = [question.asked for question in harness.load.questions]
     shown = list(copies(harness.slack, {question.ts: question.id for question in harness.load.questions}))
     made = [
@@ -114,6 +116,7 @@ def _row(harness: ChaosHarness, fault: Fault, *, over: float, left: str, seed: i
         *calls(harness.brave.served, provider="brave"),
     ]
     figures = judge(asked, shown, made, harness.interruptions)
+    audit_ledger(figures, [*charges(harness.perplexity.served), *charges(harness.brave.served)], ledger)
     acked_after, answered_after = _recovery(asked, shown, over, webs=len(harness.webs))
     wrong = faults(figures, may_refuse=fault.refuses, may_be_late=fault.kills_webs)
     if fault.back_seconds is not None and acked_after > fault.back_seconds:

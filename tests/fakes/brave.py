@@ -77,6 +77,7 @@ class FakeBrave(FakeService):
                 return web.json_response(refused, status=422)
             if wrong := _wrong(path, dict(request.query)):
                 return web.json_response(error(422, "VALIDATION", wrong), status=422)
+            self.charge(request, "0.005")
             return whole(fixture(_RECORDED[path]))
 
         return serve

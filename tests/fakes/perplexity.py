@@ -75,6 +75,15 @@ def fixture(name: str) -> bytes:
     return (DATA / name).read_bytes()
 
 
+SEARCH_DOLLARS = "0.005"
+
+
+def cost_of(recorded: bytes) -> str:
+    """Return what a recorded answer cost, in dollars, digit by digit."""
+    usage = json.loads(recorded, parse_float=str)["usage"]
+    return str(usage["cost"]["total_cost"])
+
+
 _FOUND = ("results", "search_results", "citations")
 
 
@@ -128,7 +137,10 @@ class FakePerplexity(FakeService):
     async def _search(self, request: web.Request) -> web.StreamResponse:
         body = await self.received(request)
         refused = self._unauthorized(request) or _unknown(body, SEARCH_FIELDS)
-        return await self.fault(request) or refused or whole(fixture("search.200.json"))
+        if (instead := await self.fault(request) or refused) is not None:
+            return instead
+        self.charge(request, SEARCH_DOLLARS)
+        return whole(fixture("search.200.json"))
 
     async def _sonar(self, request: web.Request) -> web.StreamResponse:
         body = await self.received(request)
@@ -141,6 +153,7 @@ class FakePerplexity(FakeService):
             return await send(request, gone)
         if refused:
             return refused
+        self.charge(request, cost_of(fixture("sonar.200.json")))
         recorded = without_results if body.get("disable_search") else bytes
         if body.get("stream"):
             return await send(request, stream_reply(recorded(fixture("sonar.stream.sse"))))
@@ -159,6 +172,7 @@ class FakePerplexity(FakeService):
             return fault
         if refused:
             return refused
+        self.charge(request, cost_of(fixture("agent.200.json")))
         recorded = without_results if body.get("tool_choice") == "none" else bytes
         if body.get("background"):
             return self._begun(json.loads(recorded(fixture("agent.200.json"))))

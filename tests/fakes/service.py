@@ -8,6 +8,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Decimal
 from types import TracebackType
 from typing import Any, Self
 
@@ -50,7 +51,7 @@ class Served:
     """How one request went, on the clock that only goes forward; `ended` is None while it waits for its answer.
 
     `content` is all that was asked, undecoded. `failed`: the service did not give what was asked for. `left`: the
-    asker was gone before the answer went out.
+    asker was gone before the answer went out. `charged` is what the service charges for it, in micro-dollars.
     """
 
     path: str
@@ -60,6 +61,7 @@ class Served:
     ended: float | None = None
     failed: bool = False
     left: bool = False
+    charged: int = 0
 
 
 SERVED = web.RequestKey("served", Served)
@@ -145,6 +147,15 @@ class FakeService:
         async with asyncio.timeout(seconds), self._changed:
             await self._changed.wait_for(lambda: len(self.requests) >= count)
         return self.requests
+
+    def charge(self, request: web.Request, dollars: str) -> None:
+        """Put a request on the invoice, rounded up to a micro-dollar."""
+        request[SERVED].charged += int((Decimal(dollars) * 1_000_000).to_integral_value(rounding=ROUND_CEILING))
+
+    @property
+    def invoice(self) -> int:
+        """What all requests come to, in micro-dollars."""
+        return sum(one.charged for one in self.served)
 
     async def received(self, request: web.Request) -> Any:
         """Note a request and return its decoded body, once answers may go out."""

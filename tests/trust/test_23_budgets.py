@@ -189,7 +189,10 @@ async def test_a_pause_ends_the_spending_of_every_process_within_five_seconds(wo
     await perplexity.wait_for(8)
 
     await press_pause(workspace, one, "pause")
-    shown = lambda words: sum(words in post.shown_text for post in slack.posts)  # noqa: E731
+
+    def shown(words: str) -> int:
+        return sum(words in post.shown_text for post in slack.posts)
+
     took = await wait_for(lambda: shown("An admin has paused all paid searches") == 8, seconds=10)
     assert took < 5
     assert len(perplexity.requests) == 8
