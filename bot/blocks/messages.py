@@ -285,6 +285,31 @@ def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
     return OutgoingMessage(text=said, blocks=blocks)
 
 
+LATE_AFTER_SECONDS = 600.0
+"""An answer to an older message says how old it is. Slack delivers events again for up to a day.
+
+https://docs.slack.dev/apis/events-api/#errors
+"""
+
+
+def late_note(seconds: float) -> str:
+    """Return what is said below an answer to a message that was written so many seconds ago; empty if that is usual."""
+    return f"You asked this {_age(seconds)} ago; I could not answer before." if seconds > LATE_AFTER_SECONDS else ""
+
+
+def late_message(text: str, seconds: float, *, question_id: str) -> OutgoingMessage:
+    """Ask whether a question that was written so many seconds ago is still to be answered, with a button for that."""
+    what = f" “{escape(shorten(one_line(text), _MAX_STOPPED))}”" if text else " this"
+    said = f"You asked{what} {_age(seconds)} ago, and it reached me only now. Do you still want an answer?"
+    blocks = (section(said), secondary_button("Answer it now", action_id="retry", value=question_id))
+    return OutgoingMessage(text=said, blocks=blocks)
+
+
+def _age(seconds: float) -> str:
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return pluralize(hours, "hour") if hours else pluralize(minutes, "minute")
+
+
 _MAX_EXCERPT = 300
 """Characters of a message that a question is about that are quoted."""
 

@@ -82,6 +82,13 @@ CHECKS = (
         timeout_hint=f"{_NETWORK} Is the host in DATABASE_URL right?",
     ),
     Check(
+        title=database.LATE,
+        needs=frozenset(),
+        run=database.check_late_events,
+        seconds=5,
+        timeout_hint=f"{_NETWORK} Is the host in DATABASE_URL right?",
+    ),
+    Check(
         title=database.AUDIT,
         needs=frozenset({"audit_key"}),
         run=database.check_audit,

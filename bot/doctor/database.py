@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from psycopg import AsyncConnection, Error, OperationalError
-from psycopg.errors import ReadOnlySqlTransaction, UndefinedTable
+from psycopg.errors import ReadOnlySqlTransaction, UndefinedColumn, UndefinedTable
 from psycopg.rows import dict_row
 
 from bot.audit import inspect
+from bot.blocks.messages import LATE_AFTER_SECONDS
 from bot.doctor.checks import Context, Finding, failure, ok, warning
 from bot.settings import Settings
 from bot.storage.attempts import read_admin_issues
 from bot.storage.database import all_migrations, applied_migrations, is_pooled, newer
 from bot.storage.embedded import NoEmbeddedServer, require_embedded
+from perplexity.formatting import pluralize
 
 EMBEDDED = "Database"
 
@@ -173,6 +175,39 @@ async def check_recent_errors(context: Context) -> Sequence[Finding]:
     except (OperationalError, UndefinedTable):
         return []
     return [_recent_error(provider, error) for provider, error in sorted(found.items())]
+
+
+LATE = "Late events"
+
+_LATE = """
+    SELECT count(*) AS late, max(late_seconds) AS longest FROM questions
+    WHERE late_seconds > %(seconds)s AND received_at > now() - interval '7 days'
+"""
+
+
+async def check_late_events(context: Context) -> Sequence[Finding]:
+    """Return whether Slack has delivered messages late, which only its Delayed Events do; none if none came.
+
+    No method of Slack's says whether they are switched on.
+    """
+    url = context.settings.database_url
+    if url is None or "database_url" in context.invalid:
+        return []
+    try:
+        async with await AsyncConnection.connect(
+            url.get_secret_value(), row_factory=dict_row, prepare_threshold=None
+        ) as connection:
+            row = await (await connection.execute(_LATE, {"seconds": LATE_AFTER_SECONDS})).fetchone()
+    except (OperationalError, UndefinedTable, UndefinedColumn):
+        return []
+    if row is None or not row["late"]:
+        return []
+    text = (
+        f"In the last week Slack delivered {pluralize(row['late'], 'message')} late, at most {row['longest'] // 60} "
+        "minutes: Delayed Events is on, and the app could not be reached. Such an answer says how old its question is; "
+        "after two hours the app asks first."
+    )
+    return [warning(LATE, text, fix="Look in Slack’s app settings, Event Subscriptions, for failed deliveries.")]
 
 
 AUDIT = "Audit log"

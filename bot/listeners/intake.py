@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -285,7 +286,8 @@ class ListenerContext:
     `reply_privately` sends a message that only the user who clicked sees, to the click's response_url, and
     `replace_original` replaces the clicked message. `post_in_thread` posts to a channel's thread, `post_ephemeral` only
     for one user. `cancel_runs` cancels a question's background runs. `load_report` returns the report of a question
-    as a file, `upload_file` sends a file to a user. `new_id` makes a question's id.
+    as a file, `upload_file` sends a file to a user. `new_id` makes a question's id, `now` returns the
+    seconds since 1970.
 
     `chat` posts messages, `views` opens and changes modals and the App Home; `start` runs work in the background, after
     the acknowledgement. `feedback` holds what people think of answers, `sharing` posts those that are shared,
@@ -327,6 +329,7 @@ class ListenerContext:
     preferences: PreferenceStore
     start: Callable[[Coroutine[Any, Any, None]], None]
     new_id: Callable[[], UUID] = uuid4
+    now: Callable[[], float] = time.time
     propose_claims: ProposeClaims = propose_nothing
     name_of: Callable[[str], Coroutine[Any, Any, str]] = never_named
     admits: Callable[[str], Awaitable[bool | None]] = always_admitted

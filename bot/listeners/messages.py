@@ -23,7 +23,7 @@ from bot.model.audit import stop_change
 from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow
-from bot.slack.messages import Retryable, Sent
+from bot.slack.messages import Retryable, Sent, seconds_of
 from bot.slack.threads import is_by_person
 from bot.storage.database import DATABASE_UNAVAILABLE
 from perplexity.threads import run_in_thread
@@ -162,6 +162,8 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
         except DATABASE_UNAVAILABLE:
             return BoltResponse(status=503)
     question = await _build_question(event, context)
+    if redelivered:
+        question = replace(question, late_seconds=max(0, int(context.now() - seconds_of(event.ts))))
     return await _receive_question(question, event, body, context, redelivered=redelivered)
 
 

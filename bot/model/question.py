@@ -30,6 +30,7 @@ class NewQuestion:
     `again` is the earlier question that this one asks again. With `starts_conversation` it continues no earlier one.
     `parent` is the question below whose answer a button asked this one, `action` that button; its answer is a message
     of its own. The refusal of a `resubmittable` one is not remembered: a person can click or submit a form again.
+    `late_seconds` is how long after it was written Slack has delivered a message, if that was not the first try.
     """
 
     id: UUID
@@ -48,6 +49,7 @@ class NewQuestion:
     parent: UUID | None = None
     action: str = ""
     resubmittable: bool = False
+    late_seconds: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +135,8 @@ class QuestionRow:
     has confirmed; while it is `streaming`, one of the messages may be open, also one that is not known here.
 
     `parent` and `action` are as in a `NewQuestion`. `public` is whether the answer to a command is for everyone in the
-    channel, None before there is one. `preferences` are the settings that held when it was claimed.
+    channel, None before there is one. `late_seconds` is as in a `NewQuestion`. `preferences` are the settings that held
+    when it was claimed.
 
     `text_deleted_at` is when the texts of the question and its answer were deleted; None while they are kept.
     """
@@ -167,6 +170,7 @@ class QuestionRow:
     parent: UUID | None = None
     action: str = ""
     public: bool | None = None
+    late_seconds: int = 0
     text_deleted_at: datetime | None = None
     preferences: Preferences = NO_PREFERENCES
 

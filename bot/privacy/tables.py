@@ -187,6 +187,7 @@ TABLES: Mapping[str, Table] = {
             "claimed_by": NONE,
             "waiting": NONE,
             "unconfirmed": NONE,
+            "late_seconds": NONE,
             "conversation": NONE,
             "remembered": TEXT,
             "streams": PLACE,

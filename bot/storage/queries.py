@@ -128,6 +128,9 @@ still holds that one posts nothing more. A refusal is remembered for an hour, so
 nor refused again. No count is higher than its limit, and a limit of 0 means none.
 """
 
+DELIVERED_LATE = "UPDATE questions SET late_seconds = %(late_seconds)s WHERE id = %(id)s"
+"""Note how late Slack has delivered a message, in the transaction that inserts its question."""
+
 INSERT = f"""
     WITH written AS ({_QUESTION.format(conversation="NULL")}, false ON CONFLICT (delivery_key) DO NOTHING RETURNING id)
     SELECT id, {enqueue("id", priority="0")} FROM written
@@ -156,7 +159,7 @@ NOTICE = """
 _COLUMNS = """
     id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, response_uses, message_ts,
     thread_ts, state, attempt, returns, messages, outcome, part, run_id, received_at, unconfirmed, conversation,
-    streams, shown, streaming, parent, action, public, text_deleted_at
+    streams, shown, streaming, parent, action, public, text_deleted_at, late_seconds
 """
 """Named one by one: a prepared statement fails when a newer version's migration adds a column to its result."""
 

@@ -194,6 +194,8 @@ class QuestionStore:
             async with _pipeline(connection):  # one transaction, and the server is waited for once
                 await connection.execute(queries.LOCK, values, prepare=True)
                 receiving = await connection.execute(queries.RECEIVE, values, prepare=True)
+                if question.late_seconds:
+                    await connection.execute(queries.DELIVERED_LATE, values)
             row = await receiving.fetchone()
         if row is None:
             return Insertion(received=Received.DUPLICATE)

@@ -13,7 +13,7 @@ from bot.blocks.actions import answer_actions, with_actions
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import quote_question
 from bot.blocks.escaping import unescape_slack
-from bot.blocks.messages import FailureAction, failure_message, question_stopped_message
+from bot.blocks.messages import FailureAction, failure_message, late_message, late_note, question_stopped_message
 from bot.commands.base import (
     DISABLED_AGENT,
     NULL_PROGRESS,
@@ -145,6 +145,9 @@ def _invalid_request(error: InvalidRequest) -> str:
 BUDGET_TRIES = 3
 """How often a question is tried again whose calls could not be reserved."""
 
+ASK_AFTER_SECONDS = 2 * 3600.0
+"""A message that is older is answered only after its asker has said that an answer is still wanted."""
+
 MAX_REDELIVERIES = 5
 """How often a question may come back from a dead or stopped worker before the asker is told instead."""
 
@@ -210,6 +213,18 @@ class CommandRunner:
             return None
         message = usage_reply(row.text, self.commands[row.command], THREAD_SURFACES[row.surface])
         return None if message is None else Outcome(messages=(message,), state="answered")
+
+    def late_reply(self, row: QuestionRow) -> Outcome | None:
+        """Return the outcome of a message that is so old that its asker is asked first; None for another question."""
+        waited = self._waited(row)
+        if row.surface not in THREAD_SURFACES or waited <= ASK_AFTER_SECONDS or row.redeliveries or row.action:
+            return None
+        asked = self.commands[row.command].parse_question_text(row.text)
+        return Outcome(messages=(late_message(asked, waited, question_id=str(row.id)),), state="answered")
+
+    def _waited(self, row: QuestionRow) -> float:
+        """Return how many seconds ago a message was written, or another question received."""
+        return row.late_seconds + max(0.0, self.clock() - row.received)
 
     async def refused(self, row: QuestionRow) -> Outcome | None:
         """Return the outcome of a question that its asker may not ask in its channel; None if they may.
@@ -441,7 +456,8 @@ class CommandRunner:
     def _notes(self, row: QuestionRow, command: Command[Any, Any], outgoing: Outgoing) -> Iterator[Block]:
         """Yield what is said below an answer about the texts behind it."""
         forgot = not self.keeps_text and command.add_turns is not None and row.conversation not in {None, row.id}
-        sentences = [left_out_text(outgoing.counts), NO_MEMORY if forgot else ""]
+        late = late_note(self._waited(row)) if row.surface in THREAD_SURFACES else ""
+        sentences = [late, left_out_text(outgoing.counts), NO_MEMORY if forgot else ""]
         if any(sentences):
             yield context_block(" ".join(filter(None, sentences)))
 
@@ -694,6 +710,7 @@ class QuestionWorker:
         row, live = claimed.row, None
         outcome = await self.admission.refused(row, user_team=claimed.user_team) or await self.runner.refused(row)
         outcome = outcome or await run_in_thread_if_long(len(row.text), self.runner.usage_reply, row)
+        outcome = outcome or await run_in_thread_if_long(len(row.text), self.runner.late_reply, row)
         if outcome is None:
             if row.surface != "slash":  # whose ack said it already
                 placeholder = await run_in_thread_if_long(len(row.text), self.runner.placeholder, row)

@@ -176,3 +176,17 @@ async def test_an_audit_log_that_was_cut_off_or_waits_is_told(doctor: Doctor) ->
     assert "The audit log has not been written for 5 min." in printed
     assert "The audit log’s head of T2 is not signed with the key in use." in printed
     assert "The audit log’s last entry of T2 is not the one that its head names." in printed
+
+
+async def test_late_events_are_told(doctor: Doctor) -> None:
+    statement = (
+        "INSERT INTO questions (id, delivery_key, surface, command, text, team_id, channel_id, user_id, late_seconds)"
+        " VALUES (gen_random_uuid(), 'k', 'im', 'ask', 'x', 'T1', 'D1', 'U1', 7800)"
+    )
+    async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
+        await connection.execute(statement.encode())
+
+    code, printed = await doctor()
+
+    assert code == 0
+    assert "Slack delivered 1 message late, at most 130 minutes" in " ".join(printed.split())
