@@ -1,0 +1,180 @@
+"""An upgrade from the version before audit, retention and budgets, with the data that people left in its database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from bot.audit import verify
+from bot.storage.database import all_migrations, migrate, own_migrations
+from bot.storage.personal_data import PersonalDataStore
+from bot.storage.questions import connection_pool
+from tests.end_to_end.answer_buttons import Message, click, script_answer, submit, told
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.news_answers import BUDGET, PLANT, news_answer
+from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.personal_data import find_text, schema
+from tests.fakes.slack import FakeSlack, Post
+
+LAST = "0020_homes.sql"
+"""The last migration of the version that wrote the data."""
+
+DATA = Path(__file__).parents[1] / "data" / "upgrades" / "0020.sql"
+OPEN = {"U3": "delivering", "U4": "working", "U5": "received"}
+"""Who waits for an answer, and the response_url it goes to."""
+
+
+@pytest.fixture
+async def database(postgres: str, slack: FakeSlack) -> AsyncIterator[str]:
+    """Yield the address of a database that this version has migrated."""
+    name = f"test_{uuid4().hex}"
+    conninfo = make_conninfo(postgres, dbname=name)
+    # The addresses at which the stand-in for Slack takes answers.
+    data = DATA.read_text(encoding="utf-8").replace("http://slack.test/response/", slack.response_url(""))
+    later = [one for one in own_migrations() if one.name > LAST]
+    before = [one for one in all_migrations() if one not in later]
+    async with await psycopg.AsyncConnection.connect(postgres, autocommit=True) as connection:
+        await connection.execute(f"CREATE DATABASE {name}".encode())
+        await migrate(conninfo, migrations=before)
+        async with await psycopg.AsyncConnection.connect(conninfo) as old:
+            await old.execute(data.encode())
+        assert await migrate(conninfo) == len(later)
+        yield f"postgresql:///?{urlencode(conninfo_to_dict(postgres) | {'dbname': name})}"
+        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+async def rows(harness: AppHarness, query: str, *values: object) -> list[tuple[Any, ...]]:
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        return await (await connection.execute(query.encode(), values)).fetchall()
+
+
+async def old_answer(harness: AppHarness, text: str) -> Message:
+    """Return the message that the old version posted for a question."""
+    ((messages,),) = await rows(harness, "SELECT messages FROM questions WHERE text = %s", text)
+    return {"blocks": [block for message in messages for block in message["blocks"]]}
+
+
+async def wait_for_rows(harness: AppHarness, query: str, expected: list[tuple[Any, ...]]) -> None:
+    async with asyncio.timeout(30):
+        found = await rows(harness, query)
+        while found != expected:
+            await asyncio.sleep(0.05)
+            found = await rows(harness, query)
+
+
+def answers_to(harness: AppHarness, token: str) -> list[Post]:
+    return [
+        post
+        for post in harness.slack.posts
+        if post.payload.get("token") == token and '"action_id": "stop"' not in post.shown_text
+    ]
+
+
+async def test_the_open_questions_are_answered_once(harness: AppHarness) -> None:
+    waiting = "SELECT DISTINCT state FROM questions WHERE user_id IN ('U3', 'U4', 'U5')"
+    await wait_for_rows(harness, waiting, [("answered",)])
+
+    assert {user: len(answers_to(harness, token)) for user, token in OPEN.items()} == dict.fromkeys(OPEN, 1)
+    # What was answered before the upgrade and not yet posted is not paid for again.
+    assert len(harness.perplexity.requests) == 2
+    assert "Wheels are zip files." in answers_to(harness, "delivering")[0].shown_text
+    settled = Counter(
+        state for (state,) in await rows(harness, "SELECT state FROM questions WHERE text LIKE 'what was %%'")
+    )
+    assert settled == {"answered": 2, "expired": 1, "stopped": 1, "withdrawn": 1}
+
+    await wait_for_rows(harness, "SELECT count(*) FROM audit WHERE what = 'question.ask'", [(len(OPEN),)])
+    assert (await verify(harness.database, key=None, known={})).ok
+
+
+async def test_the_buttons_of_old_answers_work(harness: AppHarness) -> None:
+    answer = await old_answer(harness, "what are wheels?")
+    script_answer(harness, "Wheels, deeper. [1]")
+    assert "comes below" in await told(harness, answer, "go_deeper")
+    await harness.slack.wait_until(lambda: any("Wheels, deeper." in post.shown_text for post in harness.slack.posts))
+
+    await click(harness, answer, "sources")
+    assert "https://a.example/1" in str(harness.slack.modal().content)
+    assert "already" in await told(harness, answer, "share")
+
+    failed = await old_answer(harness, "what failed?")
+    script_answer(harness, "This works now. [1]")
+    await click(harness, failed, "retry")
+    await harness.slack.wait_until(lambda: any("This works now." in post.shown_text for post in harness.slack.posts))
+
+    rated = await old_answer(harness, "are heat pumps cheap?")
+    await click(harness, rated, "feedback", "down")
+    assert await submit(harness, comment="It is not.") == {}
+    assert await rows(harness, "SELECT user_id, up, comment FROM feedback") == [("U1", False, "It is not.")]
+
+
+async def test_the_preferences_of_a_person_and_a_channel_hold(harness: AppHarness) -> None:
+    person = replace(harness.person, user="U2")
+    async with await person.type_command("/ask is it so?", trigger="german") as response:
+        assert response.status == 200
+    await harness.slack.wait_until(lambda: bool(answers_to(harness, "german")))
+
+    (answer,) = answers_to(harness, "german")
+    assert answer.payload["response_type"] == "in_channel"
+    (asked,) = [one.json for one in harness.perplexity.requests if "is it so?" in str(one.json)]
+    assert asked["language_preference"] == "de"
+    assert "-bad.example" in str(asked)
+
+
+@pytest.fixture
+async def due(database: str, perplexity: FakePerplexity) -> None:
+    """Have the digest come due before the upgraded app starts, with nothing else to do."""
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute("UPDATE digests SET next_at = now() - interval '1 minute'")
+        await connection.execute("UPDATE questions SET state = 'stopped' WHERE user_id IN ('U3', 'U4', 'U5')")
+    perplexity.script("/v1/agent", news_answer(BUDGET, PLANT))
+
+
+@pytest.mark.usefixtures("due")
+async def test_a_digest_that_comes_due_posts_what_it_has_not_posted_before(harness: AppHarness) -> None:
+    await harness.slack.wait_until(lambda: any(PLANT in post.shown_text for post in harness.slack.posts))
+
+    (post,) = [post for post in harness.slack.posts if PLANT in post.shown_text]
+    assert BUDGET not in post.shown_text
+    assert post.payload["channel"] == "C1"
+    assert "1 new story since" in post.shown_text
+
+
+async def test_an_export_of_an_old_person_is_complete_and_an_erasure_leaves_nothing(harness: AppHarness) -> None:
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        tables = [name for name, columns in (await schema(connection)).items() if "user_id" in columns]
+    counts: Counter[str] = Counter()
+    for table in tables:
+        ((count,),) = await rows(harness, f"SELECT count(*) FROM {table} WHERE user_id = 'U1'")  # noqa: S608 - a name
+        counts[table] = count
+    async with connection_pool(harness.database) as pool:
+        store = PersonalDataStore(pool)
+        exported = [(table, row) async for table, row in store.export("U1")]
+        assert +Counter(table for table, _ in exported if table in tables) == +counts
+        assert {table for table, _ in exported} >= {
+            "questions",
+            "feedback",
+            "shares",
+            "digests",
+            "last_choices",
+            "homes",
+        }
+        assert "Wheels are zip files." in str(exported)
+
+        async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
+            assert await find_text(connection, '"U1"') != {}
+            await store.erase("U1")
+            assert await find_text(connection, '"U1"') == {}
+    assert await rows(harness, "SELECT settings FROM person_settings") == [
+        ({"language": "de", "visibility": "public"},)
+    ]
