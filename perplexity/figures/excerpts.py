@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 from decimal import Decimal
 from functools import cached_property, lru_cache
 
@@ -80,10 +79,15 @@ class Excerpt:
         self.moments = Moments(source, self.text)
         self.wording = Wording(self.text)
         self._amounts: dict[tuple[int, int], tuple[Amount, ...]] = {}
+        self._contained: dict[str, bool] = {}
+        self._places_of: dict[str, list[tuple[int, int]]] = {}
 
     def contains(self, written: str) -> bool:
         """Return whether the text has these words, not inside a longer number or word."""
-        return contains(self.text, written)
+        known = self._contained.get(written)
+        if known is None:
+            known = self._contained[written] = contains(self.text, written)
+        return known
 
     def has_date(self, date: WrittenDate) -> bool:
         """Return whether the text, the source's date or its address has a date; of a range, both ends."""
@@ -289,11 +293,13 @@ class Excerpt:
         lower = self.wording.lower
         return frozenset(power for power, heads in _TABLE_HEADS.items() if any(head in lower for head in heads))
 
-    def _written(self, written: str) -> Iterator[tuple[int, int]]:
-        """Yield where a number is written in the same way."""
-        for place in occurrences(self.text, written):
-            if is_apart(self.text, place, written):
-                yield place, place + len(written)
+    def _written(self, written: str) -> list[tuple[int, int]]:
+        """Return where a number is written in the same way."""
+        known = self._places_of.get(written)
+        if known is None:
+            places = (place for place in occurrences(self.text, written) if is_apart(self.text, place, written))
+            known = self._places_of[written] = [(place, place + len(written)) for place in places]
+        return known
 
     def _places(self, digits: str) -> list[tuple[int, int]]:
         """Return where the first numbers of these digits are."""
