@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from getpass import getpass
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Timer, current_thread, main_thread
@@ -261,6 +262,13 @@ def _parser(program: str) -> argparse.ArgumentParser:
     audit.add_parser("export", help="print the audit log as lines of JSON")
     audit.add_parser("sign", help="sign the heads with AUDIT_KEY after it was set or changed")
     commands.add_parser("install-url", help="print the address at which workspaces install the app")
+    own_key = commands.add_parser("provider-key", help="a workspace's own key for a search service")
+    own = own_key.add_subparsers(dest="do", required=True)
+    for do, does in (("set", "keep the key that is read from the standard input"), ("delete", "delete the key")):
+        one = own.add_parser(do, help=does)
+        one.add_argument("workspace", metavar="TEAM", help="the id of the workspace or organization")
+        one.add_argument("provider", help="the service, such as perplexity")
+    own.add_parser("list", help="list which workspaces have keys of their own")
     commands.add_parser("rotate-keys", help="encrypt all tokens with the first of ENCRYPTION_KEYS; the app may run")
     return parser
 
@@ -303,6 +311,8 @@ def _run_command(parsed: argparse.Namespace, stop: StopSignals) -> int:
             return _print_install_url(settings)
         case "rotate-keys":
             return _rotate_keys(settings, stop)
+        case "provider-key":
+            return _provider_key(settings, parsed, stop)
     return _run_app(settings, parsed, stop)
 
 
@@ -385,6 +395,33 @@ def _rotate_keys(settings: Settings, stop: StopSignals) -> int:
         result = asyncio.run(stop.run_until_stopped(rotate_keys(conninfo, KeyRing.of(settings.key_bytes))))
     _print(summary(result))
     return 1 if result.unreadable else 0
+
+
+def _provider_key(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> int:
+    if not settings.oauth_configured:
+        return _fail(_NO_OAUTH.format(what="There are no workspaces with keys of their own"), code=2)
+    from bot.workspaces import provider_keys
+    from bot.workspaces.encryption import KeyRing
+
+    services = provider_keys.addresses(settings)
+    if parsed.do != "list" and parsed.provider not in services:
+        allowed = ", ".join(services) or "none, because the app itself has no key"
+        return _fail(f"provider cannot be {parsed.provider!r}: must be a service that the app uses: {allowed}", code=2)
+    with _open_database(settings, stop) as (conninfo, _):
+        match parsed.do:
+            case "list":
+                done = provider_keys.list_keys(conninfo)
+            case "delete":
+                done = provider_keys.delete_key(conninfo, parsed.workspace, parsed.provider)
+            case _:
+                key = getpass("Key: ") if sys.stdin.isatty() else sys.stdin.readline()
+                ring = KeyRing.of(settings.key_bytes)
+                done = provider_keys.set_key(conninfo, parsed.workspace, parsed.provider, key, keys=ring)
+        try:
+            _print(asyncio.run(done))
+        except provider_keys.NotKept as error:
+            return _fail(str(error), code=1)
+    return 0
 
 
 def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> int:

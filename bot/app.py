@@ -31,7 +31,7 @@ from bot.listeners.admission import Admission
 from bot.listeners.installation import Installation, token_hash
 from bot.listeners.intake import ACK_SECONDS, Intake, ListenerContext
 from bot.metering import Meter
-from bot.model.membership import Identity
+from bot.model.workspace import ActiveWorkspace
 from bot.process import Application
 from bot.services import budgets_of, open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
@@ -151,7 +151,7 @@ class _SlackAccess:
     client: AsyncWebClient
     installation: Installation | Workspaces
     enter_team: Callable[[str], Awaitable[bool]] = only_workspace
-    find_workspace: Callable[[Mapping[str, Any]], Coroutine[Any, Any, Identity | None]] | None = None
+    find_workspace: Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspace | None]] | None = None
     flow: InstallationFlow | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.models import Effort, FallbackTimeouts, resolve
+from perplexity.own_keys import current_own_keys
 from perplexity.providers.base import Provider, generates_text, log_attempt, resumes_runs
 from perplexity.retry import is_transient
 from perplexity.types import Answer, Done, Event, Query, Question, Restarted, SearchResults, TextDelta
@@ -33,6 +35,9 @@ log = logging.getLogger(__name__)
 
 
 Reply = TypeVar("Reply", SearchResults, Answer)
+
+MAX_OWNERS = 1_000
+"""For how many owners of keys the failures are counted; those that asked last."""
 
 CIRCUIT_OPEN = "Resting"
 """The error class of an attempt that was not made, since the provider had failed again and again."""
@@ -259,8 +264,8 @@ class Fallback:
         self._providers = tuple(providers)
         self._timeouts = timeouts or FallbackTimeouts()
         self._reasoning_effort = reasoning_effort
-        policy = breaker or BreakerPolicy()
-        self._breakers = {provider.name: Breaker(policy, clock=clock) for provider in self._providers}
+        self._policy = breaker or BreakerPolicy()
+        self._breakers: OrderedDict[str, Mapping[str, Breaker]] = OrderedDict()
         self._clock = clock
         self._on_attempt = on_attempt or log_attempt
         self._on_candidate = on_candidate or (lambda name, failed: None)
@@ -332,7 +337,7 @@ class Fallback:
         return FallbackRun(
             kind=kind,
             providers=self._providers,
-            breakers=self._breakers,
+            breakers=self._current_breakers(),
             timeouts=self._timeouts,
             total=_shorter(requested, usual),
             short_deadline=requested is not None and requested < usual,
@@ -340,6 +345,19 @@ class Fallback:
             on_attempt=self._on_attempt,
             resumes=resumes,
         )
+
+    def _current_breakers(self) -> Mapping[str, Breaker]:
+        """Return the breakers of the configured keys, or of the owner whose keys the task brings along."""
+        own = current_own_keys()
+        owner = "" if own is None else own.owner
+        breakers = self._breakers.get(owner)
+        if breakers is None:
+            breakers = {one.name: Breaker(self._policy, clock=self._clock) for one in self._providers}
+            self._breakers[owner] = breakers
+        self._breakers.move_to_end(owner)
+        if len(self._breakers) > MAX_OWNERS:
+            self._breakers.popitem(last=False)
+        return breakers
 
     def _budget(self, question: Question) -> float:
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)

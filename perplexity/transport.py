@@ -21,6 +21,7 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse, PerplexityError
+from perplexity.own_keys import current_own_keys
 from perplexity.request_log import current_request_log
 from perplexity.types import JSON
 from perplexity.urls import hostname, is_https_or_loopback, is_loopback
@@ -174,6 +175,7 @@ class Transport:
         open_timeout: float = OPEN_SECONDS,
     ) -> None:
         self._key = checked_key(api_key)
+        self._auth_headers = auth_headers
         auth = auth_headers(self._key)
         self._headers = {accept: {**auth, "Accept": accept} for accept in get_args(Accept)}
         self.base_url: str = checked_base_url(base_url)
@@ -195,7 +197,15 @@ class Transport:
         return self._response(opened.status, opened.headers, b"".join([chunk async for chunk in opened.chunks]))
 
     def _response(self, status: int, headers: Mapping[str, str], content: bytes) -> Response:
-        return Response(status, headers, content if status < 400 else content.replace(self._key.encode(), b"***"))
+        if status >= 400:
+            for key in filter(None, (self._key, self._own_key())):
+                content = content.replace(key.encode(), b"***")
+        return Response(status, headers, content)
+
+    def _own_key(self) -> str | None:
+        """Return the key for this service that the current task brings along."""
+        own = current_own_keys()
+        return None if own is None else own.keys.get(self.base_url)
 
     @asynccontextmanager
     async def open(
@@ -209,6 +219,9 @@ class Transport:
     async def _send(self, method: Method, path: str, body: JSON, *, accept: Accept) -> aiohttp.ClientResponse:
         text = None if body is None else _encode(body)
         content = None if text is None else aiohttp.BytesPayload(text.encode(), content_type=_JSON_TYPE)
+        headers: Mapping[str, str] = self._headers[accept]
+        if (own := self._own_key()) is not None:
+            headers = {**self._auth_headers(own), "Accept": accept}
         log, sent = current_request_log(), None
         if log is not None and (text is not None or "?" in path):
             sent = log.add(self._host, self._base_path + path, text or "")
@@ -218,7 +231,7 @@ class Transport:
                 method,
                 f"{self.base_url}{path}",
                 data=content,
-                headers=self._headers[accept],
+                headers=headers,
                 timeout=self._timeout,
                 allow_redirects=False,
                 raise_for_status=False,

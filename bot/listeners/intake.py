@@ -17,9 +17,9 @@ from bot.commands.base import Command, manages_nothing
 from bot.commands.help import MAX_LISTED
 from bot.delivery.shares import Sharing
 from bot.model.digest import Digest, DigestService
-from bot.model.membership import Identity
 from bot.model.message import MarkdownFile, OutgoingMessage, SuggestedPrompt
 from bot.model.question import Choice, NewQuestion, OpenQuestion, QuestionRow, Received
+from bot.model.workspace import ActiveWorkspace
 from bot.slack.messages import Chat, PostResult, Sent
 from bot.slack.users import Management
 from bot.slack.views import Views
@@ -334,7 +334,7 @@ class ListenerContext:
     name_of: Callable[[str], Coroutine[Any, Any, str]] = never_named
     admits: Callable[[str], Awaitable[bool | None]] = always_admitted
     follow_ups: bool = False
-    find_workspace: Callable[[Mapping[str, Any]], Coroutine[Any, Any, Identity | None]] | None = None
+    find_workspace: Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspace | None]] | None = None
     refusal: Callable[[Mapping[str, Any]], str | None] = never_refused
     record_end: Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]] = ignore_end
     delete_pending: Callable[[QuestionRow], Awaitable[None]] = delete_nothing

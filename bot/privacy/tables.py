@@ -311,7 +311,7 @@ TABLES: Mapping[str, Table] = {
         columns={"team_id": PLACE, "count": NONE, "hash": NONE, "key_id": NONE, "signature": NONE, "at": NONE},
     ),
     "audit_keys": Table(columns={"id": NONE, "key": SECRET, "at": NONE}),
-    # Deleted as soon as the app is uninstalled (`bot/workspaces`).
+    # These, and the keys, are deleted as soon as the app is uninstalled (`bot/workspaces`).
     "installations": Table(
         columns={
             "id": PLACE,
@@ -327,6 +327,7 @@ TABLES: Mapping[str, Table] = {
             "installed_at": NONE,
         },
     ),
+    "provider_keys": Table(columns={"id": PLACE, "provider": NONE, "secret": SECRET, "at": NONE}),
     "organization_teams": Table(columns={"team_id": PLACE, "enterprise_id": PLACE}),
     "oauth_states": Table(columns={"state_hash": NONE, "expires_at": NONE}),
     # Kept: it is how an uninstalled app knows to refuse requests.

@@ -20,6 +20,7 @@ from bot.storage.questions import Pool
 from perplexity.attempts import Attempt
 from perplexity.errors import AuthenticationError, BillingError, InvalidRequest, RequestCancelled
 from perplexity.fallback import CIRCUIT_OPEN
+from perplexity.own_keys import current_own_keys
 
 log = logging.getLogger(__name__)
 
@@ -149,7 +150,12 @@ class AttemptLog:
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def record(self, attempt: Attempt) -> None:
-        """Queue one attempt. Returns at once."""
+        """Queue one attempt. Returns at once.
+
+        What failed with a workspace's own key is left out: the app's admin can do nothing about it.
+        """
+        if attempt.error_class is not None and current_own_keys() is not None:
+            return
         self.pending.append(TimedAttempt(at=self.now(), attempt=attempt))
 
     async def run(self) -> None:

@@ -17,6 +17,7 @@ from bot.storage.questions import Pool
 from bot.workspaces.encryption import KeyRing
 from bot.workspaces.installations import Installations, OAuthStates
 from bot.workspaces.oauth import InstallationFlow, OAuthClient, build_flow
+from bot.workspaces.provider_keys import addresses
 from bot.workspaces.registry import Workspaces
 
 
@@ -52,6 +53,7 @@ def connect_workspaces(
         store=store,
         allowed=settings.teams,
         exchange=slack.refresh,
+        services=addresses(settings),
         cancel_runs=cancel_runs,
     )
     flow = build_flow(

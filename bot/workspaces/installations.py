@@ -27,11 +27,15 @@ MAX_STATES = 10_000
 BOT_TOKEN, REFRESH_TOKEN = "bot_token", "refresh_token"
 
 _FIND = """
-    SELECT i.*, extract(epoch FROM i.expires_at - now())::float8 AS seconds_left FROM installations i
+    SELECT i.*, extract(epoch FROM i.expires_at - now())::float8 AS seconds_left,
+        (SELECT jsonb_object_agg(k.provider, k.secret) FROM provider_keys k WHERE k.id = i.id) AS provider_keys
+    FROM installations i
     WHERE i.id = ANY(%(ids)s) ORDER BY array_position(%(ids)s::text[], i.id) LIMIT 1
 """
 _FIND_BY_TEAM = """
-    SELECT i.*, extract(epoch FROM i.expires_at - now())::float8 AS seconds_left FROM installations i
+    SELECT i.*, extract(epoch FROM i.expires_at - now())::float8 AS seconds_left,
+        (SELECT jsonb_object_agg(k.provider, k.secret) FROM provider_keys k WHERE k.id = i.id) AS provider_keys
+    FROM installations i
     WHERE i.id = %(team_id)s
         OR i.is_enterprise_install
             AND i.id = (SELECT o.enterprise_id FROM organization_teams o WHERE o.team_id = %(team_id)s)
@@ -55,7 +59,9 @@ _REMEMBER_TEAM = """
     WHERE o.enterprise_id <> excluded.enterprise_id
 """
 _DELETE_CLOSED = """
-    DELETE FROM installations WHERE id IN (SELECT id FROM workspaces WHERE state <> 'open') RETURNING id
+    WITH closed AS (SELECT id FROM workspaces WHERE state <> 'open'),
+    keys AS (DELETE FROM provider_keys WHERE id IN (SELECT id FROM closed))
+    DELETE FROM installations WHERE id IN (SELECT id FROM closed) RETURNING id
 """
 _EXPIRING = """
     SELECT id FROM installations
@@ -86,12 +92,16 @@ _CONSUME = "DELETE FROM oauth_states WHERE state_hash = %(hash)s AND expires_at 
 
 @dataclass(frozen=True, kw_only=True)
 class Installed:
-    """One installation, decrypted. `seconds_left` is how long the token was valid when it was read, None for ever."""
+    """One installation, decrypted. `seconds_left` is how long the token was valid when it was read, None for ever.
+
+    `provider_keys` are the keys that it brought along, by the service's name.
+    """
 
     identity: Identity
     app_id: str | None
     token: str = field(repr=False)
     seconds_left: float | None = None
+    provider_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +184,7 @@ class Installations(AsyncInstallationStore):
             await connection.execute(_REMEMBER_TEAM, {"team_id": team_id, "enterprise_id": enterprise_id})
 
     async def delete_closed(self) -> list[str]:
-        """Delete the tokens of closed workspaces; return the ids of those that still had a token."""
+        """Delete the tokens and keys of closed workspaces; return the ids of those that still had a token."""
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(_DELETE_CLOSED)).fetchall()
         return [str(row["id"]) for row in rows]
@@ -233,6 +243,10 @@ class Installations(AsyncInstallationStore):
             app_id=row["app_id"],
             token=self._keys.decrypt(row[BOT_TOKEN], place=place_of(identity.id, BOT_TOKEN)),
             seconds_left=row["seconds_left"],
+            provider_keys={
+                name: self._keys.decrypt(secret, place=place_of(identity.id, name))
+                for name, secret in (row["provider_keys"] or {}).items()
+            },
         )
 
 

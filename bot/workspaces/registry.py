@@ -22,12 +22,13 @@ from bot.model.membership import (
     is_lifecycle,
     of_organization,
 )
-from bot.model.workspace import act_for, current_workspace
+from bot.model.workspace import ActiveWorkspace, act_for, current_workspace
 from bot.slack.messages import NoToken
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import OPEN, UNINSTALLED, WorkspaceRow, WorkspaceStore
 from bot.workspaces.encryption import Undecryptable
 from bot.workspaces.installations import Granted, Installations, Installed
+from bot.workspaces.provider_keys import own_keys
 
 log = logging.getLogger(__name__)
 
@@ -67,13 +68,15 @@ class _Kept:
 class Workspaces:
     """The installations of this app. `allowed` are the ids that may have it; `clock` is monotonic.
 
-    `exchange` sends a refresh token to Slack; `cancel_runs` cancels background runs.
+    `exchange` sends a refresh token to Slack; `cancel_runs` cancels background runs. `services` are the addresses of
+    the search services that take a workspace's own key, by name.
     """
 
     installations: Installations
     store: WorkspaceStore
     allowed: Collection[str]
     exchange: Callable[[str], Awaitable[Granted]]
+    services: Mapping[str, str] = field(default_factory=dict)
     cancel_runs: Callable[[Sequence[str]], None] = lambda run_ids: None
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -91,7 +94,7 @@ class Workspaces:
         """Return the installation that the current task acts for."""
         return current_workspace()
 
-    async def of_request(self, body: Mapping[str, Any]) -> Identity | None:
+    async def of_request(self, body: Mapping[str, Any]) -> ActiveWorkspace | None:
         """Return the installation that a verified request names; None if there is none.
 
         Raises database errors if that was never read.
@@ -103,7 +106,7 @@ class Workspaces:
         if installed is None:
             return None
         await self._remember_team(named, installed.identity)
-        return installed.identity
+        return self._active(installed)
 
     async def enter_team(self, team_id: str) -> bool:
         """Have the current task act for the installation that a workspace's question is for; False if there is none.
@@ -111,8 +114,12 @@ class Workspaces:
         Raises database errors if that was never read.
         """
         installed = await self._get(("team", team_id), lambda: self.installations.find_by_team(team_id))
-        act_for(installed.identity if installed is not None else None)
+        act_for(self._active(installed) if installed is not None else None)
         return installed is not None
+
+    def _active(self, installed: Installed) -> ActiveWorkspace:
+        keys = own_keys(installed.identity.id, installed.provider_keys, services=self.services)
+        return ActiveWorkspace(identity=installed.identity, own_keys=keys)
 
     def refusal(self, body: Mapping[str, Any]) -> str | None:
         """Return why a verified request is refused, or None if it is not, once the task acts for its workspace."""

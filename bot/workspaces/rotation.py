@@ -27,6 +27,7 @@ class SecretColumn:
 SECRETS = (
     SecretColumn(table="installations", row="id", column=BOT_TOKEN, place="'bot_token'"),
     SecretColumn(table="installations", row="id", column=REFRESH_TOKEN, place="'refresh_token'"),
+    SecretColumn(table="provider_keys", row="id || ' ' || provider", column="secret", place="provider"),
 )
 """Every column that holds a secret."""
 

@@ -18,6 +18,7 @@ from bot.app import compose
 from bot.process import Application
 from bot.settings import Settings
 from tests.fakes.oauth import CLIENT_ID, CLIENT_SECRET
+from tests.fakes.perplexity import KEY as PERPLEXITY_KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import BOT_USER, SIGNING_SECRET, Person
 from tests.fakes.ports import free_port
@@ -38,7 +39,7 @@ def oauth_settings(slack: FakeSlack, perplexity: FakePerplexity, **changes: Any)
         "allowed_teams": "T1,T2,E1,E2",
         "encryption_keys": SecretStr(KEY),
         "slack_api_url": slack.api_url,
-        "perplexity_api_key": SecretStr("pplx-test-key"),
+        "perplexity_api_key": SecretStr(PERPLEXITY_KEY),
         "perplexity_base_url": perplexity.base_url,
         "port": free_port(),
         "host": "127.0.0.1",
@@ -162,17 +163,21 @@ async def serving(settings: Settings, database: str, *, work: bool = True) -> As
         running = asyncio.create_task(app.serve(stop, work=work, ready=ready.set))
         waiting = asyncio.create_task(ready.wait())
         await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        yield app
-        stop.set()
-        await running
+        try:
+            yield app
+        finally:
+            stop.set()
+            await running
 
 
 @asynccontextmanager
-async def many_workspaces(database: str, *, work: bool = True, **changes: Any) -> AsyncIterator[Installations]:
-    """Run the app, with other settings if they are given."""
+async def many_workspaces(
+    database: str, *, work: bool = True, keys: str | None = PERPLEXITY_KEY, **changes: Any
+) -> AsyncIterator[Installations]:
+    """Run the app, with other settings if they are given; `keys` is the key that Perplexity takes, None for any."""
     async with (
         FakeSlack() as slack,
-        FakePerplexity() as perplexity,
+        FakePerplexity(key=keys) as perplexity,
         ClientSession(cookie_jar=DummyCookieJar()) as session,
     ):
         settings = oauth_settings(slack, perplexity, **changes)

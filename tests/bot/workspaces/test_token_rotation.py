@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.model.membership import Identity
-from bot.model.workspace import act_for
+from bot.model.workspace import ActiveWorkspace, act_for
 from bot.slack.messages import NoToken
 from bot.workspaces.registry import REFRESH_SECONDS, Workspaces
 from tests.fakes.oauth import TOKEN_SECONDS
@@ -16,7 +16,7 @@ from tests.fakes.ports import free_port
 from tests.fakes.slack import Fault
 from tests.fakes.workspaces import Installations, many_workspaces, serving
 
-T1 = Identity(team_id="T1", bot_user_id="U0APP")
+T1 = ActiveWorkspace(identity=Identity(team_id="T1", bot_user_id="U0APP"))
 
 
 @pytest.fixture
@@ -121,6 +121,6 @@ async def test_without_a_workspace_nothing_is_called(app: Installations) -> None
     act_for(None)
     with pytest.raises(NoToken):
         await registry(app).token()
-    act_for(Identity(team_id="T2"))
+    act_for(ActiveWorkspace(identity=Identity(team_id="T2")))
     with pytest.raises(NoToken):
         await registry(app).token()
