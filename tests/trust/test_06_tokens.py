@@ -139,6 +139,19 @@ async def fill(database: str, count: int) -> None:
             )
 
 
+QUESTIONS = 200
+
+
+async def ask_many(app: Installations, count: int) -> set[int]:
+    """Ask questions of two workspaces' people in turn; return the statuses of the acknowledgements."""
+    statuses = set()
+    for number in range(count):
+        person = app.person(f"T{number % 2 + 1}", user=f"U{number}")
+        async with await person.type_command("/ask why", trigger=f"l{number}") as response:
+            statuses.add(response.status)
+    return statuses
+
+
 async def test_keys_change_while_the_app_serves(app: Installations) -> None:
     await app.install("T1")
     await app.install("T2")
@@ -148,22 +161,14 @@ async def test_keys_change_while_the_app_serves(app: Installations) -> None:
     )
     # The processes get the new ring one by one; until all have it, some still encrypt with the old key.
     async with serving(settings, app.database):
-        done = asyncio.Event()
-
-        async def load() -> list[int]:
-            statuses: list[int] = []
-            while not done.is_set():
-                statuses.append(await ask(app, "T1", f"l{len(statuses)}"))
-                await asyncio.sleep(0.01)
-            return statuses
-
-        serving_load = asyncio.create_task(load())
+        load = asyncio.create_task(ask_many(app, QUESTIONS))
         results = await asyncio.gather(rotate_keys(app.database, BOTH), rotate_keys(app.database, BOTH))
         await app.install("T2")  # by the process with the old ring
-        done.set()
-        statuses = await serving_load
-    assert statuses
-    assert set(statuses) == {200}
+        assert not load.done()
+        assert await load == {200}
+        answered = "SELECT team_id, state, count(*)::int FROM questions GROUP BY 1, 2 ORDER BY 1"
+        half = QUESTIONS // 2
+        await app.wait_for_rows(answered, [("T1", "answered", half), ("T2", "answered", half)], seconds=60)
     assert sum(one.changed for one in results) == 3 * BATCH + 4
     assert [one.unreadable for one in results] == [[], []]
 
