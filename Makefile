@@ -14,7 +14,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 # What everything in a checkout can need: the app, the command line, the MCP server and the agent.
 EXTRAS := --extra agent --extra bot --extra cli --extra duckduckgo --extra mcp
 
-.PHONY: run test rare check format coverage chaos chaos-short bench lock manifest bundle clean
+.PHONY: run test rare check format coverage chaos chaos-short mutants bench lock manifest bundle clean
 
 run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when its tokens are set
 	@exec $(BIN)/python -m bot run
@@ -50,6 +50,9 @@ chaos: $(VENV)/dev.stamp  ## break real processes under load and count; ARGS="--
 
 chaos-short: $(VENV)/dev.stamp  ## the hardest of it, in a few minutes
 	$(BIN)/python -m tests.chaos --short $(ARGS)
+
+mutants: $(VENV)/dev.stamp  ## disable each rule of the gate, and show which test notices; ARGS="--only punycode" takes some
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 bench: $(VENV)/dev.stamp  ## speed, mostly as ratios; ARGS="--check" fails below a bar, "--only client" measures one part
 	$(BIN)/python -m tests.benchmarks $(ARGS)

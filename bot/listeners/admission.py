@@ -51,6 +51,9 @@ PROFILE_FORBIDDEN_ERRORS = frozenset(
 )
 """Slack's errors for a token that may not read profiles; waiting does not help."""
 
+MEMBERS_COMMANDS = frozenset({"watch", "settings", "status"})
+"""Commands that are for full members also in a channel that is open to others."""
+
 UNCHECKED_SURFACES = frozenset({"digest"})
 """Surfaces that are not checked: a digest's owner was checked when they set it up."""
 
@@ -66,7 +69,9 @@ class Installed(Protocol):
 
 @dataclass(kw_only=True)
 class Admission:
-    """Decides who is answered. With `external` everyone is; `clock` and `sleep` are for pauses.
+    """Decides who is answered. With `external` everyone is, unless a channel says otherwise, and the other way round.
+
+    `clock` and `sleep` are for pauses.
 
     Others get a private message, and no provider is used for them.
     """
@@ -96,7 +101,7 @@ class Admission:
         """Save the other workspace that an event names as its sender's, for the workers. Raises database errors."""
         ours = self.installation.identity or Identity(team_id=str(body.get("team_id") or ""))
         user_team = user_team_of(body)
-        if not self.external and ours.ids and is_other_workspace(user_team, ours=ours):
+        if ours.ids and is_other_workspace(user_team, ours=ours):
             team = RequestOrigin.from_body(body).team_id
             await self.workspaces.save_user_team(user_id, user_team, team_id=team)
 
@@ -111,7 +116,7 @@ class Admission:
         `user_team` is the workspace that an event named within ten minutes as the asker's, empty if none did.
         While Slack cannot be reached, this waits and tries again.
         """
-        if self.external or row.surface in UNCHECKED_SURFACES:
+        if row.surface in UNCHECKED_SURFACES or self._is_open(row):
             return None
         verdict = await self.affiliation_of(row.user_id, team_id=row.team_id, user_team=user_team)
         if verdict is Affiliation.INTERNAL:
@@ -129,6 +134,11 @@ class Admission:
                 await self._reply_in_thread(row)
             return Outcome(messages=(), state="failed", error="OutsideAsker")
         return Outcome(messages=(text_message(MEMBERS_ONLY),), state="failed", error="OutsideAsker")
+
+    def _is_open(self, row: QuestionRow) -> bool:
+        """Return whether everyone may ask this in its channel: the channel's own setting counts before the app's."""
+        of_channel = row.preferences.channel.external
+        return self.external if of_channel is None else of_channel and row.command not in MEMBERS_COMMANDS
 
     async def admits(self, user_id: str) -> bool | None:
         """Return whether a user may get a file; None if Slack or the database did not answer in time."""

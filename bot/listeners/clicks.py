@@ -201,7 +201,7 @@ def button(
 
 
 async def _handle(click: Click, context: ListenerContext, handle: Handler) -> Reply | None:
-    if context.is_known_outsider(click.body, click.user):
+    if await context.refuses(click.body, click.user, click.channel):
         return text_reply(MEMBERS_ONLY)
     try:
         return await context.intake.within_ack_deadline(handle(click, context), seconds=DATABASE_SECONDS)

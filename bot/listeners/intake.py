@@ -17,6 +17,7 @@ from bot.commands.base import Command, manages_nothing
 from bot.commands.help import MAX_LISTED
 from bot.delivery.shares import Sharing
 from bot.model.digest import Digest, DigestService
+from bot.model.membership import team_of
 from bot.model.message import MarkdownFile, OutgoingMessage, SuggestedPrompt
 from bot.model.question import Choice, NewQuestion, OpenQuestion, QuestionRow, Received
 from bot.model.workspace import ActiveWorkspace
@@ -275,6 +276,9 @@ async def forget_nothing(question_id: UUID, user_id: str) -> None:
     """Do nothing: no click is remembered."""
 
 
+OUTSIDER_SECONDS = 0.5
+"""How long an acknowledgement waits for whether a channel is open to an outsider."""
+
 ADMIN_SECONDS = 0.8
 """How long an acknowledgement waits for Slack to say whether someone is an admin."""
 
@@ -355,6 +359,20 @@ class ListenerContext:
     last_choice: Callable[[str, str], Coroutine[Any, Any, Choice | None]] = no_choice
     keep_choice: Callable[[str, str, Choice], Coroutine[Any, Any, None]] = keep_no_choice
     own_data: OwnData = field(default_factory=NoOwnData)
+
+    async def refuses(self, body: dict[str, Any], user_id: str, channel_id: str) -> bool:
+        """Return whether a person is known to be an outsider, and the channel is not open to such.
+
+        The channel's settings are read for outsiders only; if that takes too long, they are refused.
+        """
+        if not self.is_known_outsider(body, user_id):
+            return False
+        read = self.preferences.get(team_id=team_of(body), user_id=user_id, channel_id=channel_id)
+        try:
+            preferences = await self.intake.within_ack_deadline(read, seconds=OUTSIDER_SECONDS)
+        except DATABASE_UNAVAILABLE:
+            return True
+        return preferences.channel.external is not True
 
     async def is_admin_in_time(self, user_id: str) -> bool:
         """Return whether a user is an admin. Raises TimeoutError if Slack does not say so soon enough for an ack."""

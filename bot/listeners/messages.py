@@ -149,11 +149,11 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
     after five minutes (https://docs.slack.dev/apis/events-api/#errors).
     """
     if (change := parse_change(body)) is not None:
-        if not _may_ask(change.message, body, context):
+        if not await _may_ask(change.message, body, context):
             return None
         return await _receive_change(change, body, context, redelivered=redelivered)
     event = parse_event(body)
-    if event is None or not _may_ask(event, body, context):
+    if event is None or not await _may_ask(event, body, context):
         return None
     if event.surface == "follow_up":
         try:
@@ -167,9 +167,9 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
     return await _receive_question(question, event, body, context, redelivered=redelivered)
 
 
-def _may_ask(event: MessageEvent, body: dict[str, Any], context: ListenerContext) -> bool:
+async def _may_ask(event: MessageEvent, body: dict[str, Any], context: ListenerContext) -> bool:
     """Return whether a message may be a question; outsiders, who did not call the app, get no notice in a thread."""
-    return event.surface != "follow_up" or not context.is_known_outsider(body, event.user)
+    return event.surface != "follow_up" or not await context.refuses(body, event.user, event.channel)
 
 
 async def _continues_thread(event: MessageEvent, context: ListenerContext) -> bool:

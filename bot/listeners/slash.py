@@ -62,7 +62,7 @@ def is_bare(payload: dict[str, Any], context: ListenerContext, *, subcommand: st
 
 async def respond(payload: dict[str, Any], context: ListenerContext) -> OutgoingMessage:
     """Return the acknowledgement: a placeholder for the answer, help, or why the text cannot be used."""
-    if context.is_known_outsider(payload, str(payload.get("user_id", ""))):
+    if await context.refuses(payload, str(payload.get("user_id", "")), str(payload.get("channel_id", ""))):
         return text_message(MEMBERS_ONLY)
     route = route_slash_command(str(payload.get("command", "")), str(payload.get("text", "")), context.commands)
     command = route.command

@@ -13,7 +13,15 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-OUTSIDE_FLAGS = ("is_restricted", "is_ultra_restricted", "is_stranger", "is_bot")
+OUTSIDE_FLAGS = (
+    "is_restricted",
+    "is_ultra_restricted",
+    "is_invited_user",
+    "is_stranger",
+    "is_bot",
+    "is_workflow_bot",
+    "is_connector_bot",
+)
 """Slack's flags for guests, people from elsewhere and apps; a full member has none of them."""
 
 LIFECYCLE_EVENTS = frozenset({"app_uninstalled", "tokens_revoked"})
@@ -182,10 +190,10 @@ def affiliation_of(profile: Profile | None, *, user_team: str, ours: Identity) -
     """Return whether a person is a full member of the workspace, or of its organization.
 
     `user_team` is the workspace that an event named as theirs, empty if none did. It decides alone if there is no
-    `profile`, or one that names neither a workspace nor an organization.
+    `profile`. A profile that names neither our workspace nor our organization is no member's.
     """
     theirs = {profile.team_id, profile.enterprise_id} - {""} if profile is not None else set()
-    if profile is not None and (profile.outside or (theirs and not theirs & ours.ids)):
+    if profile is not None and (profile.outside or not theirs & ours.ids):
         return Affiliation.EXTERNAL
     of_organization = bool(ours.enterprise_id) and ours.enterprise_id in theirs
     return (

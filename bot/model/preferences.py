@@ -31,6 +31,7 @@ class ChannelSettings:
 
     `allow` and `deny` are host names without a `-`; an empty `allow` allows all. `askers` is `EVERYONE`, `ADMINS`, or
     user ids with spaces between them. `history` is whether what people wrote in a thread goes along with a question.
+    `external` is whether guests and people from elsewhere may ask.
     """
 
     model: str | None = None
@@ -41,6 +42,7 @@ class ChannelSettings:
     askers: str = EVERYONE
     history: bool | None = None
     follow_ups: bool | None = None
+    external: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

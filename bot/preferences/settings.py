@@ -172,6 +172,7 @@ CHANNEL = (
     _ASKERS,
     _switch("history", "What people wrote in a thread goes along"),
     _FOLLOW_UPS,
+    _switch("external", "Guests and people from elsewhere may ask"),
 )
 """What a channel's creator and admins can set."""
 

@@ -70,7 +70,7 @@ def test_guests_strangers_and_bots_are_not_members(flag: str, value: object) -> 
         ({"team_id": "T2", "enterprise_user": {"enterprise_id": "E1"}}, "T2", IN_GRID, True),
         ({"team_id": "T2", "enterprise_id": "E1"}, "", ORGANIZATION, True),
         ({"team_id": "T2", "enterprise_user": {"enterprise_id": "E2"}}, "", IN_GRID, False),
-        ({}, "", WORKSPACE, True),
+        ({}, "", WORKSPACE, False),
         ({}, "T2", WORKSPACE, False),
     ],
 )

@@ -1,0 +1,450 @@
+# ruff: noqa: E501 - lines of the source, as they are there
+"""The rules of the gate, each with the change of the source that disables it and the tests that must notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CALLS = "tests/trust/test_13_calls.py"
+LINKS = "tests/trust/test_14_links.py"
+UNTRUSTED = "tests/trust/test_12_untrusted_text.py"
+PREVIEWS = "tests/trust/test_15_no_unfurling.py"
+OUTSIDERS = "tests/trust/test_21_outsiders.py"
+SIGNATURE = "tests/trust/test_03_signature.py"
+
+ESCAPING = "bot/blocks/escaping.py"
+RENDER = "bot/blocks/markdown/render.py"
+MESSAGES = "bot/blocks/messages.py"
+SOURCES = "bot/blocks/sources.py"
+URLS = "perplexity/urls.py"
+SANITIZE = "perplexity/sanitize.py"
+REPORT = "perplexity/deepdive/report.py"
+VERIFY = "bot/web/signature.py"
+SLACK = "bot/slack/messages.py"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A rule, by its `name`; in the file `path`, `old` becomes `new`, and one of the `tests` must fail."""
+
+    name: str
+    path: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+def _rule(name: str, path: str, old: str, new: str, *tests: str) -> Rule:
+    return Rule(name=name, path=path, old=old, new=new, tests=tests)
+
+
+RULES = (
+    _rule(
+        "control and reordering characters are removed",
+        ESCAPING,
+        '_SURROGATES.sub("\\ufffd", _UNWANTED.sub("", text))',
+        '_SURROGATES.sub("\\ufffd", text)',
+        CALLS,
+    ),
+    _rule(
+        "half a character is replaced",
+        ESCAPING,
+        '_SURROGATES.sub("\\ufffd", _UNWANTED.sub("", text))',
+        '_UNWANTED.sub("", text)',
+        CALLS,
+    ),
+    _rule(
+        "tokens that call are broken", ESCAPING, 'text = _TOKEN.sub(rf"\\1{WORD_JOINER}", text)', "text = text", CALLS
+    ),
+    _rule(
+        "tokens that begin with an entity are broken",
+        ESCAPING,
+        "(<|&lt;|&LT;|&#0{0,5}60;|&#[xX]0{0,5}3[cC];)",
+        "(<)",
+        CALLS,
+    ),
+    _rule(
+        "bare @here and its like are broken",
+        ESCAPING,
+        'return _BROADCAST.sub(f"@{WORD_JOINER}", text) if "@" in text else text',
+        "return text",
+        CALLS,
+    ),
+    _rule("@here is broken before an underscore, too", ESCAPING, "(?![^\\W_])", "\\b", CALLS),
+    _rule(
+        "& is escaped",
+        ESCAPING,
+        'text.replace("&", "&amp;") if "&" in text else text',
+        "text",
+        CALLS,
+        LINKS,
+        "tests/bot/blocks/test_sources.py",
+    ),
+    _rule("< is escaped", ESCAPING, 'text.replace("<", "&lt;") if "<" in text else text', "text", CALLS, LINKS),
+    _rule(
+        "> is escaped",
+        ESCAPING,
+        'text.replace(">", "&gt;") if ">" in text else text',
+        "text",
+        CALLS,
+        LINKS,
+        "tests/bot/blocks/test_sources.py",
+        "tests/bot/blocks/test_news.py",
+    ),
+    _rule(
+        "backticks in code are replaced",
+        ESCAPING,
+        ".replace('`', 'ˋ')",
+        "",
+        CALLS,
+        LINKS,
+        "tests/bot/commands/test_help.py",
+    ),
+    _rule(
+        "messages are made harmless before they leave",
+        ESCAPING,
+        "blocks=tuple(_sanitize_block(block) for block in message.blocks),",
+        "blocks=message.blocks,",
+        CALLS,
+    ),
+    _rule(
+        "views are made harmless before they leave",
+        ESCAPING,
+        "    return _sanitize_block(view)",
+        "    return view",
+        CALLS,
+    ),
+    _rule("a date has no link", ESCAPING, "[^<>|^]*\\|[^<>|]*>)", "[^|]*\\|[^<>|]*>)", CALLS),
+    _rule(
+        "HTML and autolinks in Markdown are broken",
+        RENDER,
+        'prose = _TAG.sub(f"<{WORD_JOINER}", prose)',
+        "pass",
+        CALLS,
+        LINKS,
+    ),
+    _rule(
+        "links and definitions in Markdown are broken",
+        RENDER,
+        'prose = _LINK.sub(f"]{WORD_JOINER}", prose)',
+        "pass",
+        LINKS,
+    ),
+    _rule("addresses with slashes are broken", RENDER, 'prose = _SLASH.sub(f"{WORD_JOINER}/", prose)', "pass", LINKS),
+    _rule(
+        "addresses with other schemes are broken",
+        RENDER,
+        'prose = _SCHEME.sub(f":{WORD_JOINER}", prose)',
+        "pass",
+        LINKS,
+    ),
+    _rule("schemes are broken after an underscore, too", RENDER, "(?<![^\\W_]){scheme}", "\\b{scheme}", LINKS),
+    _rule(
+        "bare hosts are broken",
+        RENDER,
+        '        prose = HOST_DOT.sub(_broken_dot if "\\\\." in prose else f"{WORD_JOINER}.{WORD_JOINER}", prose)',
+        "        pass",
+        LINKS,
+    ),
+    _rule(
+        "entities of addresses and tokens are broken",
+        RENDER,
+        "prose = _ENTITY.sub(_broken_entity, prose)",
+        "pass",
+        CALLS,
+        LINKS,
+    ),
+    _rule("entities of tokens are broken, too", RENDER, 'frozenset(".:/@!#")', 'frozenset(".:/@")', CALLS),
+    _rule(
+        "tokens in code are broken",
+        RENDER,
+        "return render_numbers(break_mentions(code))",
+        "return render_numbers(code)",
+        "tests/bot/blocks/test_streaming.py",
+        CALLS,
+    ),
+    _rule(
+        "a message without blocks links nothing else",
+        MESSAGES,
+        "piece if place % 2 else neutralize(piece)",
+        "piece",
+        LINKS,
+    ),
+    _rule(
+        "quotations without blocks link nothing else",
+        MESSAGES,
+        "escape(neutralize(clean(text)) if links else text)",
+        "escape(text)",
+        LINKS,
+    ),
+    _rule(
+        "the text beside blocks links nothing",
+        MESSAGES,
+        "escape_clean(neutralize(fitting)) if is_clean else escape(neutralize(fitting))",
+        "escape_clean(fitting) if is_clean else escape(fitting)",
+        LINKS,
+        "tests/bot/blocks/test_answer.py",
+    ),
+    _rule(
+        "texts are shown without a client's own links",
+        "bot/blocks/elements.py",
+        '"text": text, "verbatim": True}',
+        '"text": text}',
+        LINKS,
+    ),
+    _rule(
+        "only safe addresses are linked",
+        SOURCES,
+        "    address = safe_url(source.url)\n",
+        "    address = source.url\n",
+        LINKS,
+    ),
+    _rule(
+        "no title reads as another address",
+        SOURCES,
+        "if address and _names_another_site(title, address):",
+        "if False:",
+        LINKS,
+    ),
+    _rule(
+        "unsafe addresses are broken text",
+        SOURCES,
+        "escape(neutralize(shorten(one_line(source.url), _ADDRESS)))",
+        "escape(shorten(one_line(source.url), _ADDRESS))",
+        LINKS,
+        "tests/bot/blocks/test_sources.py",
+        "tests/bot/blocks/test_properties.py",
+    ),
+    _rule("only http and https are linked", URLS, "parts.scheme not in _PORTS or host is None", "host is None", LINKS),
+    _rule("no user name is in an address", URLS, ' or "@" in parts.netloc', "", LINKS),
+    _rule(
+        "no hidden character is in an address",
+        URLS,
+        "any(unicodedata.category(c) in _UNSEEN for c in url)",
+        "False",
+        LINKS,
+    ),
+    _rule(
+        "an address has at most 2,000 characters",
+        URLS,
+        "return _safe_url(url) if len(url) <= MAX_URL_LENGTH else None",
+        "return _safe_url(url)",
+        LINKS,
+    ),
+    _rule("a host is shown in punycode", URLS, 'name.encode("idna").decode("ascii").lower()', "name", LINKS),
+    _rule(
+        "what ends a link is encoded",
+        URLS,
+        """parts.path or "/"), safe="/%:@!$&+,;=~'")""",
+        """parts.path or "/"), safe="/%:@!$&+,;=~'|<>()[] ")""",
+        LINKS,
+        "tests/perplexity/test_urls.py",
+    ),
+    _rule(
+        "no entity is in an address",
+        URLS,
+        '_ENTITY.sub(r"\\1%3B", path + query + fragment)',
+        "path + query + fragment",
+        "tests/perplexity/test_urls.py",
+        "tests/bot/blocks/test_properties.py",
+    ),
+    _rule("no call is in an address", URLS, '_MENTION.sub("%40", ', "str(", LINKS, "tests/perplexity/test_urls.py"),
+    _rule(
+        "titles of tasks call no one", "bot/blocks/progress.py", 'text.replace("<", f"<{WORD_JOINER}")', "text", CALLS
+    ),
+    _rule(
+        "queries in progress are broken text",
+        "bot/blocks/progress.py",
+        "neutralize(clean(shorten(one_line(query), _QUERY)))",
+        "clean(shorten(one_line(query), _QUERY))",
+        LINKS,
+        CALLS,
+    ),
+    _rule(
+        "files link only sources",
+        REPORT,
+        "text, _ = drop_unknown_links(readable(parse(strip_controls(text))).text, sources)",
+        "text = readable(parse(strip_controls(text))).text",
+        LINKS,
+    ),
+    _rule(
+        "lines in files link nothing",
+        REPORT,
+        "    words, _ = drop_unknown_links(one_line(text), ())\n",
+        "    words = one_line(text)\n",
+        LINKS,
+    ),
+    _rule("files hold no HTML and no mail links", REPORT, '_MARKUP.sub(r"\\g<0> ", words)', "words", CALLS, LINKS),
+    _rule("files define no links", REPORT, "    return _DEFINITION.sub(broken, text)", "    return text", LINKS),
+    _rule(
+        "controls are removed from what models and files get",
+        SANITIZE,
+        '_CONTROLS.sub("", _LINE_ENDS.sub("\\n", text))',
+        '_LINE_ENDS.sub("\\n", text)',
+        CALLS,
+    ),
+    _rule(
+        "half a character is replaced for models",
+        SANITIZE,
+        '_SURROGATES.sub("\\ufffd", _CONTROLS',
+        "str(_CONTROLS",
+        CALLS,
+    ),
+    _rule(
+        "no page closes its section",
+        SANITIZE,
+        'return _marker().sub(r"‹\\1›", strip_tags(line))',
+        'return _marker().sub(r"‹\\1›", line)',
+        CALLS,
+        UNTRUSTED,
+    ),
+    _rule(
+        "no answer imitates our markup",
+        SANITIZE,
+        'return _TAG.sub("‹", strip_controls(text))',
+        "return strip_controls(text)",
+        CALLS,
+    ),
+    _rule(
+        "no page imitates a marker",
+        SANITIZE,
+        'return _marker().sub(r"‹\\1›", strip_tags(line))',
+        "return strip_tags(line)",
+        "tests/perplexity/test_sanitize.py",
+    ),
+    _rule(
+        "nothing controls a terminal",
+        "perplexity/cli/output.py",
+        "return _UNSAFE.sub(lambda match: _picture(ord(match[0])), text",
+        "return (text",
+        CALLS,
+    ),
+    _rule(
+        "posted messages unfold no link",
+        SLACK,
+        "                unfurl_links=False,\n                unfurl_media=False,\n                metadata=",
+        "                metadata=",
+        PREVIEWS,
+    ),
+    _rule(
+        "private messages unfold no link",
+        SLACK,
+        "                blocks=list(message.blocks) or None,\n                unfurl_links=False,\n                unfurl_media=False,\n            )\n        except FAILURES as error:\n            return classify_error(error)\n        return Sent()",
+        "                blocks=list(message.blocks) or None,\n            )\n        except FAILURES as error:\n            return classify_error(error)\n        return Sent()",
+        PREVIEWS,
+        "tests/end_to_end/test_fair_share.py",
+    ),
+    _rule(
+        "answers to commands unfold no link",
+        SLACK,
+        '            "unfurl_links": False,\n            "unfurl_media": False,\n',
+        "",
+        PREVIEWS,
+    ),
+    _rule(
+        "acknowledgements unfold no link",
+        "bot/listeners/slash.py",
+        "        unfurl_links=False,\n        unfurl_media=False,\n",
+        "",
+        PREVIEWS,
+    ),
+    _rule(
+        "answers go to Slack's hosts alone",
+        SLACK,
+        'if parts.scheme == "https" and parts.netloc in HOSTS:',
+        "if parts.scheme:",
+        "tests/trust/test_16_no_fetching.py",
+    ),
+    _rule(
+        "a header that is repeated signs nothing",
+        VERIFY,
+        "    if len(timestamps) != 1 or len(signatures) != 1:",
+        "    if not timestamps or not signatures:",
+        SIGNATURE,
+    ),
+    _rule(
+        "a signature holds for five minutes",
+        VERIFY,
+        "    if abs(now - int(timestamp)) > MAX_SKEW_SECONDS:",
+        "    if False:",
+        SIGNATURE,
+    ),
+    _rule(
+        "a time is digits of ASCII",
+        VERIFY,
+        "timestamp.isascii() and timestamp.isdigit() and",
+        "timestamp.isdigit() and",
+        SIGNATURE,
+    ),
+    _rule(
+        "a signature is of the body",
+        VERIFY,
+        'f"v0:{timestamp}:".encode() + body',
+        'f"v0:{timestamp}:".encode()',
+        SIGNATURE,
+    ),
+    _rule(
+        "the signature is compared",
+        VERIFY,
+        "    if not hmac.compare_digest(",
+        "    if False and not hmac.compare_digest(",
+        SIGNATURE,
+    ),
+    _rule(
+        "nothing is parsed before the signature",
+        VERIFY,
+        "            verify(timestamps, signatures, body, secret=self._secret, now=self._now())\n            parsed = parse(body, content_type=request.content_type)\n",
+        "            parsed = parse(body, content_type=request.content_type)\n            verify(timestamps, signatures, body, secret=self._secret, now=self._now())\n",
+        SIGNATURE,
+    ),
+    _rule(
+        "bots are not answered",
+        "bot/slack/threads.py",
+        'message.get("subtype") in USER_SUBTYPES and not automatic and',
+        'message.get("subtype") in USER_SUBTYPES and',
+        "tests/trust/test_22_loops.py",
+    ),
+    _rule(
+        "a thread has so many answers a minute",
+        "bot/storage/queries.py",
+        "in_thread >= nullif(%(thread_per_minute)s, 0)",
+        "in_thread < 0",
+        "tests/trust/test_22_loops.py",
+    ),
+    _rule(
+        "a private answer's buttons are its asker's",
+        "bot/listeners/clicks.py",
+        "return row.user_id == self.user and row.team_id in self.teams",
+        "return True",
+        "tests/trust/test_20_buttons.py",
+    ),
+    _rule(
+        "outsiders are refused",
+        "bot/model/membership.py",
+        "profile.outside or not theirs & ours.ids",
+        "not theirs & ours.ids",
+        OUTSIDERS,
+    ),
+    _rule(
+        "who names no workspace is refused",
+        "bot/model/membership.py",
+        "profile.outside or not theirs & ours.ids",
+        "profile.outside or (theirs and not theirs & ours.ids)",
+        OUTSIDERS,
+    ),
+    _rule(
+        "an open channel is open for questions alone",
+        "bot/listeners/admission.py",
+        "of_channel and row.command not in MEMBERS_COMMANDS",
+        "of_channel",
+        OUTSIDERS,
+    ),
+    _rule(
+        "sources of denied sites are left out",
+        "perplexity/domains.py",
+        "return _matches(name, self._denied) or (",
+        "return (",
+        "tests/trust/test_18_domains.py",
+    ),
+)
+"""Every rule. What a text must be changed to is a line of the source, so that a rule that moves is noticed at once."""
