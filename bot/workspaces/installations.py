@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, LiteralString
 
 from slack_sdk.oauth.installation_store.async_installation_store import AsyncInstallationStore
@@ -14,6 +15,7 @@ from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
 
 from bot.model.membership import Identity
 from bot.slack.messages import error_name
+from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import Pool
 from bot.workspaces.encryption import KeyRing, Undecryptable, place_of
@@ -23,6 +25,9 @@ STATE_SECONDS = 600
 
 MAX_STATES = 10_000
 """The most installations that may be begun at once: anyone may begin one."""
+
+SAVE_SECONDS = 600.0
+"""How long a token that Slack has replaced is saved again and again while the database is unavailable."""
 
 BOT_TOKEN, REFRESH_TOKEN = "bot_token", "refresh_token"
 
@@ -75,7 +80,7 @@ _LOCK_EXPIRING = """
 _REFRESHED = """
     UPDATE installations SET bot_token = %(bot_token)s, refresh_token = %(refresh_token)s, refresh_error = NULL,
         expires_at = now() + %(expires_in)s * interval '1 second'
-    WHERE id = %(id)s
+    WHERE id = %(id)s AND refresh_token = %(used)s
 """
 _NOT_REFRESHED = "UPDATE installations SET refresh_error = %(error)s WHERE id = %(id)s"
 
@@ -201,22 +206,34 @@ class Installations(AsyncInstallationStore):
         """Replace a token that ends within these seconds, while its row is locked, so that only one process does.
 
         `exchange` sends a refresh token to Slack, which accepts each once; it raises RefreshFailed. If another process
-        was faster, nothing is done.
+        was faster, nothing is done. If the connection is lost during the call, the new token is saved on another one;
+        must not be cancelled before that.
         """
-        async with self._calls.transaction() as connection:
-            row = await (await connection.execute(_LOCK_EXPIRING, {"id": id, "seconds": seconds})).fetchone()
-            if row is None:
-                return None
-            try:
-                old = self._keys.decrypt(row[REFRESH_TOKEN], place=place_of(id, REFRESH_TOKEN))
-                granted = await exchange(old)
-            except (RefreshFailed, Undecryptable) as error:
-                failed = error if isinstance(error, RefreshFailed) else RefreshFailed("undecryptable")
-                if failed.error is not None:
-                    await connection.execute(_NOT_REFRESHED, {"id": id, "error": error_name(failed.error) or "unknown"})
-                return failed
-            await connection.execute(_REFRESHED, self._encrypted(id, granted))
+        new: dict[str, Any] | None = None
+        try:
+            async with self._calls.transaction() as connection:
+                row = await (await connection.execute(_LOCK_EXPIRING, {"id": id, "seconds": seconds})).fetchone()
+                if row is None:
+                    return None
+                try:
+                    old = self._keys.decrypt(row[REFRESH_TOKEN], place=place_of(id, REFRESH_TOKEN))
+                    new = self._encrypted(id, await exchange(old)) | {"used": row[REFRESH_TOKEN]}
+                except (RefreshFailed, Undecryptable) as error:
+                    failed = error if isinstance(error, RefreshFailed) else RefreshFailed("undecryptable")
+                    if failed.error is not None:
+                        values = {"id": id, "error": error_name(failed.error) or "unknown"}
+                        await connection.execute(_NOT_REFRESHED, values)
+                    return failed
+                await connection.execute(_REFRESHED, new)
+        except DATABASE_UNAVAILABLE:
+            if new is None:
+                raise
+            await DatabaseRetry(seconds=SAVE_SECONDS)(partial(self._execute, _REFRESHED, new))
         return None
+
+    async def _execute(self, query: LiteralString, values: Mapping[str, Any]) -> None:
+        async with self._pool.connection() as connection:
+            await connection.execute(query, values)
 
     def _encrypted(self, id: str, granted: Granted) -> dict[str, Any]:
         refresh = granted.refresh_token

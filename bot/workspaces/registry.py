@@ -10,6 +10,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +28,7 @@ from bot.slack.messages import NoToken
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import OPEN, UNINSTALLED, WorkspaceRow, WorkspaceStore
 from bot.workspaces.encryption import Undecryptable
-from bot.workspaces.installations import Granted, Installations, Installed
+from bot.workspaces.installations import Granted, Installations, Installed, RefreshFailed
 from bot.workspaces.provider_keys import own_keys
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,9 @@ CLOSED_LATELY_SECONDS = 86_400.0
 
 REFRESH_SECONDS = 7_200.0
 """A token is replaced this long before its end, as Bolt does: Slack's are valid for twelve hours."""
+
+STOP_SECONDS = 2.0
+"""How long a process that stops waits for Slack's answer to a refresh token."""
 
 URGENT_SECONDS = 60.0
 """A token that ends so soon is replaced before it is used."""
@@ -86,6 +90,7 @@ class Workspaces:
     _cleaned: dict[str, tuple[str, float]] = field(default_factory=dict)
     _refreshed_at: float | None = None
     _refresh_failed: dict[str, float] = field(default_factory=dict)
+    _refreshing: set[asyncio.Task[RefreshFailed | None]] = field(default_factory=set)
     _swept: bool = False
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -137,8 +142,8 @@ class Workspaces:
             raise NoToken(None)
         installed = await self._by_id(ours.id)
         if installed is not None and installed.seconds_left is not None:
-            left = installed.seconds_left - (self.clock() - self._kept[("id", ours.id)].at)
-            if left < URGENT_SECONDS:
+            kept = self._kept.get(("id", ours.id))
+            if kept is None or installed.seconds_left - (self.clock() - kept.at) < URGENT_SECONDS:
                 await self._refresh(ours.id, seconds=URGENT_SECONDS)
                 installed = await self._by_id(ours.id)
         if installed is None:
@@ -180,6 +185,12 @@ class Workspaces:
 
     async def run(self) -> None:
         """Follow the changes of other processes until cancelled: clean up after ends, and refresh tokens in time."""
+        try:
+            await self._follow()
+        finally:
+            await self._finish_refreshing()
+
+    async def _follow(self) -> None:
         while True:
             self._ended.clear()
             try:
@@ -227,7 +238,7 @@ class Workspaces:
         if self.clock() - self._refresh_failed.get(id, -CACHE_SECONDS) < CACHE_SECONDS:
             return
         try:
-            failed = await self.installations.refresh(id, seconds=seconds, exchange=self.exchange)
+            failed = await self._exchange(id, seconds)
         except DATABASE_UNAVAILABLE as error:
             log.warning("token.not_refreshed", extra={"team": id, "error": type(error).__name__})
             return
@@ -236,6 +247,20 @@ class Workspaces:
         if failed is not None:
             self._refresh_failed[id] = self.clock()
             log.error("token.not_refreshed", extra={"team": id, "error": failed.error or "unreachable"})
+
+    async def _exchange(self, id: str, seconds: float) -> RefreshFailed | None:
+        """Have Slack replace a token. It goes on if the caller is cancelled: the new one would be lost."""
+        work = asyncio.create_task(self.installations.refresh(id, seconds=seconds, exchange=self.exchange))
+        self._refreshing.add(work)
+        work.add_done_callback(self._refreshing.discard)
+        return await asyncio.shield(work)
+
+    async def _finish_refreshing(self) -> None:
+        """Wait for Slack's answers, in spite of cancellations, but not longer than a shutdown may take."""
+        end = time.monotonic() + STOP_SECONDS
+        while self._refreshing and (left := end - time.monotonic()) > 0:
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait(set(self._refreshing), timeout=left)
 
     async def _by_id(self, id: str) -> Installed | None:
         try:

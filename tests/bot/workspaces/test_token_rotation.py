@@ -103,6 +103,74 @@ async def test_questions_are_answered_while_tokens_change(database: str) -> None
         assert "token_expired" not in {call.error for call in app.slack.answered}
 
 
+def answer_slowly(app: Installations, seconds: float) -> None:
+    """Have Slack replace the next token at once, and say so after some time."""
+    app.slack.fail("oauth.v2.access", Fault(status=200, serve_first=True, seconds=seconds))
+
+
+async def asked(app: Installations) -> None:
+    """Wait until Slack has got the first refresh token."""
+    async with asyncio.timeout(10):
+        sent = await refreshes(app)
+        while sent < 1:
+            await asyncio.sleep(0.01)
+            sent = await refreshes(app)
+
+
+async def ending(app: Installations) -> asyncio.Task[str]:
+    """Call Slack with a token that ends, and return the call once the next one is on its way."""
+    await app.install("T1")
+    await age(app, TOKEN_SECONDS - 30)
+    registry(app).forget("T1")
+    act_for(T1)
+    answer_slowly(app, 0.5)
+    call = asyncio.create_task(registry(app).token())
+    await asked(app)
+    return call
+
+
+async def is_kept(app: Installations) -> bool:
+    """Return whether the token that the app uses from now on is one that Slack accepts."""
+    found = registry(app)
+    found.forget("T1")
+    act_for(T1)
+    return app.slack.oauth.valid(await found.token()) is not None and app.slack.oauth.replays == 0
+
+
+async def test_a_process_that_stops_keeps_the_token_that_slack_has_just_replaced(app: Installations) -> None:
+    await app.install("T1")
+    await age(app, TOKEN_SECONDS - 3600)
+    settings = app.settings.model_copy(update={"port": free_port()})
+    answer_slowly(app, 1)
+    async with serving(settings, app.database, work=False):
+        await asked(app)
+
+    await age(app, 3600)
+    assert await is_kept(app)
+
+
+async def test_a_caller_that_gives_up_does_not_lose_the_new_token(app: Installations) -> None:
+    call = await ending(app)
+    call.cancel()
+    await app.wait_for_rows("SELECT expires_at > now() + interval '11 hours' FROM installations", [(True,)])
+
+    await age(app, 30)
+    assert await is_kept(app)
+
+
+async def test_a_connection_that_is_lost_during_the_call_does_not_lose_the_new_token(app: Installations) -> None:
+    call = await ending(app)
+    # As Postgres does after a pause of ten seconds in a transaction.
+    await app.rows(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'"
+        " AND datname = current_database() AND query LIKE '%FROM installations%'"
+    )
+
+    assert app.slack.oauth.valid(await call)
+    await age(app, 30)
+    assert await is_kept(app)
+
+
 async def test_a_refused_refresh_is_kept_for_the_doctor_and_stops_nothing(app: Installations) -> None:
     token = await app.install("T1")
     app.slack.oauth.refused["refresh_token"] = "invalid_refresh_token"
