@@ -9,6 +9,7 @@ from psycopg.rows import scalar_row
 from psycopg.sql import SQL, Composed, Identifier
 
 from bot.privacy.tables import TABLES, Data, assignments, of_people
+from bot.storage.audit import lock_writer
 from bot.storage.questions import Pool
 
 BATCH = 1_000
@@ -82,6 +83,8 @@ class PersonalDataStore:
         """
         erased = {}
         async with self._pool.transaction() as connection:
+            # Otherwise a row that is being chained would bring back what stands for the person.
+            await lock_writer(connection)
             for name, table, condition in of_people():
                 if table.forgotten_with is not None:
                     continue
@@ -105,7 +108,9 @@ async def erase_workspaces(pool: Pool, teams: Sequence[str]) -> int:
         statement = f"UPDATE {{table}} SET {assignments(forget)}" if forget else "DELETE FROM {table}"
         query, deleted = batched(f"{statement} WHERE {{rows}}", name, table.of_workspace), BATCH
         while deleted == BATCH:
-            async with pool.connection() as connection:
+            async with pool.transaction() as connection:
+                if name.startswith("audit"):
+                    await lock_writer(connection)
                 deleted = (await connection.execute(query, {"teams": list(teams), "batch": BATCH})).rowcount
             questions += deleted if name == "questions" else 0
     return questions

@@ -1,0 +1,108 @@
+"""A person's own data in the home tab, end to end: sent as a file, or erased; others' stays."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from bot.playground.limits import check_view
+from bot.worker.own_data import ERASED
+from tests.end_to_end.answer_buttons import ask
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.person import NotSubmitted
+from tests.fakes.personal_data import find_text
+from tests.fakes.slack import Fault
+
+
+@pytest.fixture
+async def two_people(harness: AppHarness) -> AppHarness:
+    """Return an app that two people have used, one of whom has the home tab open."""
+    for user in ("U1", "U2"):
+        own = replace(harness, person=replace(harness.person, user=user))
+        await ask(own, f"/ask why {user}")
+        await ask(own, f'/pplx watch technology "{user}" daily 9:00')
+        await ask(own, "/pplx settings language de")
+    async with await harness.person.open_home() as response:
+        assert response.status == 200
+    await wait_for_home(harness, "why U1")
+    return harness
+
+
+async def wait_for_home(harness: AppHarness, text: str) -> str:
+    async with asyncio.timeout(15):
+        while True:
+            try:
+                view = dict(harness.slack.home("U1").content)
+            except LookupError:
+                view = {}
+            if text in json.dumps(view, ensure_ascii=False):
+                assert check_view(view) == []
+                return json.dumps(view, ensure_ascii=False)
+            await asyncio.sleep(0.05)
+
+
+async def kept(harness: AppHarness, user: str) -> dict[str, int]:
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        found = await find_text(connection, f'"{user}"')
+    return {table: count for table, count in found.items() if user == "U1" or not table.startswith("audit")}
+
+
+async def press(harness: AppHarness, action: str) -> None:
+    async with await harness.person.press(harness.slack.home("U1"), action, token=action) as response:
+        assert response.status == 200
+
+
+async def test_everything_of_the_person_is_erased_after_a_confirmation(two_people: AppHarness) -> None:
+    harness, other = two_people, await kept(two_people, "U2")
+    assert {"questions", "digests", "person_settings", "homes"} <= set(await kept(harness, "U1"))
+    await press(harness, "erase_own_data")
+    with pytest.raises(NotSubmitted):
+        await harness.person.submit(harness.slack.modal("U1"))
+    async with await harness.person.submit(harness.slack.modal("U1"), {"understood": ["yes"]}) as response:
+        assert response.status == 200
+    text = await wait_for_home(harness, ERASED)
+
+    assert "why U1" not in text
+    assert await kept(harness, "U1") == {}
+    assert await kept(harness, "U2") == other
+
+
+async def test_what_is_being_answered_is_stopped(two_people: AppHarness, perplexity: FakePerplexity) -> None:
+    harness = two_people
+    perplexity.hold()
+    await harness.ask("/ask the open one", trigger="open")
+    await harness.slack.wait_until(lambda: len(perplexity.requests) >= 3)
+    posts = len(harness.slack.posts)
+    await press(harness, "erase_own_data")
+    async with await harness.person.submit(harness.slack.modal("U1"), {"understood": ["yes"]}) as response:
+        assert response.status == 200
+    await wait_for_home(harness, ERASED)
+    perplexity.release()
+    await ask(replace(harness, person=replace(harness.person, user="U2")), "/ask another")
+
+    assert await kept(harness, "U1") == {}
+    assert not [post for post in harness.slack.posts[posts:] if "the open one" in post.shown_text]
+
+
+async def test_a_file_with_everything_comes_in_the_direct_messages(two_people: AppHarness) -> None:
+    harness = two_people
+    await press(harness, "export_own_data")
+    await harness.slack.wait_until(lambda: "files.completeUploadExternal" in [name for name, _ in harness.slack.calls])
+    (content,) = harness.slack.files.values()
+    rows = [json.loads(line) for line in content.splitlines()]
+    assert {"questions", "digests", "person_settings", "homes"} <= {row["table"] for row in rows}
+    assert "why U1" in str(rows)
+    assert "U2" not in str(rows)
+
+
+async def test_without_files_an_admin_s_command_is_named(two_people: AppHarness) -> None:
+    harness = two_people
+    harness.slack.fail("files.getUploadURLExternal", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
+    await press(harness, "export_own_data")
+
+    await wait_for_home(harness, "python -m bot export --user U1")
