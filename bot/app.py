@@ -203,7 +203,10 @@ async def compose(
         jobs = JobQueue(pool, beats=apart)
         await jobs.open()
         share = FairShare(
-            open_per_person=settings.open_questions_per_user, thread_per_minute=settings.thread_answers_per_minute
+            open_per_person=settings.open_questions_per_user,
+            thread_per_minute=settings.thread_answers_per_minute,
+            user_per_minute=settings.user_questions_per_minute,
+            channel_per_minute=settings.channel_questions_per_minute,
         )
         questions, stages, attempts = (
             QuestionStore(pool, share=share, keeps_text=settings.retention_days > 0),

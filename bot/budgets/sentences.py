@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bot.budgets.amounts import format_amount
+from bot.model.question import RateWait
 from bot.model.spending import BudgetNotice, OverBudget, Scope
 
 WHOSE: Mapping[Scope, str] = {
@@ -43,6 +44,12 @@ def notice_text(notice: BudgetNotice, *, slash: str) -> str:
         f"{whose} {share}: {format_amount(notice.spent)} of {format_amount(notice.allowed)}. {what}"
         f"Change it with `{slash} budget`."
     )
+
+
+def too_fast_sentence(wait: RateWait | None) -> str:
+    """Return why a question is refused that came too fast, and when to ask again."""
+    many = "Many questions were asked in this channel" if wait and wait.kind == "channel" else "You’ve asked a lot"
+    return f"{many} in a short time. Ask again {format_wait(wait.seconds) if wait else 'in a minute'}."
 
 
 def format_wait(seconds: float) -> str:

@@ -299,7 +299,7 @@ class Command(Generic[Request, Result]):
     `deeper` returns the text that asks the same of a model that thinks longer, None if there is none. `form` is how the
     modal for questions offers the command, None if it does not. `filters` returns the filters of a request. `prefer`
     returns the request with what its asker and its channel have set. One `for_everyone` can be used by everyone in a
-    channel.
+    channel; a `free` one asks no service, so that no limit of questions applies.
     """
 
     name: str
@@ -331,6 +331,7 @@ class Command(Generic[Request, Result]):
     filters: Callable[[Request], Filters] | None = None
     prefer: Callable[[Request, Preferred], Request] | None = None
     for_everyone: bool = False
+    free: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))

@@ -18,13 +18,18 @@ _MAX_QUESTION = 150
 MAX_LISTED = 10
 """The most open questions that are listed to a user who has too many."""
 
+SHOWN_AHEAD = 10
+"""So many questions that wait ahead of one are mentioned; fewer are begun in a moment."""
+
+WAITING = "I’m busy: {ahead} questions are before yours."
+
 TOO_MANY_QUESTIONS = "You have too many unanswered questions. Ask again when one of them is answered."
 
 
 def pending_message(
-    command: Command[Any, Any], request: Any, *, question_id: str, public: bool = False
+    command: Command[Any, Any], request: Any, *, question_id: str, public: bool = False, ahead: int = 0
 ) -> OutgoingMessage:
-    """Render the message that the answer to a request replaces.
+    """Render the message that the answer to a request replaces; so many questions wait `ahead` of it.
 
     A `public` answer to a slash command is posted next to it, so it must stay true in case it cannot be deleted.
     """
@@ -33,7 +38,8 @@ def pending_message(
     question = command.question_text(request) if command.question_text is not None else ""
     quoted = f" for “{escape(shorten(one_line(question), _MAX_QUESTION))}”" if question.strip() else ""
     text = f"{command.pending_label}{quoted}"
-    message = _sections_message([f"{text} has started. The answer is for everyone here." if public else text])
+    text = f"{text} has started. The answer is for everyone here." if public else text
+    message = _sections_message([text, *([WAITING.format(ahead=ahead)] if ahead >= SHOWN_AHEAD else [])])
     if not command.stoppable:
         return message
     button = secondary_button("Stop", action_id="stop", value=question_id)

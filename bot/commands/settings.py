@@ -168,6 +168,7 @@ SETTINGS = Command(
     ),
     has_slash_command=False,
     runs_without_arguments=True,
+    free=True,
     for_everyone=True,
     parse=parse,
     audience=audience_of,

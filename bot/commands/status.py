@@ -71,6 +71,7 @@ STATUS = Command(
     usage="",
     has_slash_command=False,
     runs_without_arguments=True,
+    free=True,
     parse=parse,
     audience=audience_of,
     answer=answer,

@@ -69,7 +69,7 @@ async def ask_in_direct_message(
     submitted = await _submit(question, context)
     if submitted is not Submitted.NEW:
         context.start(_delete(context, channel, thread_ts))
-    return _PROBLEMS.get(submitted)
+    return await _problem(submitted, question, context)
 
 
 async def ask_by_response_url(
@@ -101,7 +101,7 @@ async def ask_by_response_url(
         response_url=response_url,
         resubmittable=True,
     )
-    return _PROBLEMS.get(await _submit(question, context))
+    return await _problem(await _submit(question, context), question, context)
 
 
 _PROBLEMS = {
@@ -110,6 +110,13 @@ _PROBLEMS = {
     Submitted.THREAD_FULL_EXPLAIN: TOO_MANY_QUESTIONS,
     Submitted.FAILED: NOT_SAVED,
 }
+
+
+async def _problem(submitted: Submitted, question: NewQuestion, context: ListenerContext) -> str | None:
+    """Return why a question was not taken; None if it was."""
+    if submitted is Submitted.TOO_FAST:
+        return await context.intake.too_fast_text(question)
+    return _PROBLEMS.get(submitted)
 
 
 async def _submit(question: NewQuestion, context: ListenerContext) -> Submitted:

@@ -250,6 +250,8 @@ async def submission_refusal(submitted: Submitted, question: NewQuestion, contex
             return None
         case Submitted.TOO_MANY_OPEN:
             return Reply(message=await too_many_open(question, context))
+        case Submitted.TOO_FAST:
+            return text_reply(await context.intake.too_fast_text(question))
         case Submitted.THREAD_FULL | Submitted.THREAD_FULL_EXPLAIN:
             return text_reply(THREAD_FULL)
         case Submitted.FAILED:

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar
 from uuid import UUID, uuid4
 
+from bot.budgets.sentences import too_fast_sentence
 from bot.clock import ARRIVED
 from bot.commands.base import Command, manages_nothing
 from bot.commands.help import MAX_LISTED
@@ -51,6 +52,8 @@ class Submitted(Enum):
     """It was delivered before, so it has its answer or will get it."""
     TOO_MANY_OPEN = "too many open"
     """Its asker has as many open questions as allowed."""
+    TOO_FAST = "too fast"
+    """Its asker, or its channel, has asked as often as allowed."""
     THREAD_FULL = "thread full"
     """Its thread has had its answers for this minute, and the asker was told so in the last minute."""
     THREAD_FULL_EXPLAIN = "thread full, to be explained"
@@ -75,11 +78,24 @@ class Intake:
 
     async def submit(self, question: NewQuestion) -> Submitted:
         """Save the question and its job; return the result in time for the acknowledgement."""
+        return (await self.submit_in_turn(question))[0]
+
+    async def submit_in_turn(self, question: NewQuestion) -> tuple[Submitted, int]:
+        """Save the question as `submit` does; return how many wait ahead of it, too."""
         try:
             return await self.within_ack_deadline(self._submit(question))
         except TimeoutError:
             log.error("journal.slow", extra={"question": str(question.id), "command": question.command})
-            return Submitted.FAILED
+            return Submitted.FAILED, 0
+
+    async def too_fast_text(self, question: NewQuestion) -> str:
+        """Return what to say of a question that came too fast, with the time to wait if it can be read in time."""
+        log.info("question.too_fast", extra={"command": question.command})
+        try:
+            wait = await self.within_ack_deadline(self.questions.rate_wait(question))
+        except (*DATABASE_UNAVAILABLE, TimeoutError):
+            wait = None
+        return too_fast_sentence(wait)
 
     async def open_questions(self, question: NewQuestion) -> list[OpenQuestion]:
         """Return the open questions of a question's asker; an empty list if they cannot be read in time."""
@@ -112,7 +128,7 @@ class Intake:
         waited = self.clock() - arrived if arrived is not None else 0.0
         return max(MIN_SECONDS, self.seconds - waited)
 
-    async def _submit(self, question: NewQuestion) -> Submitted:
+    async def _submit(self, question: NewQuestion) -> tuple[Submitted, int]:
         retry = DatabaseRetry(seconds=self.seconds_left(), first_pause=0.05)
         try:
             inserted = await retry(lambda: self.questions.insert(question))
@@ -120,17 +136,19 @@ class Intake:
                 self.metrics.settled(command=inserted.withdrawn, state="withdrawn")
             match inserted.received:
                 case Received.NEW:
-                    return Submitted.NEW
+                    return Submitted.NEW, inserted.ahead
                 case Received.DUPLICATE:
-                    return Submitted.DUPLICATE
+                    return Submitted.DUPLICATE, 0
                 case Received.TOO_MANY_OPEN:
-                    return Submitted.TOO_MANY_OPEN
+                    return Submitted.TOO_MANY_OPEN, 0
+                case Received.TOO_FAST:
+                    return Submitted.TOO_FAST, 0
                 case Received.THREAD_FULL:
-                    return await retry(lambda: self._thread_full(question))
+                    return await retry(lambda: self._thread_full(question)), 0
         except DATABASE_UNAVAILABLE as error:
             extra = {"question": str(question.id), "command": question.command, "error": type(error).__name__}
             log.error("journal.away", extra=extra)
-            return Submitted.FAILED
+            return Submitted.FAILED, 0
 
     async def _thread_full(self, question: NewQuestion) -> Submitted:
         log.warning("thread.full", extra={"command": question.command})

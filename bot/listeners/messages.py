@@ -200,6 +200,8 @@ async def _receive_question(
             return BoltResponse(status=503)
         case Submitted.TOO_MANY_OPEN:
             await _reply_to_asker(event, await too_many_open(question, context), context)
+        case Submitted.TOO_FAST:
+            await _reply_to_asker(event, text_message(await context.intake.too_fast_text(question)), context)
         case Submitted.THREAD_FULL_EXPLAIN:
             await _reply_to_asker(event, text_message(THREAD_FULL), context)
         case Submitted.THREAD_FULL | Submitted.DUPLICATE:

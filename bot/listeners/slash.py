@@ -81,17 +81,19 @@ async def _enqueue(
     payload: dict[str, Any], route: RoutedCommand, command: Command[Any, Any], request: Any, context: ListenerContext
 ) -> OutgoingMessage:
     question = _build_question(payload, route, command, context)
-    submitted = await context.intake.submit(question)
+    submitted, ahead = await context.intake.submit_in_turn(question)
     if submitted is Submitted.FAILED:
         return text_message(DATABASE_DOWN)
     if submitted is Submitted.TOO_MANY_OPEN:
         return await too_many_open(question, context)
+    if submitted is Submitted.TOO_FAST:
+        return text_message(await context.intake.too_fast_text(question))
     if submitted is Submitted.NEW:
         context.metrics.received(command=command.name, surface=question.surface)
         extra = {"question": str(question.id), "command": command.name, "chars": len(question.text)}
         log.info("question.received", extra=extra | {"surface": question.surface})
     public = command.audience(request) is Audience.CHANNEL
-    return pending_message(command, request, question_id=str(question.id), public=public)
+    return pending_message(command, request, question_id=str(question.id), public=public, ahead=ahead)
 
 
 async def too_many_open(question: NewQuestion, context: ListenerContext) -> OutgoingMessage:
@@ -115,4 +117,5 @@ def _build_question(
         channel_id=str(payload.get("channel_id", "")),
         user_id=str(payload.get("user_id", "")),
         response_url=str(payload.get("response_url", "")) or None,
+        limited=not command.free,
     )

@@ -30,7 +30,8 @@ class NewQuestion:
     `again` is the earlier question that this one asks again. With `starts_conversation` it continues no earlier one.
     `parent` is the question below whose answer a button asked this one, `action` that button; its answer is a message
     of its own. The refusal of a `resubmittable` one is not remembered: a person can click or submit a form again.
-    `late_seconds` is how long after it was written Slack has delivered a message, if that was not the first try.
+    `late_seconds` is how long after it was written Slack has delivered a message, if that was not the first try. One
+    that is not `limited` is taken however many there are.
     """
 
     id: UUID
@@ -50,6 +51,7 @@ class NewQuestion:
     action: str = ""
     resubmittable: bool = False
     late_seconds: int = 0
+    limited: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,16 +70,30 @@ class Received(Enum):
     """It was delivered before."""
     TOO_MANY_OPEN = "too many open"
     """The person has as many open questions as allowed; nothing was written."""
+    TOO_FAST = "too fast"
+    """The person, or the channel, has asked as often as allowed; nothing was written."""
     THREAD_FULL = "thread full"
     """The thread has had its answers for this minute; nothing was written."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Insertion:
-    """The result of inserting a question, and the command of the earlier question that it closed, if it closed one."""
+    """The result of inserting a question, and the command of the earlier question that it closed, if it closed one.
+
+    So many questions wait `ahead` of it.
+    """
 
     received: Received
     withdrawn: str | None = None
+    ahead: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateWait:
+    """In how many seconds a person may ask again; the limit is the person's (`user`) or the `channel`'s."""
+
+    kind: str
+    seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)

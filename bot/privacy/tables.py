@@ -419,6 +419,11 @@ TABLES: Mapping[str, Table] = {
         forget_person={"user_id": "''"},
         columns={"team_id": PLACE, "user_id": PERSON, "at": NONE},
     ),
+    "rate_limits": Table(
+        of_person="kind = 'user' AND subject = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)",
+        of_workspace=_WORKSPACE,
+        columns={"team_id": PLACE, "kind": NONE, "subject": PERSON, "full_at": NONE},
+    ),
     "call_costs": Table(columns={"provider": NONE, "effort": NONE, "calls": NONE, "highest": NONE}),
     "thread_reads": Table(columns={"method": NONE, "at": NONE}),
     "schema_migrations": Table(columns={"name": NONE, "applied_at": NONE, "adds": NONE}),

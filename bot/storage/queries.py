@@ -82,7 +82,7 @@ RECEIVE = _on_one_line(f"""
                 WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s::text
                     AND received_at > now() - interval '1 minute'
                 LIMIT %(thread_per_minute)s) AS thread) AS in_thread,
-            (SELECT coalesce(max(priority), 0) FROM procrastinate_jobs WHERE status = 'todo') AS head),
+            queue_head_v1(%(team_id)s) AS head),
     decision AS MATERIALIZED (
         SELECT
             CASE
@@ -90,6 +90,8 @@ RECEIVE = _on_one_line(f"""
                 WHEN open >= nullif(%(open_per_person)s, 0) THEN 'too many open'
                 WHEN %(thread_ts)s::text IS NOT NULL AND in_thread >= nullif(%(thread_per_minute)s, 0)
                     THEN 'thread full'
+                WHEN %(user_per_minute)s + %(channel_per_minute)s > 0 AND rate_take_v1(%(team_id)s, %(user_id)s,
+                    %(channel_id)s, %(user_per_minute)s, %(channel_per_minute)s) > 0 THEN 'too fast'
                 ELSE 'new'
             END AS received,
             coalesce(queued >= nullif(%(queued_per_person)s, 0), false) AS waiting,
@@ -98,7 +100,7 @@ RECEIVE = _on_one_line(f"""
     refused AS (
         INSERT INTO refused_deliveries (delivery_key)
         SELECT %(delivery_key)s FROM decision
-        WHERE received IN ('too many open', 'thread full') AND NOT %(resubmittable)s
+        WHERE received IN ('too many open', 'thread full', 'too fast') AND NOT %(resubmittable)s
         ON CONFLICT DO NOTHING
         RETURNING delivery_key),
     old AS (
@@ -118,7 +120,10 @@ RECEIVE = _on_one_line(f"""
     SELECT
         CASE WHEN received = 'new' AND NOT EXISTS (SELECT 1 FROM written) THEN 'known' ELSE received END AS received,
         (SELECT count(*) FROM enqueued) AS jobs,
-        (SELECT command FROM withdrawn) AS withdrawn
+        (SELECT command FROM withdrawn) AS withdrawn,
+        (SELECT count(*) FROM (
+            SELECT 1 FROM procrastinate_jobs j WHERE j.status = 'todo' AND j.priority >= decision.priority
+            LIMIT 1000) AS before_it) AS ahead
     FROM decision
 """)
 """Insert a question and its job, unless it is known, or its asker or its thread may not have another one.
@@ -422,6 +427,21 @@ ORPHANS = f"""
     SELECT {enqueue("id", priority="0")} FROM orphans
 """
 """Enqueue the open questions that have no job."""
+
+RATE_WAIT = """
+    SELECT kind, extract(epoch FROM full_at - now())::float8
+        - CASE kind WHEN 'user' THEN 60.0 * (%(user_per_minute)s - 1) / nullif(%(user_per_minute)s, 0)
+            ELSE 60.0 * (%(channel_per_minute)s - 1) / nullif(%(channel_per_minute)s, 0) END AS seconds
+    FROM rate_limits
+    WHERE team_id = %(team_id)s AND (kind = 'user' AND subject = %(user_id)s
+        OR kind = 'channel' AND subject = %(channel_id)s)
+    ORDER BY seconds DESC NULLS LAST
+    LIMIT 1
+"""
+"""Read how long the next question of a person in a channel has to wait, and for which limit."""
+
+FORGET_RATES = "DELETE FROM rate_limits WHERE full_at < now() - interval '1 minute'"
+"""Forget the buckets that are full."""
 
 RELEASE = """
     WITH people AS (SELECT DISTINCT team_id, user_id FROM questions WHERE waiting AND state = 'received'),

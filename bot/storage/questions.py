@@ -26,6 +26,7 @@ from bot.model.question import (
     OpenQuestion,
     Outcome,
     QuestionRow,
+    RateWait,
     Received,
     Settled,
     Turn,
@@ -104,13 +105,19 @@ class FairShare:
     """Limits for one person and for one thread; 0 means no limit.
 
     `open_per_person` is the number of unanswered questions a person may have, `thread_per_minute` the number of
-    questions taken in one thread in a minute. Of a person's questions at most `queued_per_person` are in the queue or
+    questions taken in one thread in a minute, `user_per_minute` and `channel_per_minute` those of a person and in a
+    channel, at once and then evenly. Of a person's questions at most `queued_per_person` are in the queue or
     in work at a time; the others wait without a job.
     """
 
     open_per_person: int = 5
     thread_per_minute: int = 6
     queued_per_person: int = 20
+    user_per_minute: int = 0
+    channel_per_minute: int = 0
+
+
+NO_LIMITS = FairShare(open_per_person=0, thread_per_minute=0, queued_per_person=0)
 
 
 def _kept(message: OutgoingMessage) -> dict[str, Any]:
@@ -188,7 +195,8 @@ class QuestionStore:
         one's. Characters of the text that Postgres or UTF-8 cannot store are dropped. A question gets its turn after as
         many rounds of the queue as its asker has questions in it, so people are served in turns.
         """
-        values = vars(question) | {"text": storable(question.text)} | vars(self._share)
+        share = self._share if question.limited else NO_LIMITS
+        values = vars(question) | {"text": storable(question.text)} | vars(share)
         values["continues_minutes"] = CONTINUES_MINUTES
         async with self._pool.connection() as connection:
             async with _pipeline(connection):  # one transaction, and the server is waited for once
@@ -199,7 +207,14 @@ class QuestionStore:
             row = await receiving.fetchone()
         if row is None:
             return Insertion(received=Received.DUPLICATE)
-        return Insertion(received=Received(row["received"]), withdrawn=row["withdrawn"])
+        return Insertion(received=Received(row["received"]), withdrawn=row["withdrawn"], ahead=row["ahead"])
+
+    async def rate_wait(self, question: NewQuestion) -> RateWait | None:
+        """Return how long a question has to wait that came too fast; None if it need not wait any more."""
+        place = {name: getattr(question, name) for name in ("team_id", "user_id", "channel_id")}
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(queries.RATE_WAIT, place | vars(self._share))).fetchone()
+        return RateWait(**row) if row and row["seconds"] else None
 
     async def open_questions(self, *, team_id: str, user_id: str, most: int = 10) -> list[OpenQuestion]:
         """Return a person's open questions, the oldest first."""
@@ -408,6 +423,7 @@ class QuestionStore:
         Must run in the transaction that holds the lock of the sweep.
         """
         await connection.execute(queries.RELEASE, vars(self._share))
+        await connection.execute(queries.FORGET_RATES)
         return len(await (await connection.execute(queries.ORPHANS)).fetchall())
 
     async def workers_alive(self, *, seconds: float) -> int:

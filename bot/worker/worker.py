@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Protocol
@@ -142,8 +143,8 @@ def _invalid_request(error: InvalidRequest) -> str:
     return f"Sorry, `{value}` cannot be used as {error.field}: {error.allowed}."
 
 
-BUDGET_TRIES = 3
-"""How often a question is tried again whose calls could not be reserved."""
+BUDGET_TRIES = 30
+"""How often a question is tried again whose calls could not be reserved: with the pauses for about ten minutes."""
 
 ASK_AFTER_SECONDS = 2 * 3600.0
 """A message that is older is answered only after its asker has said that an answer is still wanted."""
@@ -361,17 +362,15 @@ class CommandRunner:
     ) -> Outcome:
         """Run the command; again, as soon as the database is back, if that could not say what is left of the budgets.
 
-        Raises BudgetUnknown if it is unavailable for long.
+        The reply has to wait for the database, too. Raises BudgetUnknown if it is unavailable for very long.
         """
         for _ in range(BUDGET_TRIES):
             try:
                 return await self._execute(row, started, progress, outgoing, on_event)
             except BudgetUnknown:
                 log.warning("budget.unknown", extra=row.ids)
-            try:
+            with suppress(*DATABASE_UNAVAILABLE):
                 await self.database_retry(lambda: self.questions.get(row.id))
-            except DATABASE_UNAVAILABLE:
-                break
         return await self._execute(row, started, progress, outgoing, on_event)
 
     async def _execute(

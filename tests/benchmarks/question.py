@@ -47,7 +47,7 @@ COUNTED = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datnam
 
 async def figures(rounds: int) -> list[Figure]:
     """Measure one process of the app."""
-    with _postgres() as conninfo:
+    with open_postgres() as conninfo:
         async with _world(conninfo) as world:
             return await _measured(world, rounds)
 
@@ -92,11 +92,15 @@ async def _measured(world: _World, rounds: int) -> list[Figure]:
 
 
 @dataclass(kw_only=True)
-class _Slack:
-    """A Slack that takes everything. `posts` are the answers that are waited for, by their address."""
+class TakingSlack:
+    """A Slack that takes everything. `posts` are the answers that are waited for, by their address.
+
+    The app is installed in one workspace, or in all those of an `enterprise`.
+    """
 
     posts: dict[str, asyncio.Future[float]] = field(default_factory=dict)
     origin: str = ""
+    enterprise: str = ""
 
     @asynccontextmanager
     async def serve(self) -> AsyncIterator[None]:
@@ -126,8 +130,12 @@ class _Slack:
         told: dict[str, Any] = {"ok": True}
         if request.match_info["method"] == "auth.test":
             told |= {"team_id": "T1", "team": "Example", "user_id": "U0APP", "user": "app", "bot_id": "B0APP"}
+            if self.enterprise:
+                told |= {"enterprise_id": self.enterprise, "is_enterprise_install": True}
         if request.match_info["method"] == "users.info":
             told["user"] = {"id": request.query["user"], "team_id": "T1", "deleted": False, "is_bot": False}
+            if self.enterprise:
+                told["user"]["enterprise_user"] = {"enterprise_id": self.enterprise}
         return web.json_response(told)
 
 
@@ -136,7 +144,7 @@ class _App:
     """A process of the app. `asked` counts the questions that it answered."""
 
     process: Process
-    slack: _Slack
+    slack: TakingSlack
     session: ClientSession
     asked: int = 0
     numbers: count[int] = field(default_factory=count)
@@ -184,7 +192,7 @@ class _World:
 
     conninfo: str
     provider: int
-    slack: _Slack
+    slack: TakingSlack
     session: ClientSession
 
     @asynccontextmanager
@@ -203,6 +211,8 @@ class _World:
             PERPLEXITY_API_KEY="pplx-benchmark",
             PERPLEXITY_BASE_URL=f"http://127.0.0.1:{self.provider}",
             DATABASE_URL=own,
+            USER_QUESTIONS_PER_MINUTE="1000000",
+            CHANNEL_QUESTIONS_PER_MINUTE="1000000",
         )
         try:
             yield _App(process=process, slack=self.slack, session=self.session)
@@ -221,7 +231,7 @@ class _World:
 @asynccontextmanager
 async def _world(conninfo: str) -> AsyncIterator[_World]:
     async with AsyncExitStack() as stack:
-        slack = _Slack()
+        slack = TakingSlack()
         await stack.enter_async_context(slack.serve())
         sentence = serve(answer=fixture("agent.200.json"), stream=fixture("agent.stream.completed.sse"))
         provider = await stack.enter_async_context(sentence)
@@ -230,7 +240,7 @@ async def _world(conninfo: str) -> AsyncIterator[_World]:
 
 
 @contextmanager
-def _postgres() -> Iterator[str]:
+def open_postgres() -> Iterator[str]:
     """Yield the address of an embedded server as the tests have it: one that need not survive a power cut."""
     with TemporaryDirectory(prefix="data-") as folder, embedded_server(Path(folder)) as conninfo:
         with psycopg.connect(conninfo, autocommit=True) as connection:

@@ -193,6 +193,7 @@ async def open_harness(
             "PERPLEXITY_BASE_URL": perplexity.base_url.replace("127.0.0.1", host),
             "BRAVE_BASE_URL": brave.base_url.replace("127.0.0.1", host),
             "PROVIDERS": "perplexity,brave",
+            "CHANNEL_QUESTIONS_PER_MINUTE": "1000000",
             "BUDGET_USER_DAY_USD": "1",
             "BUDGET_CHANNEL_DAY_USD": "50",
             "BUDGET_WORKSPACE_MONTH_USD": "50",

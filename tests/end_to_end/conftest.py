@@ -24,6 +24,9 @@ from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 KEY = "pplx-test-key"
 
+UNLIMITED = {"USER_QUESTIONS_PER_MINUTE": "0", "CHANNEL_QUESTIONS_PER_MINUTE": "0"}
+"""Tests ask faster than people."""
+
 SETTLE_SECONDS = 90.0
 """How long a test waits for questions that may never come to their end."""
 
@@ -120,6 +123,8 @@ def settings(slack: FakeSlack, perplexity: FakePerplexity) -> Settings:
         host="127.0.0.1",
         retry_base_seconds=0.01,
         retry_attempts=2,
+        user_questions_per_minute=0,
+        channel_questions_per_minute=0,
         send_files=True,
         read_channels=True,
     )
@@ -164,7 +169,7 @@ class Workspace:
             PERPLEXITY_BASE_URL=self.perplexity.base_url,
             DATABASE_URL=self.database,
             LOG_LEVEL="INFO",
-            **self.settings,
+            **(UNLIMITED | self.settings),
         )
         self.processes.append(process)
         return process

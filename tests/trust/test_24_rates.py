@@ -1,0 +1,149 @@
+"""Item 24: how fast people may ask, with an honest wait; `Retry-After` is kept to, and no text is asked for again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from bot.model.question import NewQuestion, Received
+from bot.settings import Settings
+from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
+from perplexity.client import PerplexityClient
+from perplexity.errors import PerplexityError
+from perplexity.types import TextDelta
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture
+
+
+@pytest.fixture
+async def pool(database: str) -> AsyncIterator[Pool]:
+    async with connection_pool(database, size=4, seconds=10) as pool:
+        yield pool
+
+
+def asked(**changes: Any) -> NewQuestion:
+    number = uuid4()
+    values: dict[str, Any] = {
+        "id": number,
+        "delivery_key": str(number),
+        "surface": "slash",
+        "command": "ask",
+        "text": "why",
+        "team_id": "T1",
+        "channel_id": "C1",
+        "user_id": "U1",
+    }
+    return NewQuestion(**values | changes)
+
+
+def store(pool: Pool, **limits: int) -> QuestionStore:
+    return QuestionStore(pool, share=FairShare(open_per_person=0, thread_per_minute=0, **limits))
+
+
+async def turn_back(pool: Pool, seconds: float) -> None:
+    """Have so many seconds pass for the buckets."""
+    async with pool.connection() as connection:
+        await connection.execute("UPDATE rate_limits SET full_at = full_at - %s * interval '1 second'", (seconds,))
+
+
+@pytest.mark.parametrize(
+    ("limits", "others"),
+    [({"user_per_minute": 6}, {"user_id": "U2"}), ({"channel_per_minute": 6}, {"channel_id": "C2"})],
+)
+async def test_a_bucket_is_emptied_at_once_and_filled_evenly(
+    pool: Pool, limits: dict[str, int], others: dict[str, str]
+) -> None:
+    questions = store(pool, **limits)
+    taken = [(await questions.insert(asked())).received for _ in range(8)]
+    assert taken == [Received.NEW] * 6 + [Received.TOO_FAST] * 2
+    assert (await questions.insert(asked(**others))).received is Received.NEW
+
+    refused = asked()
+    assert (await questions.insert(refused)).received is Received.TOO_FAST
+    wait = await questions.rate_wait(refused)
+    assert wait is not None
+    assert 8 < wait.seconds <= 10
+    await turn_back(pool, wait.seconds + 0.01)
+    again = [(await questions.insert(asked())).received for _ in range(2)]
+    assert again == [Received.NEW, Received.TOO_FAST]
+
+
+async def test_many_at_once_in_several_processes_get_no_more(pool: Pool) -> None:
+    stores = [store(pool, channel_per_minute=10) for _ in range(4)]
+    received = await asyncio.gather(*(stores[n % 4].insert(asked(user_id=f"U{n}")) for n in range(40)))
+    assert sum(one.received is Received.NEW for one in received) == 10
+
+
+async def test_a_refused_question_takes_no_token_of_the_other_bucket(pool: Pool) -> None:
+    questions = store(pool, user_per_minute=1, channel_per_minute=3)
+    received = [(await questions.insert(asked())).received for _ in range(5)]
+    received += [(await questions.insert(asked(user_id=user))).received for user in ("U2", "U3", "U4")]
+    assert [one is Received.NEW for one in received] == [True, *[False] * 4, True, True, False]
+
+
+async def test_what_costs_nothing_is_never_too_fast(pool: Pool) -> None:
+    questions = store(pool, user_per_minute=1, channel_per_minute=1)
+    received = [(await questions.insert(asked(limited=False))).received for _ in range(3)]
+    assert received == [Received.NEW] * 3
+
+
+class TestTooFast:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.model_copy(update={"user_questions_per_minute": 2})
+
+    async def test_the_wait_is_said_and_pause_is_taken(self, harness: AppHarness) -> None:
+        shown = [await harness.ask("/ask why", trigger=f"t{number}") for number in range(3)]
+
+        assert ["Searching the" in one["text"] for one in shown] == [True, True, False]
+        assert shown[2]["text"].startswith("You’ve asked a lot in a short time. Ask again in about")
+        seconds = int(shown[2]["text"].split("about ")[1].split(" s.")[0])
+        assert 20 <= seconds <= 30
+        assert "One moment" in (await harness.ask("/pplx pause", trigger="p"))["text"]
+
+
+async def test_the_place_in_the_queue_is_said(harness: AppHarness) -> None:
+    async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
+        await connection.execute(
+            "INSERT INTO procrastinate_jobs (task_name, queue_name, status, args, scheduled_at)"
+            " SELECT 'answer_question', 'default', 'todo', '{}', now() + interval '1 hour' FROM generate_series(1, 12)"
+        )
+    shown = await harness.ask("/ask why", trigger="t1")
+
+    assert "12 questions are before yours" in shown["text"]
+
+
+async def test_a_retry_after_is_kept_to() -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    async with FakePerplexity() as fake, PerplexityClient(KEY, base_url=fake.base_url, sleep=sleep) as client:
+        limited = {"error": {"message": "slow down", "type": "rate_limit_exceeded"}}
+        fake.fail("/search", status=429, body=limited, headers={"Retry-After": "3"})
+        await client.search("why")
+        assert slept == [3.0]
+        assert len(fake.requests) == 2
+
+
+async def test_nothing_is_asked_again_after_text_was_shown() -> None:
+    async with FakePerplexity() as fake, PerplexityClient(KEY, base_url=fake.base_url) as client:
+        stream = fixture("agent.stream.completed.sse")
+        half = stream[: stream.index(b"output_text.delta") + 2_000]
+        fake.script("/v1/agent", Fault(chunks=(half,), content_type="text/event-stream", reset=True))
+        texts: list[str] = []
+
+        async def read() -> None:
+            async for event in client.stream("why"):
+                texts.extend([event.text] if isinstance(event, TextDelta) else [])
+
+        with pytest.raises(PerplexityError):
+            await read()
+        assert texts
+        assert len(fake.requests) == 1
