@@ -19,7 +19,6 @@ from bot.model.membership import (
     Identity,
     RequestOrigin,
     event_time,
-    is_foreign,
     is_lifecycle,
     of_organization,
 )
@@ -131,9 +130,11 @@ class Workspaces:
         ours = current_workspace()
         if ours is None:
             return None if is_lifecycle(body) else NOT_INSTALLED
+        # It was found by the ids in the request. Its organization is not compared: a workspace can join one.
         kept = self._kept.get(("id", ours.id))
         app_id = kept.installed.app_id if kept is not None and kept.installed is not None else None
-        return FOREIGN if is_foreign(RequestOrigin.from_body(body), ours=ours, app_id=app_id) else None
+        named = RequestOrigin.from_body(body).app_id
+        return FOREIGN if named and app_id and named != app_id else None
 
     async def token(self) -> str:
         """Return the token of the workspace that the current task acts for. Raises NoToken, never another one's."""
