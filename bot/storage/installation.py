@@ -70,6 +70,10 @@ _OWN_TEAMS = """
     (SELECT team_id FROM organization_teams WHERE enterprise_id = %(id)s UNION SELECT %(id)s)
     EXCEPT SELECT team_id FROM workspaces WHERE id <> %(id)s AND state = 'open'
 """
+_STILL_SERVED = """
+    SELECT 1 FROM organization_teams o JOIN workspaces w ON w.id = o.enterprise_id
+    WHERE o.team_id = %(id)s AND w.is_enterprise_install AND w.state = 'open'
+"""
 _ALL_CLOSED = """
     SELECT * FROM workspaces
     WHERE state <> 'open'
@@ -207,10 +211,15 @@ class WorkspaceStore:
         return await erase_workspaces(self._pool, await self._teams(identity))
 
     async def _teams(self, identity: Identity) -> list[str]:
-        """Return the workspaces of an installation; for an organization all that asked without one of their own."""
+        """Return the workspaces that end with an installation.
+
+        For an organization these are all that asked without one of their own. A workspace whose organization has the
+        app goes on.
+        """
         if self._many:
             async with self._pool.connection() as connection:
-                return await self._own_teams(connection, identity)
+                served = await (await connection.execute(_STILL_SERVED, {"id": identity.id})).fetchone()
+                return await self._own_teams(connection, identity) if served is None else []
         if not identity.is_enterprise_install:
             return sorted(identity.ids)
         async with self._pool.connection() as connection:

@@ -85,7 +85,7 @@ class Workspaces:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _kept: OrderedDict[tuple[str, ...], _Kept] = field(default_factory=OrderedDict)
     _reading: dict[tuple[str, ...], asyncio.Task[Installed | None]] = field(default_factory=dict)
-    _teams: set[tuple[str, str]] = field(default_factory=set)
+    _teams: dict[tuple[str, str], float] = field(default_factory=dict)
     _cleaned: dict[str, tuple[str, float]] = field(default_factory=dict)
     _refreshed_at: float | None = None
     _refresh_failed: dict[str, float] = field(default_factory=dict)
@@ -321,13 +321,16 @@ class Workspaces:
 
     async def _remember_team(self, named: RequestOrigin, ours: Identity) -> None:
         """Save which organization a request's workspace is of: the workers know only the workspace."""
-        pair = (named.team_id, ours.id)
-        if not ours.is_enterprise_install or not named.team_id or named.team_id == ours.id or pair in self._teams:
+        pair, now = (named.team_id, ours.id), self.clock()
+        if not ours.is_enterprise_install or not named.team_id or named.team_id == ours.id:
+            return
+        # Not for ever: an installation of the workspace's own replaces it, and may end.
+        if now - self._teams.get(pair, -CACHE_SECONDS) < CACHE_SECONDS:
             return
         await self.installations.remember_team(*pair)
         if len(self._teams) >= MAX_CACHED:
             self._teams.clear()
-        self._teams.add(pair)
+        self._teams[pair] = now
         self._kept.pop(("team", named.team_id), None)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bot.workspaces.registry import CACHE_SECONDS, CLEAN_UP_SECONDS, Workspaces
 from tests.fakes.person import BOT_USER, Person
 from tests.fakes.ports import free_port
 from tests.fakes.workspaces import Installations, many_workspaces, serving
@@ -97,6 +98,33 @@ async def test_an_event_of_a_workspace_does_not_end_its_organization(app: Instal
     await app.wait_for_rows("SELECT DISTINCT team_id FROM questions ORDER BY 1", [("T1",), ("T20",)])
     assert await app.rows("SELECT DISTINCT team_id FROM digests ORDER BY 1") == [("T1",), ("T20",)]
     assert await app.rows("SELECT id FROM installations ORDER BY 1") == [("E2",), ("T1",)]
+
+
+async def test_a_workspace_whose_organization_has_the_app_goes_on_without_its_own(app: Installations) -> None:
+    """As when an organization takes over the app that one of its workspaces had installed."""
+    registry = app.app.installation
+    assert isinstance(registry, Workspaces)
+    of_organization = app.person("T1", enterprise="E1", organization=True)
+    await app.install(None, enterprise="E1", organization=True)
+    await use(app, of_organization, "before")
+    await app.install("T1", enterprise="E1")
+    at = [monotonic() + CACHE_SECONDS]
+    registry.clock = lambda: at[0]
+    async with await of_organization.type_command("/ask more", trigger="both") as response:
+        assert response.status == 200
+    assert await send(app.person("T1", enterprise="E1"), UNINSTALLED) == 200
+    assert await app.rows("SELECT id FROM installations") == [("E1",)]
+
+    # The work of a closed workspace is stopped again each minute.
+    for minute in range(1, 3):
+        at.append(at.pop() + CLEAN_UP_SECONDS)
+        await registry.sweep()
+        async with await of_organization.type_command("/ask why", trigger=f"after{minute}") as response:
+            assert response.status == 200
+        await app.wait_for_rows(
+            "SELECT state, count(*) FROM questions GROUP BY 1", [("answered", 4 + minute)], seconds=10
+        )
+    assert await app.rows("SELECT state FROM digests") == [("active",)]
 
 
 async def test_other_processes_notice_within_a_minute(app: Installations) -> None:
