@@ -230,9 +230,11 @@ TABLES: Mapping[str, Table] = {
         of_workspace=_WORKSPACE,
         columns={"team_id": PLACE, "user_id": PERSON, "opened_at": NONE, "shown_at": NONE},
     ),
+    # Of many workspaces, the id is that of the one where the person was seen, a colon, and the person's.
     "user_teams": Table(
-        of_person="user_id = %(user)s",
-        of_workspace="user_team = ANY(%(teams)s)",
+        of_person="(user_id = %(user)s OR split_part(user_id, ':', 2) = %(user)s"
+        " AND (%(team)s::text IS NULL OR split_part(user_id, ':', 1) = %(team)s))",
+        of_workspace="(user_team = ANY(%(teams)s) OR split_part(user_id, ':', 1) = ANY(%(teams)s))",
         outdated="at < now() - interval '1 day'",
         columns={"user_id": PERSON, "user_team": PLACE, "at": NONE},
     ),

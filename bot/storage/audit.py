@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
-from uuid import uuid4
 
 from psycopg import AsyncConnection, Error
 
@@ -46,20 +45,6 @@ _ENTRIES = """
     SELECT team_id, number, at, who, what, channel_id, cost_microusd, decision, subject, before::text, after::text, hash
     FROM audit ORDER BY team_id, number
 """
-_FORGET = """
-    WITH gone AS (DELETE FROM audit_people WHERE team_id = %(team_id)s AND user_id = %(user_id)s)
-    UPDATE audit_outbox SET who = CASE WHEN user_id = %(user_id)s THEN %(who)s ELSE who END,
-        user_id = CASE WHEN user_id = %(user_id)s THEN '' ELSE user_id END,
-        before = replace(before::text, %(user_id)s, %(who)s)::json,
-        after = replace(after::text, %(user_id)s, %(who)s)::json
-    WHERE team_id = %(team_id)s
-        AND (user_id = %(user_id)s OR strpos(concat(before, after), %(user_id)s) > 0)
-"""
-_FORGET_ALL = """
-    WITH gone AS (DELETE FROM audit_people WHERE team_id = ANY(%(teams)s))
-    UPDATE audit_outbox SET who = md5(random()::text || id), user_id = ''
-    WHERE team_id = ANY(%(teams)s) AND user_id <> ''
-"""
 
 
 async def record_change(connection: AsyncConnection[Any], change: Change) -> None:
@@ -70,16 +55,6 @@ async def record_change(connection: AsyncConnection[Any], change: Change) -> Non
     """
     values = vars(change) | {name: _json(getattr(change, name)) for name in ("before", "after")}
     await connection.execute(_CHANGE, values)
-
-
-async def forget_person(connection: AsyncConnection[Any], *, team_id: str, user_id: str) -> None:
-    """Destroy a person's key: nothing tells any more which entries of the log are theirs."""
-    await connection.execute(_FORGET, {"team_id": team_id, "user_id": user_id, "who": uuid4().hex})
-
-
-async def forget_people(connection: AsyncConnection[Any], teams: Sequence[str]) -> None:
-    """Destroy the keys of everyone in some workspaces."""
-    await connection.execute(_FORGET_ALL, {"teams": list(teams)})
 
 
 async def signing_key(connection: AsyncConnection[Any], setting: str | None) -> SigningKey:

@@ -98,6 +98,27 @@ async def test_erasing_in_one_workspace_keeps_the_same_id_in_another(
     assert await find_text(two_people, str(ANNA.question)) == {}
 
 
+async def test_where_people_of_many_workspaces_come_from_is_erased(
+    two_people: psycopg.AsyncConnection[Any], pool: Pool
+) -> None:
+    await two_people.execute("DELETE FROM user_teams")
+    store = WorkspaceStore(pool, many=True)
+    for team in (ANNA.team, BERT.team):
+        for person in (ANNA, BERT):
+            await store.save_user_team(person.user, "TFOREIGN", team_id=team)
+
+    async def kept() -> list[str]:
+        rows = await two_people.execute("SELECT user_id FROM user_teams ORDER BY 1")
+        return [one for (one,) in await rows.fetchall()]
+
+    await PersonalDataStore(pool).erase(ANNA.user, team_id=ANNA.team)
+    assert await kept() == ["TANNA:UBERT", "TBERT:UANNA", "TBERT:UBERT"]
+    await PersonalDataStore(pool).erase(ANNA.user)
+    assert await kept() == ["TANNA:UBERT", "TBERT:UBERT"]
+    await store.delete_texts(Identity(team_id=ANNA.team))
+    assert await kept() == ["TBERT:UBERT"]
+
+
 async def test_an_export_has_every_row_of_the_person_and_nothing_that_opens_anything(
     two_people: psycopg.AsyncConnection[Any], pool: Pool
 ) -> None:

@@ -16,8 +16,9 @@ from psycopg.rows import dict_row
 from bot.audit import Verification, export, sign, verify
 from bot.model.audit import Change
 from bot.model.preferences import ChannelSettings
-from bot.storage.audit import forget_person, record_change
+from bot.storage.audit import record_change
 from bot.storage.audit_chain import AuditStore
+from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import Pool, connection_pool
 from tests.end_to_end.conftest import AppHarness
@@ -228,8 +229,7 @@ async def test_erasing_a_person_leaves_the_chain_and_no_way_back_to_them(databas
     store = await filled(database, pool, teams=("T1",))
     await change(database, user=ADA, after={"askers": f"{ADA} {BOB}"})
     await change(database, user=BOB, after={"askers": f"{ADA} {BOB}"})
-    async with connect(database) as connection:
-        await forget_person(connection, team_id="T1", user_id=ADA)
+    await PersonalDataStore(pool).erase(ADA, team_id="T1")
     await store.write()
 
     assert (await check(database)).ok
@@ -237,6 +237,36 @@ async def test_erasing_a_person_leaves_the_chain_and_no_way_back_to_them(databas
     assert [one["user_id"] for one in people] == [BOB]
     tables = [await rows(database, query) for query in ("SELECT * FROM audit", "SELECT * FROM audit_outbox")]
     assert ADA not in json.dumps(tables, default=str)
+
+
+async def test_an_entry_that_is_chained_during_an_erasure_does_not_name_the_person_again(
+    database: str, pool: Pool
+) -> None:
+    await change(database, user=ADA)
+    async with connect(database) as connection:
+        await connection.execute("BEGIN")
+        await connection.execute("LOCK TABLE audit_people")
+        # The writer has read what waits, and is held up before it looks for the person's key.
+        writing = asyncio.create_task(AuditStore(pool, key=KEY).write())
+        await waiting(database, 1)
+        erasing = asyncio.create_task(PersonalDataStore(pool).erase(ADA))
+        await waiting(database, 2)
+        await connection.execute("COMMIT")
+        await asyncio.gather(writing, erasing)
+
+    assert [one["what"] for one in await rows(database, "SELECT what FROM audit")] == ["channel.settings"]
+    assert await rows(database, "SELECT user_id FROM audit_people") == []
+    assert (await check(database)).ok
+
+
+async def waiting(database: str, count: int) -> None:
+    """Wait until so many connections wait for a lock."""
+    query = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    async with asyncio.timeout(10):
+        found = await rows(database, query)
+        while len(found) < count:
+            await asyncio.sleep(0.01)
+            found = await rows(database, query)
 
 
 @pytest.mark.parametrize(
