@@ -20,11 +20,10 @@ from perplexity.x_posts.types import PostSource, PostSummary
 
 @dataclass(kw_only=True)
 class Outgoing:
-    """What leaves for one question. What was taken to be saved is not taken again."""
+    """What leaves for one question. What was taken to be saved is no longer in the log."""
 
     log: RequestLog = field(default_factory=RequestLog)
     left_out: list[LeftOut] = field(default_factory=list)
-    _taken: int = 0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -33,8 +32,7 @@ class Outgoing:
 
     def take(self) -> str | None:
         """Return what is to be saved, as JSON, a line a request; None if there is nothing new."""
-        new = self.log.requests[self._taken :]
-        self._taken += len(new)
+        new, self.log.requests = self.log.requests, []
         if not new:
             return None
         lines = [vars(request) for request in new]
