@@ -33,7 +33,7 @@ from bot.listeners.intake import ACK_SECONDS, Intake, ListenerContext
 from bot.metering import Meter
 from bot.model.workspace import ActiveWorkspace
 from bot.process import Application
-from bot.services import budgets_of, open_search_services, slack_connection
+from bot.services import open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
@@ -216,7 +216,7 @@ async def compose(
         received, choices = QuestionStore(acks, share=share), ChoiceStore(acks)
         # A paid answer is kept for as long as the database is unavailable.
         database_retry, metrics, attempt_log = DatabaseRetry(seconds=math.inf), Metrics(), AttemptLog(attempts=attempts)
-        audit, budgets = _audit_store(settings, pool), BudgetStore(pool, budgets=budgets_of(settings))
+        audit, budgets = _audit_store(settings, pool), BudgetStore(pool, budgets=settings.budgets)
 
         def on_attempt(attempt: Attempt) -> None:
             metrics.attempted(attempt)

@@ -13,14 +13,12 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from bot.budgets.amounts import MICROS
 from bot.budgets.ceilings import AGENT
 from bot.commands import COMMANDS
 from bot.commands.base import Agent, DisabledAgent
 from bot.commands.routing import slash_commands
 from bot.manifest import manifest
 from bot.metering import Meter, MeteredPosts, MeteredProvider
-from bot.model.spending import Budgets
 from bot.privacy.outgoing import RedactedAgent, RedactedPosts, RedactedProvider
 from bot.privacy.redaction import Redactor
 from bot.slack.connection import SlackConnection
@@ -37,8 +35,6 @@ from perplexity.retry import RetryPolicy
 from perplexity.urls import is_loopback
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from pydantic import SecretStr
 
     from bot.playground.server import Playground, Prompt
@@ -157,19 +153,6 @@ async def open_agent(
     limits = AgentLimits(retries=settings.retry_attempts - 1)
     async with WebAgent(model, provider_tools(provider), limits=limits, on_attempt=on_attempt) as agent:
         yield agent
-
-
-def budgets_of(settings: Settings) -> Budgets:
-    """Return the budgets that hold where admins have set none."""
-    return Budgets(
-        user=_amount(settings.budget_user_day_usd),
-        channel=_amount(settings.budget_channel_day_usd),
-        workspace=_amount(settings.budget_workspace_month_usd),
-    )
-
-
-def _amount(dollars: Decimal | None) -> int | None:
-    return None if dollars is None else int(dollars * MICROS)
 
 
 def retry_policy(settings: Settings) -> RetryPolicy:

@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from bot.model.spending import Budgets
 from bot.privacy.redaction import Redactor, compile_patterns, parse_kinds
 from perplexity.errors import InvalidRequest
 from perplexity.providers import PROVIDERS, validate_order
@@ -334,6 +335,15 @@ class Settings(_ProviderSettings):
         return {name: key.get_secret_value() for name, key in keys.items() if key is not None}
 
     @property
+    def budgets(self) -> Budgets:
+        """The budgets that hold where admins have set none."""
+        return Budgets.in_dollars(
+            user=self.budget_user_day_usd,
+            channel=self.budget_channel_day_usd,
+            workspace=self.budget_workspace_month_usd,
+        )
+
+    @property
     def redactor(self) -> Redactor:
         """What is left out of everything that is sent to a search service."""
         return Redactor(kinds=parse_kinds(self.redact), patterns=compile_patterns(self.redact_patterns))
@@ -407,7 +417,8 @@ def read_settings() -> tuple[Settings, Mapping[str, str]]:
     except (OSError, UnicodeDecodeError) as error:
         why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
         return Settings.model_construct(), {".env": f".env cannot be read: {why}"}
-    return settings, wrong | dict(_find_missing(settings, wrong.keys()))
+    missing = {name: text for name, text in _find_missing(settings, wrong.keys()) if name not in wrong}
+    return settings, wrong | missing
 
 
 def _find_missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from bot.doctor import (
     local,
     providers,
     slack,
+    spending,
     workspaces,
 )
 from bot.doctor.checks import Check, Context, Finding, run_checks, settings_findings
@@ -92,6 +93,27 @@ CHECKS = (
         title=database.AUDIT,
         needs=frozenset({"audit_key"}),
         run=database.check_audit,
+        seconds=5,
+        timeout_hint=f"{_NETWORK} Is the host in DATABASE_URL right?",
+    ),
+    Check(
+        title=database.RETENTION,
+        needs=frozenset({"retention_days"}),
+        run=database.check_retention,
+        seconds=5,
+        timeout_hint=f"{_NETWORK} Is the host in DATABASE_URL right?",
+    ),
+    Check(
+        title=spending.BUDGETS,
+        needs=frozenset({"budget_user_day_usd", "budget_channel_day_usd", "budget_workspace_month_usd"}),
+        run=spending.check_budgets,
+        seconds=5,
+        timeout_hint=f"{_NETWORK} Is the host in DATABASE_URL right?",
+    ),
+    Check(
+        title=slack.SHORTCUTS,
+        needs=frozenset(),
+        run=slack.check_shortcuts,
         seconds=5,
         timeout_hint=f"{_NETWORK} Is the host in DATABASE_URL right?",
     ),

@@ -159,7 +159,7 @@ async def run_checks(context: Context, checks: Sequence[Check]) -> tuple[Finding
 
 async def _run_check(check: Check, context: Context) -> Sequence[Finding]:
     if wrong := sorted(check.needs & context.invalid):
-        return [skipped(check.title, f"Skipped: correct {' and '.join(wrong).upper()} first.")]
+        return [skipped(check.title, f"Skipped: correct {' and '.join(name.upper() for name in wrong)} first.")]
     try:
         async with asyncio.timeout(check.seconds):
             return await check.run(context)

@@ -233,6 +233,36 @@ async def check_audit(context: Context) -> Sequence[Finding]:
     return [warning(AUDIT, problem, fix=_AUDIT_FIX) for problem in problems]
 
 
+RETENTION = "Retention"
+
+RETENTION_LATE_DAYS = 0.125
+"""How much later than it should a text may be deleted; the app looks every ten minutes."""
+
+_KEPT_TOO_LONG = """
+    SELECT count(*) AS late FROM questions
+    WHERE text_deleted_at IS NULL AND settled_at < now() - %(days)s * interval '1 day'
+"""
+
+
+async def check_retention(context: Context) -> Sequence[Finding]:
+    """Return whether texts are older than RETENTION_DAYS; none if they cannot be read."""
+    url, days = context.settings.database_url, context.settings.retention_days
+    if url is None or "database_url" in context.invalid:
+        return []
+    try:
+        async with await AsyncConnection.connect(
+            url.get_secret_value(), row_factory=dict_row, prepare_threshold=None
+        ) as connection:
+            row = await (await connection.execute(_KEPT_TOO_LONG, {"days": days + RETENTION_LATE_DAYS})).fetchone()
+    except (OperationalError, UndefinedTable, UndefinedColumn):
+        return []
+    if row is None or not row["late"]:
+        return []
+    text = f"The texts of {pluralize(row['late'], 'question')} are kept longer than RETENTION_DAYS ({days}) allows."
+    fix = "Start the app, which deletes them every ten minutes. If it is running, look for `retention` in its log."
+    return [warning(RETENTION, text, fix=fix)]
+
+
 def _recent_error(provider: str, error: str) -> Finding:
     reason, fix = _ERRORS.get(error, (error, "Check the account"))
     return warning(

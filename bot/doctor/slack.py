@@ -21,8 +21,9 @@ from pydantic import SecretStr
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.doctor.checks import Context, Finding, failure, ok, warning
+from bot.doctor.checks import Context, Finding, failure, ok, skipped, warning
 from bot.listeners.installation import token_hash
+from bot.manifest import SHORTCUTS as MANIFEST_SHORTCUTS
 from bot.slack.connection import web_client
 from bot.slack.messages import FAILURES, error_name
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES, Features, Scope
@@ -76,6 +77,40 @@ async def check_installation(context: Context) -> Sequence[Finding]:
         return []
     fix = "Install the app again, set SLACK_BOT_TOKEN to the new token, then restart the app."
     return [failure(INSTALLATION, _CLOSED[state], fix=fix)]
+
+
+SHORTCUTS = "Shortcuts"
+
+_USED = "SELECT EXISTS (SELECT FROM last_choices) AS shortcuts, EXISTS (SELECT FROM homes) AS home"
+
+_NAMES = {
+    "shortcuts": "the shortcuts " + ", ".join(f"“{name}”" for _, name, *_ in MANIFEST_SHORTCUTS),
+    "home": "the Home tab",
+}
+
+
+async def check_shortcuts(context: Context) -> Sequence[Finding]:
+    """Return what people have used of that which no method of Slack's reports; none if that cannot be read."""
+    settings = context.settings
+    url = settings.database_url
+    if url is None or "database_url" in context.invalid or not settings.slack_configured:
+        return []
+    try:
+        async with await AsyncConnection.connect(url.get_secret_value(), row_factory=dict_row) as connection:
+            row = await (await connection.execute(_USED)).fetchone()
+    except (OperationalError, UndefinedTable):
+        return []
+    there = row or {}
+    used = [name for key, name in _NAMES.items() if there.get(key)]
+    unused = [name for key, name in _NAMES.items() if not there.get(key)]
+    findings = [ok(SHORTCUTS, f"People have used {', '.join(used)}.")] if used else []
+    if unused:
+        text = (
+            f"Not used yet: {', '.join(unused)}. Slack does not say whether the app has them: if they are missing "
+            "there, compare App Manifest in its settings with `python -m bot manifest`."
+        )
+        findings.append(skipped(SHORTCUTS, text))
+    return findings
 
 
 SLACK = "Slack"

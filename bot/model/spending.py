@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from decimal import Decimal
+from typing import Literal, Self
 from uuid import UUID
 
 Scope = Literal["user", "channel", "workspace"]
@@ -21,6 +22,11 @@ class Budgets:
     user: int | None = None
     channel: int | None = None
     workspace: int | None = None
+
+    @classmethod
+    def in_dollars(cls, **dollars: Decimal | None) -> Self:
+        """Return the budgets that are these dollars, with at most six decimals, by the names of the fields."""
+        return cls(**{name: None if one is None else int(one.scaleb(6)) for name, one in dollars.items()})
 
 
 NO_BUDGETS = Budgets()

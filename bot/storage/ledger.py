@@ -52,7 +52,7 @@ _BOOK = """
     FROM ledger_book_v1(%(ended)s, %(wanted)s, %(user)s, %(channel)s, %(workspace)s)
 """
 
-_ABANDONED = """
+ABANDONED_CALLS = """
     SELECT l.id FROM ledger l
     WHERE l.state = 'reserved' AND l.held_at < now() - %(seconds)s * interval '1 second'
         AND (l.held_at < now() - interval '1 hour'
@@ -149,7 +149,7 @@ class Ledger:
     async def cut_abandoned(self) -> int:
         """End the calls whose processes are gone, at their ceilings; return how many there were."""
         async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_ABANDONED, {"seconds": ABANDONED_SECONDS})).fetchall()
+            rows = await (await connection.execute(ABANDONED_CALLS, {"seconds": ABANDONED_SECONDS})).fetchall()
         if rows:
             await self._book([Ended(id=row["id"], state="cut") for row in rows], [])
         return len(rows)

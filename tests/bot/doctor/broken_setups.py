@@ -219,6 +219,65 @@ def xai_accepts_key(setup: DoctorSetup) -> None:
     setup.with_xai()
 
 
+def half_an_oauth(setup: DoctorSetup) -> None:
+    setup.without("SLACK_BOT_TOKEN")
+    setup.env["SLACK_OAUTH_CLIENT_ID"] = "1234.5678"
+
+
+def wrong_key_ring(setup: DoctorSetup) -> None:
+    setup.without("SLACK_BOT_TOKEN")
+    setup.env |= {
+        "SLACK_OAUTH_CLIENT_ID": "1234.5678",
+        "SLACK_OAUTH_CLIENT_SECRET": CANARY,
+        "PUBLIC_URL": "https://answers.example.com",
+        "ENCRYPTION_KEYS": CANARY,
+    }
+
+
+def bad_pattern(setup: DoctorSetup) -> None:
+    setup.env |= {"REDACT": "email, shoes", "REDACT_PATTERNS": "([a-z"}
+
+
+def texts_kept_too_long(setup: DoctorSetup) -> None:
+    with psycopg.connect(setup.database) as connection:
+        connection.execute(
+            "INSERT INTO questions (id, delivery_key, surface, command, text, team_id, channel_id, user_id, state,"
+            " settled_at) SELECT gen_random_uuid(), 'k' || days, 'slash', 'ask', 'why', 'T1', 'C1', 'U1', 'answered',"
+            " now() - days * interval '1 day' FROM unnest(ARRAY[29, 30.05, 31, 90]) AS days"
+        )
+
+
+def spent(setup: DoctorSetup) -> None:
+    """All spending is paused; a person, two channels and the workspace have used up their budgets; a worker died."""
+    setup.env |= {"BUDGET_USER_DAY_USD": "2", "BUDGET_CHANNEL_DAY_USD": "5"}
+    with psycopg.connect(setup.database) as connection:
+        connection.execute("INSERT INTO spending_pauses (team_id, user_id) VALUES ('T1', 'U9')")
+        connection.execute(
+            "INSERT INTO budgets (team_id, scope, subject, amount, user_id)"
+            " VALUES ('T1', 'workspace', '', 300000000, 'U9')"
+        )
+        connection.execute(
+            "INSERT INTO budget_use (team_id, scope, subject, period, reserved, spent) SELECT 'T1', scope, subject,"
+            " CASE scope WHEN 'workspace' THEN date_trunc('month', now() AT TIME ZONE 'UTC')::date"
+            " ELSE (now() AT TIME ZONE 'UTC')::date - days END, 0, spent FROM (VALUES ('user', 'U1', 0, 2000000),"
+            " ('user', 'U2', 0, 1999999), ('user', 'U3', 1, 2000000), ('channel', 'C1', 0, 5000000),"
+            " ('channel', 'C2', 0, 6000000), ('workspace', '', 0, 300250000)) AS used(scope, subject, days, spent)"
+        )
+        connection.execute(
+            "INSERT INTO ledger (id, team_id, channel_id, user_id, provider, effort, reserved, held_at) SELECT"
+            " gen_random_uuid(), 'T1', 'C1', 'U1', 'Perplexity', 'fast', 20000, now() - hours * interval '1 hour'"
+            " FROM unnest(ARRAY[0.01, 2]) AS hours"
+        )
+
+
+def used_shortcuts(setup: DoctorSetup) -> None:
+    with psycopg.connect(setup.database) as connection:
+        connection.execute(
+            "INSERT INTO last_choices (team_id, user_id, command, options) VALUES ('T1', 'U1', 'ask', '{}')"
+        )
+        connection.execute("INSERT INTO homes (team_id, user_id) VALUES ('T1', 'U1')")
+
+
 BREAKINGS: Sequence[Breaking] = (
     no_settings,
     malformed,
@@ -252,4 +311,10 @@ BREAKINGS: Sequence[Breaking] = (
     xai_key_info_fails,
     xai_away,
     xai_accepts_key,
+    half_an_oauth,
+    wrong_key_ring,
+    bad_pattern,
+    texts_kept_too_long,
+    spent,
+    used_shortcuts,
 )
