@@ -14,7 +14,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 # What everything in a checkout can need: the app, the command line, the MCP server and the agent.
 EXTRAS := --extra agent --extra bot --extra cli --extra duckduckgo --extra mcp
 
-.PHONY: run test rare check format coverage chaos chaos-short mutants bench lock manifest bundle clean
+.PHONY: run test rare check format coverage chaos chaos-short mutants bench sbom vulnerabilities licences lock manifest bundle clean
 
 run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when its tokens are set
 	@exec $(BIN)/python -m bot run
@@ -56,6 +56,21 @@ mutants: $(VENV)/dev.stamp  ## disable each rule of the gate, and show which tes
 
 bench: $(VENV)/dev.stamp  ## speed, mostly as ratios; ARGS="--check" fails below a bar, "--only client" measures one part
 	$(BIN)/python -m tests.benchmarks $(ARGS)
+
+sbom: $(VENV)/dev.stamp  ## a CycloneDX bill of materials of what the app installs, in .artifacts/sbom.json
+	@mkdir -p .artifacts
+	$(BIN)/uv tool run --from cyclonedx-bom==7.5.0 cyclonedx-py requirements requirements.txt \
+		--pyproject pyproject.toml --output-reproducible --output-file .artifacts/sbom.json
+
+# It asks a service, so it is no part of `make check`: without a network it says so, and fails nothing.
+vulnerabilities: $(VENV)/dev.stamp  ## known vulnerabilities of what the app installs; needs the network
+	@if $(BIN)/python -c 'import socket; socket.create_connection(("api.osv.dev", 443), 5)' 2>/dev/null; then \
+		$(BIN)/uv tool run pip-audit==2.10.1 --requirement requirements.txt --require-hashes --disable-pip \
+			--vulnerability-service osv; \
+	else echo "The database of vulnerabilities (api.osv.dev) cannot be reached: nothing was checked."; fi
+
+licences: $(VENV)/dev.stamp  ## docs/licences.md, after a change of the locks
+	$(BIN)/python -m tests.packaging.licences > docs/licences.md
 
 lock: $(VENV)/dev.stamp  ## after a change of pyproject.toml; UPGRADE=--upgrade takes newer versions
 	$(LOCK) $(UPGRADE) $(EXTRAS) --extra local --extra dev -o requirements-dev.txt

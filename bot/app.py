@@ -511,6 +511,8 @@ def _server(
         audit=audit.health,
         metrics=services.metrics,
     )
+    if settings.security_contact:
+        routes.append(server.security_txt(settings.security_contact))
     if slack.signing_secret is not None:
         guard = RequestVerifier(app, signing_secret=slack.signing_secret, metrics=services.metrics)
         routes.append(web.post("/slack/events", guard.handle))

@@ -123,6 +123,7 @@ class Settings(_ProviderSettings):
     reasoning_effort: Literal["fast", "low", "medium", "high", "xhigh"] = "medium"
 
     admin_user_ids: str = ""
+    security_contact: str = ""
     audit_key: SecretStr | None = Field(default=None, min_length=32)
     allow_external_users: bool = False
     follow_ups: Literal["mention", "always"] = "mention"
@@ -224,6 +225,13 @@ class Settings(_ProviderSettings):
     def _validate_redact_patterns(cls, words: str) -> str:
         compile_patterns(words)
         return words
+
+    @field_validator("security_contact")
+    @classmethod
+    def _validate_contact(cls, contact: str) -> str:
+        if not re.fullmatch(r"(?:mailto:[^\s@]+@[^\s@]+|https://[^\s]+)?", contact):
+            raise ValueError("must be mailto: with an e-mail address, or an https address")
+        return contact
 
     @field_validator("providers")
     @classmethod

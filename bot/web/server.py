@@ -6,10 +6,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import cast
 
 from aiohttp import web
 
+from bot.clock import utc_now
 from bot.model.audit import AuditHealth
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.web.connections import REQUEST_SECONDS, Connections, connection_limit
@@ -120,6 +122,23 @@ def routes(
         return web.Response(body=metrics.page(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     return [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics_page)]
+
+
+SECURITY_TXT_DAYS = 180
+"""For how long a copy of security.txt counts; the standard recommends less than a year."""
+
+
+def security_txt(contact: str, *, now: Callable[[], datetime] = utc_now) -> web.RouteDef:
+    """Return the route that says whom to tell of a hole.
+
+    https://www.rfc-editor.org/rfc/rfc9116
+    """
+
+    async def page(request: web.Request) -> web.Response:
+        expires = (now() + timedelta(days=SECURITY_TXT_DAYS)).strftime("%Y-%m-%dT00:00:00Z")
+        return web.Response(text=f"Contact: {contact}\nExpires: {expires}\nPreferred-Languages: en\n")
+
+    return web.get("/.well-known/security.txt", page)
 
 
 KEEPALIVE_SECONDS = 95.0
