@@ -45,6 +45,9 @@ def oauth_settings(slack: FakeSlack, perplexity: FakePerplexity, **changes: Any)
         "host": "127.0.0.1",
         "retry_base_seconds": 0.01,
         "retry_attempts": 2,
+        # Tests ask faster than people.
+        "user_questions_per_minute": 0,
+        "channel_questions_per_minute": 0,
     }
     return Settings(**known | changes)
 
