@@ -46,9 +46,21 @@ def _servers_folder() -> Path | None:
         return None
 
 
+TOGETHER = {Path("tests/browser"), Path("tests/packaging")}
+"""Folders whose tests share what takes seconds to make: a browser, an environment with the wheel."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mix the files, so that each process gets its share of those that take long; the order within a file stays."""
-    items.sort(key=lambda item: crc32(str(item.path.relative_to(config.rootpath)).encode()))
+    """Mix the files, so that each process gets its share of those that take long; the order within a file stays.
+
+    Those of `TOGETHER` come first, as work of one process: the others take over what it has no time for.
+    """
+
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        path = item.path.relative_to(config.rootpath)
+        return path.parent not in TOGETHER, crc32(str(path).encode())
+
+    items.sort(key=place)
 
 
 def pytest_collection_finish() -> None:
