@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import cast
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from bot.clock import utc_now
 from bot.model.audit import AuditHealth
@@ -17,6 +19,8 @@ from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.web.connections import REQUEST_SECONDS, Connections, connection_limit
 from bot.web.metrics import Metrics
 from bot.web.signature import MAX_BODY_BYTES
+
+log = logging.getLogger(__name__)
 
 CountWorkers = Callable[[], Awaitable[int]]
 """Counts the workers that are alive. Raises database errors."""
@@ -141,6 +145,43 @@ def security_txt(contact: str, *, now: Callable[[], datetime] = utc_now) -> web.
     return web.get("/.well-known/security.txt", page)
 
 
+async def _expect(request: web.Request) -> web.Response | None:
+    """Answer the header Expect: aiohttp's own answer to an unknown value is a 500 if it cannot be encoded."""
+    if request.headers.get("Expect", "").lower() != "100-continue":
+        return web.Response(status=417, text="unknown expectation")
+    await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    request.writer.output_size = 0  # the answer itself has not begun
+    return None
+
+
+def _with_expectations(route: web.RouteDef) -> web.RouteDef:
+    return web.RouteDef(route.method, route.path, route.handler, {**route.kwargs, "expect_handler": _expect})
+
+
+async def _missing(request: web.Request) -> web.Response:
+    raise web.HTTPNotFound
+
+
+class _MalformedRequests(logging.Filter):
+    """Logs a request that is no HTTP as refused: it would be an error with a trace, which holds what was sent."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the record is about anything else."""
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if not isinstance(error, HttpProcessingError):
+            return True
+        log.info("request.refused", extra={"status": error.code, "error": type(error).__name__})
+        return False
+
+
+def _http_logger() -> logging.Logger:
+    """Return the logger of aiohttp's protocol."""
+    logger = logging.getLogger("aiohttp.server.http")
+    if not logger.filters:
+        logger.addFilter(_MalformedRequests())
+    return logger
+
+
 KEEPALIVE_SECONDS = 95.0
 """Heroku's router keeps idle connections for 90 s and cannot repeat a POST that meets a closing one."""
 
@@ -159,7 +200,9 @@ class Server:
     def __init__(self, routes: Sequence[web.RouteDef], *, host: str, port: int, most: int | None = None) -> None:
         self._connections = Connections(most=most or connection_limit())
         application = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[self._connections.middleware])
-        application.add_routes(routes)
+        application.add_routes(
+            [_with_expectations(route) for route in (*routes, web.route("*", "/{path:.*}", _missing))]
+        )
         # A compressed body would be inflated on the event loop before its signature is checked.
         self._runner = web.AppRunner(
             application,
@@ -168,6 +211,7 @@ class Server:
             auto_decompress=False,
             shutdown_timeout=SHUTDOWN_SECONDS,
             access_log=None,
+            logger=_http_logger(),
         )
         self._host = host
         self._port = port

@@ -1,0 +1,62 @@
+"""Requests that no client would send, at every door: none is a failure of ours, none is read before it is signed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from time import monotonic
+
+import pytest
+
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.half_sent import peers
+from tests.fakes.odd_requests import OddRequest, answer_to, drawn, harms_of_answer, statuses
+from tests.fakes.workspaces import Installations, many_workspaces
+
+DOORS = (b"/slack/events", b"/slack/install", b"/slack/oauth_redirect", b"/healthz", b"/readyz", b"/metrics", b"/")
+IDLE = 1_000
+
+
+@pytest.fixture
+async def app(database: str) -> AsyncIterator[Installations]:
+    async with many_workspaces(database, work=False) as running:
+        yield running
+
+
+def traces(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.exc_info or record.levelno >= logging.ERROR]
+
+
+async def check(port: int, path: bytes, request: OddRequest) -> None:
+    answer = await answer_to(port, request.written(path))
+
+    # No one works on questions in this process, so it is not ready.
+    assert harms_of_answer(answer) == [] or (path == b"/readyz" and statuses(answer) == [503]), answer[:200]
+
+
+@pytest.mark.parametrize("path", DOORS)
+async def test_no_request_is_a_failure(app: Installations, caplog: pytest.LogCaptureFixture, path: bytes) -> None:
+    requests = drawn(80)
+    with caplog.at_level(logging.WARNING):
+        for start in range(0, len(requests), 8):
+            await asyncio.gather(*(check(app.settings.port, path, one) for one in requests[start : start + 8]))
+
+    assert traces(caplog) == []
+    assert await app.rows("SELECT count(*) FROM questions") == [(0,)]
+    assert await app.rows("SELECT count(*) FROM installations") == [(0,)]
+
+
+async def test_a_thousand_idle_connections_leave_acknowledgements_under_a_second(harness: AppHarness) -> None:
+    port = int(harness.url.rpartition(":")[2])
+    harness.perplexity.hold()
+    async with peers(port, IDLE):
+        taken = []
+        for number in range(4):
+            began = monotonic()
+            shown = await harness.ask(f"/ask question {number}", trigger=f"idle{number}")
+            taken.append(monotonic() - began)
+            assert "Searching" in shown["text"]
+    harness.perplexity.release()
+
+    assert min(taken) < 1.0
