@@ -55,7 +55,7 @@ class Verification:
     """What was found: the entries and heads of each workspace, and the problems by workspace."""
 
     heads: Mapping[str, Head]
-    key: SigningKey
+    key: SigningKey = field(repr=False)
     problems: Mapping[str, list[str]] = field(default_factory=dict)
     waiting: str = ""
 

@@ -180,7 +180,7 @@ def test_a_message_without_blocks_keeps_its_words_and_links() -> None:
     assert without_blocks(answer_messages(written, audience=Audience.ASKER)[0]).text.startswith(
         f"a &lt; b {one} `[1]` [2]"
     )
-    assert f"&lt;q&gt; {one}" in without_blocks(answer_messages(passages, audience=Audience.ASKER)[0]).text
+    assert f"&lt;\u2060q&gt; {one}" in without_blocks(answer_messages(passages, audience=Audience.ASKER)[0]).text
     assert without_blocks(failure_message("No.", reference="r", question_id="q")).text == "No.\n\nReference `r`"
     assert without_blocks(OutgoingMessage(text="x")) == OutgoingMessage(text="x")
 
