@@ -212,6 +212,8 @@ INDEXES = {
     " ON questions (team_id, user_id, received_at)",
     "questions_with_text": "CREATE INDEX CONCURRENTLY IF NOT EXISTS questions_with_text"
     " ON questions (settled_at) WHERE text_deleted_at IS NULL AND settled_at IS NOT NULL",
+    "audit_changes": "CREATE INDEX CONCURRENTLY IF NOT EXISTS audit_changes"
+    " ON audit (team_id, number) WHERE what NOT LIKE 'question.%'",
 }
 """The indexes that take long to build on a large table; a migration would keep everyone waiting meanwhile."""
 
