@@ -11,8 +11,11 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
+from perplexity.errors import InvalidRequest
+from perplexity.filters import Filters
 from perplexity.types import Query, Question
 
 MAX_PATTERNS = 20
@@ -231,7 +234,7 @@ class Redactor:
         ]
 
     def question(self, question: Question) -> tuple[Question, tuple[LeftOut, ...]]:
-        """Return a question without these things in any of its texts."""
+        """Return a question without these things in any of its texts and filters. Raises as `filters`."""
         left_out: list[LeftOut] = []
 
         def redacted(text: str) -> str:
@@ -240,13 +243,38 @@ class Redactor:
             return text
 
         messages = tuple(replace(one, content=redacted(one.content)) for one in question.messages)
-        changed = replace(question, messages=messages, standalone=redacted(question.standalone))
+        filters, hidden = self.filters(question.filters)
+        left_out.extend(hidden)
+        changed = replace(question, messages=messages, standalone=redacted(question.standalone), filters=filters)
         return (changed if left_out else question), tuple(left_out)
 
     def query(self, query: Query) -> tuple[Query, tuple[LeftOut, ...]]:
-        """Return a query without these things."""
+        """Return a query without these things. Raises as `filters`."""
         text, left_out = self.redact(query.text)
-        return (replace(query, text=text) if left_out else query), left_out
+        filters, hidden = self.filters(query.filters)
+        left_out += hidden
+        return (replace(query, text=text, filters=filters) if left_out else query), left_out
+
+    def filters(self, filters: Filters) -> tuple[Filters, tuple[LeftOut, ...]]:
+        """Return filters without these things: a site that is left out anyway is still dropped from what comes back.
+
+        Raises InvalidRequest if only such a site is to be searched: without it, others would be.
+        """
+        # A host's name has no case, and was typed in any.
+        found = {domain: self.redact(domain)[1] or self.redact(domain.upper())[1] for domain in filters.domains}
+        hidden = {domain: left_out for domain, left_out in found.items() if left_out}
+        if not hidden:
+            return filters, ()
+        if only := [domain for domain in hidden if not domain.startswith("-")]:
+            raise InvalidRequest(
+                "a site that must not leave",
+                field="a site to search",
+                value=only[0],
+                allowed="your admin keeps this name from search services",
+            )
+        domains = tuple(domain for domain in filters.domains if domain not in hidden)
+        excluded = (*filters.excluded, *(domain.removeprefix("-") for domain in hidden))
+        return replace(filters, domains=domains, excluded=excluded), tuple(chain.from_iterable(hidden.values()))
 
 
 def _matches(pattern: Any, text: str) -> Iterator[Span]:

@@ -71,6 +71,19 @@ async def test_nothing_of_it_leaves_and_the_answer_says_so(harness: AppHarness, 
     assert SENTENCE in harness.slack.posts[-1].shown_text
 
 
+async def test_a_site_with_a_private_name_is_no_filter_that_is_sent(harness: AppHarness, services: Services) -> None:
+    await ask(harness, "/ask --domain -PRJ-4711.example,-b.example why")
+    assert services.received()
+    assert leaked(services) == []
+    assert "b.example" in json.dumps([body for _, _, body in services.received()])
+    assert "1 private term was left out" in harness.slack.posts[-1].shown_text
+
+    sent = len(services.received())
+    await ask(harness, "/ask --domain PRJ-4711.example why")
+    assert len(services.received()) == sent
+    assert "your admin keeps this name from search services" in harness.slack.posts[-1].shown_text
+
+
 async def test_conversations_and_threads_lose_it_too(harness: AppHarness, services: Services) -> None:
     ts = "1795255200.000000"
     harness.slack.write("U2", f"write to {TEXT}", ts=ts, thread_ts=ts)

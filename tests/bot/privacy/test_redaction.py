@@ -17,6 +17,8 @@ from bot.privacy.redaction import (
     parse_kinds,
     plain_letters,
 )
+from perplexity.errors import InvalidRequest
+from perplexity.filters import Filters
 from perplexity.types import Message, Query, Question
 
 ALL = Redactor(kinds=tuple(KINDS))
@@ -133,6 +135,20 @@ def test_a_question_loses_it_in_every_text() -> None:
     assert ALL.query(Query(text="a@b.com c@d.org"))[0].text == "[e-mail address] [e-mail address]"
     nothing = Question(messages=(Message(role="user", content="why"),))
     assert ALL.question(nothing)[0] is nothing
+
+
+def test_a_private_site_is_not_sent_as_a_filter_and_still_left_out() -> None:
+    redactor = Redactor(patterns=compile_patterns("falcon"))
+    denied = Filters(domains=("-falcon.example", "-b.example"))
+
+    told, found = redactor.query(Query(text="why", filters=denied))
+    assert told.filters == Filters(domains=("-b.example",), excluded=("falcon.example",))
+    assert set(told.filters.enforced) == set(denied.domains)
+    assert count_left_out(found) == {"private": 1}
+    with pytest.raises(InvalidRequest, match="must not leave"):
+        redactor.question(
+            Question(messages=(Message(role="user", content="why"),), filters=Filters(domains=("falcon.example",)))
+        )
 
 
 def test_own_patterns_find_what_they_say_and_look_alikes_of_it() -> None:
