@@ -206,15 +206,6 @@ RULES = (
         "if False:",
         LINKS,
     ),
-    _rule(
-        "unsafe addresses are broken text",
-        SOURCES,
-        "escape(neutralize(shorten(one_line(source.url), _ADDRESS)))",
-        "escape(shorten(one_line(source.url), _ADDRESS))",
-        LINKS,
-        "tests/bot/blocks/test_sources.py",
-        "tests/bot/blocks/test_properties.py",
-    ),
     _rule("only http and https are linked", URLS, "parts.scheme not in _PORTS or host is None", "host is None", LINKS),
     _rule("no user name is in an address", URLS, ' or "@" in parts.netloc', "", LINKS),
     _rule(
@@ -332,7 +323,6 @@ RULES = (
         "                blocks=list(message.blocks) or None,\n                unfurl_links=False,\n                unfurl_media=False,\n            )\n        except FAILURES as error:\n            return classify_error(error)\n        return Sent()",
         "                blocks=list(message.blocks) or None,\n            )\n        except FAILURES as error:\n            return classify_error(error)\n        return Sent()",
         PREVIEWS,
-        "tests/end_to_end/test_fair_share.py",
     ),
     _rule(
         "answers to commands unfold no link",
@@ -345,6 +335,13 @@ RULES = (
         "acknowledgements unfold no link",
         "bot/listeners/slash.py",
         "        unfurl_links=False,\n        unfurl_media=False,\n",
+        "",
+        PREVIEWS,
+    ),
+    _rule(
+        "notices to outsiders unfold no link",
+        "bot/listeners/admission.py",
+        "                unfurl_links=False,\n                unfurl_media=False,\n",
         "",
         PREVIEWS,
     ),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import hmac
 import inspect
 import time
 from collections.abc import Iterable, Mapping
@@ -62,10 +64,9 @@ def table() -> Iterable[tuple[str, Headers]]:
     yield "shorter", good | {signature_: good[signature_][:-1]}
     yield "longer", good | {signature_: good[signature_] + "0"}
     yield "with a sign", good | {stamp: f"+{good[stamp]}"}
-    yield (
-        "of another script",
-        good | {stamp: good[stamp].translate(dict(zip(b"0123456789", "٠١٢٣٤٥٦٧٨٩", strict=True)))},
-    )
+    arabic = good[stamp].translate(dict(zip(b"0123456789", "٠١٢٣٤٥٦٧٨٩", strict=True)))
+    digest = hmac.new(SIGNING_SECRET.encode(), f"v0:{arabic}:".encode() + MALFORMED, hashlib.sha256).hexdigest()
+    yield "of another script, and signed so", {stamp: arabic, signature_: f"v0={digest}"}
 
 
 async def test_what_slack_did_not_sign_is_401__before_anything_is_parsed(harness: AppHarness) -> None:

@@ -52,6 +52,14 @@ async def test_every_message_of_every_surface_says_so(harness: AppHarness) -> No
     await harness.mention("why", user="U7", ts="1795255200.000700")
     await harness.slack.wait_until(lambda: any(method == "chat.postEphemeral" for method, _ in harness.slack.calls))
 
+    harness.perplexity.hold()
+    for number in range(5):
+        await harness.ask(f"/ask question {number}", trigger=f"open{number}")
+    before = len(harness.slack.calls)
+    await harness.mention("a sixth", ts="1795255200.000800")
+    harness.perplexity.release()
+    assert "chat.postEphemeral" in {method for method, _ in harness.slack.calls[before:]}
+
     posted = [(method, arguments) for method, arguments in harness.slack.calls if method in POSTING]
     assert {method for method, _ in posted} >= {"chat.postMessage", "chat.postEphemeral", "response_url"}
     assert len(posted) > 15
