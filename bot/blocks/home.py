@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from bot.blocks.actions import RECHECK
+from bot.blocks.actions import RECHECK, SENT
 from bot.blocks.digests import home_buttons, next_run_text
 from bot.blocks.elements import context, header, mrkdwn, section
 from bot.blocks.escaping import code, escape, one_line, shorten
@@ -38,7 +38,7 @@ HOME_BLOCK = "answer:"
 """What the `block_id` of a recent question begins with; its id follows."""
 
 OPEN, AGAIN, DELETE = "open", "again", "delete"
-MENU = {OPEN: "Open", AGAIN: "Ask again", RECHECK: "What has changed since?", DELETE: "Delete"}
+MENU = {OPEN: "Open", AGAIN: "Ask again", RECHECK: "What has changed since?", SENT: "What was sent", DELETE: "Delete"}
 """The choices of the menu of a recent question."""
 
 _STATES = {"received": "Waiting", "working": "Working on it", "delivering": "Being posted"}

@@ -106,3 +106,16 @@ async def test_without_files_an_admin_s_command_is_named(two_people: AppHarness)
     await press(harness, "export_own_data")
 
     await wait_for_home(harness, "python -m bot export --user U1")
+
+
+async def test_what_was_sent_for_any_question_is_in_its_menu(harness: AppHarness, perplexity: FakePerplexity) -> None:
+    await ask(harness, "/news technology")
+    async with await harness.person.open_home() as response:
+        assert response.status == 200
+    await wait_for_home(harness, "What was sent")
+    async with await harness.person.press(harness.slack.home("U1"), "more", "sent") as response:
+        assert response.status == 200
+
+    shown = json.dumps(harness.slack.modal("U1").blocks, ensure_ascii=False)
+    assert all(one.path in shown for one in perplexity.requests)
+    assert "technology" in shown
