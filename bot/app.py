@@ -205,6 +205,7 @@ async def compose(
         share = FairShare(
             open_per_person=settings.open_questions_per_user,
             thread_per_minute=settings.thread_answers_per_minute,
+            per_workspace=_workspace_limit(settings),
             user_per_minute=settings.user_questions_per_minute,
             channel_per_minute=settings.channel_questions_per_minute,
         )
@@ -462,6 +463,16 @@ async def compose(
             server=server,
             socket=SocketMode(app, app_token=slack.app_token, client=client) if http and slack.app_token else None,
         )
+
+
+MANY_AT_ONCE = 80
+"""Of the questions that one process works on at once, those of one workspace if there may be others."""
+
+
+def _workspace_limit(settings: Settings) -> int:
+    if settings.workspace_questions_at_once is not None:
+        return settings.workspace_questions_at_once
+    return MANY_AT_ONCE if settings.oauth_configured else 0
 
 
 def _limits(settings: Settings) -> dict[str, str]:

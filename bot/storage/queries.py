@@ -82,6 +82,10 @@ RECEIVE = _on_one_line(f"""
                 WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s::text
                     AND received_at > now() - interval '1 minute'
                 LIMIT %(thread_per_minute)s) AS thread) AS in_thread,
+            (SELECT count(*) FROM (
+                SELECT 1 FROM questions
+                WHERE team_id = %(team_id)s AND state IN ('received', 'working', 'delivering') AND NOT waiting
+                LIMIT %(per_workspace)s) AS t) AS team,
             queue_head_v1(%(team_id)s) AS head),
     decision AS MATERIALIZED (
         SELECT
@@ -94,7 +98,8 @@ RECEIVE = _on_one_line(f"""
                     %(channel_id)s, %(user_per_minute)s, %(channel_per_minute)s) > 0 THEN 'too fast'
                 ELSE 'new'
             END AS received,
-            coalesce(queued >= nullif(%(queued_per_person)s, 0), false) AS waiting,
+            coalesce(queued >= nullif(%(queued_per_person)s, 0) OR team >= nullif(%(per_workspace)s, 0), false)
+                AS waiting,
             (head - queued)::integer AS priority
         FROM share),
     refused AS (
@@ -294,7 +299,11 @@ _NEXT = f"""
         UPDATE questions SET waiting = false
         WHERE id = (
             SELECT q.id FROM questions q, closed c
-            WHERE q.team_id = c.team_id AND q.user_id = c.user_id AND q.waiting AND q.state = 'received'
+            WHERE q.team_id = c.team_id AND q.waiting AND q.state = 'received'
+                AND (q.user_id = c.user_id OR %(per_workspace)s > 0 AND (
+                    SELECT count(*) FROM questions o
+                    WHERE o.team_id = q.team_id AND o.user_id = q.user_id AND NOT o.waiting
+                        AND o.state IN ('received', 'working', 'delivering')) < %(queued_per_person)s)
             ORDER BY q.received_at
             LIMIT 1
             FOR UPDATE OF q SKIP LOCKED)
@@ -313,7 +322,8 @@ _NEXT = f"""
                 AND h.opened_at > now() - interval '12 hours') AS home_open
     FROM closed
 """
-"""Give the place of a closed question to the same person's question that has waited longest.
+"""Give the place of a closed question to the same person's question that has waited longest; if a workspace has a
+limit, to the one of any person there who may have another one in the queue.
 
 An older version of the app may have given that one a job already.
 """
@@ -447,19 +457,23 @@ RELEASE = """
     WITH people AS (SELECT DISTINCT team_id, user_id FROM questions WHERE waiting AND state = 'received'),
     -- Materialized: run again for each row, a limit that skips locked rows would choose other rows each time.
     turn AS MATERIALIZED (
-        SELECT next.id FROM people p
+        SELECT next.id, p.team_id, row_number() OVER (PARTITION BY p.team_id ORDER BY next.received_at) AS place
+        FROM people p
         CROSS JOIN LATERAL (
             SELECT count(*) AS count FROM questions q
             WHERE q.team_id = p.team_id AND q.user_id = p.user_id AND NOT q.waiting
                 AND q.state IN ('received', 'working', 'delivering')) AS queued
         CROSS JOIN LATERAL (
-            SELECT q.id FROM questions q
+            SELECT q.id, q.received_at FROM questions q
             WHERE q.team_id = p.team_id AND q.user_id = p.user_id AND q.waiting AND q.state = 'received'
             ORDER BY q.received_at
             LIMIT GREATEST(0, %(queued_per_person)s - queued.count)
             FOR UPDATE OF q SKIP LOCKED) AS next)
     UPDATE questions q SET waiting = false FROM turn
     WHERE q.id = turn.id AND q.waiting AND q.state = 'received'
+        AND (%(per_workspace)s = 0 OR turn.place <= %(per_workspace)s - (
+            SELECT count(*) FROM questions o
+            WHERE o.team_id = turn.team_id AND NOT o.waiting AND o.state IN ('received', 'working', 'delivering')))
 """
 """Release the waiting questions of people who have fewer in the queue than they may; `ORPHANS` finds them then."""
 

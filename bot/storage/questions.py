@@ -106,13 +106,14 @@ class FairShare:
 
     `open_per_person` is the number of unanswered questions a person may have, `thread_per_minute` the number of
     questions taken in one thread in a minute, `user_per_minute` and `channel_per_minute` those of a person and in a
-    channel, at once and then evenly. Of a person's questions at most `queued_per_person` are in the queue or
-    in work at a time; the others wait without a job.
+    channel, at once and then evenly. Of a workspace's questions at most `per_workspace` are in the queue or in work at
+    a time, of a person's at most `queued_per_person`; the others wait without a job.
     """
 
     open_per_person: int = 5
     thread_per_minute: int = 6
     queued_per_person: int = 20
+    per_workspace: int = 0
     user_per_minute: int = 0
     channel_per_minute: int = 0
 
@@ -410,7 +411,7 @@ class QuestionStore:
 
         The `change` is recorded in the audit log: it is set if an admin stops another person's question.
         """
-        values = {"id": question_id, "user_id": user_id, "behind": self._behind}
+        values = {"id": question_id, "user_id": user_id} | self._next_limits
         async with self._pool.transaction() as connection:
             stopped = await (await connection.execute(queries.STOP, values)).fetchone() is not None
             if stopped and change is not None:
@@ -438,16 +439,21 @@ class QuestionStore:
         return _row_of(row, now=self._clock()) if row else None
 
     @property
-    def _behind(self) -> int:
-        """How many rounds away the turn of a person's last question in the queue is."""
-        return max(0, self._share.queued_per_person - 1)
+    def _next_limits(self) -> dict[str, int]:
+        """What decides which question is next; `behind` is how many rounds away a person's last one in the queue is."""
+        share = self._share
+        return {
+            "behind": max(0, share.queued_per_person - 1),
+            "queued_per_person": share.queued_per_person,
+            "per_workspace": share.per_workspace,
+        }
 
     async def _was_settled(self, query: LiteralString, values: Mapping[str, Any]) -> bool:
         return await self._settled(query, values) is not None
 
     async def _settled(self, query: LiteralString, values: Mapping[str, Any]) -> DictRow | None:
         async with self._pool.connection() as connection:
-            cursor = await connection.execute(query, {**values, "behind": self._behind}, prepare=True)
+            cursor = await connection.execute(query, {**values, **self._next_limits}, prepare=True)
             return await cursor.fetchone()
 
     async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:

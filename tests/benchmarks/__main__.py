@@ -7,7 +7,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from tests.benchmarks import client, imports, question, rendering
+from tests.benchmarks import client, imports, neighbours, question, rendering
 from tests.benchmarks.measure import Figure
 
 Benchmark = tuple[Callable[[int], Awaitable[list[Figure]]], int]
@@ -16,6 +16,7 @@ Benchmark = tuple[Callable[[int], Awaitable[list[Figure]]], int]
 BENCHMARKS: Mapping[str, Benchmark] = {
     "rendering": (rendering.figures, 5),
     "question": (question.figures, 5),
+    "neighbours": (neighbours.figures, 2),
     "client": (client.figures, 21),
     "import": (imports.figures, 11),
 }

@@ -18,6 +18,7 @@ from perplexity.errors import PerplexityError
 from perplexity.types import TextDelta
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture
+from tests.fakes.rows import claim
 
 
 @pytest.fixture
@@ -147,3 +148,34 @@ async def test_nothing_is_asked_again_after_text_was_shown() -> None:
             await read()
         assert texts
         assert len(fake.requests) == 1
+
+
+async def jobs(pool: Pool) -> int:
+    async with pool.connection() as connection:
+        row = await (await connection.execute("SELECT count(*) AS jobs FROM procrastinate_jobs")).fetchone()
+    assert row is not None
+    return int(row["jobs"])
+
+
+async def test_a_workspace_has_so_many_in_progress_and_another_one_its_own(pool: Pool) -> None:
+    questions = store(pool, per_workspace=3)
+    mine = [asked(user_id=f"U{number}") for number in range(6)]
+    for question in mine:
+        assert (await questions.insert(question)).received is Received.NEW
+    assert await jobs(pool) == 3
+    await questions.insert(asked(team_id="T2"))
+    assert await jobs(pool) == 4
+
+    # One that ends makes room for the one that has waited longest.
+    row = await claim(questions, mine[0].id)
+    assert row is not None
+    await questions.settle(row, "answered", job=None)
+    assert await jobs(pool) == 5
+    async with pool.connection() as connection:
+        waiting = await connection.execute("SELECT id FROM questions WHERE waiting ORDER BY received_at")
+        assert [one["id"] for one in await waiting.fetchall()] == [mine[4].id, mine[5].id]
+
+    # The sweep lets no more in.
+    async with pool.transaction() as connection:
+        await questions.enqueue_forgotten(connection)
+    assert await jobs(pool) == 5
