@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Set
 
 from bot.blocks.digests import next_run_text, schedule_text
-from bot.blocks.elements import context, divider, header, mrkdwn, section
+from bot.blocks.elements import MAX_TEXT, context, divider, header, mrkdwn, section
 from bot.blocks.escaping import code, escape, one_line, shorten
+from bot.blocks.spending import budget_lines, spending_sentence
 from bot.model.admin import DIRECT, AdminData, Problem, Recorded, Use
 from bot.model.digest import Digest, State
 from bot.model.message import Block
@@ -25,11 +26,16 @@ MAX_DIGESTS = 10
 MAX_PROBLEMS = 5
 _MAX_CHANGE = 150
 
+CHANGE_BUDGETS = "change_budgets"
+PAUSE_SPENDING, RESUME_SPENDING = "pause_spending", "resume_spending"
+"""The ids of the buttons for budgets."""
+
+_PAUSES = "No paid search is made until an admin allows them again. Questions are answered that they are paused."
 _SURE = "Its owner is told that an admin stopped it, and can resume it."
 
 
 def admin_blocks(data: AdminData) -> list[Block]:
-    """Return the blocks of the part for admins: at most 34, so that a home tab has less than a hundred."""
+    """Return the blocks of the part for admins: at most 36, so that a home tab has less than a hundred."""
     return [
         divider(),
         header(TITLE),
@@ -43,6 +49,7 @@ def admin_blocks(data: AdminData) -> list[Block]:
                 ["*Health*", *(map(_problem, data.problems[:MAX_PROBLEMS]) if data.problems else [NOTHING_WRONG])]
             )
         ),
+        *_budgets(data),
         *_digests(data.digests),
         *_recorded(data.recorded),
     ]
@@ -93,6 +100,24 @@ def _rich_text(leaf: Block) -> Block:
 
 def _problem(problem: Problem) -> str:
     return f":warning: {escape(problem.text)} {escape(problem.fix)}"
+
+
+def _budgets(data: AdminData) -> Iterator[Block]:
+    paused = data.spending.paused_by is not None
+    lines = [*(["*All paid searches are paused.*"] if paused else []), spending_sentence(data.spending)]
+    yield section("\n".join(["*Budgets*", *lines, *budget_lines(data.spending.lines, data.defaults)])[:MAX_TEXT])
+    switch = _button("Allow paid searches", RESUME_SPENDING) if paused else _pause_button()
+    yield {"type": "actions", "elements": [_button("Change budgets", CHANGE_BUDGETS), switch]}
+
+
+def _button(label: str, action_id: str) -> Block:
+    return {"type": "button", "text": {"type": "plain_text", "text": label}, "action_id": action_id, "value": "admin"}
+
+
+def _pause_button() -> Block:
+    texts = {"title": "Pause paid searches?", "text": _PAUSES, "confirm": "Pause", "deny": "Go on"}
+    confirm = {name: {"type": "plain_text", "text": text} for name, text in texts.items()}
+    return _button("Pause paid searches", PAUSE_SPENDING) | {"confirm": confirm}
 
 
 def _digests(digests: Sequence[Digest]) -> Iterator[Block]:

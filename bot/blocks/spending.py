@@ -17,7 +17,7 @@ NO_LIMIT = "no limit"
 
 def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note: str = "") -> OutgoingMessage:
     """Render the spending and the budgets; `defaults` hold where none is set, `note` is what was done, not escaped."""
-    lines = [f"*Budgets*  (`{slash} budget help` shows how to set them)", *_budget_lines(spending.lines, defaults)]
+    lines = [f"*Budgets*  (`{slash} budget help` shows how to set them)", *budget_lines(spending.lines, defaults)]
     blocks: list[Block] = [section(escape(note))] if note else []
     if spending.paused_by is not None:
         by = f" by <@{escape(spending.paused_by)}>" if spending.paused_by else ""
@@ -49,7 +49,8 @@ def own_spending_text(own: OwnSpending) -> str:
     return f"Today (UTC): {format_rounded(own.today)}{allowed}"
 
 
-def _budget_lines(lines: Sequence[BudgetLine], defaults: Budgets) -> list[str]:
+def budget_lines(lines: Sequence[BudgetLine], defaults: Budgets) -> list[str]:
+    """Return a line of mrkdwn for each budget; `defaults` hold where none is set."""
     set_for_all = {line.scope: line for line in lines if not line.subject}
     rendered = [
         f"{WHAT[scope]}: *{_amount(set_for_all[scope].amount if scope in set_for_all else default)}*"

@@ -25,6 +25,7 @@ from bot.model.workspace import ActiveWorkspace
 from bot.slack.messages import Chat, PostResult, Sent
 from bot.slack.users import Management
 from bot.slack.views import Views
+from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.feedback import FeedbackStore
 from bot.storage.preferences import PreferenceStore
@@ -313,7 +314,8 @@ class ListenerContext:
 
     `chat` posts messages, `views` opens and changes modals and the App Home; `start` runs work in the background, after
     the acknowledgement. `feedback` holds what people think of answers, `sharing` posts those that are shared,
-    `preferences` holds the settings; `management` returns whether a person may change those of a channel.
+    `preferences` holds the settings, `budgets` what may be spent; `management` returns whether a person may change the
+    settings of a channel.
     `propose_claims` finds what can be checked in a message, `name_of` returns a person's name, empty if it is unknown.
     `suggest_prompts` shows questions to choose from in a direct message. `withdraw_answer` starts withdrawing the
     answer to a question whose message was deleted, `delete_question` deleting both. `home_opened` shows a person the
@@ -349,6 +351,7 @@ class ListenerContext:
     feedback: FeedbackStore
     sharing: Sharing
     preferences: PreferenceStore
+    budgets: BudgetStore
     start: Callable[[Coroutine[Any, Any, None]], None]
     new_id: Callable[[], UUID] = uuid4
     now: Callable[[], float] = time.time

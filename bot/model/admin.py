@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from bot.model.digest import Digest
+from bot.model.spending import NO_BUDGETS, Budgets, Spending
 
 DIRECT = "D"
 """Stands for all direct messages together."""
@@ -54,8 +55,13 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class AdminData:
-    """What admins see. `digests` are all of the workspace, `limits` are values by their labels."""
+    """What admins see. `digests` are all of the workspace, `limits` are values by their labels.
 
+    `spending` has the budgets that admins have set, `defaults` are those that hold otherwise.
+    """
+
+    spending: Spending
+    defaults: Budgets = NO_BUDGETS
     use: WorkspaceUse = WorkspaceUse()
     digests: Sequence[Digest] = ()
     problems: Sequence[Problem] = ()

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from bot.views import admin, ask, ask_about, check, digest, feedback, home, own_data, sent, settings, share, sources
+from bot.views import (
+    admin,
+    ask,
+    ask_about,
+    budgets,
+    check,
+    digest,
+    feedback,
+    home,
+    own_data,
+    sent,
+    settings,
+    share,
+    sources,
+)
 
 VIEWS = (
     admin.register,
     ask.register,
     ask_about.register,
+    budgets.register,
     check.register,
     digest.register,
     feedback.register,

@@ -19,6 +19,7 @@ from bot.model.digest import Digest
 from bot.model.message import Block
 from bot.slack.users import Admins
 from bot.storage.admin import AdminStore
+from bot.storage.budgets import BudgetStore
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +48,7 @@ class AdminHome:
     admin_issues: Callable[[], Awaitable[Mapping[str, str]]]
     audit: Callable[[], Awaitable[AuditHealth]]
     workers_alive: Callable[[], Awaitable[int]]
+    budgets: BudgetStore
     limits: Mapping[str, str]
 
     async def blocks(self, team_id: str, user_id: str) -> list[Block]:
@@ -59,6 +61,8 @@ class AdminHome:
             problems=await self._problems(),
             recorded=await self.store.recorded(team_id),
             limits=self.limits,
+            spending=await self.budgets.spending(team_id),
+            defaults=self.budgets.budgets,
         )
         return admin_blocks(data)
 

@@ -12,15 +12,17 @@ from uuid import uuid4
 import psycopg
 import pytest
 from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
-from bot.blocks.admin import STOP_DIGEST, TITLE, admin_blocks
+from bot.blocks.admin import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, STOP_DIGEST, TITLE, admin_blocks
 from bot.blocks.home import home_blocks
 from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
 from bot.model.digest import Digest, DigestSpec, Owner
 from bot.model.home import HomeData, Recent, Running, Used
 from bot.model.schedule import Schedule
+from bot.model.spending import BudgetLine, Spending
 from bot.playground.limits import check_view
 from bot.storage.admin import MAX_DAYS, MAX_RECORDED, MAX_ROWS
 from bot.storage.homes import MAX_RECENT, MAX_RUNNING
@@ -60,10 +62,10 @@ async def home(harness: AppHarness, *words: str, user: str = ADMIN, without: str
             await asyncio.sleep(0.05)
 
 
-async def press(harness: AppHarness, *, user: str = ADMIN) -> None:
-    """Click the button that stops a digest, in the admin's home tab as it is shown now."""
+async def press(harness: AppHarness, action: str = STOP_DIGEST, *, user: str = ADMIN) -> None:
+    """Click a button in the admin's home tab as it is shown now: by default the one that stops a digest."""
     person = replace(harness.person, user=user)
-    async with await person.press(harness.slack.home(ADMIN), STOP_DIGEST, token=str(uuid4())) as response:
+    async with await person.press(harness.slack.home(ADMIN), action, token=str(uuid4())) as response:
         assert response.status == 200
 
 
@@ -242,6 +244,19 @@ RECORDED = st.builds(
 )
 
 
+SPENDING = Spending(
+    lines=tuple(BudgetLine(scope="user", subject=f"U012AB3C{number}", amount=2_500_000) for number in range(40)),
+    people=(),
+    channels=(),
+    providers=(),
+    today=123_456_789,
+    month=123_456_789,
+    reserved=123_456_789,
+    cut=123_456_789,
+)
+
+
+@examples(deadline=None)
 @given(
     data=st.builds(
         AdminData,
@@ -255,6 +270,7 @@ RECORDED = st.builds(
         digests=st.lists(st.just(DIGEST), max_size=40),
         problems=st.lists(st.builds(Problem, text=TEXTS, fix=TEXTS), max_size=9),
         recorded=st.lists(RECORDED, max_size=MAX_RECORDED),
+        spending=st.just(SPENDING),
         limits=st.dictionaries(st.sampled_from("abcd"), st.sampled_from(["5", "no limit"]), min_size=1),
     )
 )
@@ -299,3 +315,77 @@ async def test_an_admin_stops_another_person_s_question__recorded_as_theirs(
             await asyncio.sleep(0.05)
     assert [(one["what"], one["user_id"]) for one in found] == [("question.ask", OTHER), ("question.stop", ADMIN)]
     assert found[1]["after"] == "stopped"
+
+
+async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(
+    workspace: AppHarness, database: str
+) -> None:
+    await open_home(workspace, TITLE, "Change budgets")
+    await press(workspace, CHANGE_BUDGETS)
+    async with await workspace.person.submit(workspace.slack.modal(), {"user": "2.50", "workspace": "off"}) as response:
+        assert await response.read() == b""
+    await home(workspace, "The budgets are saved.", "$2.50")
+    await press(workspace, CHANGE_BUDGETS)
+    async with await workspace.person.submit(workspace.slack.modal(), {"user": ""}, token="again") as response:
+        assert await response.read() == b""
+    await home(workspace, "The budgets are saved.", without="$2.50")
+
+    async with asyncio.timeout(10):
+        while True:
+            found = await rows(
+                database, "SELECT what, before, after FROM audit WHERE what LIKE 'budget.%' ORDER BY number"
+            )
+            if len(found) == 3:
+                break
+            await asyncio.sleep(0.05)
+    assert [(one["what"], one["before"], one["after"]) for one in found] == [
+        ("budget.user", None, {"amount": 2_500_000}),
+        ("budget.workspace", None, {"amount": None}),
+        ("budget.user", {"amount": 2_500_000}, None),
+    ]
+
+
+async def test_an_amount_that_is_none_is_refused_and_named(workspace: AppHarness, database: str) -> None:
+    await open_home(workspace, TITLE)
+    await press(workspace, CHANGE_BUDGETS)
+
+    async with await workspace.person.submit(workspace.slack.modal(), {"channel": "a lot"}) as response:
+        answer = await response.json()
+
+    assert "“a lot” cannot be used: it takes an amount in dollars" in answer["errors"]["channel"]
+    assert await rows(database, "SELECT 1 FROM budgets") == []
+
+
+async def test_spending_is_paused_and_allowed_again(workspace: AppHarness, database: str) -> None:
+    await open_home(workspace, TITLE)
+    await press(workspace, PAUSE_SPENDING)
+    await home(workspace, "All paid searches are paused", RESUME_SPENDING)
+    await press(workspace, RESUME_SPENDING)
+    await home(workspace, "Paid searches are allowed again", without="All paid searches are paused")
+
+
+@pytest.mark.parametrize("action", [CHANGE_BUDGETS, PAUSE_SPENDING])
+async def test_a_demoted_admin_changes_no_budget(workspace: AppHarness, database: str, action: str) -> None:
+    await open_home(workspace, TITLE)
+    workspace.slack.workspace.admins.clear()
+
+    await press(workspace, action)
+
+    await home(workspace, NOT_ADMIN, without=TITLE)
+    assert await rows(database, "SELECT 1 FROM spending_pauses") == []
+    with pytest.raises((LookupError, IndexError)):
+        workspace.slack.modal()
+
+
+async def test_an_admin_who_is_demoted_while_the_form_is_open_saves_nothing(
+    workspace: AppHarness, database: str
+) -> None:
+    await open_home(workspace, TITLE)
+    await press(workspace, CHANGE_BUDGETS)
+    workspace.slack.workspace.admins.clear()
+
+    async with await workspace.person.submit(workspace.slack.modal(), {"user": "2"}) as response:
+        answer = await response.json()
+
+    assert answer["errors"] == {"user": NOT_ADMIN}
+    assert await rows(database, "SELECT 1 FROM budgets") == []

@@ -21,6 +21,7 @@ from bot.model.message import MarkdownFile, OutgoingMessage
 from bot.slack.connection import SlackConnection
 from bot.slack.messages import Chat
 from bot.slack.views import Views
+from bot.storage.budgets import BudgetStore
 from bot.storage.feedback import FeedbackStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
@@ -91,6 +92,7 @@ class RecordingListeners:
             feedback=cast("FeedbackStore", self),
             sharing=cast("Sharing", self),
             preferences=cast("PreferenceStore", self),
+            budgets=cast("BudgetStore", self),
             start=lambda work: work.close(),
             digests=self.digests,
         )

@@ -25,6 +25,7 @@ from bot.model.question import NewQuestion
 from bot.slack.connection import SlackConnection
 from bot.slack.messages import Chat, PostResult, Sent
 from bot.slack.views import Views
+from bot.storage.budgets import BudgetStore
 from bot.storage.feedback import FeedbackStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
@@ -152,6 +153,7 @@ class DatabaseDown:
             feedback=cast("FeedbackStore", self),
             sharing=cast("Sharing", self),
             preferences=cast("PreferenceStore", self),
+            budgets=cast("BudgetStore", self),
             start=lambda work: work.close(),
             digests=FakeDigests(),
         )

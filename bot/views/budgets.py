@@ -1,0 +1,118 @@
+"""Budgets in the home tab of admins: a form that changes them, and a button that pauses all spending."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import get_args
+
+from slack_bolt.async_app import AsyncApp
+
+from bot.blocks.admin import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING
+from bot.blocks.elements import context as context_block
+from bot.budgets.amounts import ALLOWED, format_amount, parse_amount
+from bot.listeners.clicks import Click, Reply, button, text_reply
+from bot.listeners.intake import ListenerContext
+from bot.model.membership import team_of
+from bot.model.message import Block
+from bot.model.spending import Scope, Spending
+from bot.slack.views import View
+from bot.views.admin import admin_refusal
+from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
+
+log = logging.getLogger(__name__)
+
+CALLBACK_ID = "budget_modal"
+OFF = "off"
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+LABELS: Mapping[Scope, str] = {
+    "user": "Each person, a day",
+    "channel": "Each channel, a day",
+    "workspace": "The workspace, a month",
+}
+HINT = f"Dollars such as 2.50, or {OFF} for no limit. Empty: what the app is set up with."
+OTHERS = "Budgets of one person or one channel: `budget` in the command of this app."
+PAUSED = "Paid searches are paused, in all processes within seconds."
+RESUMED = "Paid searches are allowed again."
+NO_CHANGE = "That was so already."
+
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the buttons, and to the form."""
+    button(app, context, CHANGE_BUDGETS, open_budgets)
+    button(app, context, PAUSE_SPENDING, switch_spending)
+    button(app, context, RESUME_SPENDING, switch_spending)
+    submission(app, context, CALLBACK_ID, save_budgets, first_input=SCOPES[0])
+
+
+async def open_budgets(click: Click, context: ListenerContext) -> Reply | None:
+    """Open the form for an admin."""
+    if refusal := await admin_refusal(click.user, context):
+        return text_reply(refusal)
+    spending = await context.budgets.spending(team_of(click.body))
+    problem = await open_modal(context, click.trigger_id, budgets_view(spending))
+    return None if problem is None else text_reply(problem)
+
+
+def budgets_view(spending: Spending) -> View:
+    """Build the form with the budgets that are set."""
+    shown: dict[str, str] = {scope: _shown(spending, scope) for scope in SCOPES}
+    blocks = [*(_input(scope, shown[scope]) for scope in SCOPES), context_block(OTHERS)]
+    return modal(CALLBACK_ID, "Budgets", blocks, submit="Save", close="Cancel", metadata=shown)
+
+
+def _shown(spending: Spending, scope: Scope) -> str:
+    for line in spending.lines:
+        if (line.scope, line.subject) == (scope, ""):
+            return OFF if line.amount is None else format_amount(line.amount).removeprefix("$").replace(",", "")
+    return ""
+
+
+def _input(scope: Scope, shown: str) -> Block:
+    element: Block = {"type": "plain_text_input", "action_id": scope, "max_length": 20}
+    if shown:
+        element["initial_value"] = shown
+    return {
+        "type": "input",
+        "block_id": scope,
+        "optional": True,
+        "label": plain(LABELS[scope]),
+        "hint": plain(HINT),
+        "element": element,
+    }
+
+
+async def save_budgets(submitted: Submission, context: ListenerContext) -> Response | None:
+    """Save the budgets that an admin has changed in the form; the others stay as they are."""
+    typed = {scope: str(submitted.value(scope) or "").strip() for scope in SCOPES}
+    changed = {scope: text for scope, text in typed.items() if text != submitted.metadata.get(scope, "")}
+    amounts: dict[Scope, int | None] = {}
+    for scope, text in changed.items():
+        try:
+            amounts[scope] = None if not text or text.casefold() == OFF else parse_amount(text)
+        except ValueError:
+            return errors(**{scope: f"“{text}” cannot be used: it takes {ALLOWED}, {OFF}, or nothing."})
+    if refusal := await admin_refusal(submitted.user, context):
+        return errors(**{SCOPES[0]: refusal})
+    for scope, amount in amounts.items():
+        await context.budgets.change(
+            team_id=submitted.team,
+            user_id=submitted.user,
+            scope=scope,
+            subject="",
+            amount=amount,
+            reset=not changed[scope],
+        )
+    context.home_changed(submitted.team, submitted.user, "The budgets are saved." if amounts else "")
+    return None
+
+
+async def switch_spending(click: Click, context: ListenerContext) -> Reply:
+    """Pause all spending, or allow it again, for an admin."""
+    if refusal := await admin_refusal(click.user, context):
+        log.warning("admin.refused", extra={"action": click.action_id})
+        return text_reply(refusal)
+    pauses = click.action_id == PAUSE_SPENDING
+    switch = context.budgets.pause if pauses else context.budgets.resume
+    changed = await switch(team_id=team_of(click.body), user_id=click.user)
+    return text_reply(NO_CHANGE if not changed else PAUSED if pauses else RESUMED)
