@@ -25,7 +25,7 @@ from tests.mutants.rules import RULES, Rule
 ROOT = Path(__file__).parent.parent.parent
 COPIED = ("bot", "perplexity", "tests", "docs", "pyproject.toml", "manifest.yml", "README.md")
 TIME_LIMIT_SECONDS = 300.0
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - .*)?$", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
