@@ -125,7 +125,7 @@ class Ledger:
     ) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(FINAL_SECONDS):
-                while self._ended:
+                while self._ended or self._booking is not None:
                     await self.flush()
                     if self._ended:
                         await asyncio.sleep(SETTLE_SECONDS)
