@@ -93,7 +93,11 @@ def _markdown_text(text: str, *, links: bool) -> str:
 
 
 def _code_text(code: str, *, links: bool) -> str:
-    return escape(code) if links else _hide_signs(escape(_bare(code)))
+    if not links:
+        return _hide_signs(escape(_bare(code)))
+    # Outside a block only backticks on both sides make code, in which Slack links nothing.
+    closed = len(code) > 1 and code.startswith("`") and code.rstrip().endswith("`")
+    return escape(code if closed else neutralize(code))
 
 
 def _bare(code: str) -> str:
