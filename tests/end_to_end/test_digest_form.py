@@ -165,7 +165,8 @@ async def test_a_slow_slack_does_not_keep_the_form_from_opening_and_the_zone_is_
     harness: AppHarness, database: str
 ) -> None:
     harness.slack.workspace.zones["U1"] = "Asia/Tokyo"
-    harness.slack.fail("users.info", Fault(status=200, body='{"ok": true, "user": {"id": "U1"}}', seconds=2))
+    profile = '{"ok": true, "user": {"id": "U1", "team_id": "T1"}}'
+    harness.slack.fail("users.info", Fault(status=200, body=profile, seconds=2))
     view = await open_form(harness)
     assert view.state["--zone"]["--zone"]["selected_option"] is None
     assert await submit(harness, view) == {}

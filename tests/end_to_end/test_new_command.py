@@ -59,7 +59,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (copy / "bot/commands/coin.py").write_text(FILE)
     listed = copy / "bot/commands/__init__.py"
     before, head, after = listed.read_text().partition("from bot.commands.base import Command\n")
-    added = f"{before}{head}{IMPORT}{after}".replace("(SEARCH, ASK,", "(COIN, SEARCH, ASK,")
+    added = f"{before}{head}{IMPORT}{after}".replace("    SEARCH,\n", "    COIN,\n    SEARCH,\n")
     assert added.count("COIN") == 2
     listed.write_text(added)
     return copy

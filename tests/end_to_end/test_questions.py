@@ -285,7 +285,8 @@ async def test_health_readiness_and_metrics(harness: AppHarness) -> None:
     async with harness.session.get(f"{harness.url}/healthz") as response:
         assert response.status == 200
     async with harness.session.get(f"{harness.url}/readyz") as response:
-        assert (response.status, await response.json()) == (200, {"database": True, "worker": True, "providers": {}})
+        ready = {"database": True, "worker": True, "providers": {}, "audit": True}
+        assert (response.status, await response.json()) == (200, ready)
     async with harness.session.get(f"{harness.url}/metrics") as response:
         page = await response.text()
     assert 'questions_settled_total{command="ask",state="answered"} 1.0' in page

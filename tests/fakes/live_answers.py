@@ -105,7 +105,7 @@ class MemoryQuestions:
         await asyncio.sleep(QUERY_SECONDS)
         return {row.id: row.claim if row.state in OPEN else -1 for row in self.rows.values() if row.id in question_ids}
 
-    async def record_run(self, row: QuestionRow, run_id: str) -> bool:
+    async def record_run(self, row: QuestionRow, run_id: str, *, sent: str | None = None) -> bool:
         await asyncio.sleep(QUERY_SECONDS)
         self.rows[row.id] = replace(self.rows[row.id], run_id=run_id)
         return True
