@@ -42,6 +42,12 @@ async def slack() -> AsyncIterator[FakeSlack]:
 
 @pytest.fixture
 async def session() -> AsyncIterator[ClientSession]:
+    async with ClientSession(timeout=ClientTimeout(total=60)) as shared:
+        yield shared
+
+
+@pytest.fixture
+async def hasty_session() -> AsyncIterator[ClientSession]:
     async with ClientSession(timeout=ClientTimeout(total=0.5)) as shared:
         yield shared
 
@@ -66,7 +72,6 @@ def chat(slack: FakeSlack, session: ClientSession) -> Chat:
         (Fault(status=429), Retryable(error="ratelimited")),
         (Fault(status=503), Retryable(error="http_503", maybe_posted=True)),
         (Fault(status=0), Retryable(error="ServerDisconnectedError", maybe_posted=True)),
-        (Fault(status=200, seconds=2), Retryable(error="timeout", maybe_posted=True)),
     ],
 )
 async def test_a_reply_to_a_response_url(
@@ -78,6 +83,15 @@ async def test_a_reply_to_a_response_url(
     posted = await ways.post(slack.response_url("t"), MESSAGE, audience=Audience.ASKER, replace=False)
 
     assert posted == meaning
+
+
+async def test_no_reply_to_a_response_url(slack: FakeSlack, hasty_session: ClientSession) -> None:
+    slack.fail("response_url", Fault(status=200, seconds=2))
+    ways = ResponseUrls(hasty_session)
+
+    posted = await ways.post(slack.response_url("t"), MESSAGE, audience=Audience.ASKER, replace=False)
+
+    assert posted == Retryable(error="timeout", maybe_posted=True)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +108,6 @@ async def test_a_reply_to_a_response_url(
          Retryable(error="ratelimited", seconds=3.0)),
         (Fault(status=200, body='{"ok": false, "error": "rate_limited"}'), Retryable(error="rate_limited")),
         (Fault(status=502, body="<html>bad gateway</html>"), Retryable(error="http_502", maybe_posted=True)),
-        (Fault(status=200, seconds=2), Retryable(error="TimeoutError", maybe_posted=True)),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
@@ -107,6 +120,19 @@ async def test_a_reply_to_a_call(chat: Chat, slack: FakeSlack, fault: Fault, mea
         posted = await chat.post("C1", MESSAGE, question="q", part=0)
 
     assert posted == meaning
+
+
+@pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
+async def test_no_reply_to_a_call(slack: FakeSlack, hasty_session: ClientSession, method: str) -> None:
+    slack.fail(method, Fault(status=200, seconds=2))
+    chat = Chat(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, session=hasty_session))
+
+    if method == "chat.update":
+        posted = await chat.update("C1", "1.2", MESSAGE)
+    else:
+        posted = await chat.post("C1", MESSAGE, question="q", part=0)
+
+    assert posted == Retryable(error="TimeoutError", maybe_posted=True)
 
 
 @pytest.mark.parametrize("thread", [None, "1.1"])
