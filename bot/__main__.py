@@ -10,17 +10,16 @@ import asyncio
 import errno
 import os
 import re
-import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from getpass import getpass
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Timer, current_thread, main_thread
-from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
+
+from bot.stop_signals import Stopped, StopSignals
 
 if TYPE_CHECKING:
     from bot.settings import Settings
@@ -60,99 +59,6 @@ def _is_shared(folder: Path) -> bool:
     """Return whether the SDK is installed into the same folder, or anything hides one of our modules."""
     hidden = any(module.with_suffix("").is_dir() for module in folder.glob("*.py"))
     return hidden or any(folder.parent.glob("perplexityai-*.dist-info"))
-
-
-T = TypeVar("T")
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-MAX_STOP_SECONDS = 25.0
-"""Hosts kill a process thirty seconds after they ask it to stop. Even a process that hangs exits before that."""
-
-EXIT_FORCED = 130
-EXIT_LATE = 1
-
-
-class Stopped(Exception):
-    """The process was asked to stop before its command was done."""
-
-
-class StopSignals:
-    """Handles stop signals. A graceful stop may take `seconds`."""
-
-    def __init__(self, *, seconds: float = MAX_STOP_SECONDS) -> None:
-        self._seconds = seconds
-        self._requested = False
-        self._wake: Callable[[], None] | None = None
-        self._at_once: list[Callable[[], None]] = []
-
-    @contextmanager
-    def handled(self, *, exiting: bool) -> Iterator[None]:
-        """Handle the signals inside the block, then restore their handlers. Does nothing outside the main thread.
-
-        If the process ends after the block (`exiting`), they are ignored instead: Python would let a signal kill a
-        process whose command is done, and its exit code would be the signal's.
-        """
-        if current_thread() is not main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, signal.SIG_IGN if exiting else handler)
-
-    def requested(self) -> bool:
-        """Return whether a signal has arrived."""
-        return self._requested
-
-    def on_forced_exit(self, abandon: Callable[[], None]) -> None:
-        """Register a callback for a forced exit, which runs no other cleanup. The callback must not wait."""
-        self._at_once.append(abandon)
-
-    def event(self) -> asyncio.Event:
-        """Return an event of the running loop that is set once a signal has arrived."""
-        loop, event = asyncio.get_running_loop(), asyncio.Event()
-
-        def wake() -> None:
-            with suppress(RuntimeError):  # that loop has ended
-                loop.call_soon_threadsafe(event.set)
-
-        self._wake = wake
-        if self._requested:
-            event.set()
-        return event
-
-    async def run_until_stopped(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what the work returns. If a signal arrives first, cancel the work and raise `Stopped`."""
-        working = asyncio.ensure_future(work)
-        stopping = asyncio.ensure_future(self.event().wait())
-        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if working.done():
-            return working.result()
-        working.cancel()
-        await asyncio.wait({working})
-        raise Stopped
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._requested:
-            self._exit(EXIT_FORCED)
-        self._requested = True
-        # Not through `sys.stdout`: the signal may have interrupted a write to it.
-        with suppress(OSError):
-            os.write(1, b"\nStopping  (repeat the signal to stop at once; no question is lost)\n")
-        late = Timer(self._seconds, self._exit, args=[EXIT_LATE])
-        late.daemon = True
-        late.start()
-        if self._wake is not None:
-            self._wake()
-
-    def _exit(self, code: int) -> None:
-        for abandon in self._at_once:
-            with suppress(Exception):
-                abandon()
-        os._exit(code)
 
 
 DATABASE_NEWER = (
