@@ -10,7 +10,7 @@ from bot.model.digest import Digest
 from bot.model.spending import NO_BUDGETS, Budgets, Spending
 
 DIRECT = "D"
-"""Stands for all direct messages together."""
+"""The name of all direct messages together, instead of a channel's id."""
 
 
 @dataclass(frozen=True, kw_only=True)

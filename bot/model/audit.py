@@ -30,7 +30,7 @@ class Change:
     """Something that an admin or the app did, to be recorded in the transaction that does it.
 
     `what` is such as `channel.settings`, `subject` the id of what it is about, `before` and `after` are JSON values
-    without any text that people wrote. Ids of people in them are replaced by what stands for them in the log.
+    without any text that people wrote. Ids of people in them are replaced by their pseudonyms.
     """
 
     team_id: str
@@ -121,8 +121,8 @@ class SigningKey:
         return hmac.compare_digest(self.sign(head), signature)
 
 
-def person_hash(key: bytes, *, team_id: str, user_id: str) -> str:
-    """Return what stands for a person in the log: 128 bits of an HMAC-SHA256 with the person's own key."""
+def pseudonym(key: bytes, *, team_id: str, user_id: str) -> str:
+    """Return a person's pseudonym in the log: 128 bits of an HMAC-SHA256 with the person's own key."""
     return hmac.new(key, f"{team_id}:{user_id}".encode(), hashlib.sha256).hexdigest()[:32]
 
 
@@ -131,9 +131,9 @@ def people_in(text: str | None) -> set[str]:
     return set(_PERSON.findall(text or ""))
 
 
-def without_people(text: str | None, hash_of: Callable[[str], str]) -> str | None:
-    """Return a JSON text in which each id of a person is replaced by what stands for them."""
-    return None if text is None else _PERSON.sub(lambda found: hash_of(found[0]), text)
+def without_people(text: str | None, pseudonym_of: Callable[[str], str]) -> str | None:
+    """Return a JSON text in which each id of a person is replaced by the person's pseudonym."""
+    return None if text is None else _PERSON.sub(lambda found: pseudonym_of(found[0]), text)
 
 
 @dataclass(kw_only=True)

@@ -1,4 +1,4 @@
-"""The tables of the audit log: what is to be recorded, the chain, its signed heads, and what stands for people."""
+"""The tables of the audit log: what is to be recorded, the chain, its signed heads, and people's pseudonyms."""
 
 from __future__ import annotations
 

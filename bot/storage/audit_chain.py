@@ -12,7 +12,7 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.model.audit import APP, BEGINNING, AuditHealth, Entry, Head, SigningKey, people_in, person_hash, without_people
+from bot.model.audit import APP, BEGINNING, AuditHealth, Entry, Head, SigningKey, people_in, pseudonym, without_people
 from bot.storage.audit import head_of, read_health, save_head, signing_key
 from bot.storage.questions import Pool
 
@@ -74,15 +74,15 @@ class _Waiting:
 
     @property
     def people(self) -> set[tuple[str, str]]:
-        """The people to be replaced by what stands for them."""
+        """The people to be replaced by their pseudonyms."""
         named = people_in(self.values["before"]) | people_in(self.values["after"]) | {self.user_id}
         return {(self.team, user) for user in named if user}
 
-    def entry(self, number: int, hashes: Mapping[tuple[str, str], str]) -> Entry:
-        """Return it as an entry; `hashes` are what stands for people, by workspace and id."""
-        who = self.who or (hashes[self.team, self.user_id] if self.user_id else APP)
+    def entry(self, number: int, pseudonyms: Mapping[tuple[str, str], str]) -> Entry:
+        """Return it as an entry; `pseudonyms` are by workspace and person's id."""
+        who = self.who or (pseudonyms[self.team, self.user_id] if self.user_id else APP)
         changed = {
-            name: without_people(self.values[name], lambda user: hashes[self.team, user])
+            name: without_people(self.values[name], lambda user: pseudonyms[self.team, user])
             for name in ("before", "after")
         }
         return Entry(**self.values | changed, number=number, who=who)
@@ -128,11 +128,11 @@ class AuditStore:
         key = await signing_key(connection, self._setting)
         heads = await self._heads(connection, key, {one.team for one in waiting})
         waiting = [one for one in waiting if one.team in heads]
-        hashes = await _people(connection, set().union(*(one.people for one in waiting)))
+        pseudonyms = await _people(connection, set().union(*(one.people for one in waiting)))
         added = []
         for one in waiting:
             head = heads[one.team]
-            entry = one.entry(head.count + 1, hashes)
+            entry = one.entry(head.count + 1, pseudonyms)
             heads[one.team] = Head(team_id=one.team, count=entry.number, hash=entry.hash(head.hash))
             added.append(vars(entry) | {"hash": heads[one.team].hash})
         async with connection.cursor() as cursor:
@@ -175,15 +175,15 @@ class AuditStore:
 async def _people(
     connection: AsyncConnection[DictRow], people: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
-    """Return what stands for people, by workspace and id; keys are made for new ones."""
+    """Return the pseudonyms of people, by workspace and id; keys are made for new ones."""
     wanted = sorted(people)
     values = {"teams": [team for team, _ in wanted], "users": [user for _, user in wanted]}
     rows = await (await connection.execute(_PEOPLE, values)).fetchall()
-    hashes = {(row["team_id"], row["user_id"]): str(row["who"]) for row in rows}
+    pseudonyms = {(row["team_id"], row["user_id"]): str(row["who"]) for row in rows}
     for team, user in wanted:
-        if (team, user) not in hashes:
+        if (team, user) not in pseudonyms:
             key = secrets.token_bytes(32)
-            hashes[team, user] = person_hash(key, team_id=team, user_id=user)
-            new = {"team_id": team, "user_id": user, "key": key, "who": hashes[team, user]}
+            pseudonyms[team, user] = pseudonym(key, team_id=team, user_id=user)
+            new = {"team_id": team, "user_id": user, "key": key, "who": pseudonyms[team, user]}
             await connection.execute(_ADD_PERSON, new)
-    return hashes
+    return pseudonyms

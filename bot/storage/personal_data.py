@@ -83,14 +83,11 @@ class PersonalDataStore:
         """
         erased = {}
         async with self._pool.transaction() as connection:
-            # Otherwise a row that is being chained would bring back what stands for the person.
+            # Otherwise an entry that is being chained would make a new key for the person.
             await lock_writer(connection)
             for name, table, condition in of_people():
                 if table.forgotten_with is not None:
                     continue
-                if name == "audit_outbox":
-                    # What is being chained right now would make a new key for the person.
-                    await lock_writer(connection)
                 if table.forget_person:
                     query = SQL("UPDATE {} SET {} WHERE {}").format(
                         Identifier(name), SQL(assignments(table.forget_person)), SQL(condition)

@@ -22,6 +22,7 @@ PHRASES = (
     r"\btold once\b",
     r"\bas the settings have (?:it|them)\b",
     r"\bstands? (?:there|for nothing|beside|behind|on its own|still|in a|before)\b",
+    r"\bstands? for\b",
     r"\b(?:Raises?|None|empty|only) where (?:there|it|the|a|none)\b",
 )
 """Phrases, each as a regular expression, in any case. In tests, texts from outside and names of users may have them."""

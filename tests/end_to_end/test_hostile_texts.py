@@ -99,7 +99,7 @@ async def test_a_command_that_is_too_long_is_refused_at_once(harness: AppHarness
 
 
 async def test_a_megabyte_is_rendered_in_a_thread() -> None:
-    """A task that ticks on the loop stands for what a worker must not miss, such as its heartbeat."""
+    """A task that ticks on the loop plays what a worker must not miss, such as its heartbeat."""
     source = Source(number=1, title="A", url="https://a.example/1")
     answer = Answer(text="**word** [1] [x](http://a.b) $1 `` ` |a|\n" * 26_000, sources=(source,), provider="P")
 
