@@ -50,6 +50,14 @@ class Table:
     emptied: Mapping[str, LiteralString] = field(default_factory=dict)
 
 
+def _columns(
+    *, person: str = "", place: str = "", text: str = "", credentials: str = "", none: str = ""
+) -> dict[str, Data]:
+    """Return what columns hold, from their names."""
+    names = {PERSON: person, PLACE: place, TEXT: text, SECRET: credentials, NONE: none}
+    return {column: data for data, listed in names.items() for column in listed.split()}
+
+
 _PERSON: LiteralString = "user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)"
 _WORKSPACE: LiteralString = "team_id = ANY(%(teams)s)"
 _ASKED_THERE: LiteralString = (
@@ -80,136 +88,73 @@ TABLES: Mapping[str, Table] = {
     "digests": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
-        columns={
-            "id": NONE,
-            "team_id": PLACE,
-            "user_id": PERSON,
-            "number": NONE,
-            "channel_id": PLACE,
-            "category": TEXT,
-            "topic": TEXT,
-            "days": NONE,
-            "at": NONE,
-            "zone": TEXT,
-            "silence": NONE,
-            "state": NONE,
-            "next_at": NONE,
-            "created_at": NONE,
-            "held_next_at": NONE,
-        },
+        columns=_columns(
+            person="user_id",
+            place="team_id channel_id",
+            text="category topic zone",
+            none="id number days at silence state next_at created_at held_next_at",
+        ),
     ),
     "digest_runs": Table(
         of_person=_OWN_DIGEST,
         parent="digests",
-        columns={"digest_id": NONE, "slot": NONE, "question_id": NONE, "looked": NONE},
+        columns=_columns(none="digest_id slot question_id looked"),
     ),
     "digest_seen": Table(
         of_person=_OWN_DIGEST,
         parent="digests",
         outdated="at <= now() - %(days)s * interval '1 day' AND NOT EXISTS ("
         "SELECT 1 FROM questions q WHERE q.id = question_id AND q.settled_at IS NULL)",
-        columns={"digest_id": NONE, "question_id": NONE, "fingerprint": TEXT, "at": NONE, "place": NONE},
+        columns=_columns(text="fingerprint", none="digest_id question_id at place"),
     ),
     "stages": Table(
         of_person=_OWN_QUESTION,
         parent="questions",
         outdated="EXISTS (SELECT 1 FROM questions q WHERE q.id = question_id AND q.text_deleted_at IS NOT NULL)",
-        columns={
-            "question_id": NONE,
-            "stage": NONE,
-            "run_id": NONE,
-            "begun_at": NONE,
-            "result": TEXT,
-            "seconds": NONE,
-            "cost_usd": NONE,
-        },
+        columns=_columns(text="result", none="question_id stage run_id begun_at seconds cost_usd"),
     ),
     "feedback": Table(
         of_person=f"user_id = %(user)s AND {_ASKED_THERE}",
         parent="questions",
         outdated="comment <> '' AND at <= now() - %(days)s * interval '1 day'",
         emptied={"comment": "''"},
-        columns={
-            "question_id": NONE,
-            "user_id": PERSON,
-            "up": NONE,
-            "reasons": TEXT,
-            "comment": TEXT,
-            "agreed": NONE,
-            "at": NONE,
-        },
+        columns=_columns(person="user_id", text="reasons comment", none="question_id up agreed at"),
     ),
     "shares": Table(
         of_person=_OWN_QUESTION,
         parent="questions",
-        columns={"question_id": NONE, "channel_id": PLACE, "state": NONE, "at": NONE},
+        columns=_columns(place="channel_id", none="question_id state at"),
     ),
     "file_requests": Table(
         of_person=f"user_id = %(user)s AND {_ASKED_THERE}",
         parent="questions",
         outdated="asked_at < now() - interval '1 hour'",
-        columns={"question_id": NONE, "user_id": PERSON, "asked_at": NONE},
+        columns=_columns(person="user_id", none="question_id asked_at"),
     ),
     "questions": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
         outdated=f"text_deleted_at IS NULL AND {_SETTLED_LONG_AGO}",
         emptied=QUESTIONS_EMPTIED,
-        columns={
-            "id": NONE,
-            "delivery_key": PLACE,
-            "surface": NONE,
-            "command": NONE,
-            "text": TEXT,
-            "team_id": PLACE,
-            "channel_id": PLACE,
-            "user_id": PERSON,
-            "response_url": SECRET,
-            "response_uses": NONE,
-            "message_ts": PLACE,
-            "thread_ts": PLACE,
-            "state": NONE,
-            "attempt": NONE,
-            "returns": NONE,
-            "messages": TEXT,
-            "outcome": NONE,
-            "part": NONE,
-            "run_id": NONE,
-            "provider": NONE,
-            "model": NONE,
-            "effort": NONE,
-            "cost_usd": NONE,
-            "seconds": NONE,
-            "error": NONE,
-            "received_at": NONE,
-            "claimed_at": NONE,
-            "settled_at": NONE,
-            "claimed_by": NONE,
-            "waiting": NONE,
-            "unconfirmed": NONE,
-            "late_seconds": NONE,
-            "conversation": NONE,
-            "remembered": TEXT,
-            "streams": PLACE,
-            "shown": NONE,
-            "streaming": NONE,
-            "result": TEXT,
-            "parent": NONE,
-            "action": NONE,
-            "public": NONE,
-            "text_deleted_at": NONE,
-            "sent": TEXT,
-        },
+        columns=_columns(
+            person="user_id",
+            place="delivery_key team_id channel_id message_ts thread_ts streams",
+            text="text messages remembered result sent",
+            credentials="response_url",
+            none="id surface command response_uses state attempt returns outcome part run_id provider model "
+            "effort cost_usd seconds error received_at claimed_at settled_at claimed_by waiting "
+            "unconfirmed late_seconds conversation shown streaming parent action public text_deleted_at",
+        ),
     ),
     "last_choices": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
-        columns={"team_id": PLACE, "user_id": PERSON, "command": NONE, "options": TEXT, "at": NONE},
+        columns=_columns(person="user_id", place="team_id", text="options", none="command at"),
     ),
     "person_settings": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
-        columns={"team_id": PLACE, "user_id": PERSON, "settings": TEXT, "at": NONE},
+        columns=_columns(person="user_id", place="team_id", text="settings", none="at"),
     ),
     "channel_settings": Table(
         of_person="(user_id = %(user)s OR %(user)s = ANY(string_to_array(settings ->> 'askers', ' ')))"
@@ -223,12 +168,12 @@ TABLES: Mapping[str, Table] = {
             "array_remove(string_to_array(settings ->> 'askers', ' '), %(user)s), ' '), ''), 'admins')))"
             " ELSE settings END",
         },
-        columns={"team_id": PLACE, "channel_id": PLACE, "settings": PERSON, "user_id": PERSON, "at": NONE},
+        columns=_columns(person="settings user_id", place="team_id channel_id", none="at"),
     ),
     "homes": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
-        columns={"team_id": PLACE, "user_id": PERSON, "opened_at": NONE, "shown_at": NONE},
+        columns=_columns(person="user_id", place="team_id", none="opened_at shown_at"),
     ),
     # Of many workspaces, the id is that of the one where the person was seen, a colon, and the person's.
     "user_teams": Table(
@@ -236,47 +181,30 @@ TABLES: Mapping[str, Table] = {
         " AND (%(team)s::text IS NULL OR split_part(user_id, ':', 1) = %(team)s))",
         of_workspace="(user_team = ANY(%(teams)s) OR split_part(user_id, ':', 1) = ANY(%(teams)s))",
         outdated="at < now() - interval '1 day'",
-        columns={"user_id": PERSON, "user_team": PLACE, "at": NONE},
+        columns=_columns(person="user_id", place="user_team", none="at"),
     ),
     "refused_deliveries": Table(
         of_workspace="split_part(delivery_key, ':', 1) = ANY(%(teams)s)",
         outdated=_HOUR_AGO,
-        columns={"delivery_key": PLACE, "at": NONE},
+        columns=_columns(place="delivery_key", none="at"),
     ),
     "thread_notices": Table(
         of_workspace=_WORKSPACE,
         outdated=_HOUR_AGO,
-        columns={"team_id": PLACE, "channel_id": PLACE, "thread_ts": PLACE, "at": NONE},
+        columns=_columns(place="team_id channel_id thread_ts", none="at"),
     ),
     "slack_calls": Table(
         of_workspace=_WORKSPACE,
-        columns={
-            "team_id": PLACE,
-            "starts": NONE,
-            "appends": NONE,
-            "stops": NONE,
-            "edits": NONE,
-            "no_streams_until": NONE,
-        },
+        columns=_columns(place="team_id", none="starts appends stops edits no_streams_until"),
     ),
     # The log's rows stay; whose they are, only `audit_people` tells.
     "audit": Table(
         of_person=f"(team_id, who) IN (SELECT team_id, who FROM audit_people WHERE {_PERSON})",
         forgotten_with="audit_people",
-        columns={
-            "team_id": PLACE,
-            "number": NONE,
-            "at": NONE,
-            "who": NONE,
-            "what": NONE,
-            "channel_id": PLACE,
-            "cost_microusd": NONE,
-            "decision": NONE,
-            "subject": NONE,
-            "before": NONE,
-            "after": NONE,
-            "hash": NONE,
-        },
+        columns=_columns(
+            place="team_id channel_id",
+            none="number at who what cost_microusd decision subject before after hash",
+        ),
     ),
     "audit_outbox": Table(
         of_person="(user_id = %(user)s OR strpos(concat(before, after), %(user)s) > 0)"
@@ -289,75 +217,50 @@ TABLES: Mapping[str, Table] = {
             "after": "replace(after::text, %(user)s, replace(gen_random_uuid()::text, '-', ''))::json",
         },
         forget_workspace={"who": "replace(gen_random_uuid()::text, '-', '')", "user_id": "''"},
-        columns={
-            "id": NONE,
-            "at": NONE,
-            "team_id": PLACE,
-            "user_id": PERSON,
-            "who": NONE,
-            "what": NONE,
-            "channel_id": PLACE,
-            "cost_microusd": NONE,
-            "decision": NONE,
-            "subject": NONE,
-            "before": PERSON,
-            "after": PERSON,
-        },
+        columns=_columns(
+            person="user_id before after",
+            place="team_id channel_id",
+            none="id at who what cost_microusd decision subject",
+        ),
     ),
     "audit_people": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
-        columns={"team_id": PLACE, "user_id": PERSON, "key": SECRET, "who": NONE},
+        columns=_columns(person="user_id", place="team_id", credentials="key", none="who"),
     ),
     "audit_heads": Table(
-        columns={"team_id": PLACE, "count": NONE, "hash": NONE, "key_id": NONE, "signature": NONE, "at": NONE},
+        columns=_columns(place="team_id", none="count hash key_id signature at"),
     ),
-    "audit_keys": Table(columns={"id": NONE, "key": SECRET, "at": NONE}),
+    "audit_keys": Table(
+        columns=_columns(credentials="key", none="id at"),
+    ),
     # These, and the keys, are deleted as soon as the app is uninstalled (`bot/workspaces`).
     "installations": Table(
-        columns={
-            "id": PLACE,
-            "team_id": PLACE,
-            "enterprise_id": PLACE,
-            "is_enterprise_install": NONE,
-            "bot_user_id": NONE,
-            "app_id": NONE,
-            "bot_token": SECRET,
-            "refresh_token": SECRET,
-            "expires_at": NONE,
-            "refresh_error": NONE,
-            "installed_at": NONE,
-        },
+        columns=_columns(
+            place="id team_id enterprise_id",
+            credentials="bot_token refresh_token",
+            none="is_enterprise_install bot_user_id app_id expires_at refresh_error installed_at",
+        ),
     ),
-    "provider_keys": Table(columns={"id": PLACE, "provider": NONE, "secret": SECRET, "at": NONE}),
-    "organization_teams": Table(columns={"team_id": PLACE, "enterprise_id": PLACE}),
-    "oauth_states": Table(columns={"state_hash": NONE, "expires_at": NONE}),
+    "provider_keys": Table(
+        columns=_columns(place="id", credentials="secret", none="provider at"),
+    ),
+    "organization_teams": Table(
+        columns=_columns(place="team_id enterprise_id"),
+    ),
+    "oauth_states": Table(
+        columns=_columns(none="state_hash expires_at"),
+    ),
     # Kept: it is how an uninstalled app knows to refuse requests.
     "workspaces": Table(
-        columns={
-            "id": PLACE,
-            "team_id": PLACE,
-            "enterprise_id": PLACE,
-            "is_enterprise_install": NONE,
-            "bot_user_id": NONE,
-            "app_id": NONE,
-            "token_hash": SECRET,
-            "state": NONE,
-            "closed_token_hash": SECRET,
-            "closed_at": NONE,
-            "opened_at": NONE,
-        },
+        columns=_columns(
+            place="id team_id enterprise_id",
+            credentials="token_hash closed_token_hash",
+            none="is_enterprise_install bot_user_id app_id state closed_at opened_at",
+        ),
     ),
     "attempts": Table(
-        columns={
-            "id": NONE,
-            "at": NONE,
-            "provider": NONE,
-            "kind": NONE,
-            "seconds": NONE,
-            "error_class": NONE,
-            "cost_usd": NONE,
-        },
+        columns=_columns(none="id at provider kind seconds error_class cost_usd"),
     ),
     # Without the person, what a call cost stays for the workspace's sums.
     "ledger": Table(
@@ -365,36 +268,17 @@ TABLES: Mapping[str, Table] = {
         of_workspace=_WORKSPACE,
         forget_person={"user_id": "''", "question_id": "NULL"},
         outdated="at < now() - interval '400 days'",
-        columns={
-            "id": NONE,
-            "team_id": PLACE,
-            "channel_id": PLACE,
-            "user_id": PERSON,
-            "question_id": NONE,
-            "provider": NONE,
-            "effort": NONE,
-            "reserved": NONE,
-            "cost": NONE,
-            "state": NONE,
-            "at": NONE,
-            "held_at": NONE,
-            "ended_at": NONE,
-        },
+        columns=_columns(
+            person="user_id",
+            place="team_id channel_id",
+            none="id question_id provider effort reserved cost state at held_at ended_at",
+        ),
     ),
     "budget_use": Table(
         of_person="scope = 'user' AND subject = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)",
         of_workspace=_WORKSPACE,
         outdated="period < now() - interval '62 days'",
-        columns={
-            "team_id": PLACE,
-            "scope": NONE,
-            "subject": PERSON,
-            "period": NONE,
-            "reserved": NONE,
-            "spent": NONE,
-            "noticed": NONE,
-            "told": NONE,
-        },
+        columns=_columns(person="subject", place="team_id", none="scope period reserved spent noticed told"),
     ),
     "budgets": Table(
         of_person="(user_id = %(user)s OR scope = 'user' AND subject = %(user)s)"
@@ -405,52 +289,45 @@ TABLES: Mapping[str, Table] = {
             "subject": "CASE WHEN scope = 'user' AND subject = %(user)s THEN 'erased ' || gen_random_uuid()"
             " ELSE subject END",
         },
-        columns={
-            "team_id": PLACE,
-            "scope": NONE,
-            "subject": PERSON,
-            "amount": NONE,
-            "user_id": PERSON,
-            "at": NONE,
-        },
+        columns=_columns(person="subject user_id", place="team_id", none="scope amount at"),
     ),
     # It stays until an admin resumes, also without the one who paused.
     "spending_pauses": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
         forget_person={"user_id": "''"},
-        columns={"team_id": PLACE, "user_id": PERSON, "at": NONE},
+        columns=_columns(person="user_id", place="team_id", none="at"),
     ),
     "rate_limits": Table(
         of_person="kind = 'user' AND subject = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)",
         of_workspace=_WORKSPACE,
-        columns={"team_id": PLACE, "kind": NONE, "subject": PERSON, "full_at": NONE},
+        columns=_columns(person="subject", place="team_id", none="kind full_at"),
     ),
-    "call_costs": Table(columns={"provider": NONE, "effort": NONE, "calls": NONE, "highest": NONE}),
-    "thread_reads": Table(columns={"method": NONE, "at": NONE}),
-    "schema_migrations": Table(columns={"name": NONE, "applied_at": NONE, "adds": NONE}),
+    "call_costs": Table(
+        columns=_columns(none="provider effort calls highest"),
+    ),
+    "thread_reads": Table(
+        columns=_columns(none="method at"),
+    ),
+    "schema_migrations": Table(
+        columns=_columns(none="name applied_at adds"),
+    ),
     # A job holds the id of a question and nothing else, and is deleted with the end of its question.
     "procrastinate_jobs": Table(
-        columns={
-            "id": NONE,
-            "queue_name": NONE,
-            "task_name": NONE,
-            "priority": NONE,
-            "lock": NONE,
-            "queueing_lock": NONE,
-            "args": NONE,
-            "status": NONE,
-            "scheduled_at": NONE,
-            "attempts": NONE,
-            "abort_requested": NONE,
-            "worker_id": NONE,
-        },
+        columns=_columns(
+            none="id queue_name task_name priority lock queueing_lock args status scheduled_at attempts "
+            "abort_requested worker_id",
+        ),
     ),
-    "procrastinate_events": Table(columns={"id": NONE, "job_id": NONE, "type": NONE, "at": NONE}),
+    "procrastinate_events": Table(
+        columns=_columns(none="id job_id type at"),
+    ),
     "procrastinate_periodic_defers": Table(
-        columns={"id": NONE, "task_name": NONE, "defer_timestamp": NONE, "job_id": NONE, "periodic_id": NONE},
+        columns=_columns(none="id task_name defer_timestamp job_id periodic_id"),
     ),
-    "procrastinate_workers": Table(columns={"id": NONE, "last_heartbeat": NONE}),
+    "procrastinate_workers": Table(
+        columns=_columns(none="id last_heartbeat"),
+    ),
 }
 """The tables in the order in which transactions lock them (`bot.storage.database.LOCK_ORDER`)."""
 
