@@ -1,0 +1,15 @@
+"""The texts that people read in Slack: one module for each surface, so that a translation has one place to go.
+
+A surface is what its readers would name: an answer, the home tab, the form of a digest. Rules:
+
+- A fixed text is a constant in capitals. A text with values is a function, which also decides between one and many.
+- Values arrive ready to be shown. Who calls has escaped what is from outside (`bot/blocks/escaping.py`): no text is
+  escaped here. Numbers, days and amounts arrive as values if the text depends on them.
+- Nothing is looked up by a string, and there are no templates: types are checked.
+- This package imports nothing else of the app, so every package can import it.
+
+Elsewhere are texts that are part of something else: names and descriptions of options in the tables that the parser
+and the forms read (`bot/commands`, `bot/preferences/settings.py`), what the library says of services and answers
+(`perplexity/notes.py`, `perplexity/errors.py`), prompts for models (`bot/conversations`), the command line
+(`bot/__main__.py`, `bot/doctor`), and the pages outside of Slack. `tests/docs/test_texts.py` lists them.
+"""

@@ -1,0 +1,233 @@
+"""The texts that people read in Slack are in `bot/texts`, so a translation has one place to go."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.docs.pages import ROOT
+
+NOT_FOR_SLACK = {
+    "bot/texts/": "the texts",
+    "bot/__main__.py": "the command line",
+    "bot/audit.py": "the command line",
+    "bot/conversations/memory.py": "prompts for models",
+    "bot/conversations/next_questions.py": "prompts for models",
+    "bot/conversations/recheck.py": "prompts for models",
+    "bot/data_requests.py": "the command line",
+    "bot/doctor/": "the command line",
+    "bot/manifest.py": "what Slack shows of the app, with the manifest's golden file",
+    "bot/playground/": "the local page",
+    "bot/privacy/tables.py": "the table of what is kept, and SQL",
+    "bot/settings.py": "what is wrong with an environment variable",
+    "bot/slack/scopes.py": "what doctor says of scopes",
+    "bot/storage/": "SQL, and what is wrong with a database",
+    "bot/web/": "HTTP and metrics",
+    "bot/workspaces/": "the pages of the installation in a browser, the command line, SQL",
+}
+"""Packages and modules that write nothing that is read in Slack, each with what their strings are."""
+
+NOT_TEXTS = frozenset({("bot/services.py", "Agent")})
+"""Strings that look like texts, each with its module."""
+
+NOT_MOVED = """
+bot/app.py
+bot/blocks/admin.py
+bot/blocks/answer.py
+bot/blocks/claims.py
+bot/blocks/deepdive.py
+bot/blocks/digests.py
+bot/blocks/documents.py
+bot/blocks/elements.py
+bot/blocks/home.py
+bot/blocks/messages.py
+bot/blocks/news.py
+bot/blocks/progress.py
+bot/blocks/sent.py
+bot/blocks/settings.py
+bot/blocks/sharing.py
+bot/blocks/sources.py
+bot/blocks/spending.py
+bot/blocks/status.py
+bot/budgets/amounts.py
+bot/budgets/sentences.py
+bot/commands/base.py
+bot/commands/ask.py
+bot/commands/budget.py
+bot/commands/check.py
+bot/commands/deepdive.py
+bot/commands/filters.py
+bot/commands/help.py
+bot/commands/news.py
+bot/commands/parsing.py
+bot/commands/routing.py
+bot/commands/search.py
+bot/commands/settings.py
+bot/commands/status.py
+bot/commands/watch.py
+bot/commands/watch_syntax.py
+bot/conversations/pages.py
+bot/conversations/prompts.py
+bot/delivery/shares.py
+bot/delivery/status_message.py
+bot/delivery/withdrawal.py
+bot/digests/jobs.py
+bot/digests/runner.py
+bot/errors.py
+bot/listeners/actions.py
+bot/listeners/admission.py
+bot/listeners/answer_actions.py
+bot/listeners/asking.py
+bot/listeners/clicks.py
+bot/listeners/installation.py
+bot/listeners/intake.py
+bot/listeners/messages.py
+bot/listeners/slash.py
+bot/model/audit.py
+bot/model/digest.py
+bot/model/feedback.py
+bot/model/membership.py
+bot/model/message.py
+bot/model/question.py
+bot/model/schedule.py
+bot/preferences/precedence.py
+bot/preferences/settings.py
+bot/privacy/redaction.py
+bot/slack/connection.py
+bot/slack/messages.py
+bot/slack/users.py
+bot/views/admin.py
+bot/views/ask.py
+bot/views/ask_about.py
+bot/views/base.py
+bot/views/budgets.py
+bot/views/check.py
+bot/views/digest.py
+bot/views/feedback.py
+bot/views/forms.py
+bot/views/home.py
+bot/views/own_data.py
+bot/views/sent.py
+bot/views/settings.py
+bot/views/share.py
+bot/views/sources.py
+bot/worker/background.py
+bot/worker/own_data.py
+bot/worker/worker.py
+"""
+"""Modules whose texts are not in `bot/texts` yet."""
+
+SENTENCE = re.compile(r"[^\W\d_].*\s|\s.*[^\W\d_]", re.DOTALL)
+"""A letter and a space: words, or one word next to a value."""
+LABEL = re.compile(r"[A-Z][a-z]{2,}…?")
+"""One word with a capital, such as "Share"."""
+SQL = re.compile(r"\s*(?:ALTER|CREATE|DELETE|INSERT|LOCK|SELECT|SET|UPDATE|WITH)\b")
+SHOWN = frozenset({"close", "confirm", "deny", "hint", "label", "placeholder", "submit", "text", "title", "y_label"})
+"""Arguments and keys of blocks whose values are shown, even one small word."""
+PLAIN = frozenset({"context", "divider", "header", "markdown", "mrkdwn", "plain", "section", "text_reply"})
+"""Functions that make blocks of a text."""
+NO_READER = frozenset({"compile", "getLogger", "LookupError", "RuntimeError", "TypeError", "TypeVar", "ValueError"})
+"""Functions and errors whose strings no one reads in Slack."""
+
+
+def texts_of(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the strings of a module that look like texts for people, with their lines; a value in a string is `{}`."""
+    yield from _texts(ast.parse(source), is_shown=False)
+
+
+def _texts(node: ast.AST, *, is_shown: bool) -> Iterator[tuple[int, str]]:
+    match node:
+        case ast.Constant(value=str(text), lineno=line):
+            pieces = [text]
+        case ast.JoinedStr(values=values, lineno=line):
+            pieces = [str(value.value) if isinstance(value, ast.Constant) else "{}" for value in values]
+        case _:
+            pieces, line = [], 0
+    if _is_text("".join(pieces), is_shown=is_shown):
+        yield line, "".join(pieces)
+    if not _has_no_reader(node):
+        for child, child_is_shown in _children(node):
+            yield from _texts(child, is_shown=child_is_shown)
+
+
+def _has_no_reader(node: ast.AST) -> bool:
+    """Return whether a node has nothing that is read in Slack: a docstring, a log record, a programming error."""
+    match node:
+        case ast.Expr(value=ast.Constant()) | ast.Call(func=ast.Attribute(value=ast.Name(id="log"))):
+            return True
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name in NO_READER
+    return False
+
+
+def _children(node: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield what is in a node, each with whether its text is shown in a message or a view."""
+    match node:
+        case ast.JoinedStr(values=values):
+            yield from ((value.value, False) for value in values if isinstance(value, ast.FormattedValue))
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+            yield function, False
+            yield from ((argument, name in PLAIN) for argument in arguments)
+            yield from ((keyword.value, keyword.arg in SHOWN) for keyword in keywords)
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                yield value, isinstance(key, ast.Constant) and key.value in SHOWN
+        case _:
+            yield from ((child, False) for child in ast.iter_child_nodes(node))
+
+
+def _is_text(text: str, *, is_shown: bool) -> bool:
+    if SQL.match(text):
+        return False
+    return bool(SENTENCE.search(text) or LABEL.fullmatch(text) or (is_shown and re.search(r"[^\W\d_]", text)))
+
+
+def modules() -> list[str]:
+    """Return the modules of the app that may write what is read in Slack."""
+    paths = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("bot/**/*.py"))
+    return [path for path in paths if not path.startswith(tuple(NOT_FOR_SLACK))]
+
+
+def texts_in(module: str) -> list[str]:
+    """Return the texts of a module as `line: text`."""
+    found = texts_of((ROOT / module).read_text("utf-8"))
+    return [f"{line}: {text}" for line, text in found if (module, text) not in NOT_TEXTS]
+
+
+def test_texts_are_in_their_package_alone() -> None:
+    found = {module: texts_in(module) for module in modules() if module not in NOT_MOVED.split()}
+    assert {module: texts for module, texts in found.items() if texts} == {}
+
+
+def test_what_is_not_moved_has_texts() -> None:
+    assert [module for module in NOT_MOVED.split() if not texts_in(module)] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "is_text"),
+    [
+        ('section("Nothing yet.")', True),
+        ('section(f"*{count}*")', False),
+        ('section("none")', True),
+        ('button("Share", action_id="share")', True),
+        ('static_select(label="days")', True),
+        ('{"type": "plain_text", "text": "days"}', True),
+        ('{"type": "section", "text": {"type": "mrkdwn"}}', False),
+        ('f"Sources ({count})"', True),
+        ('f"by {name}"', True),
+        ('" · ".join(parts)', False),
+        ('log.warning("view.not_opened", extra={"why": "too old"})', False),
+        ('raise ValueError("a size has no unit")', False),
+        ('raise UsageError("Add a question.")', True),
+        ('re.compile(r"[a-z] +")', False),
+        ('"SELECT id FROM questions"', False),
+        ('f"{day:%d %B}"', False),
+        ('"""What this is."""', False),
+    ],
+)
+def test_a_text_is_found(line: str, is_text: bool) -> None:
+    assert bool(list(texts_of(line))) == is_text
