@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bot.audit import AuditWriter
@@ -31,6 +32,9 @@ DRAIN_SECONDS = 20.0
 
 HAND_BACK_SECONDS = 1.5
 """How long, after that, the worker may take to return unfinished jobs to the queue."""
+
+BROKEN_SECONDS = 5.0
+"""The pause before a task of the background that broke is run again."""
 
 CLOSE_SECONDS = 1.5
 """How long the other end of a connection may take to confirm the close."""
@@ -74,14 +78,14 @@ class Application:
             await self._stop([], None)
             return
         await self.installation.start()
-        installation = asyncio.create_task(self.installation.run())
+        installation = _task("installation", self.installation.run)
         workers = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
-        sweep = asyncio.create_task(self.jobs.recover_stalled(self.questions))
-        scheduler = asyncio.create_task(self.scheduler.run())
-        attempts = asyncio.create_task(self.attempt_log.run())
-        audit = asyncio.create_task(self.audit.run())
-        retention = asyncio.create_task(self.retention.run())
-        budgets = asyncio.create_task(self.budget_watch.run())
+        sweep = _task("sweep", partial(self.jobs.recover_stalled, self.questions))
+        scheduler = _task("scheduler", self.scheduler.run)
+        attempts = _task("attempts", self.attempt_log.run)
+        audit = _task("audit", self.audit.run)
+        retention = _task("retention", self.retention.run)
+        budgets = _task("budgets", self.budget_watch.run)
         models = asyncio.create_task(check_models(self.providers))
         ready()
         try:
@@ -142,6 +146,25 @@ class Application:
             await self.playground.close()
         if self.server is not None:
             await _run_within(CLOSE_SECONDS, self.server.stop())
+
+
+def _task(kind: str, run: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+    return asyncio.create_task(keep_running(kind, run))
+
+
+async def keep_running(
+    kind: str, run: Callable[[], Awaitable[None]], *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+) -> None:
+    """Run a task of the background until cancelled; if it breaks, log that, and run it again after a pause.
+
+    None of them may end the process: questions are answered without it, and the others go on.
+    """
+    while True:
+        try:
+            await run()
+        except Exception:
+            log.exception("task.broke", extra={"kind": kind})
+        await sleep(BROKEN_SECONDS)
 
 
 async def _run_within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
