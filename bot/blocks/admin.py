@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
+from datetime import UTC
 
 from bot.blocks.digests import next_run_text, schedule_text
 from bot.blocks.elements import MAX_TEXT, context, divider, header, mrkdwn, section
@@ -163,7 +164,7 @@ def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:
     yield section("*Audit log*, the last 7 days")
     cells = [
         [
-            _text(f"{one.at:%Y-%m-%d %H:%M}"),
+            _text(f"{one.at.astimezone(UTC):%Y-%m-%d %H:%M}"),
             _person(one.user_id),
             _text(one.what),
             _channel(one.channel_id),

@@ -19,7 +19,7 @@ MAX_RECORDED = 20
 
 _USE = """
     WITH counted AS (
-        SELECT received_at::date AS day, user_id,
+        SELECT (received_at AT TIME ZONE 'UTC')::date AS day, user_id,
             CASE WHEN channel_id LIKE 'D%%' THEN %(direct)s ELSE channel_id END AS channel_id,
             coalesce(provider, '') AS provider, cost_usd
         FROM questions
