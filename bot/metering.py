@@ -73,16 +73,19 @@ class PaidCall:
         await self.begin()
 
     def succeeded(self, cost_usd: float | None) -> None:
-        """Settle it at what the service charges in all; at the ceiling if the service does not say."""
-        if cost_usd is None:
+        """Settle it at what the service charges in all; at the ceiling if it does not say, or nothing that can be."""
+        cost = None if cost_usd is None else micros(cost_usd)
+        if cost is None:
             self._end("cut")
         else:
-            self._end("settled", max(0, micros(cost_usd) - self.known))
+            self._end("settled", max(0, cost - self.known))
 
     def failed(self, error: PerplexityError) -> None:
         """Settle it at what the failure cost, release it if that is nothing, or take it for cut off."""
-        charged = 0 if error.cost_usd is None else micros(error.cost_usd) - self.known
-        if charged > 0:
+        cost = 0 if error.cost_usd is None else micros(error.cost_usd)
+        if cost is None:
+            self._end("cut")
+        elif (charged := cost - self.known) > 0:
             self.known += charged
             self._end("settled", charged)
         else:

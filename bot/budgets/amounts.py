@@ -12,21 +12,27 @@ MAX_DOLLARS = 1_000_000
 
 ALLOWED = f"an amount in dollars from 0 to {MAX_DOLLARS:,}, such as 2.50, with at most six decimals"
 
-_AMOUNT = re.compile(r"\$?(\d{1,9}(?:\.\d{1,6})?|\.\d{1,6})", re.ASCII)
+_AMOUNT = re.compile(r"\$?(\d{1,9}(?:\.\d{1,6})?|\d{1,3}(?:,\d{3}){1,2}(?:\.\d{1,6})?|\.\d{1,6})", re.ASCII)
+"""A comma is between thousands only: `2,50` is two and a half to many people, and must not become 250."""
 _NOISE = Decimal("1e-10")
 """Digits behind these come from sums of floats, and are on no invoice: xAI counts in units of this size."""
 
 
-def micros(dollars: float) -> int:
-    """Return a service's figure in micro-dollars, rounded up; a negative one counts as nothing."""
+def micros(dollars: float) -> int | None:
+    """Return a service's figure in micro-dollars, rounded up; None for one that cannot be a price of a call.
+
+    That is one below 0, above `MAX_DOLLARS`, or no number.
+    """
+    if not 0 <= dollars <= MAX_DOLLARS:
+        return None
     exact = Decimal(repr(float(dollars))).quantize(_NOISE, rounding=ROUND_HALF_EVEN)
-    return max(0, int((exact * MICROS).to_integral_value(rounding=ROUND_CEILING)))
+    return int((exact * MICROS).to_integral_value(rounding=ROUND_CEILING))
 
 
 def parse_amount(text: str) -> int:
     """Return an amount such as `2.50` or `$2.50` in micro-dollars. Raises ValueError, which says what is allowed."""
-    found = _AMOUNT.fullmatch(text.strip().replace(",", ""))
-    amount = int(Decimal(found[1]) * MICROS) if found else -1
+    found = _AMOUNT.fullmatch(text.strip())
+    amount = int(Decimal(found[1].replace(",", "")) * MICROS) if found else -1
     if not 0 <= amount <= MAX_DOLLARS * MICROS:
         raise ValueError(ALLOWED)
     return amount

@@ -21,6 +21,8 @@ FASTER = "Answered fast instead of with reasoning: what is left of the budget wo
 
 def over_budget_sentence(over: OverBudget, *, effort: str) -> str:
     """Return why a call is refused, when its budget begins anew, and what can be done."""
+    if not over.allowed:
+        return f"{WHOSE[over.scope]} is $0.00, so I can’t make paid searches for it. Ask an admin for more."
     whose, resets = WHOSE[over.scope], f"It begins anew {format_wait(over.resets)}"
     if effort in {"high", "xhigh"} and over.remaining:
         return (

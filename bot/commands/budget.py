@@ -20,6 +20,10 @@ FOR_ADMINS = "Only admins of this workspace can see and change its budgets."
 FOR_ADMINS_TO_PAUSE = "Only admins of this workspace can pause and resume paid searches."
 UNAVAILABLE = "There are no budgets here."
 SAVED = "Saved."
+NO_CHANNEL = (
+    "A direct message has no budget of its own: what is asked there counts for its person. Type this in a channel, or "
+    "name one by its id, such as C012AB3CD."
+)
 
 PAUSED = (
     "Paused. No paid search leaves any more, and those under way are being cancelled. "
@@ -111,6 +115,8 @@ async def answer(request: BudgetRequest, context: CommandContext) -> BudgetResul
     if store is None:
         return BudgetResult(note=UNAVAILABLE)
     note, subject = "", context.channel_id if request.subject == HERE else request.subject
+    if request.scope == "channel" and subject.startswith("D"):
+        return BudgetResult(note=NO_CHANNEL)
     if request.scope is not None:
         await store.change(
             team_id=context.team_id,

@@ -165,11 +165,11 @@ class Ledger:
         return len(rows)
 
     async def notices(self) -> list[BudgetNotice]:
-        """Return the notices that no process has sent yet; they count as sent."""
+        """Return the notices that no process has sent yet; they count as sent. A budget of nothing has none."""
         async with self._pool.transaction() as connection:
             await connection.execute(_NOTICE, self._budgets)
             rows = await (await connection.execute(_TELL, self._budgets)).fetchall()
-        return [BudgetNotice(**row) for row in rows]
+        return [BudgetNotice(**row) for row in rows if row["allowed"]]
 
     async def not_told(self, notice: BudgetNotice) -> None:
         """Record that a notice could not be sent."""
@@ -199,7 +199,7 @@ class Ledger:
             pause = AGAIN_SECONDS
         finally:
             self._booking = None
-            if self._ended:
+            if self._ended or self._waiting:
                 self._end_later(pause)
 
     async def _book_next(self) -> bool:

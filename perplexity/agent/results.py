@@ -279,8 +279,10 @@ def _usage(messages: Sequence[ModelMessage], registry: SourceRegistry) -> Usage:
 
 def response_cost(response: ModelResponse) -> float | None:
     """Return the cost that the endpoint reports, as OpenRouter does, or that of the model's list price."""
-    said = (response.provider_details or {}).get("cost", response.usage.cost)
-    return None if said is None else float(said)
+    said = (response.provider_details or {}).get("cost")
+    if said is None and response.usage.cost is not None:
+        return float(response.usage.cost)
+    return as_dollars(said)
 
 
 _ERRORS: Sequence[tuple[type[Exception], type[PerplexityError], str]] = (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +16,8 @@ from psycopg.rows import dict_row
 
 from bot.settings import Settings
 from tests.end_to_end.conftest import AppHarness, Workspace
-from tests.fakes.perplexity import FakePerplexity
+from tests.fakes.perplexity import FakePerplexity, fixture
+from tests.fakes.service import stream_reply
 from tests.fakes.slack import FakeSlack
 
 ANSWER, SEARCH = 1_140, 5_000
@@ -142,7 +145,8 @@ async def test_an_admin_sets_budgets_and_others_cannot(harness: AppHarness) -> N
     await harness.slack.wait_for(before + 1)
     assert "Each person, a day: *$0.00*" in harness.slack.posts[-1].shown_text
 
-    assert "is used up" in await asked(harness, "/ask why", trigger="t3")
+    refused = await asked(harness, "/ask why", trigger="t3")
+    assert "Your budget for today is $0.00, so I can’t make paid searches for it. Ask an admin for more." in refused
     assert harness.perplexity.requests == []
 
 
@@ -153,6 +157,9 @@ async def test_an_admin_sets_budgets_and_others_cannot(harness: AppHarness) -> N
         ("user", "Add an amount for `user`: an amount in dollars from 0 to 1,000,000"),
         ("user much", "The budget of `user` cannot be `much`: an amount in dollars from 0 to 1,000,000"),
         ("user -1", "The budget of `user` cannot be `-1`"),
+        ("user 2,50", "The budget of `user` cannot be `2,50`: an amount in dollars from 0 to 1,000,000, such as 2.50"),
+        ("user 0.0000001", "The budget of `user` cannot be `0.0000001`"),
+        ("channel #general 5", "`#general` is no channel: name `here` or a channel id such as C012AB3CD"),
         ("user anna 5", "`anna` is no user: name a user id such as U012AB3CD, or leave it out."),
         ("workspace C1 5", "`workspace` takes an amount only, and no `C1` before it."),
     ],
@@ -162,6 +169,33 @@ async def test_bad_input_is_told_by_field_value_and_what_is_allowed(
 ) -> None:
     shown = await harness.ask(f"/pplx budget {text}", trigger="t1")
     assert problem in str(shown)
+
+
+async def test_here_in_a_direct_message_is_no_channel(harness: AppHarness) -> None:
+    harness.slack.workspace.admins.add("U1")
+    person = replace(harness.person, sent={"channel_id": "DU1"})
+    before = len(harness.slack.posts)
+    await (await person.type_command("/pplx budget channel here 5", trigger="t1")).release()
+    await harness.slack.wait_for(before + 1)
+    assert "A direct message has no budget of its own" in harness.slack.posts[-1].shown_text
+
+
+@pytest.mark.parametrize("figure", ["1e300", "1e13", "-3", "NaN", '"0.5"', "true", "null", "[1]"])
+async def test_a_figure_that_can_be_no_price_counts_as_unknown_and_blocks_nothing(
+    harness: AppHarness, figure: str
+) -> None:
+    odd, times = re.subn(
+        rb'"total_cost": ?[0-9.]+', b'"total_cost":' + figure.encode(), fixture("agent.stream.completed.sse")
+    )
+    assert times
+    harness.perplexity.script("/v1/agent", stream_reply(odd))
+
+    assert "Sorry" not in await asked(harness, "/ask why", trigger="t1")
+    await asked(harness, "/search why", trigger="t2")
+
+    first, second = await booked(harness.database, 2)
+    assert (first["state"], first["cost"]) == ("cut", 20_000)
+    assert (second["state"], second["cost"]) == ("settled", SEARCH)
 
 
 async def press_pause(workspace: Workspace, process: Any, command: str) -> None:

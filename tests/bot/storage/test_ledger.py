@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bot.model.spending import BudgetLine, Budgets, Ended, Granted, OverBudget, Paused, Reservation
 from bot.storage.budgets import BudgetStore
-from bot.storage.ledger import Ledger, LedgerAway
+from bot.storage.ledger import MOST_AT_ONCE, Ledger, LedgerAway
 from bot.storage.questions import Pool, connection_pool
 
 CENT = 10_000
@@ -213,6 +213,16 @@ async def test_without_a_database_no_call_is_permitted_and_no_end_forgotten(data
     assert await states(pool) == [("settled", 7)]
 
 
+async def test_those_who_wait_behind_a_booking_that_failed_are_told_too(database: str) -> None:
+    async with connection_pool(database, size=1, seconds=0.2) as own:
+        ledger = Ledger(own)
+        async with own.connection():
+            asked = [ledger.reserve(call()) for _ in range(2 * MOST_AT_ONCE + 1)]
+            async with asyncio.timeout(10):
+                verdicts = await asyncio.gather(*asked, return_exceptions=True)
+    assert all(isinstance(one, LedgerAway) for one in verdicts)
+
+
 async def test_what_was_not_booked_is_booked_at_the_end(pool: Pool) -> None:
     async with Ledger(pool) as ledger:
         ledger.end(Ended(id=await reserved(ledger, call()), state="settled", cost=7))
@@ -289,6 +299,15 @@ async def test_a_notice_is_sent_once_for_each_step(pool: Pool) -> None:
     await ledger.not_told(notice)
     assert await ledger.notices() == [notice]
     assert await ledger.notices() == []
+
+
+async def test_a_budget_of_nothing_has_no_notice(pool: Pool) -> None:
+    ledger = Ledger(pool, budgets=Budgets(user=0))
+    assert isinstance(await ledger.reserve(call()), OverBudget)
+    assert await ledger.notices() == []
+    await BudgetStore(pool).change(team_id="T1", user_id="U0", scope="user", subject="", amount=CENT)
+    assert isinstance(await ledger.reserve(call()), OverBudget)
+    assert [notice.percent for notice in await ledger.notices()] == [100]
 
 
 costs = st.lists(
