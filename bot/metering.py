@@ -14,11 +14,12 @@ from uuid import UUID, uuid4
 
 from bot.budgets.amounts import micros
 from bot.budgets.ceilings import CEILINGS, FAST, POSTS, REASONING, SEARCH
-from bot.budgets.sentences import FASTER, LEDGER_AWAY, PAUSED, over_budget_sentence
+from bot.budgets.sentences import over_budget_sentence
 from bot.errors import BudgetUnknown, BudgetUsedUp, SpendingPaused
 from bot.model.asker import current_asker
 from bot.model.spending import CallState, Ended, Granted, OverBudget, Paused, Reservation
 from bot.storage.ledger import Ledger, LedgerAway
+from bot.texts import notices
 from perplexity.errors import (
     APIError,
     ConnectionFailed,
@@ -125,12 +126,12 @@ class Meter:
         try:
             verdict = await self.ledger.reserve(wanted)
         except LedgerAway:
-            raise BudgetUnknown(LEDGER_AWAY) from None
+            raise BudgetUnknown(notices.BUDGET_UNKNOWN) from None
         match verdict:
             case Granted():
                 return verdict.id
             case Paused():
-                raise SpendingPaused(PAUSED)
+                raise SpendingPaused(notices.PAUSED)
             case OverBudget():
                 raise BudgetUsedUp(over_budget_sentence(verdict, effort=effort))
 
@@ -199,7 +200,7 @@ class MeteredProvider(ForwardingProvider):
                 raise
             call = PaidCall(meter=self.meter, provider=self.name, effort=FAST)
             await call.begin()
-            question, notes = replace(question, reasoning=False, model=FAST), (FASTER,)
+            question, notes = replace(question, reasoning=False, model=FAST), (notices.FASTER,)
         try:
             yield call, replace(question, before_retry=call.before_retry), notes
         except PerplexityError as error:

@@ -44,6 +44,7 @@ from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import SearchPage
 from bot.preferences.precedence import Preferred, allowed_pages, allows_all
+from bot.texts import failures, notices
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters
 from perplexity.freshness import add_newest_source_line
@@ -85,13 +86,6 @@ SAME_LANGUAGE = Message(
     role="system", content="Answer in the language of the user’s last question, unless it asks for another one."
 )
 """Goes along with a question for the web whose language no option and no setting names."""
-
-EARLIER_NOT_ALLOWED = (
-    "The earlier answer rests on pages that its channel’s settings no longer allow, so I didn’t compare the two."
-)
-
-PAGES_UNKNOWN = "I no longer know these pages. Please search again."
-NO_PAGE_ALLOWED = "This channel’s settings no longer allow any of these pages. Please search again."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +195,7 @@ async def _earlier(context: CommandContext) -> tuple[tuple[Answer, datetime] | N
         place = {"team_id": context.team_id, "user_id": context.user_id}
         channel = (await context.preferences.get(**place, channel_id=parent.channel_id)).channel
     if not allows_all(parent.result.sources, channel):
-        return None, EARLIER_NOT_ALLOWED
+        return None, notices.EARLIER_NOT_ALLOWED
     return (parent.result, parent.asked_at), ""
 
 
@@ -214,10 +208,10 @@ def _pages(context: CommandContext) -> tuple[Source, ...]:
         return ()
     shown = context.parent.result if context.parent is not None else None
     if not isinstance(shown, SearchPage):
-        raise Refused(PAGES_UNKNOWN)
+        raise Refused(failures.PAGES_UNKNOWN)
     pages = allowed_pages(numbered_pages(shown), context.channel)
     if not pages:
-        raise Refused(NO_PAGE_ALLOWED)
+        raise Refused(failures.NO_PAGE_ALLOWED)
     return pages
 
 

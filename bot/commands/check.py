@@ -13,6 +13,7 @@ from bot.commands.base import Command, CommandContext, Reply, Stats
 from bot.commands.filters import usage_errors
 from bot.errors import UsageError
 from bot.model.message import Audience
+from bot.texts import failures
 from perplexity.attempts import cost_with_failures, total_cost
 from perplexity.claims.check import check_claims
 from perplexity.claims.propose import propose_claims, validate_claims
@@ -20,7 +21,6 @@ from perplexity.claims.types import CheckedClaims
 from perplexity.errors import InvalidRequest
 
 _NUMBERED = re.compile(r"\d{1,2}\. (?=\S)")
-NOTHING_TO_CHECK = "This text states nothing that could be checked."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ async def answer(request: CheckRequest, context: CommandContext) -> CheckedClaim
         )
         claims, cost_usd = proposed.claims, proposed.cost_usd
     if not claims:
-        raise InvalidRequest(NOTHING_TO_CHECK)
+        raise InvalidRequest(failures.NOTHING_TO_CHECK)
     checked = await check_claims(
         claims,
         search=context.provider,

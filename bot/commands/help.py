@@ -11,6 +11,7 @@ from bot.blocks.messages import format_age
 from bot.commands.base import Command, Option
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
+from bot.texts import notices
 
 _MAX_QUESTION = 150
 
@@ -20,10 +21,6 @@ MAX_LISTED = 10
 
 SHOWN_AHEAD = 10
 """So many questions that wait ahead of one are mentioned; fewer are begun in a moment."""
-
-WAITING = "I’m busy: {ahead} questions are before yours."
-
-TOO_MANY_QUESTIONS = "You have too many unanswered questions. Ask again when one of them is answered."
 
 
 def pending_message(
@@ -39,7 +36,7 @@ def pending_message(
     quoted = f" for “{escape(shorten(one_line(question), _MAX_QUESTION))}”" if question.strip() else ""
     text = f"{command.pending_label}{quoted}"
     text = f"{text} has started. The answer is for everyone here." if public else text
-    message = _sections_message([text, *([WAITING.format(ahead=ahead)] if ahead >= SHOWN_AHEAD else [])])
+    message = _sections_message([text, *([notices.ahead(ahead)] if ahead >= SHOWN_AHEAD else [])])
     if not command.stoppable:
         return message
     button = secondary_button("Stop", action_id="stop", value=question_id)
@@ -53,11 +50,8 @@ def text_message(text: str) -> OutgoingMessage:
 
 def too_many_open_message(questions: Sequence[tuple[str, str, float]]) -> OutgoingMessage:
     """Render that a user has too many open questions; each is a command, a text and an age in seconds."""
-    count = f"{len(questions)} unanswered questions" if len(questions) > 1 else "an unanswered question"
-    if len(questions) >= MAX_LISTED:
-        count = f"{len(questions)} or more unanswered questions, of which these are the oldest"
-    which = "one of them" if len(questions) > 1 else "it"
-    head = f"You have {count}. Ask again when {which} is answered." if questions else TOO_MANY_QUESTIONS
+    count = len(questions)
+    head = notices.open_questions(count, more=count >= MAX_LISTED) if questions else notices.TOO_MANY_OPEN
     listed = (
         f"•  {code(command)} {escape(shorten(one_line(unescape_slack(text)), 80))}  ({format_age(age)})"
         for command, text, age in questions

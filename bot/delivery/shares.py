@@ -29,15 +29,9 @@ from bot.slack.messages import (
 )
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.shares import ShareState, ShareStore
+from bot.texts import shares
 
 log = logging.getLogger(__name__)
-
-NOT_A_MEMBER = "I’m not in {channel}. Type `/invite @{app}` there, then share again."
-NOT_TAKEN = "Slack didn’t take what you shared. Please share again in a minute."
-NOT_ALLOWED = "Slack doesn’t let me post in {channel}, so I didn’t share the answer."
-UNCONFIRMED = "Slack didn’t confirm that it posted what you shared. Look in {channel}: I won’t post it a second time."
-INCOMPLETE = "Slack took only the first {parts} of {all} messages that you shared in {channel}."
-SHARED = "I shared your answer in {channel}."
 
 MAX_TRIES = 3
 MAX_PAUSE_SECONDS = 5.0
@@ -96,10 +90,8 @@ class Sharing:
         extra = {"question": str(share.question_id), "parts": posted, "error": error}
         log.log(logging.INFO if error is None else logging.WARNING, "answer.shared", extra=extra)
         await self._record(share, result, posted)
-        if sentence := _sentence(share, result, posted):
-            await self._tell(
-                share, sentence.format(channel=share.channel, app=self.app, parts=posted, all=len(share.messages))
-            )
+        if sentence := _sentence(share, result, posted, app=self.app):
+            await self._tell(share, sentence)
 
     async def _post_part(
         self, share: Share, message: OutgoingMessage, part: int, *, by_url: bool
@@ -162,15 +154,17 @@ class Sharing:
         await self.chat.post(channel, message, question=f"{share.question_id}:share", part=-1)
 
 
-def _sentence(share: Share, result: PostResult, posted: int) -> str:
+def _sentence(share: Share, result: PostResult, posted: int, *, app: str) -> str:
     """Return what the asker is told; empty if they see for themselves that the answer is shared."""
     match result:
         case Sent():
-            return "" if share.posts_there else SHARED
+            return "" if share.posts_there else shares.shared(share.channel)
         case Retryable(maybe_posted=True):
-            return UNCONFIRMED
+            return shares.unconfirmed(share.channel)
         case _ if posted:
-            return INCOMPLETE
-        case RouteClosed(error=error):
-            return NOT_A_MEMBER if error in _NOT_A_MEMBER_ERRORS else NOT_ALLOWED
-    return NOT_TAKEN
+            return shares.incomplete(share.channel, posted=posted, of=len(share.messages))
+        case RouteClosed(error=error) if error in _NOT_A_MEMBER_ERRORS:
+            return shares.not_a_member(share.channel, app=app)
+        case RouteClosed():
+            return shares.not_allowed(share.channel)
+    return shares.NOT_TAKEN

@@ -14,6 +14,7 @@ from bot.slack.messages import Chat, PostResult, Retryable, Sent, seconds_of
 from bot.slack.threads import ThreadReader
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
+from bot.texts import deletions
 
 log = logging.getLogger(__name__)
 
@@ -22,13 +23,11 @@ class Deleted(Enum):
     """What became of the messages of an answer that were to be deleted."""
 
     ALL = ""
-    LATER = "Slack didn’t delete my messages just now, so I kept the question. Please delete it again in a minute."
+    LATER = deletions.MESSAGES_LATER
     """Slack was unavailable."""
 
-    REFUSED = "I deleted the question, but Slack doesn’t let me delete my messages in its thread: they stay."
+    REFUSED = deletions.MESSAGES_STAY
 
-
-DATABASE_DOWN = "I can’t reach my database just now, so I kept the question. Please delete it again in a minute."
 
 DELETE_PAUSES = (0.5, 1.0)
 """Seconds after which a message that Slack did not delete is deleted again, or later if Slack says when."""
@@ -76,7 +75,7 @@ class AnswerWithdrawal:
             return deleted.value
         except DATABASE_UNAVAILABLE as error:
             log.warning("question.not_deleted", extra=row.ids | {"error": type(error).__name__})
-            return DATABASE_DOWN
+            return deletions.DATABASE_DOWN
 
     async def _find(self, row: QuestionRow) -> list[str] | None:
         """Return the `ts` of the messages of an answer; None if they are not to be deleted."""

@@ -14,8 +14,6 @@ from bot.blocks.documents import result_file
 from bot.blocks.messages import below_message, question_stopped_message
 from bot.commands.help import text_message
 from bot.errors import UsageError
-from bot.listeners.admission import MEMBERS_ONLY
-from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.listeners.clicks import (
     Click,
     Reply,
@@ -33,29 +31,11 @@ from bot.model.digest import DigestAction, DigestNotFound, DigestResult
 from bot.model.message import MarkdownFile
 from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.texts import clicks, notices
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
-UNKNOWN_QUESTION = "I no longer know this question. Please ask it again."
-NOT_YOURS_TO_RETRY = "Only the person who asked can try this again."
-
-UNKNOWN_STOPPED_QUESTION = "I no longer know this question."
-NOT_YOURS_TO_STOP = "Only the person who asked, or an admin, can stop this."
-ADMIN_UNKNOWN = "Slack is slow just now, so I couldn’t check whether you are an admin. Please click again."
-ALREADY_STOPPED = "This is already stopped."
-ALREADY_FINISHED = "There’s nothing left to stop: the answer is on its way, or I’ve given up on it."
-
-UPLOADING = "I’ll send you the report as a file, in our direct messages."
-SAVING = "I’ll send you the answer as a file, in our direct messages."
-ALREADY_REQUESTED = "You asked for this file a moment ago. Look for it in our direct messages."
-UPLOAD_FAILED = (
-    "Slack rejected the file. Your admin can run `python -m bot doctor` to check my `files:write` permission."
-)
-UNKNOWN_REPORT = "I no longer know this report."
-NOT_YOUR_REPORT = "Only the person who asked can get this report as a file."
-
-TRYING_AGAIN = "I’ll try again. The answer comes below."
 
 PAST_WEEK = "past_week"
 _RETRY_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
@@ -79,12 +59,12 @@ async def retry_question(click: Click, context: ListenerContext) -> Reply | None
     earlier = await clicked_question(click, context)
     if earlier is None or not click.is_by_asker(earlier):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
-        return text_reply(UNKNOWN_QUESTION if earlier is None else NOT_YOURS_TO_RETRY)
+        return text_reply(clicks.UNKNOWN_QUESTION if earlier is None else clicks.NOT_YOUR_QUESTION)
     wider = click.action_id == PAST_WEEK
     text = _past_week(earlier, context) if wider else earlier.text
     if text is None:
         log.warning("click.stale", extra={"error": "no longer time"})
-        return text_reply(UNKNOWN_QUESTION)
+        return text_reply(clicks.UNKNOWN_QUESTION)
     question = _build_retry(earlier, click, context, text=text, key=PAST_WEEK if wider else "retry")
     submitted = await context.intake.submit(question)
     if submitted is Submitted.NEW:
@@ -94,7 +74,7 @@ async def retry_question(click: Click, context: ListenerContext) -> Reply | None
         log.info("question.received", extra={"question": str(question.id), "surface": "click"})
         if question.action and question.thread_ts is None:
             # Its answer does not replace the failure, so nothing else says that the question is asked again.
-            return Reply(message=below_message(TRYING_AGAIN, question_id=str(question.id)))
+            return Reply(message=below_message(clicks.TRYING_AGAIN, question_id=str(question.id)))
     return await submission_refusal(submitted, question, context)
 
 
@@ -135,15 +115,15 @@ async def stop_question(click: Click, context: ListenerContext) -> Reply | None:
     """Close the question as stopped, for its asker or an admin, and cancel its runs. Its worker ends the rest."""
     row = await clicked_question(click, context, needs_text=False)
     if row is None:
-        return text_reply(UNKNOWN_STOPPED_QUESTION)
+        return text_reply(clicks.UNKNOWN_TO_STOP)
     if refusal := await _why_not_stopped(row, click, context):
         return text_reply(refusal)
     if not await context.questions.stop(row.id, user_id=row.user_id, change=stop_change(row, click.user)):
         if row.state != "stopped":
-            return text_reply(ALREADY_FINISHED)
+            return text_reply(clicks.ALREADY_FINISHED)
         # The reply to the first click may have been lost, and with it the cancellation of the runs.
         context.cancel_runs(row.id)
-        return text_reply(ALREADY_STOPPED)
+        return text_reply(clicks.ALREADY_STOPPED)
     context.cancel_runs(row.id)
     context.metrics.settled(command=row.command, state="stopped")
     log.info("question.stopped", extra={"question": str(row.id), "command": row.command})
@@ -161,8 +141,8 @@ async def _why_not_stopped(row: QuestionRow, click: Click, context: ListenerCont
     try:
         is_admin = row.team_id in click.teams and await context.is_admin_in_time(click.user)
     except TimeoutError:
-        return ADMIN_UNKNOWN
-    return None if is_admin else NOT_YOURS_TO_STOP
+        return clicks.ADMIN_UNKNOWN
+    return None if is_admin else clicks.NOT_YOURS_TO_STOP
 
 
 async def apply_digest_button(click: Click, context: ListenerContext) -> Reply:
@@ -186,13 +166,13 @@ async def send_report(click: Click, context: ListenerContext) -> Reply:
     """Send the report of a question as a file, in the background, to the user who clicked."""
     row = await clicked_question(click, context)
     if row is None:
-        return text_reply(UNKNOWN_REPORT)
+        return text_reply(clicks.UNKNOWN_REPORT)
     if not may_see(row, click, context.commands):
-        return text_reply(NOT_YOUR_REPORT)
+        return text_reply(clicks.NOT_YOUR_REPORT)
     report = await context.load_report(row.id)
     if report is None:
-        return text_reply(UNKNOWN_REPORT)
-    return await _send_file(report, row, click, context, promise=UPLOADING)
+        return text_reply(clicks.UNKNOWN_REPORT)
+    return await _send_file(report, row, click, context, promise=clicks.REPORT_FILE_COMES)
 
 
 async def save_answer(click: Click, context: ListenerContext) -> Reply:
@@ -201,12 +181,12 @@ async def save_answer(click: Click, context: ListenerContext) -> Reply:
     kept = await context.questions.result(row.id) if row is not None else None
     command = command_of(row, context.commands) if row is not None else None
     if row is None or kept is None or command is None:
-        return text_reply(UNKNOWN_ANSWER)
+        return text_reply(clicks.UNKNOWN_ANSWER)
     if not may_see(row, click, context.commands):
-        return text_reply(NOT_YOUR_ANSWER)
+        return text_reply(clicks.NOT_YOUR_ANSWER)
     question = command.parse_question_text(row.text)
     file = await run_in_thread(result_file, kept.result, question=question, asked_at=kept.asked_at)
-    return await _send_file(file, row, click, context, promise=SAVING)
+    return await _send_file(file, row, click, context, promise=clicks.ANSWER_FILE_COMES)
 
 
 async def _send_file(
@@ -214,7 +194,7 @@ async def _send_file(
 ) -> Reply:
     """Start sending a file of a question, unless the user asked for it a moment ago."""
     if not await context.request_file(row.id, click.user):
-        return text_reply(ALREADY_REQUESTED)
+        return text_reply(clicks.FILE_REQUESTED)
 
     async def report_failure(text: str) -> None:
         with suppress(*DATABASE_UNAVAILABLE):
@@ -225,8 +205,8 @@ async def _send_file(
         context.upload_file(
             file,
             click.user,
-            on_failure=lambda: report_failure(UPLOAD_FAILED),
-            on_refusal=lambda: report_failure(MEMBERS_ONLY),
+            on_failure=lambda: report_failure(clicks.FILE_REJECTED),
+            on_refusal=lambda: report_failure(notices.MEMBERS_ONLY),
         )
 
     return Reply(message=text_message(promise), after=upload)

@@ -29,14 +29,10 @@ from bot.slack.users import USER_GONE_ERRORS, Profiles
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import USER_TEAM_SECONDS
+from bot.texts import notices
 
 log = logging.getLogger(__name__)
 
-MEMBERS_ONLY = (
-    "I only answer full members of this workspace, and Slack lists you as a guest or as someone from outside. "
-    "Please ask a member to send me your question."
-)
-UNVERIFIED = "I couldn’t check with Slack whether you’re a member of this workspace. Please ask again later."
 
 MAX_WAIT_SECONDS = 600.0
 """How long a worker waits for the asker's profile; then the question fails."""
@@ -125,7 +121,7 @@ class Admission:
             log.warning("asker.unknown", extra=row.ids)
             if row.surface == "follow_up":
                 return Outcome(messages=(), state="failed", error="AskerUnknown")
-            unsure = replace(text_message(UNVERIFIED), private=True)
+            unsure = replace(text_message(notices.MEMBER_UNKNOWN), private=True)
             return Outcome(messages=(unsure,), state="failed", error="AskerUnknown")
         log.info("asker.refused", extra=row.ids | {"surface": row.surface})
         if row.surface in CHANNEL_THREADS:
@@ -133,7 +129,7 @@ class Admission:
             if row.surface == "mention":
                 await self._reply_in_thread(row)
             return Outcome(messages=(), state="failed", error="OutsideAsker")
-        return Outcome(messages=(text_message(MEMBERS_ONLY),), state="failed", error="OutsideAsker")
+        return Outcome(messages=(text_message(notices.MEMBERS_ONLY),), state="failed", error="OutsideAsker")
 
     def _is_open(self, row: QuestionRow) -> bool:
         """Return whether everyone may ask this in its channel: the channel's own setting counts before the app's."""
@@ -199,7 +195,7 @@ class Admission:
         https://docs.slack.dev/reference/methods/chat.postEphemeral
         """
         fresh = await self.database_retry(lambda: self.workspaces.begins_thread(row.id))
-        message: OutgoingMessage = escaping.sanitize_message(text_message(MEMBERS_ONLY))
+        message: OutgoingMessage = escaping.sanitize_message(text_message(notices.MEMBERS_ONLY))
         with suppress(*FAILURES):
             await self.client.chat_postEphemeral(
                 channel=row.channel_id,

@@ -29,13 +29,10 @@ from bot.listeners.clicks import (
 )
 from bot.listeners.intake import ListenerContext, Submitted
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
+from bot.texts import clicks
 
 log = logging.getLogger(__name__)
 
-UNKNOWN_ANSWER = "I no longer know this answer. Please ask the question again."
-NOT_YOUR_ANSWER = "Only the person who asked can use this button."
-NO_LONGER_OFFERED = "I no longer offer this for that question. Please ask it again."
-ALREADY_ASKED = "I’m already on it, or it is answered: look below that answer."
 
 Rewrite = Callable[[Command[Any, Any], QuestionRow, Click], str | None]
 """Returns the text of the next question from the command and the earlier question; None without one."""
@@ -43,10 +40,10 @@ Rewrite = Callable[[Command[Any, Any], QuestionRow, Click], str | None]
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to the buttons that ask the next question."""
-    button(app, context, GO_DEEPER, asks_below(_deeper, "I’ll think longer about {}. The answer comes below."))
-    button(app, context, MORE_RESULTS, asks_below(_same, "I’ll look for more pages on {}. They come below."))
-    button(app, context, FOLLOW_UP, asks_below(_suggested, "I’ll answer {}. The answer comes below."))
-    menu(app, context, MORE, REGENERATE, asks_below(_same, "I’ll answer {} again. The answer comes below."))
+    button(app, context, GO_DEEPER, asks_below(_deeper, clicks.thinking_longer))
+    button(app, context, MORE_RESULTS, asks_below(_same, clicks.finding_more))
+    button(app, context, FOLLOW_UP, asks_below(_suggested, clicks.answering))
+    menu(app, context, MORE, REGENERATE, asks_below(_same, clicks.answering_again))
 
 
 def _deeper(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str | None:
@@ -65,25 +62,26 @@ def _suggested(command: Command[Any, Any], earlier: QuestionRow, click: Click) -
     return " ".join([*visibility_options(public=public, private=not public), escape(click.choice)])
 
 
-def asks_below(rewrite: Rewrite, promise: str) -> Handler:
+def asks_below(rewrite: Rewrite, promise: Callable[[str], str]) -> Handler:
     """Return what handles a click that asks a question whose answer comes below the clicked one.
 
-    In a conversation it is the person's own who clicked. `promise` replies to a click on a private answer.
+    In a conversation it is the person's own who clicked. `promise` returns the reply to a click on a private answer,
+    with the quoted question.
     """
 
     async def ask(click: Click, context: ListenerContext) -> Reply | None:
         earlier = await clicked_question(click, context)
         if earlier is None:
-            return text_reply(UNKNOWN_ANSWER)
+            return text_reply(clicks.UNKNOWN_ANSWER)
         if not may_see(earlier, click, context.commands):
-            return text_reply(NOT_YOUR_ANSWER)
+            return text_reply(clicks.NOT_YOUR_ANSWER)
         command = command_of(earlier, context.commands)
         try:
             text = None if command is None else rewrite(command, earlier, click)
         except UsageError:
             text = None
         if command is None or text is None:
-            return text_reply(NO_LONGER_OFFERED)
+            return text_reply(clicks.NO_LONGER_OFFERED)
         _, reply = await submit_below(earlier, click, context, command=command, text=text, promise=promise)
         return reply
 
@@ -97,7 +95,7 @@ async def submit_below(
     *,
     command: Command[Any, Any],
     text: str,
-    promise: str,
+    promise: Callable[[str], str],
     key: str = "",
 ) -> tuple[Submitted, Reply | None]:
     """Ask a question below an earlier answer; return what became of it, and the reply to the click.
@@ -109,13 +107,13 @@ async def submit_below(
     question = _question_below(earlier, click, context, command=command.name, text=text, action=action, key=key)
     submitted = await context.intake.submit(question)
     if submitted is Submitted.DUPLICATE:
-        return submitted, text_reply(ALREADY_ASKED)
+        return submitted, text_reply(clicks.ALREADY_ASKED)
     if submitted is Submitted.NEW:
         context.metrics.received(command=question.command, surface="click")
         log.info("question.received", extra={"question": str(question.id), "surface": "click", "action": action})
         if question.thread_ts is None:
             quoted = f"“{escape(shorten(one_line(command.parse_question_text(text)), 150))}”"
-            return submitted, Reply(message=below_message(promise.format(quoted), question_id=str(question.id)))
+            return submitted, Reply(message=below_message(promise(quoted), question_id=str(question.id)))
     return submitted, await submission_refusal(submitted, question, context)
 
 

@@ -9,19 +9,16 @@ from uuid import UUID
 
 from bot.blocks import escaping
 from bot.commands.base import Command
-from bot.commands.help import TOO_MANY_QUESTIONS
 from bot.listeners.intake import ListenerContext, Submitted
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.slack.messages import FAILURES, Sent
+from bot.texts import failures, notices
 
 log = logging.getLogger(__name__)
 
 BEGIN_SECONDS = 1.2
 """How long Slack may take to post the message that begins the thread."""
-
-NOT_BEGUN = "Slack couldn’t open our direct messages. Please try again in a minute."
-NOT_SAVED = "I can’t reach my database just now. Please try again in a minute."
 
 
 async def ask_in_direct_message(
@@ -49,7 +46,7 @@ async def ask_in_direct_message(
     if isinstance(begun, str):
         log.warning("question.not_begun", extra={"command": command.name, "error": begun})
         context.start(_delete_late(context, beginning))
-        return NOT_BEGUN
+        return failures.NO_DIRECT_MESSAGE
     channel, thread_ts = begun
     question = NewQuestion(
         id=question_id,
@@ -105,10 +102,10 @@ async def ask_by_response_url(
 
 
 _PROBLEMS = {
-    Submitted.TOO_MANY_OPEN: TOO_MANY_QUESTIONS,
-    Submitted.THREAD_FULL: TOO_MANY_QUESTIONS,
-    Submitted.THREAD_FULL_EXPLAIN: TOO_MANY_QUESTIONS,
-    Submitted.FAILED: NOT_SAVED,
+    Submitted.TOO_MANY_OPEN: notices.TOO_MANY_OPEN,
+    Submitted.THREAD_FULL: notices.TOO_MANY_OPEN,
+    Submitted.THREAD_FULL_EXPLAIN: notices.TOO_MANY_OPEN,
+    Submitted.FAILED: failures.FORM_NOT_SAVED,
 }
 
 

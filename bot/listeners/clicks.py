@@ -17,22 +17,18 @@ from bot.blocks.actions import question_of_block
 from bot.commands.base import Command
 from bot.commands.help import text_message
 from bot.errors import UsageError
-from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.intake import ListenerContext, Submitted
-from bot.listeners.messages import THREAD_FULL
 from bot.listeners.slash import too_many_open
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.texts import clicks, notices
 
 REPLY_SECONDS = 0.5
 
 DATABASE_SECONDS = 1.6
 """How long a click waits for the database: with `REPLY_SECONDS` it is acknowledged within 2.5 of Slack's 3 seconds."""
-
-TEXT_DELETED = "I no longer keep the text of this question and its answer. Please ask it again."
-DATABASE_DOWN = "I can’t reach my database just now. Please click again in a minute."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,13 +198,13 @@ def button(
 
 async def _handle(click: Click, context: ListenerContext, handle: Handler) -> Reply | None:
     if await context.refuses(click.body, click.user, click.channel):
-        return text_reply(MEMBERS_ONLY)
+        return text_reply(notices.MEMBERS_ONLY)
     try:
         return await context.intake.within_ack_deadline(handle(click, context), seconds=DATABASE_SECONDS)
     except TextDeleted:
-        return text_reply(TEXT_DELETED)
+        return text_reply(clicks.TEXT_DELETED)
     except DATABASE_UNAVAILABLE:
-        return text_reply(DATABASE_DOWN)
+        return text_reply(clicks.DATABASE_DOWN)
 
 
 async def _within_ack(reply: Awaitable[None]) -> None:
@@ -253,9 +249,9 @@ async def submission_refusal(submitted: Submitted, question: NewQuestion, contex
         case Submitted.TOO_FAST:
             return text_reply(await context.intake.too_fast_text(question))
         case Submitted.THREAD_FULL | Submitted.THREAD_FULL_EXPLAIN:
-            return text_reply(THREAD_FULL)
+            return text_reply(notices.THREAD_FULL)
         case Submitted.FAILED:
-            return text_reply(DATABASE_DOWN)
+            return text_reply(clicks.DATABASE_DOWN)
 
 
 def may_see(row: QuestionRow, click: Click, commands: Sequence[Command[Any, Any]]) -> bool:

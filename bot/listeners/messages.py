@@ -26,6 +26,7 @@ from bot.model.question import NewQuestion, QuestionRow
 from bot.slack.messages import Retryable, Sent, seconds_of
 from bot.slack.threads import is_by_person
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.texts import failures, notices
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
@@ -38,11 +39,6 @@ PROMPTS_SECONDS = 1.5
 RECENT_QUESTIONS = 100
 """From so many of a person's last questions those are chosen that are suggested."""
 
-DATABASE_DOWN = (
-    "I can’t reach my database just now. I’ll keep trying for about five minutes. "
-    "If you have no answer by then, please ask again."
-)
-THREAD_FULL = "I’ve reached the limit of answers per minute in this thread. Please ask again in a minute."
 
 EDIT_SECONDS = 60.0
 """An edit asks anew while the question is open, for so long after the message; a later one changes nothing."""
@@ -196,14 +192,14 @@ async def _receive_question(
                 context.cancel_runs(question.again)
         case Submitted.FAILED:
             if not redelivered:
-                await _reply_to_asker(event, text_message(DATABASE_DOWN), context)
+                await _reply_to_asker(event, text_message(failures.MESSAGE_NOT_SAVED), context)
             return BoltResponse(status=503)
         case Submitted.TOO_MANY_OPEN:
             await _reply_to_asker(event, await too_many_open(question, context), context)
         case Submitted.TOO_FAST:
             await _reply_to_asker(event, text_message(await context.intake.too_fast_text(question)), context)
         case Submitted.THREAD_FULL_EXPLAIN:
-            await _reply_to_asker(event, text_message(THREAD_FULL), context)
+            await _reply_to_asker(event, text_message(notices.THREAD_FULL), context)
         case Submitted.THREAD_FULL | Submitted.DUPLICATE:
             pass
     return None

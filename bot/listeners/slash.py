@@ -20,18 +20,14 @@ from bot.commands.help import (
 )
 from bot.commands.routing import RoutedCommand, mention_line, route_slash_command
 from bot.errors import UsageError
-from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.intake import ListenerContext, Submitted
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion
+from bot.texts import failures, notices
 
 log = logging.getLogger(__name__)
 
 ANY_COMMAND = re.compile(r"^/\S+$")
-DATABASE_DOWN = (
-    "I can’t reach my database just now, so your question may not have been saved. "
-    "If you have no answer within a minute, please ask again."
-)
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
@@ -63,7 +59,7 @@ def is_bare(payload: dict[str, Any], context: ListenerContext, *, subcommand: st
 async def respond(payload: dict[str, Any], context: ListenerContext) -> OutgoingMessage:
     """Return the acknowledgement: a placeholder for the answer, help, or why the text cannot be used."""
     if await context.refuses(payload, str(payload.get("user_id", "")), str(payload.get("channel_id", ""))):
-        return text_message(MEMBERS_ONLY)
+        return text_message(notices.MEMBERS_ONLY)
     route = route_slash_command(str(payload.get("command", "")), str(payload.get("text", "")), context.commands)
     command = route.command
     if command is None:
@@ -83,7 +79,7 @@ async def _enqueue(
     question = _build_question(payload, route, command, context)
     submitted, ahead = await context.intake.submit_in_turn(question)
     if submitted is Submitted.FAILED:
-        return text_message(DATABASE_DOWN)
+        return text_message(failures.COMMAND_NOT_SAVED)
     if submitted is Submitted.TOO_MANY_OPEN:
         return await too_many_open(question, context)
     if submitted is Submitted.TOO_FAST:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
+from bot.texts import failures, notices
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.types import Query, Question
@@ -27,10 +28,13 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A kind of what is left out: its label, the word for several, and how it is found in plain letters."""
+    """A kind of what is left out: the label in its place, how many there were in words, and how it is found.
+
+    `find` yields the places in plain letters.
+    """
 
     label: str
-    plural: str
+    counted: Callable[[int], str]
     find: Callable[[str], Iterator[Span]]
 
 
@@ -146,17 +150,18 @@ def _keys(text: str) -> Iterator[Span]:
 
 
 KINDS: Mapping[str, Kind] = {
-    "key": Kind(label="key", plural="keys", find=_keys),
-    "email": Kind(label="e-mail address", plural="e-mail addresses", find=_emails),
-    "card": Kind(label="card number", plural="card numbers", find=_cards),
-    "phone": Kind(label="phone number", plural="phone numbers", find=_phones),
+    "key": Kind(label=notices.KEY, counted=notices.keys, find=_keys),
+    "email": Kind(label=notices.EMAIL_ADDRESS, counted=notices.email_addresses, find=_emails),
+    "card": Kind(label=notices.CARD_NUMBER, counted=notices.card_numbers, find=_cards),
+    "phone": Kind(label=notices.PHONE_NUMBER, counted=notices.phone_numbers, find=_phones),
 }
 """The kinds by the names that `REDACT` takes; of two that overlap, the first one counts."""
 
 OWN = "private"
 """The kind of what an admin's own pattern finds."""
 
-LABELS = {name: (kind.label, kind.plural) for name, kind in KINDS.items()} | {OWN: ("private term", "private terms")}
+LABELS = {name: kind.label for name, kind in KINDS.items()} | {OWN: notices.PRIVATE_TERM}
+COUNTED = {name: kind.counted for name, kind in KINDS.items()} | {OWN: notices.private_terms}
 
 
 def parse_kinds(words: str) -> tuple[str, ...]:
@@ -214,7 +219,7 @@ class Redactor:
         pieces, left_out, end = [], [], 0
         for start, stop, kind in self._spans(text, letters, places):
             if start >= end:
-                pieces += [text[end:start], f"[{LABELS[kind][0]}]"]
+                pieces += [text[end:start], f"[{LABELS[kind]}]"]
                 left_out.append(LeftOut(kind, plain_letters(text[start:stop])[0]))
                 end = stop
         return "".join([*pieces, text[end:]]), tuple(left_out)
@@ -268,9 +273,9 @@ class Redactor:
         if only := [domain for domain in hidden if not domain.startswith("-")]:
             raise InvalidRequest(
                 "a site that must not leave",
-                field="a site to search",
+                field=failures.PRIVATE_SITE,
                 value=only[0],
-                allowed="your admin keeps this name from search services",
+                allowed=failures.KEPT_PRIVATE,
             )
         domains = tuple(domain for domain in filters.domains if domain not in hidden)
         excluded = (*filters.excluded, *(domain.removeprefix("-") for domain in hidden))
@@ -306,13 +311,10 @@ def _merged(found: Iterable[tuple[int, int, int, str]]) -> list[tuple[int, int, 
 def count_left_out(left_out: Iterable[LeftOut]) -> dict[str, int]:
     """Return how many different things of each kind were left out."""
     different = set(left_out)
-    return {name: count for name in LABELS if (count := sum(one.kind == name for one in different))}
+    return {name: count for name in COUNTED if (count := sum(one.kind == name for one in different))}
 
 
 def left_out_text(counts: Mapping[str, int]) -> str:
     """Return a sentence about what was left out, such as "2 e-mail addresses were left out."; empty for nothing."""
-    parts = [f"{count} {LABELS[name][count != 1]}" for name, count in counts.items() if name in LABELS and count]
-    if not parts:
-        return ""
-    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"{listed} {'was' if sum(counts.values()) == 1 else 'were'} left out of what I sent to search services."
+    counted = [COUNTED[name](count) for name, count in counts.items() if name in COUNTED and count]
+    return notices.left_out(counted, one=sum(counts.values()) == 1) if counted else ""

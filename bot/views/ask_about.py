@@ -14,11 +14,12 @@ from bot.blocks.sources import linked_title, site_and_date
 from bot.commands.ask import ASK, write_question
 from bot.conversations.pages import numbered_pages
 from bot.errors import UsageError
-from bot.listeners.answer_actions import NO_LONGER_OFFERED, NOT_YOUR_ANSWER, UNKNOWN_ANSWER, submit_below
+from bot.listeners.answer_actions import submit_below
 from bot.listeners.clicks import Click, Reply, button, clicked_question, is_public, may_see, text_reply
 from bot.listeners.intake import ListenerContext, Submitted
 from bot.model.results import SearchPage
 from bot.slack.views import View
+from bot.texts import clicks
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 
 CALLBACK_ID = "ask_about_modal"
@@ -26,7 +27,6 @@ QUESTION = "question"
 MAX_QUESTION = 3_000
 """https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element"""
 
-PROMISE = "I’ll answer {} from these pages. The answer comes below."
 
 _MAX_ERROR = 300
 
@@ -42,9 +42,9 @@ async def open_ask_about(click: Click, context: ListenerContext) -> Reply | None
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None
     if row is None or kept is None or not isinstance(kept.result, SearchPage):
-        return text_reply(UNKNOWN_ANSWER)
+        return text_reply(clicks.UNKNOWN_ANSWER)
     if not may_see(row, click, context.commands):
-        return text_reply(NOT_YOUR_ANSWER)
+        return text_reply(clicks.NOT_YOUR_ANSWER)
     metadata = {"question": str(row.id), "channel": click.channel, "response_url": click.response_url}
     problem = await open_modal(context, click.trigger_id, ask_about_view(kept.result, metadata))
     return None if problem is None else text_reply(problem)
@@ -70,9 +70,9 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
     click = _click(submitted)
     row = await clicked_question(click, context)
     if row is None or await context.questions.result(row.id) is None:
-        return errors(**{QUESTION: UNKNOWN_ANSWER})
+        return errors(**{QUESTION: clicks.UNKNOWN_ANSWER})
     if not may_see(row, click, context.commands):
-        return errors(**{QUESTION: NOT_YOUR_ANSWER})
+        return errors(**{QUESTION: clicks.NOT_YOUR_ANSWER})
     public = row.thread_ts is None and is_public(row, context.commands)
     text = write_question(str(submitted.value(QUESTION) or ""), public=public)
     try:
@@ -80,9 +80,11 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
     except UsageError as error:
         return errors(**{QUESTION: shorten(str(error), _MAX_ERROR)})
     key = str(submitted.view.get("id", ""))
-    became, reply = await submit_below(row, click, context, command=ASK, text=text, promise=PROMISE, key=key)
+    became, reply = await submit_below(
+        row, click, context, command=ASK, text=text, promise=clicks.answering_from_pages, key=key
+    )
     if became not in {Submitted.NEW, Submitted.DUPLICATE}:
-        said = reply.message.text if reply is not None else NO_LONGER_OFFERED
+        said = reply.message.text if reply is not None else clicks.NO_LONGER_OFFERED
         return errors(**{QUESTION: shorten(unescape_slack(said), _MAX_ERROR)})
     if became is Submitted.NEW and reply is not None:
         context.start(_reply(click.response_url, reply, context))

@@ -14,13 +14,13 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.listeners.admission import MEMBERS_ONLY
-from bot.listeners.clicks import DATABASE_DOWN, DATABASE_SECONDS, TEXT_DELETED, TextDeleted, read_metadata
+from bot.listeners.clicks import DATABASE_SECONDS, TextDeleted, read_metadata
 from bot.listeners.intake import ListenerContext
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Block
 from bot.slack.views import NotOpened, Opened, View, ViewResult
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.texts import clicks, notices
 
 log = logging.getLogger(__name__)
 
@@ -207,14 +207,14 @@ def submission(
     async def on_submit(ack: AsyncAck, body: dict[str, Any]) -> None:
         submitted = Submission(body=body)
         if context.is_known_outsider(body, submitted.user):
-            response: Response | None = errors(**{first_input: MEMBERS_ONLY})
+            response: Response | None = errors(**{first_input: notices.MEMBERS_ONLY})
         else:
             try:
                 response = await context.intake.within_ack_deadline(
                     handle(submitted, context), seconds=DATABASE_SECONDS + OPEN_SECONDS
                 )
             except TextDeleted:
-                response = errors(**{first_input: TEXT_DELETED})
+                response = errors(**{first_input: clicks.TEXT_DELETED})
             except DATABASE_UNAVAILABLE:
-                response = errors(**{first_input: DATABASE_DOWN.replace("click", "submit")})
+                response = errors(**{first_input: clicks.FORM_DATABASE_DOWN})
         await ack(**(response or {}))

@@ -14,10 +14,9 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.blocks.elements import context as small_text
 from bot.blocks.elements import link, section
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
-from bot.commands.check import CHECK, NOTHING_TO_CHECK, text_of_claims
+from bot.commands.check import CHECK, text_of_claims
 from bot.commands.help import text_message
 from bot.errors import UsageError
-from bot.listeners.admission import MEMBERS_ONLY, UNVERIFIED
 from bot.listeners.asking import ask_in_direct_message
 from bot.listeners.intake import ListenerContext
 from bot.model.asker import Asker, working_for
@@ -25,6 +24,7 @@ from bot.model.membership import team_of
 from bot.model.message import Block, OutgoingMessage
 from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View
+from bot.texts import failures, notices
 from bot.views.base import Response, Submission, errors, modal, plain, show_modal, submission
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE
 from perplexity.claims.types import ProposedClaims
@@ -73,7 +73,7 @@ async def open_check(body: Mapping[str, Any], context: ListenerContext) -> str |
     """Open the modal at once, and start looking for the message's claims; return a problem for the person."""
     user = _id(body, "user")
     if context.is_known_outsider(dict(body), user):
-        return MEMBERS_ONLY
+        return notices.MEMBERS_ONLY
     message = _Message.read(body)
     if not message.text:
         return NO_TEXT
@@ -88,7 +88,7 @@ async def _propose(message: _Message, view_id: str, context: ListenerContext, *,
     """Show the claims of the message in the open modal, if its person is answered at all: a model is paid for them."""
     admitted = await context.admits(user)
     if not admitted:
-        said = MEMBERS_ONLY if admitted is False else UNVERIFIED
+        said = notices.MEMBERS_ONLY if admitted is False else notices.MEMBER_UNKNOWN
         await _show(modal(CALLBACK_ID, TITLE, [section(escape(said))]), view_id, context)
         return
     with working_for(Asker(team_id=team, user_id=user, channel_id=message.channel)):
@@ -161,7 +161,9 @@ def reading_view(message: _Message) -> View:
 def claims_view(message: _Message, proposed: ProposedClaims) -> View:
     """Build the modal with the claims, each in an input of its own."""
     if not proposed.claims:
-        return modal(CALLBACK_ID, TITLE, [section(NOTHING_TO_CHECK), _excerpt(message)], metadata=message.metadata)
+        return modal(
+            CALLBACK_ID, TITLE, [section(failures.NOTHING_TO_CHECK), _excerpt(message)], metadata=message.metadata
+        )
     inputs = [_input(number, claim) for number, claim in enumerate(proposed.claims[:MAX_CLAIMS], 1)]
     if len(inputs) < MAX_CLAIMS:
         inputs.append(_input(len(inputs) + 1, ""))

@@ -8,12 +8,12 @@ from uuid import UUID
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import FEEDBACK
-from bot.listeners.answer_actions import UNKNOWN_ANSWER
 from bot.listeners.clicks import Click, Reply, button, clicked_question, may_see, text_reply
 from bot.listeners.intake import ListenerContext
 from bot.model.feedback import MAX_COMMENT, REASONS
 from bot.model.message import Block
 from bot.slack.views import View
+from bot.texts import clicks
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ async def rate_answer(click: Click, context: ListenerContext) -> Reply | None:
     """Record a thumb of someone who sees the answer; for a bad answer, open the form."""
     row = await clicked_question(click, context, needs_text=False)
     if row is None or click.choice not in {"up", "down"}:
-        return text_reply(UNKNOWN_ANSWER)
+        return text_reply(clicks.UNKNOWN_ANSWER)
     if not may_see(row, click, context.commands):
         return text_reply(NOT_YOURS_TO_RATE)
     up = click.choice == "up"

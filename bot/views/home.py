@@ -20,7 +20,6 @@ from bot.blocks.markdown.rich_text import rich_text_blocks
 from bot.blocks.messages import asked_message
 from bot.commands.base import Command
 from bot.conversations.prompts import EXAMPLES
-from bot.listeners.answer_actions import NO_LONGER_OFFERED, NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.listeners.asking import ask_in_direct_message
 from bot.listeners.clicks import Click, Reply, clicked_question, command_of, menu, text_reply
 from bot.listeners.intake import ListenerContext
@@ -33,6 +32,7 @@ from bot.slack.views import NotOpened, View, Views
 from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.homes import HomeStore
+from bot.texts import clicks
 from bot.views.admin import AdminHome
 from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_modal, plain, submission
 from bot.views.opening import person_of
@@ -169,8 +169,8 @@ async def _own(click: Click, context: ListenerContext, *, needs_text: bool = Tru
     """Return the clicked question of the person who clicked, or why there is none."""
     row = await clicked_question(click, context, needs_text=needs_text)
     if row is None:
-        return text_reply(UNKNOWN_ANSWER)
-    return row if click.is_by_asker(row) else text_reply(NOT_YOUR_ANSWER)
+        return text_reply(clicks.UNKNOWN_ANSWER)
+    return row if click.is_by_asker(row) else text_reply(clicks.NOT_YOUR_ANSWER)
 
 
 async def open_answer(click: Click, context: ListenerContext) -> Reply | None:
@@ -216,7 +216,7 @@ async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
         return row
     command = command_of(row, context.commands)
     if command is None:
-        return text_reply(NO_LONGER_OFFERED)
+        return text_reply(clicks.NO_LONGER_OFFERED)
     team, user = person_of(click.body)
     lead = "What has changed since:" if click.choice == RECHECK else "You asked again:"
     minute = int(seconds_of(click.action.get("action_ts"))) // 60
@@ -278,7 +278,7 @@ async def delete_question(submitted: Submission, context: ListenerContext) -> Re
     if row is None:
         return CLOSES_ALL
     if row.user_id != submitted.user or row.team_id not in submitted.teams:
-        return errors(**{UNDERSTOOD: NOT_YOUR_ANSWER})
+        return errors(**{UNDERSTOOD: clicks.NOT_YOUR_ANSWER})
     if row.state in OPEN_STATES:
         return errors(**{UNDERSTOOD: STILL_OPEN})
     context.delete_question(row)

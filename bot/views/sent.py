@@ -6,9 +6,9 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import MORE, SENT
 from bot.blocks.sent import sent_blocks
-from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.listeners.clicks import Click, Reply, clicked_question, menu, text_reply
 from bot.listeners.intake import ListenerContext
+from bot.texts import clicks
 from bot.views.base import modal, open_modal
 from perplexity.threads import run_in_thread
 
@@ -25,9 +25,9 @@ async def open_sent(click: Click, context: ListenerContext) -> Reply | None:
     """Show what was sent for an answer to the person who asked."""
     row = await clicked_question(click, context)
     if row is None:
-        return text_reply(UNKNOWN_ANSWER)
+        return text_reply(clicks.UNKNOWN_ANSWER)
     if not click.is_by_asker(row):
-        return text_reply(NOT_YOUR_ANSWER)
+        return text_reply(clicks.NOT_YOUR_ANSWER)
     sent = await context.questions.sent(row.id)
     if sent is None:
         return text_reply(NOTHING_SENT)

@@ -15,7 +15,6 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.documents import markdown_file
 from bot.blocks.escaping import one_line
-from bot.budgets.sentences import PAUSED
 from bot.commands.deepdive import DEEPDIVE
 from bot.errors import SpendingPaused
 from bot.model.message import MarkdownFile
@@ -26,6 +25,7 @@ from bot.slack.scopes import FILES
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import SPENDS_PAUSED, QuestionStore
 from bot.storage.stages import StageStore
+from bot.texts import notices
 from perplexity.deepdive.report import as_document, assemble, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.errors import PerplexityError, RequestCancelled
@@ -149,7 +149,7 @@ class StopWatcher:
             result: Result = await own.task
         except asyncio.CancelledError:
             if own.paused:
-                raise SpendingPaused(PAUSED) from None
+                raise SpendingPaused(notices.PAUSED) from None
             if own.lost:
                 raise RequestCancelled("the question was stopped, or is another worker's") from None
             raise

@@ -12,14 +12,10 @@ from psycopg import Error
 from bot.model.message import MarkdownFile
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.personal_data import PersonalDataStore
+from bot.texts import own_data
 from bot.worker.background import FileUploader
 
 log = logging.getLogger(__name__)
-
-NO_FILE = "I couldn’t send you the file. An admin can get it for you with `python -m bot export --user {user}`."
-MEMBERS_ONLY = "Only members of this workspace can get this file."
-ERASED = "Everything that I kept of you is erased."
-NOT_ERASED = "I couldn’t erase your data just now. Please try again in a minute."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,14 +40,14 @@ class OwnData:
             rows = [{"table": table, "row": row} async for table, row in self.store.export(user_id, team_id=team_id)]
         except (*DATABASE_UNAVAILABLE, Error) as error:
             log.warning("export.failed", extra={"error": type(error).__name__})
-            await tell(NO_FILE.format(user=user_id))
+            await tell(own_data.no_file(user_id))
             return
         content = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
         self.files.start(
-            MarkdownFile(name="my-data.jsonl", title="What I keep of you", content=content),
+            MarkdownFile(name="my-data.jsonl", title=own_data.FILE_TITLE, content=content),
             user_id,
-            on_failure=lambda: tell(NO_FILE.format(user=user_id)),
-            on_refusal=lambda: tell(MEMBERS_ONLY),
+            on_failure=lambda: tell(own_data.no_file(user_id)),
+            on_refusal=lambda: tell(own_data.MEMBERS_ONLY),
         )
 
     async def erase(self, team_id: str, user_id: str) -> None:
@@ -61,7 +57,7 @@ class OwnData:
             erased = await self.store.erase(user_id, team_id=team_id)
         except (*DATABASE_UNAVAILABLE, Error) as error:
             log.warning("erasure.failed", extra={"error": type(error).__name__})
-            await self.tell(team_id, user_id, NOT_ERASED)
+            await self.tell(team_id, user_id, own_data.NOT_ERASED)
             return
         log.info("person.erased", extra={"count": sum(erased.values())})
-        await self.tell(team_id, user_id, ERASED)
+        await self.tell(team_id, user_id, own_data.ERASED)

@@ -60,6 +60,7 @@ from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
 from bot.streaming.live import GIVEN_UP, LiveAnswer, LiveAnswers
+from bot.texts import failures, notices
 from bot.web.metrics import Metrics
 from bot.worker.background import StopWatcher
 from perplexity.attempts import Attempt, attempt_reasons
@@ -84,18 +85,11 @@ from perplexity.types import Event
 log = logging.getLogger(__name__)
 
 
-TIMED_OUT = "Sorry, no search service answered in time. Your question is kept."
-ALL_FAILED = "Sorry, no search service could answer this just now. Your question is kept."
-TELL_ADMIN = "Please tell the app's admin."
 ADMIN_ERRORS = {AuthenticationError.__name__, BillingError.__name__}
 """Errors of a service that last until an admin does something."""
 
-NO_RESULTS = "Sorry, nothing was found for this. Other or fewer words may help, and fewer options."
-NONE_CONFIGURED = "Sorry, no search service is configured. Your question is kept; please tell the app's admin."
-NO_AGENT = "Sorry, there is no agent here yet: please ask the app's admin to set one up. It works without `--agent`."
 
-
-def user_message(error: PerplexityError, *, nothing: str = NO_RESULTS) -> str:
+def user_message(error: PerplexityError, *, nothing: str = failures.NO_RESULTS) -> str:
     """Return what happened as mrkdwn, not escaped yet; `nothing` is what to say if nothing was found."""
     if is_empty_result(error):
         return with_reasons(nothing, error)
@@ -106,8 +100,8 @@ def user_message(error: PerplexityError, *, nothing: str = NO_RESULTS) -> str:
     if isinstance(error, AllProvidersFailed):
         return _all_failed(error)
     if isinstance(error, AgentNotSetUp):
-        return NO_AGENT
-    return TIMED_OUT if isinstance(error, TimedOut) else ALL_FAILED
+        return failures.NO_AGENT
+    return failures.TIMED_OUT if isinstance(error, TimedOut) else failures.ALL_FAILED
 
 
 def is_refusal(error: PerplexityError) -> bool:
@@ -127,20 +121,17 @@ def is_retryable(error: PerplexityError) -> bool:
 
 def _all_failed(error: AllProvidersFailed) -> str:
     if not error.attempts:
-        return NONE_CONFIGURED
+        return failures.NONE_CONFIGURED
     kinds = {attempt.error_class for attempt in error.attempts}
     if kinds == {TimedOut.__name__}:
-        return TIMED_OUT
-    reasons = "; ".join(attempt_reasons(error.attempts))
-    sentence = f"Sorry, no search service could answer this just now: {reasons}. Your question is kept."
-    return f"{sentence} {TELL_ADMIN}" if kinds & ADMIN_ERRORS else sentence
+        return failures.TIMED_OUT
+    return failures.all_failed("; ".join(attempt_reasons(error.attempts)), tell_admin=bool(kinds & ADMIN_ERRORS))
 
 
 def _invalid_request(error: InvalidRequest) -> str:
     if error.field is None or error.allowed is None:
-        return "Sorry, the search service does not take this request. Try it in other words or with fewer options."
-    value = (error.value or "").replace("`", "'")
-    return f"Sorry, `{value}` cannot be used as {error.field}: {error.allowed}."
+        return failures.NOT_TAKEN
+    return failures.not_allowed((error.value or "").replace("`", "'"), error.field, allowed=error.allowed)
 
 
 BUDGET_TRIES = 30
@@ -152,17 +143,6 @@ ASK_AFTER_SECONDS = 2 * 3600.0
 MAX_REDELIVERIES = 5
 """How often a question may come back from a dead or stopped worker before the asker is told instead."""
 
-INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. Your question is kept."
-INTERNAL_ERROR = "Sorry, something went wrong on my side. Your question is kept."
-
-NOT_ALLOWED_HERE = (
-    "In this channel only some people may ask me. You can ask me in our direct messages, or ask the channel’s creator "
-    "to change that."
-)
-
-ASKER_NOT_CHECKED = "I couldn’t check with Slack whether you may ask here. Please ask again later."
-
-NO_MEMORY = "I keep no text of earlier questions, so this answer doesn’t build on them."
 
 COMMAND_SURFACES = frozenset({"slash", "click"})
 """The surfaces whose answers are private unless they are asked to be public."""
@@ -241,7 +221,9 @@ class CommandRunner:
         if is_admin:
             return None
         sentence, error = (
-            (ASKER_NOT_CHECKED, "AskerNotChecked") if is_admin is None else (NOT_ALLOWED_HERE, "NotAllowedHere")
+            (notices.ALLOWED_UNKNOWN, "AskerNotChecked")
+            if is_admin is None
+            else (notices.NOT_ALLOWED_HERE, "NotAllowedHere")
         )
         log.info("asker.not_allowed", extra=row.ids | {"surface": row.surface})
         told = () if row.surface == "follow_up" else (replace(text_message(sentence), private=True),)
@@ -295,7 +277,7 @@ class CommandRunner:
         started = self.clock()
         if row.redeliveries > MAX_REDELIVERIES:
             self.cancel_runs(row.id)
-            return self._failure(row, INTERRUPTED, error="interrupted", seconds=None)
+            return self._failure(row, failures.INTERRUPTED, error="interrupted", seconds=None)
         try:
             return await self._execute_once_known(row, started, progress, outgoing, on_event)
         except RequestCancelled:
@@ -319,7 +301,9 @@ class CommandRunner:
         except Exception as error:
             log.exception("question.broke", extra=row.ids)
             self.cancel_runs(row.id)
-            return self._failure(row, INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - started)
+            return self._failure(
+                row, failures.INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - started
+            )
 
     def _explain(self, row: QuestionRow, error: PerplexityError) -> tuple[str, FailureAction | None]:
         """Return the sentence for a failure, and the button below it."""
@@ -456,7 +440,7 @@ class CommandRunner:
         """Yield what is said below an answer about the texts behind it."""
         forgot = not self.keeps_text and command.add_turns is not None and row.conversation not in {None, row.id}
         late = late_note(self._waited(row)) if row.surface in THREAD_SURFACES else ""
-        sentences = [late, left_out_text(outgoing.counts), NO_MEMORY if forgot else ""]
+        sentences = [late, left_out_text(outgoing.counts), notices.NO_MEMORY if forgot else ""]
         if any(sentences):
             yield context_block(" ".join(filter(None, sentences)))
 

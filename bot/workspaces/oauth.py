@@ -25,6 +25,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.texts import install_pages
 from bot.workspaces.installations import (
     STATE_SECONDS,
     Granted,
@@ -56,29 +57,20 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 
-AGAIN = f"Open {INSTALL_PATH} again to install the app."
-NOT_ALLOWED = (
-    "The operator of this app allows other workspaces only. Slack was told to withdraw the app from yours. Ask the "
-    "operator to add your workspace's id to ALLOWED_TEAMS."
-)
 PAGES: Mapping[str, tuple[int, str, str]] = {
-    "access_denied": (200, "Not installed", f"You cancelled the installation. {AGAIN}"),
-    "invalid_browser": (
-        400,
-        "Not installed",
-        f"This installation was begun in another browser, or too long ago. {AGAIN}",
-    ),
-    "invalid_state": (400, "Not installed", f"This installation was used already, or begun too long ago. {AGAIN}"),
-    "missing_code": (400, "Not installed", f"Slack sent no code. {AGAIN}"),
-    "invalid_code": (400, "Not installed", f"Slack did not accept the installation. {AGAIN}"),
-    "unreachable": (502, "Not installed", f"Slack cannot be reached at the moment. {AGAIN}"),
-    "not_allowed": (403, "Not allowed here", NOT_ALLOWED),
-    "storage_error": (503, "Not installed", f"The database cannot be reached at the moment. {AGAIN}"),
-    "busy": (503, "Too many installations", "Too many installations have begun. Try again in ten minutes."),
+    "access_denied": (200, install_pages.NOT_INSTALLED, install_pages.cancelled(INSTALL_PATH)),
+    "invalid_browser": (400, install_pages.NOT_INSTALLED, install_pages.other_browser(INSTALL_PATH)),
+    "invalid_state": (400, install_pages.NOT_INSTALLED, install_pages.used_already(INSTALL_PATH)),
+    "missing_code": (400, install_pages.NOT_INSTALLED, install_pages.no_code(INSTALL_PATH)),
+    "invalid_code": (400, install_pages.NOT_INSTALLED, install_pages.not_accepted(INSTALL_PATH)),
+    "unreachable": (502, install_pages.NOT_INSTALLED, install_pages.slack_unreachable(INSTALL_PATH)),
+    "not_allowed": (403, install_pages.NOT_ALLOWED, install_pages.OTHER_WORKSPACES),
+    "storage_error": (503, install_pages.NOT_INSTALLED, install_pages.database_unreachable(INSTALL_PATH)),
+    "busy": (503, install_pages.TOO_MANY, install_pages.TOO_MANY_BEGUN),
 }
 """What a page says for a reason: its status, title and sentences."""
 
-UNKNOWN = (400, "Not installed", f"Slack did not complete the installation. {AGAIN}")
+UNKNOWN = (400, install_pages.NOT_INSTALLED, install_pages.not_completed(INSTALL_PATH))
 
 
 class InstallationFailed(Exception):
@@ -267,7 +259,7 @@ def build_flow(
 
 
 async def _success(arguments: AsyncSuccessArgs) -> BoltResponse:
-    return page(200, "Installed", "The app is installed. Go back to Slack, and ask with /ask or a mention.")
+    return page(200, install_pages.INSTALLED, install_pages.GO_BACK)
 
 
 async def _failure(arguments: AsyncFailureArgs) -> BoltResponse:

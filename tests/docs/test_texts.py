@@ -53,7 +53,6 @@ bot/blocks/sources.py
 bot/blocks/spending.py
 bot/blocks/status.py
 bot/budgets/amounts.py
-bot/budgets/sentences.py
 bot/commands/base.py
 bot/commands/ask.py
 bot/commands/budget.py
@@ -71,21 +70,13 @@ bot/commands/watch.py
 bot/commands/watch_syntax.py
 bot/conversations/pages.py
 bot/conversations/prompts.py
-bot/delivery/shares.py
 bot/delivery/status_message.py
-bot/delivery/withdrawal.py
 bot/digests/jobs.py
 bot/digests/runner.py
 bot/errors.py
-bot/listeners/actions.py
-bot/listeners/admission.py
-bot/listeners/answer_actions.py
 bot/listeners/asking.py
-bot/listeners/clicks.py
 bot/listeners/installation.py
 bot/listeners/intake.py
-bot/listeners/messages.py
-bot/listeners/slash.py
 bot/model/audit.py
 bot/model/digest.py
 bot/model/feedback.py
@@ -93,7 +84,6 @@ bot/model/membership.py
 bot/model/message.py
 bot/model/question.py
 bot/model/schedule.py
-bot/preferences/precedence.py
 bot/preferences/settings.py
 bot/privacy/redaction.py
 bot/slack/connection.py
@@ -115,7 +105,6 @@ bot/views/settings.py
 bot/views/share.py
 bot/views/sources.py
 bot/worker/background.py
-bot/worker/own_data.py
 bot/worker/worker.py
 """
 """Modules whose texts are not in `bot/texts` yet."""

@@ -9,9 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from bot.commands.ask import NO_PAGE_ALLOWED, PAGES_UNKNOWN
-from bot.conversations.pages import INSTRUCTIONS, OTHER_PAGES, UNCITED
-from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
+from bot.conversations.pages import INSTRUCTIONS
+from bot.texts import clicks, failures, notices
 from bot.views.base import TOO_LATE
 from tests.end_to_end.answer_buttons import (
     ask,
@@ -168,7 +167,7 @@ async def test_an_answer_that_cites_no_page_says_so(harness: AppHarness) -> None
     await submit(harness, question="what are they?")
     await settle(harness)
 
-    assert UNCITED in harness.slack.posts[-1].shown_text
+    assert notices.UNCITED in harness.slack.posts[-1].shown_text
 
 
 async def test_a_model_that_searches_anyway_is_not_believed(harness: AppHarness, point_ddgs_at: PointDdgsAt) -> None:
@@ -183,19 +182,19 @@ async def test_a_model_that_searches_anyway_is_not_believed(harness: AppHarness,
 
     post = harness.slack.posts[-1]
     assert "From the web" not in post.shown_text
-    assert OTHER_PAGES in post.shown_text
+    assert notices.OTHER_PAGES in post.shown_text
     assert "https://else.example/" in post.shown_text
     assert [form["q"] for form in duckduckgo.forms] == ["what are wheels?"]
 
 
 async def test_who_may_ask(harness: AppHarness) -> None:
     message = await results(harness)
-    assert await told(harness, message, "ask_about", user="U2") == NOT_YOUR_ANSWER
+    assert await told(harness, message, "ask_about", user="U2") == clicks.NOT_YOUR_ANSWER
     await click(harness, message, "ask_about")
     harness.slack.views.issue_trigger("U2", id="other")
     harness.slack.views.open("other", harness.slack.modal().content)
 
-    assert await submit(harness, user="U2", question="why?") == {"question": NOT_YOUR_ANSWER}
+    assert await submit(harness, user="U2", question="why?") == {"question": clicks.NOT_YOUR_ANSWER}
 
 
 async def test_results_that_are_deleted_are_explained(harness: AppHarness) -> None:
@@ -203,8 +202,8 @@ async def test_results_that_are_deleted_are_explained(harness: AppHarness) -> No
     await click(harness, message, "ask_about")
     await delete_questions(harness)
 
-    assert await submit(harness, question="why?") == {"question": UNKNOWN_ANSWER}
-    assert await told(harness, message, "ask_about") == UNKNOWN_ANSWER
+    assert await submit(harness, question="why?") == {"question": clicks.UNKNOWN_ANSWER}
+    assert await told(harness, message, "ask_about") == clicks.UNKNOWN_ANSWER
 
 
 @pytest.mark.parametrize(("action", "value"), [("ask_about", None), ("more", "regenerate"), ("go_deeper", None)])
@@ -240,7 +239,7 @@ async def test_if_the_channel_allows_none_of_the_pages__that_is_said_and_nothing
     await submit(harness, question="what are they?")
     await settle(harness)
 
-    assert NO_PAGE_ALLOWED in harness.slack.posts[-1].shown_text
+    assert failures.NO_PAGE_ALLOWED in harness.slack.posts[-1].shown_text
     assert len(harness.perplexity.requests) == asked
 
 
@@ -257,7 +256,7 @@ async def test_results_that_are_deleted_after_the_answer_are_not_replaced_by_a_s
     await click(harness, answer, "more", "regenerate")
     await harness.slack.wait_for(posted + 2)
 
-    assert PAGES_UNKNOWN in harness.slack.posts[-1].shown_text
+    assert failures.PAGES_UNKNOWN in harness.slack.posts[-1].shown_text
     assert len(harness.perplexity.requests) == asked
 
 

@@ -13,9 +13,9 @@ import psycopg
 import pytest
 
 from bot.conversations.memory import ABOUT, quote_message
-from bot.listeners.asking import NOT_BEGUN
 from bot.playground.limits import check_view
 from bot.playground.views import View
+from bot.texts import failures
 from bot.views.ask import CUT, NO_TEXT, UNKNOWN_FORM
 from bot.views.base import TOO_LATE
 from tests.end_to_end.conftest import AppHarness, asked_in
@@ -360,7 +360,7 @@ async def test_without_slack_the_form_says_so_and_can_be_submitted_again(
     view = await open_form(harness)
     harness.slack.fail(method, fault)
 
-    assert await submit(harness, view, question=QUESTION) == {"question": NOT_BEGUN}
+    assert await submit(harness, view, question=QUESTION) == {"question": failures.NO_DIRECT_MESSAGE}
     assert await submit(harness, view, question=QUESTION) == {}
     await harness.wait_until_settled(1)
     late = 1 if fault.serve_first else 0

@@ -13,8 +13,8 @@ import pytest
 from psycopg.rows import dict_row
 
 from bot.blocks.actions import answer_actions
-from bot.listeners.answer_actions import UNKNOWN_ANSWER
 from bot.model.question import AnswerButtons
+from bot.texts import clicks
 from bot.views.feedback import NOT_YOURS_TO_RATE, NOTED, THANKS, UNKNOWN_RATING
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.hostile_text import SCRAPS
@@ -112,7 +112,7 @@ async def test_who_may_rate(harness: AppHarness, database: str) -> None:
         await rate(harness, unknown, "up"),
     ]
 
-    assert told == [THANKS, NOT_YOURS_TO_RATE, NOT_YOURS_TO_RATE, THANKS, UNKNOWN_ANSWER]
+    assert told == [THANKS, NOT_YOURS_TO_RATE, NOT_YOURS_TO_RATE, THANKS, clicks.UNKNOWN_ANSWER]
     assert await stored(database) == [a_row("U1", up=True), a_row("U2", up=True)]
 
 
@@ -163,4 +163,4 @@ async def test_a_deleted_question_takes_its_feedback_along(harness: AppHarness, 
 
     assert await stored(database) == []
     assert await submit(harness, reasons=["wrong"]) == {"reasons": UNKNOWN_RATING}
-    assert await rate(harness, answer, "up") == UNKNOWN_ANSWER
+    assert await rate(harness, answer, "up") == clicks.UNKNOWN_ANSWER

@@ -12,11 +12,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from bot.commands.ask import EARLIER_NOT_ALLOWED
 from bot.conversations.prompts import EXAMPLES
 from bot.delivery.withdrawal import Deleted
-from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.playground.limits import check_view
+from bot.texts import clicks, notices
 from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.slack import Fault
@@ -190,7 +189,7 @@ async def test_what_has_changed__an_answer_from_sites_that_its_channel_no_longer
 
     sent = json.dumps(harness.perplexity.requests[-1].json["input"])
     assert ("<message>" in sent, "Example answer" in sent) == (compared, compared)
-    said = [post for post in harness.slack.posts if EARLIER_NOT_ALLOWED in post.shown_text]
+    said = [post for post in harness.slack.posts if notices.EARLIER_NOT_ALLOWED in post.shown_text]
     assert bool(said) is not compared
 
 
@@ -253,7 +252,7 @@ async def delete_the_question(harness: AppHarness) -> None:
 
 
 @pytest.mark.parametrize("choice", ["open", "again", "recheck", "delete"])
-@pytest.mark.parametrize(("user", "told"), [("U2", NOT_YOUR_ANSWER), ("U1", UNKNOWN_ANSWER)])
+@pytest.mark.parametrize(("user", "told"), [("U2", clicks.NOT_YOUR_ANSWER), ("U1", clicks.UNKNOWN_ANSWER)])
 async def test_another_person_and_a_stale_row(
     harness: AppHarness, database: str, choice: str, user: str, told: str
 ) -> None:

@@ -7,9 +7,8 @@ import json
 import psycopg
 import pytest
 
-from bot.listeners.clicks import TEXT_DELETED
 from bot.settings import Settings
-from bot.worker.worker import NO_MEMORY
+from bot.texts import clicks, notices
 from tests.end_to_end.answer_buttons import ask, mention, told
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.personal_data import find_text
@@ -55,13 +54,13 @@ async def test_buttons_that_need_the_text_say_that_it_is_gone(
 ) -> None:
     answer = await ask(harness, "/ask why")
 
-    assert await told(harness, answer, action, value) == TEXT_DELETED
+    assert await told(harness, answer, action, value) == clicks.TEXT_DELETED
 
 
 async def test_a_button_below_search_results_says_so_too(harness: AppHarness) -> None:
     answer = await ask(harness, "/search why")
 
-    assert await told(harness, answer, "ask_about") == TEXT_DELETED
+    assert await told(harness, answer, "ask_about") == clicks.TEXT_DELETED
 
 
 async def test_a_failure_cannot_be_tried_again(harness: AppHarness) -> None:
@@ -71,7 +70,7 @@ async def test_a_failure_cannot_be_tried_again(harness: AppHarness) -> None:
 
     async with await harness.person.click("retry", button["value"]) as response:
         assert response.status == 200
-    assert TEXT_DELETED in harness.slack.posts[-1].payload["text"]
+    assert clicks.TEXT_DELETED in harness.slack.posts[-1].payload["text"]
     assert await kept(harness, WORDS) == {}
 
 
@@ -80,8 +79,10 @@ async def test_a_conversation_says_that_it_remembers_nothing(harness: AppHarness
     await harness.mention("and why not", ts="1795255201.000100", thread_ts="1795255200.000100", id="Ev-2")
     await harness.wait_until_settled(2)
 
-    assert NO_MEMORY not in json.dumps(first, ensure_ascii=False)
-    assert NO_MEMORY in json.dumps(harness.slack.thread("C1", "1795255200.000100")[-1].payload, ensure_ascii=False)
+    assert notices.NO_MEMORY not in json.dumps(first, ensure_ascii=False)
+    assert notices.NO_MEMORY in json.dumps(
+        harness.slack.thread("C1", "1795255200.000100")[-1].payload, ensure_ascii=False
+    )
     asked = harness.perplexity.requests[-1].json["input"]
     assert "why" not in (asked if isinstance(asked, str) else [one["content"] for one in asked[:-1]])
 

@@ -18,8 +18,8 @@ from bot.model.preferences import ChannelSettings
 from bot.settings import Settings
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import connection_pool
+from bot.texts import notices
 from bot.views.settings import CHANGED_MEANWHILE, NO_ONE_NAMED, NOT_CHECKED
-from bot.worker.worker import ASKER_NOT_CHECKED, NOT_ALLOWED_HERE
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault
 
@@ -123,7 +123,7 @@ async def test_who_may_ask(harness: AppHarness) -> None:
 
     for_others = await ask(harness, "/ask --public why", user="U2")
     assert for_others["response_type"] == "ephemeral"
-    assert NOT_ALLOWED_HERE in shown(for_others)
+    assert notices.NOT_ALLOWED_HERE in shown(for_others)
     assert "Your settings" in shown(await ask(harness, "/pplx settings", user="U2"))
     before = len(harness.slack.posts)
     harness.slack.workspace.members_of["C1"].append("U2")
@@ -131,7 +131,7 @@ async def test_who_may_ask(harness: AppHarness) -> None:
         assert response.status == 200
     await harness.slack.wait_for(before + 1)
     assert harness.slack.posts[before].method == "chat.postEphemeral"
-    assert NOT_ALLOWED_HERE in harness.slack.posts[before].shown_text
+    assert notices.NOT_ALLOWED_HERE in harness.slack.posts[before].shown_text
     assert harness.perplexity.requests == []
     await ask(harness, "/ask why")
     assert len(harness.perplexity.requests) == 1
@@ -144,7 +144,7 @@ async def test_an_admin_whom_slack_does_not_name_just_now_is_asked_to_come_back(
 
     told = await ask(harness, "/ask --public why", user="U9")
 
-    assert ASKER_NOT_CHECKED in shown(told)
+    assert notices.ALLOWED_UNKNOWN in shown(told)
     assert (told["response_type"], harness.perplexity.requests) == ("ephemeral", [])
 
 

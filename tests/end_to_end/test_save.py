@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.listeners.actions import ALREADY_REQUESTED, SAVING, UPLOAD_FAILED
-from bot.listeners.answer_actions import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
+from bot.texts import clicks
 from tests.end_to_end.answer_buttons import ask, delete_questions, script_answer, script_pages, told
 from tests.end_to_end.conftest import AppHarness
 
@@ -13,9 +12,9 @@ from tests.end_to_end.conftest import AppHarness
 async def test_an_answer_is_sent_as_a_file_once(harness: AppHarness) -> None:
     script_answer(harness, "Wheels are **zip** files. [2]")
     answer = await ask(harness, "/ask what are wheels?")
-    assert await told(harness, answer, "more", "save") == SAVING
+    assert await told(harness, answer, "more", "save") == clicks.ANSWER_FILE_COMES
     await harness.slack.wait_until(lambda: "files.completeUploadExternal" in [name for name, _ in harness.slack.calls])
-    assert await told(harness, answer, "more", "save") == ALREADY_REQUESTED
+    assert await told(harness, answer, "more", "save") == clicks.FILE_REQUESTED
 
     ((name, text),) = harness.slack.files.items()
     assert name == "answer-what-are-wheels.md"
@@ -38,7 +37,9 @@ async def test_search_results_are_sent_too(harness: AppHarness) -> None:
     )
 
 
-@pytest.mark.parametrize(("typed", "expected"), [("/ask why", NOT_YOUR_ANSWER), ("/ask --public why", SAVING)])
+@pytest.mark.parametrize(
+    ("typed", "expected"), [("/ask why", clicks.NOT_YOUR_ANSWER), ("/ask --public why", clicks.ANSWER_FILE_COMES)]
+)
 async def test_others_get_only_what_they_see(harness: AppHarness, typed: str, expected: str) -> None:
     answer = await ask(harness, typed)
 
@@ -50,14 +51,14 @@ async def test_without_the_scope_it_is_said__and_can_be_tried_again(harness: App
     harness.slack.workspace.scopes.remove("files:write")
     await told(harness, answer, "more", "save")
     await harness.slack.wait_until(lambda: "files:write" in harness.slack.posts[-1].shown_text)
-    assert harness.slack.posts[-1].payload["text"] == UPLOAD_FAILED
+    assert harness.slack.posts[-1].payload["text"] == clicks.FILE_REJECTED
     harness.slack.workspace.scopes.append("files:write")
 
-    assert await told(harness, answer, "more", "save") == SAVING
+    assert await told(harness, answer, "more", "save") == clicks.ANSWER_FILE_COMES
 
 
 async def test_a_deleted_answer_is_explained(harness: AppHarness) -> None:
     answer = await ask(harness, "/ask why")
     await delete_questions(harness)
 
-    assert await told(harness, answer, "more", "save") == UNKNOWN_ANSWER
+    assert await told(harness, answer, "more", "save") == clicks.UNKNOWN_ANSWER

@@ -19,7 +19,7 @@ from bot.commands import COMMANDS
 from bot.conversations.prompts import EXAMPLES
 from bot.delivery.shares import Sharing
 from bot.listeners.intake import Intake, ListenerContext
-from bot.listeners.messages import DATABASE_DOWN, MessageEvent, parse_event, receive, suggest_prompts
+from bot.listeners.messages import MessageEvent, parse_event, receive, suggest_prompts
 from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion
 from bot.slack.connection import SlackConnection
@@ -29,6 +29,7 @@ from bot.storage.budgets import BudgetStore
 from bot.storage.feedback import FeedbackStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
+from bot.texts import failures
 from bot.web.metrics import Metrics
 from tests.fakes.digest_service import FakeDigests
 
@@ -168,7 +169,7 @@ async def test_an_unsaved_event_is_refused_so_that_slack_redelivers_it__and_the_
     assert first is not None
     assert second is not None
     assert (first.status, second.status) == (503, 503)
-    assert (listeners.ephemeral_posts, listeners.posts) == ([("C1", "U1", None, DATABASE_DOWN)], [])
+    assert (listeners.ephemeral_posts, listeners.posts) == ([("C1", "U1", None, failures.MESSAGE_NOT_SAVED)], [])
 
 
 async def test_in_a_thread_and_in_a_direct_message_the_reply_is_there() -> None:
@@ -177,8 +178,8 @@ async def test_in_a_thread_and_in_a_direct_message_the_reply_is_there() -> None:
     await receive(envelope("U0APP", thread_ts="1.0"), listeners.services(), redelivered=False)
     await receive(envelope("U0APP", type="message", channel_type="im"), listeners.services(), redelivered=False)
 
-    assert listeners.ephemeral_posts == [("C1", "U1", "1.0", DATABASE_DOWN)]
-    assert listeners.posts == [("C1", "1.1", DATABASE_DOWN)]
+    assert listeners.ephemeral_posts == [("C1", "U1", "1.0", failures.MESSAGE_NOT_SAVED)]
+    assert listeners.posts == [("C1", "1.1", failures.MESSAGE_NOT_SAVED)]
 
 
 async def test_if_slack_hangs_too_the_refusal_does_not_wait() -> None:

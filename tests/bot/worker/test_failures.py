@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.worker.worker import ALL_FAILED, NO_RESULTS, NONE_CONFIGURED, TIMED_OUT, user_message
+from bot.texts import failures
+from bot.worker.worker import user_message
 from perplexity.attempts import Attempt
 from perplexity.errors import (
     AllProvidersFailed,
@@ -28,12 +29,12 @@ def attempt(error: type[PerplexityError]) -> Attempt:
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (AllProvidersFailed([]), NONE_CONFIGURED),
-        (AllProvidersFailed([attempt(TimedOut), attempt(TimedOut)]), TIMED_OUT),
-        (AllProvidersFailed([attempt(NothingFound)]), NO_RESULTS),
+        (AllProvidersFailed([]), failures.NONE_CONFIGURED),
+        (AllProvidersFailed([attempt(TimedOut), attempt(TimedOut)]), failures.TIMED_OUT),
+        (AllProvidersFailed([attempt(NothingFound)]), failures.NO_RESULTS),
         (
             AllProvidersFailed([replace(attempt(NothingFound), summary="gave no results: 2 left out")]),
-            f"{NO_RESULTS} P gave no results: 2 left out.",
+            f"{failures.NO_RESULTS} P gave no results: 2 left out.",
         ),
         (
             AllProvidersFailed([replace(attempt(AuthenticationError), provider="A"), attempt(ConnectionFailed)]),
@@ -55,8 +56,8 @@ def attempt(error: type[PerplexityError]) -> Attempt:
                 "Your question is kept. Please tell the app's admin."
             ),
         ),
-        (TimedOut("secret words"), TIMED_OUT),
-        (ServerError("secret words"), ALL_FAILED),
+        (TimedOut("secret words"), failures.TIMED_OUT),
+        (ServerError("secret words"), failures.ALL_FAILED),
         (
             InvalidRequest.for_field("domain", "a`b", "use a host name"),
             "Sorry, `a'b` cannot be used as domain: use a host name.",

@@ -1,0 +1,53 @@
+"""What the asker reads in place of an answer: what went wrong, and the next step."""
+
+from __future__ import annotations
+
+TIMED_OUT = "Sorry, no search service answered in time. Your question is kept."
+ALL_FAILED = "Sorry, no search service could answer this just now. Your question is kept."
+NO_RESULTS = "Sorry, nothing was found for this. Other or fewer words may help, and fewer options."
+NONE_CONFIGURED = "Sorry, no search service is configured. Your question is kept; please tell the app's admin."
+NO_AGENT = "Sorry, there is no agent here yet: please ask the app's admin to set one up. It works without `--agent`."
+NOT_TAKEN = "Sorry, the search service does not take this request. Try it in other words or with fewer options."
+INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. Your question is kept."
+INTERNAL_ERROR = "Sorry, something went wrong on my side. Your question is kept."
+
+COMMAND_NOT_SAVED = (
+    "I can’t reach my database just now, so your question may not have been saved. "
+    "If you have no answer within a minute, please ask again."
+)
+MESSAGE_NOT_SAVED = (
+    "I can’t reach my database just now. I’ll keep trying for about five minutes. "
+    "If you have no answer by then, please ask again."
+)
+FORM_NOT_SAVED = "I can’t reach my database just now. Please try again in a minute."
+NO_DIRECT_MESSAGE = "Slack couldn’t open our direct messages. Please try again in a minute."
+
+PAGES_UNKNOWN = "I no longer know these pages. Please search again."
+NO_PAGE_ALLOWED = "This channel’s settings no longer allow any of these pages. Please search again."
+NOTHING_TO_CHECK = "This text states nothing that could be checked."
+
+PRIVATE_SITE = "a site to search"
+"""How a site is called in `not_allowed` that an admin keeps from search services."""
+KEPT_PRIVATE = "your admin keeps this name from search services"
+"""Why it is not allowed."""
+
+
+def all_failed(reasons: str, *, tell_admin: bool) -> str:
+    """Return that no service answered, and why: one reason for each, with semicolons between them."""
+    sentence = f"Sorry, no search service could answer this just now: {reasons}. Your question is kept."
+    return f"{sentence} Please tell the app's admin." if tell_admin else sentence
+
+
+def not_allowed(value: str, field: str, *, allowed: str) -> str:
+    """Return that a value cannot be used, and what is allowed for its field."""
+    return f"Sorry, `{value}` cannot be used as {field}: {allowed}."
+
+
+def only_sites(hosts: str) -> str:
+    """Return what a channel allows, for `not_allowed`: these sites alone."""
+    return f"answers in this channel come from {hosts} only"
+
+
+def never_sites(hosts: str) -> str:
+    """Return what a channel allows, for `not_allowed`: all but these sites."""
+    return f"answers in this channel never come from {hosts}"
