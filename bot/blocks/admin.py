@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import UTC
 
 from bot.blocks.digests import next_run_text, schedule_text
-from bot.blocks.elements import MAX_TEXT, context, divider, header, mrkdwn, section
-from bot.blocks.escaping import code, escape, one_line, shorten
+from bot.blocks.elements import MAX_TEXT, context, divider, header, section
+from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.spending import budget_lines, spending_sentence
 from bot.model.admin import DIRECT, AdminData, Problem, Recorded, Use
 from bot.model.digest import Digest, State
@@ -36,7 +36,7 @@ _SURE = "Its owner is told that an admin stopped it, and can resume it."
 
 
 def admin_blocks(data: AdminData) -> list[Block]:
-    """Return the blocks of the part for admins: at most 36, so that a home tab has less than a hundred."""
+    """Return the blocks of the part for admins: at most 46, so that a home tab has less than a hundred."""
     return [
         divider(),
         header(TITLE),
@@ -95,8 +95,8 @@ def _channel(channel_id: str) -> Block:
     return _text("direct messages" if channel_id.startswith(DIRECT) else channel_id)
 
 
-def _rich_text(leaf: Block) -> Block:
-    return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [leaf]}]}
+def _rich_text(*leaves: Block) -> Block:
+    return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": list(leaves)}]}
 
 
 def _problem(problem: Problem) -> str:
@@ -124,11 +124,9 @@ def _pause_button() -> Block:
 def _digests(digests: Sequence[Digest]) -> Iterator[Block]:
     yield section("*Everyone’s digests*" if digests else "*Everyone’s digests*\nThere are none.")
     for one in digests[:MAX_DIGESTS]:
-        text = " · ".join([f"*{_subject(one)}*", schedule_text(one), next_run_text(one), _place(one), *_cost(one)])
-        block: Block = {"type": "section", "text": mrkdwn(text)}
+        yield _rich_text(*_digest_line(one))
         if one.state is State.ACTIVE:
-            block["accessory"] = _stop_button(one)
-        yield block
+            yield {"type": "actions", "elements": [_stop_button(one)]}
     if len(digests) > MAX_DIGESTS:
         yield context(f"{MAX_DIGESTS} of {len(digests)} are shown.")
 
@@ -136,18 +134,25 @@ def _digests(digests: Sequence[Digest]) -> Iterator[Block]:
 def _subject(digest: Digest) -> str:
     """Return what a digest is about; in a direct message only the category, since the topic is its owner's."""
     private = digest.channel_id.startswith(DIRECT)
-    return escape(shorten(one_line(digest.spec.category.capitalize() if private else digest.title), 100))
+    return shorten(one_line(digest.spec.category.capitalize() if private else digest.title), 100)
 
 
-def _place(digest: Digest) -> str:
+def _digest_line(digest: Digest) -> Iterator[Block]:
+    """Yield what is said of a digest; Slack fills in the names of the channel and the person, and mentions no one."""
+    yield _leaf(_subject(digest)) | {"style": {"bold": True}}
+    yield _leaf(f" · {schedule_text(digest)} · {next_run_text(digest)} · in ")
     if digest.channel_id.startswith(DIRECT):
-        return "in direct messages"
-    return f"in {code(digest.channel_id)}"
+        yield _leaf("direct messages")
+    else:
+        yield {"type": "channel", "channel_id": digest.channel_id}
+    yield _leaf(" · by ")
+    yield {"type": "user", "user_id": digest.owner.user_id}
+    if cost := format_dollars(digest.cost_usd):
+        yield _leaf(f" · {cost} in 30 days")
 
 
-def _cost(digest: Digest) -> list[str]:
-    cost = format_dollars(digest.cost_usd)
-    return [f"by {code(digest.owner.user_id)}", *([f"{cost} in 30 days"] if cost else [])]
+def _leaf(text: str) -> Block:
+    return {"type": "text", "text": text}
 
 
 def _stop_button(digest: Digest) -> Block:

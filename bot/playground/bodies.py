@@ -28,18 +28,18 @@ class BadInput(ValueError):
     """Input that is not accepted; the message names the field and what it takes."""
 
 
-async def read_body(request: web.Request) -> bytes:
+async def read_body(request: web.Request, *, max_bytes: int = MAX_BYTES) -> bytes:
     """Return the body as it was sent. Raises BadInput, or status 413 if it is too large."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise BadInput("Content-Encoding: compressed bodies are not accepted")
-    if (request.content_length or 0) > MAX_BYTES:
-        raise web.HTTPRequestEntityTooLarge(max_size=MAX_BYTES, actual_size=request.content_length or 0)
+    if (request.content_length or 0) > max_bytes:
+        raise web.HTTPRequestEntityTooLarge(max_size=max_bytes, actual_size=request.content_length or 0)
     try:
         body = await request.read()
     except (web.RequestPayloadError, HttpProcessingError, OSError):  # malformed chunks, a connection that ended
         raise BadInput("body: it cannot be read") from None
-    if len(body) > MAX_BYTES:
-        raise web.HTTPRequestEntityTooLarge(max_size=MAX_BYTES, actual_size=len(body))
+    if len(body) > max_bytes:
+        raise web.HTTPRequestEntityTooLarge(max_size=max_bytes, actual_size=len(body))
     return body
 
 

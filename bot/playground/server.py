@@ -23,6 +23,7 @@ from bot.playground import bodies, response_urls, timeline
 from bot.playground.conversation import YOU, Click, Conversation
 from bot.playground.dialogs import Dialogs
 from bot.playground.events import FORM, JSON, AckError, Sender
+from bot.playground.files import MAX_FILE_BYTES
 from bot.playground.inputs import find_element, report
 from bot.playground.limits import SlackError
 from bot.playground.timeline import (
@@ -37,7 +38,7 @@ from bot.playground.timeline import (
     Timeline,
     Workspace,
 )
-from bot.playground.web_api import WebApi
+from bot.playground.web_api import UPLOAD, WebApi
 from perplexity.urls import is_loopback
 
 CONTENT_SECURITY_POLICY = (
@@ -81,8 +82,8 @@ def is_from_browser(headers: Mapping[str, str]) -> bool:
     return "Origin" in headers or any(name.lower().startswith("sec-fetch-") for name in headers)
 
 
-def may_stream(headers: CIMultiDictProxy[str]) -> bool:
-    """Return whether the sender may read the stream: the page itself, or a program that is not a browser."""
+def may_read(headers: CIMultiDictProxy[str]) -> bool:
+    """Return whether the sender may read the stream and files: the page itself, or a program that is no browser."""
     return headers.getall("Sec-Fetch-Site", ["none"]) in (["none"], ["same-origin"])
 
 
@@ -178,6 +179,7 @@ class Playground:
             web.get(PREFIX, self._loopback_only(self._page)),
             web.get(PREFIX + "/archives/{channel}/{message}", self._loopback_only(self._permalink)),
             web.get(PREFIX + "/static/{name}", self._loopback_only(self._static)),
+            web.get(PREFIX + "/files/{id}", self._loopback_only(self._file)),
             web.get(PREFIX + "/events", self._loopback_only(self._events)),
             web.post(PREFIX + "/say", self._loopback_only(self._page_only(self._post))),
             web.post(PREFIX + "/open", self._loopback_only(self._page_only(self._open))),
@@ -189,6 +191,7 @@ class Playground:
             web.post(PREFIX + "/close", self._loopback_only(self._page_only(self._close))),
             web.get(PREFIX + "/api/{method}", self._loopback_only(self._programs_only(self._call))),
             web.post(PREFIX + "/api/{method}", self._loopback_only(self._programs_only(self._call))),
+            web.post(UPLOAD + "{id}", self._loopback_only(self._programs_only(self._upload))),
             web.post(PREFIX + "/response/{token}", self._loopback_only(self._programs_only(self._respond))),
         ]
 
@@ -255,8 +258,17 @@ class Playground:
             return web.Response(status=404)
         return web.FileResponse(path, headers={**SAFE_HEADERS, "Cache-Control": "no-cache"})
 
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        if not may_read(request.headers):
+            return web.Response(status=403, text=ONLY_THE_PAGE)
+        file = self._timeline.files.find(request.match_info["id"])
+        if file is None:
+            return web.Response(status=404, text="This file is no longer kept. Save it again.")
+        headers = {**SAFE_HEADERS, "Cache-Control": "no-store", "Content-Disposition": file.disposition}
+        return web.Response(body=file.content, content_type=file.mime_type, charset="utf-8", headers=headers)
+
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        if not may_stream(request.headers):
+        if not may_read(request.headers):
             return web.Response(status=403, text=ONLY_THE_PAGE)
         # This notices a closed page at once; the stream notices it only when it writes again.
         if sum(not transport.is_closing() for transport in self._streams) >= MAX_STREAMS:
@@ -357,7 +369,17 @@ class Playground:
         except bodies.BadInput:
             return web.json_response({"ok": False, "error": "invalid_json"}, status=400)
         token = request.headers.get("Authorization", "").removeprefix("Bearer ") or str(arguments.get("token", ""))
-        return web.json_response(await self._api.call(request.match_info["method"], arguments, token=token))
+        answer = await self._api.call(request.match_info["method"], arguments, token=token)
+        return web.json_response(answer, headers={"x-oauth-scopes": ",".join(self._workspace.scopes)})
+
+    async def _upload(self, request: web.Request) -> web.StreamResponse:
+        try:
+            content = await bodies.read_body(request, max_bytes=MAX_FILE_BYTES)
+        except bodies.BadInput as bad:
+            return web.Response(status=400, text=str(bad))
+        if not self._timeline.files.upload(request.match_info["id"], content):
+            return web.Response(status=400, text="no file of this length is awaited here")
+        return web.Response(text=f"OK - {len(content)}")
 
     async def _respond(self, request: web.Request) -> web.StreamResponse:
         try:

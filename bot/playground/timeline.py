@@ -17,10 +17,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bot.model.message import Block
+from bot.playground.files import File, Files
 from bot.playground.streams import Ending, Stream
 from bot.playground.surroundings import Surroundings
 from bot.playground.views import Views
-from bot.slack.scopes import CHANNEL_SCOPES, HISTORIES, SCOPES
+from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES
 
 TEAM_ID = "T0PLAYGROUND"
 TEAM_DOMAIN = "playground"
@@ -60,8 +61,7 @@ class Workspace:
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self.zone = TIME_ZONE
-        # The playground has no files.
-        self.scopes = [*(scope.name for scope in (*SCOPES, *CHANNEL_SCOPES)), *HISTORIES]
+        self.scopes = [*(scope.name for scope in (*SCOPES, *FILE_SCOPES, *CHANNEL_SCOPES)), *HISTORIES]
         self.refused: dict[str, str] = {}
 
     def identity(self, *, origin: str) -> dict[str, Any]:
@@ -157,6 +157,7 @@ class Message:
     thread_ts: str | None = None
     metadata: dict[str, Any] | None = None
     stream: Stream | None = None
+    files: tuple[File, ...] = ()
 
     def streaming(self, stream: Stream) -> Message:
         """Return the message as the stream has written it so far."""
@@ -165,9 +166,9 @@ class Message:
     def as_page(self) -> dict[str, Any]:
         """Return what the page needs to show it."""
         live_until = None if self.stream is None or self.stream.ending else self.stream.ends
-        fields = asdict(replace(self, stream=None)) | {"live_until": live_until}
+        fields = asdict(replace(self, stream=None, files=())) | {"live_until": live_until}
         del fields["stream"]
-        return fields
+        return fields | {"files": [file.as_slack() for file in self.files]}
 
     def as_slack(self, *, with_metadata: bool = False) -> dict[str, Any]:
         """Return the message object of the Web API."""
@@ -180,6 +181,8 @@ class Message:
             message["blocks"] = list(self.blocks)
         if self.thread_ts is not None:
             message["thread_ts"] = self.thread_ts
+        if self.files:
+            message["files"] = [file.as_slack() for file in self.files]
         if self.stream is not None:
             message["streaming_state"] = "completed" if self.stream.ending else "in_progress"
         if with_metadata and self.metadata is not None:
@@ -200,7 +203,7 @@ class TimelineEvent:
 class Timeline:
     """The messages of all channels. `clock` returns seconds since 1970; `boot` identifies this process.
 
-    `around` is what is shown next to them, `views` are the modals and home tabs.
+    `around` is what is shown next to them, `views` are the modals and home tabs, `files` what was uploaded.
 
     When there are more than `max_messages`, or they need more than `max_memory` bytes, the oldest are dropped.
     """
@@ -218,6 +221,7 @@ class Timeline:
         self._touched: dict[str, int] = {}
         self.around = Surroundings(clock=clock, on_change=self._touch)
         self.views = Views(clock=clock, on_change=self._touch_views)
+        self.files = Files()
         self._changed = asyncio.Event()
         self._last_microseconds = 0
         self.revision = 0

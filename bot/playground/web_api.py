@@ -248,12 +248,31 @@ async def _members(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return _page("members", api.workspace.members(channel.id), arguments)
 
 
+async def _upload_url(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    file = api.timeline.files.announce(name=arguments.get("filename"), length=arguments.get("length"))
+    return {"file_id": file.id, "upload_url": f"{api.origin}{UPLOAD}{file.id}"}
+
+
+async def _complete_upload(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    named = _decode_argument(arguments, "files", list) or []
+    channel = _channel(api, arguments, name="channel_id").id if arguments.get("channel_id") else None
+    text, thread_ts = text_of(arguments, "initial_comment"), ts_of(arguments, "thread_ts")
+    files = api.timeline.files.complete(named)
+    if channel is not None:  # without one, the files stay the app's own
+        message = Message(channel=channel, ts=api.timeline.next_ts(), author=Author.APP, text=text, files=files)
+        api.timeline.put(replace(message, thread_ts=thread_ts))
+    return {"files": [file.as_slack() for file in files]}
+
+
 async def _user_info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     user = api.workspace.user(str(arguments.get("user", "")))
     if user is None:
         raise SlackError("user_not_found")
     return {"user": user}
 
+
+UPLOAD = "/playground/upload/"
+"""Where files are uploaded to, followed by the id of one."""
 
 SESSION_STATUSES = {"active", "processing", "suspended", "closed"}
 
@@ -277,6 +296,8 @@ METHODS: dict[str, Method] = {
     "conversations.history": _history,
     "conversations.replies": _replies,
     "conversations.members": _members,
+    "files.completeUploadExternal": _complete_upload,
+    "files.getUploadURLExternal": _upload_url,
     "users.info": _user_info,
     "views.open": _open_view,
     "views.publish": _publish_view,

@@ -161,6 +161,10 @@ class Page:
             self._command("Emulation.clearDeviceMetricsOverride")
             self._command("Emulation.setEmulatedMedia", features=[])
 
+    def download_to(self, folder: Path) -> None:
+        """Have the browser save downloads in a folder."""
+        self._command("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+
     def _command(self, method: str, **parameters: object) -> None:
         self.browser.execute("executeCdpCommand", {"cmd": method, "params": parameters})
 

@@ -10,6 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 
+from bot.playground.timeline import GENERAL
 from tests.browser.page import Page
 from tests.browser.test_whole_app import running
 from tests.fakes.answers import whole_stream
@@ -114,12 +115,44 @@ def test_a_message_is_checked(browser: WebDriver, database: str, shot: Callable[
         assert "Eiffel Tower" in result.text
 
 
+def test_an_answer_is_saved_and_the_file_is_downloaded(
+    browser: WebDriver, database: str, shot: Callable[[str], None], tmp_path: Path
+) -> None:
+    page = Page(browser=browser, timeout_seconds=20)
+    page.download_to(tmp_path)
+    with running(database, with_key=True) as app:
+        page.open(app.url)
+        page.send("/ask what is example")
+        page.message_with("Example answer with a claim.")
+        page.tab_back_to("More options")
+        page.key(Keys.ENTER)
+        page.wait(lambda: browser.switch_to.active_element.get_attribute("role") == "menuitem")
+        while "Save" not in browser.switch_to.active_element.text:
+            page.key(Keys.ARROW_DOWN)
+        page.key(Keys.ENTER)
+        page.message_with("direct message")
+
+        page.tab_back_to("Direct message")
+        page.key(Keys.ENTER)
+        page.message_with("answer-what-is-example.md")
+        shot("saved")
+        page.tab_back_to("what is example")
+        page.key(Keys.ENTER)
+        saved = tmp_path / "answer-what-is-example.md"
+        page.wait(saved.exists)
+
+        assert "Example answer with a claim.[1]" in saved.read_text(encoding="utf-8")
+        assert browser.current_url.endswith("/playground")
+
+
 def test_the_home_lists_a_question_and_opens_the_settings(
     browser: WebDriver, database: str, shot: Callable[[str], None]
 ) -> None:
     page = Page(browser=browser, timeout_seconds=20)
     with running(database, with_key=True) as app:
         page.open(app.url)
+        page.send("/pplx watch science daily 9:00")
+        page.message_with("is set up")
         page.send("/ask what is example")
         page.message_with("Example answer with a claim.")
         page.tab_back_to("Direct message")
@@ -131,6 +164,8 @@ def test_the_home_lists_a_question_and_opens_the_settings(
         page.wait(lambda: "what is example" in home.text)
         shot("home")
         assert "$0.00" in home.text
+        assert "#playground" in home.text
+        assert GENERAL.id not in home.text
 
         page.tab_to("Settings")
         page.key(Keys.ENTER)

@@ -19,7 +19,7 @@ from bot.playground.response_urls import ClosedError, ResponseUrlToken, UseCount
 from bot.playground.streams import Stream
 from bot.playground.timeline import Author, Channel, Message, Timeline, Workspace
 from bot.playground.views import View, Views
-from bot.playground.web_api import METHODS, Arguments, Method, WebApi, check
+from bot.playground.web_api import METHODS, UPLOAD, Arguments, Method, WebApi, check
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, SCOPES
 from tests.fakes.oauth import OAuthServer
 from tests.fakes.tiers import Tiers
@@ -160,7 +160,7 @@ class FakeSlack:
 
     `origin` is its address, `api_url` the value for SLACK_API_URL; `token` is the app's bot token, `socket_url` where
     Socket Mode connects to. `posts` are the messages that it took, `calls` all calls by method, `refusals` what was
-    wrong with the messages that it refused, `files` the uploads, `written` the fields of people's messages.
+    wrong with the messages that it refused, `files` what was uploaded, `written` the fields of people's messages.
     `lasting` are faults by method, or "*" for all, until they are removed; `expired` are the tokens of expired
     response_urls. `methods` are those that do something else than in the playground.
 
@@ -186,7 +186,6 @@ class FakeSlack:
         self.posts: list[Post] = []
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refusals: list[str] = []
-        self.files: dict[str, str] = {}
         self.methods: dict[str, Method] = {}
         self.written: dict[tuple[str, str], dict[str, Any]] = {}
         self.lasting: dict[str, Fault] = {}
@@ -202,7 +201,7 @@ class FakeSlack:
         application = web.Application(client_max_size=10_000_000)
         application.on_response_prepare.append(self._prepare)
         application.router.add_post("/response/{token:.*}", self._response_url)
-        application.router.add_post("/upload/{file}", self._upload)
+        application.router.add_post(UPLOAD + "{file}", self._upload)
         application.router.add_route("*", "/api/{method}", self._api)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
@@ -230,6 +229,11 @@ class FakeSlack:
             for message in messages
             if message is not None and message.author is Author.APP and not message.private
         }
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The texts of the files that it took, by name."""
+        return {file.name: (file.content or b"").decode() for file in self.timeline.files.completed()}
 
     @property
     def views(self) -> Views:
@@ -367,7 +371,7 @@ class FakeSlack:
             workspace=self._workspace_of(token),
             bot_token=token if grant is not None else self._token_of(method),
             origin=self.origin,
-            methods=METHODS | MORE_METHODS | {"apps.connections.open": self._open_connection} | self.methods,
+            methods=METHODS | {"apps.connections.open": self._open_connection} | self.methods,
         )
         at = self.now()
         answer = await api.call(method, arguments, token=token)
@@ -403,8 +407,8 @@ class FakeSlack:
         return {"url": self.socket_url}
 
     async def _upload(self, request: web.Request) -> web.Response:
-        self.files[request.match_info["file"]] = (await request.read()).decode()
-        return web.Response(text="OK")
+        taken = self.timeline.files.upload(request.match_info["file"], await request.read())
+        return web.Response(status=200 if taken else 400)
 
     async def _response_url(self, request: web.Request) -> web.StreamResponse:
         token = request.match_info["token"]
@@ -468,21 +472,6 @@ class FakeSlack:
         if self.closing:
             response.headers["Connection"] = "close"
             response.force_close()
-
-
-async def _upload_url(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    return {"file_id": "F1", "upload_url": f"{api.origin}/upload/{arguments['filename']}"}
-
-
-async def _complete_upload(api: WebApi, arguments: Arguments) -> dict[str, Any]:
-    return {"files": [{"id": "F1"}]}
-
-
-MORE_METHODS: dict[str, Method] = {
-    "files.getUploadURLExternal": _upload_url,
-    "files.completeUploadExternal": _complete_upload,
-}
-"""The playground has no files."""
 
 
 async def _fail_with(fault: Fault, request: web.Request) -> web.StreamResponse:

@@ -1,6 +1,8 @@
 // Slack's mrkdwn as a list of nodes. https://docs.slack.dev/messaging/formatting-message-text
 // The library hands it to a Markdown parser, which eats headings, rules and `[x](y)` that Slack shows as they are.
 
+import { nameOf } from "./names.js";
+
 const ENTITIES = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
 const inside = (mark) => `(?:<[^<>\\n]*>|[^${mark}<\\n])+`;
 const styled = (mark) => `(?<![\\p{L}\\p{N}${mark}])${mark}(?![\\s${mark}])(${inside(mark)})(?<!\\s)${mark}(?![\\p{L}\\p{N}${mark}])`;
@@ -66,7 +68,7 @@ function nodeOf([, code, target, label, bold, italic, struck, emoji, url], verba
 function special(target, label) {
   const shown = unescape(label ?? "");
   if (!/^(?:[@#!]|[a-z][a-z0-9+.-]*:)/i.test(target)) return `<${unescape(target)}>`;
-  if (/^[@#]/.test(target)) return { type: "mention", text: shown ? target[0] + shown : target };
+  if (/^[@#]/.test(target)) return { type: "mention", text: target[0] + (shown || nameOf(target.slice(1))) };
   if (target.startsWith("!date^")) return momentOf(target, shown);
   if (target.startsWith("!")) return { type: "mention", text: shown || "@" + target.slice(1) };
   const url = unescape(target);

@@ -3,6 +3,7 @@
 import { createExamples } from "./examples.js";
 import { followChoices } from "./choices.js";
 import { createFollowing } from "./following.js";
+import { showFiles } from "./files.js";
 import { gatherCitations } from "./citations.js";
 import { confirmed } from "./confirm.js";
 import { attachMenu } from "./menu.js";
@@ -114,6 +115,7 @@ export function createMessages({ state, onExample, onPrompt, onReply, onStop, on
     time.dateTime = date.toISOString();
     time.textContent = date.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
     time.title = date.toLocaleString([], { dateStyle: "full", timeStyle: "long" });
+    showFiles(element.querySelector(".files"), message.files);
     attachMenu(element.querySelector(".more"), () =>
       messageShortcuts().map(({ name, callback_id: id }) => ({
         label: name,

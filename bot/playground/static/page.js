@@ -5,6 +5,7 @@ import { createMessages } from "./messages.js";
 import { createSidebar } from "./sidebar.js";
 import { createTabs } from "./tabs.js";
 import { createViews } from "./views.js";
+import { setNames } from "./renderer.js";
 import { follow } from "./stream.js";
 import { notice, post } from "./wire.js";
 
@@ -45,6 +46,7 @@ follow({
       notice("");
     }
     Object.assign(state, hello);
+    setNames({ channels: hello.channels.map(({ id, label }) => ({ id, name: label })), users: hello.people });
     document.querySelector("#team").textContent = hello.team;
     const place = linkedPlace();
     open(place?.channel ?? state.channel ?? hello.channels[0].id);

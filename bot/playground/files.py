@@ -1,0 +1,110 @@
+"""Files that the app sends: an address to upload to, the content, and the call that completes them; kept in memory.
+
+https://docs.slack.dev/messaging/working-with-files#upload
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+from bot.playground.limits import SlackError
+
+MAX_FILES = 50
+"""How many files are kept; the oldest are dropped first."""
+
+MAX_FILE_BYTES = 1024 * 1024
+
+MAX_NAME = 255
+
+MARKDOWN, BINARY = "text/markdown", "application/octet-stream"
+
+_NAME = re.compile(r"[^\x00-\x1f/\\]{1,255}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """A file. `content` is None before the upload; without a `title` it has its name."""
+
+    id: str
+    name: str
+    size: int
+    title: str = ""
+    content: bytes | None = None
+
+    @property
+    def mime_type(self) -> str:
+        """How it is served; only Markdown has a type of its own."""
+        return MARKDOWN if self.name.endswith(".md") else BINARY
+
+    @property
+    def disposition(self) -> str:
+        """The header that has a browser save it, and not show it.
+
+        https://www.rfc-editor.org/rfc/rfc6266
+        """
+        return f"attachment; filename*=UTF-8''{quote(self.name, safe='')}"
+
+    def as_slack(self) -> dict[str, Any]:
+        """Return the file object of the Web API."""
+        shown = {"id": self.id, "name": self.name, "title": self.title, "mimetype": self.mime_type}
+        return {**shown, "size": self.size, "mode": "hosted"}
+
+
+class Files:
+    """The files by id, newest last."""
+
+    def __init__(self, *, max_files: int = MAX_FILES) -> None:
+        self._max_files = max_files
+        self._files: dict[str, File] = {}
+
+    def announce(self, *, name: object, length: object) -> File:
+        """Return a file that can be uploaded; `length` is its size in bytes. Raises `SlackError`."""
+        size = int(str(length)) if re.fullmatch("[0-9]{1,9}", str(length), re.ASCII) else 0
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or size == 0:
+            raise SlackError("invalid_arguments")
+        if size > MAX_FILE_BYTES:
+            raise SlackError("file_upload_size_restricted")
+        return self._keep(File(id=f"F{secrets.token_hex(5).upper()}", name=name, size=size))
+
+    def upload(self, file_id: str, content: bytes) -> bool:
+        """Keep the content of a file; return False unless it is awaited and has the length that was announced."""
+        file = self._files.get(file_id)
+        if file is None or file.content is not None or len(content) != file.size:
+            return False
+        self._keep(replace(file, content=content))
+        return True
+
+    def complete(self, named: Sequence[object]) -> tuple[File, ...]:
+        """Return uploaded files, each named by an object with `id` and perhaps `title`. Raises `SlackError`."""
+        if not named or not all(isinstance(one, Mapping) for one in named):
+            raise SlackError("invalid_arguments")
+        return tuple(self._complete(one) for one in named if isinstance(one, Mapping))
+
+    def find(self, file_id: str) -> File | None:
+        """Return a completed file, None if it is not there."""
+        file = self._files.get(file_id)
+        return file if file is not None and file.title else None
+
+    def completed(self) -> list[File]:
+        """Return the completed files, oldest first."""
+        return [file for file in self._files.values() if file.title]
+
+    def _complete(self, named: Mapping[str, Any]) -> File:
+        file = self._files.get(str(named.get("id", "")))
+        if file is None or file.content is None:
+            raise SlackError("file_not_found")
+        title = named.get("title") or file.name
+        if not isinstance(title, str) or len(title) > MAX_NAME:
+            raise SlackError("invalid_arguments")
+        return self._keep(replace(file, title=title))
+
+    def _keep(self, file: File) -> File:
+        self._files[file.id] = file
+        while len(self._files) > self._max_files:
+            del self._files[next(iter(self._files))]
+        return file
