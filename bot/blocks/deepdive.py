@@ -11,9 +11,9 @@ from bot.blocks.elements import bar_chart, context, footer, header, quote_questi
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import Part, split_markdown
-from bot.blocks.news import format_moment, format_time_of_day
 from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
+from bot.texts import times
 from perplexity.citations import CitedText, Marker, number_citations
 from perplexity.deepdive.report import render_section, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
@@ -52,7 +52,7 @@ def _sentiment_chart(finding: StageResult) -> Iterator[Block]:
 def _stage_lines(report: DeepDive) -> Iterator[str]:
     """Yield a line for each stage, and when the report was finished."""
     yield from (_stage_line(finding, report) for finding in report.stages)
-    yield f"As of {format_moment(report.made_at)}"
+    yield f"As of {times.moment(report.made_at)}"
 
 
 def _stage_line(finding: StageResult, report: DeepDive) -> str:
@@ -116,7 +116,7 @@ def deepdive_progress_message(
     `question_id` is the button's value. `clock` is the dive's clock now, None if the message may not be changed
     soon: then it says as of when, `now`, it is true, and of no stage that it is running.
     """
-    title = _title(topic) if clock is not None else f"{_title(topic)} · as of {format_time_of_day(now)}"
+    title = _title(topic) if clock is not None else f"{_title(topic)} · as of {times.time_of_day(now)}"
     lines = [f"*{stage.heading}*  {_state(stage, stages, clock)}" for stage in Stage]
     return _stoppable([title, *lines], question_id)
 

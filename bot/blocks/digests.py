@@ -9,7 +9,7 @@ from bot.blocks import messages
 from bot.blocks.elements import context, footer, join_lines, note_lines, section, warning_blocks
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.messages import fallback_text
-from bot.blocks.news import format_moment, story_block
+from bot.blocks.news import story_block
 from bot.model.digest import (
     EXAMPLE,
     AlreadyRunning,
@@ -29,6 +29,7 @@ from bot.model.digest import (
 )
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.schedule import format_days, format_slot
+from bot.texts import times
 from perplexity.formatting import format_dollars, pluralize
 from perplexity.news.summary import news_stand_in
 
@@ -264,7 +265,7 @@ def _header(report: DigestReport) -> Block:
     count = len(report.stories)
     new = f"{count} new stor{'y' if count == 1 else 'ies'}"
     period = " ".join(filter(None, (new, _since(report))))
-    return context(f"*{digest_title(report.digest.title)}* · {period} · as of {format_moment(report.now)}")
+    return context(f"*{digest_title(report.digest.title)}* · {period} · as of {times.moment(report.now)}")
 
 
 def _nothing_new(report: DigestReport) -> OutgoingMessage:

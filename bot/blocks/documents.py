@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from bot.blocks.escaping import clean, one_line, shorten
 from bot.model.message import MarkdownFile
 from bot.model.results import Result, SearchPage
+from bot.texts import answers, times
 from perplexity.attempts import Attempt, cost_with_failures
 from perplexity.citations import number_citations
 from perplexity.deepdive.report import close_code, neutralize, neutralize_line, quote_passages, source_line
-from perplexity.formatting import format_dollars, format_duration, pluralize
+from perplexity.formatting import format_dollars, format_duration
 from perplexity.notes import fallback_notice
 from perplexity.types import Answer, Source
 from perplexity.validation import shorten_answer
@@ -35,12 +36,15 @@ def result_file(result: Result, *, question: str, asked_at: datetime) -> Markdow
     """Return an answer or search results as a file: what was asked, the text, its sources, who answered and when."""
     kind = "search" if isinstance(result, SearchPage) else "answer"
     blocks = _page_blocks(result) if isinstance(result, SearchPage) else _answer_blocks(shorten_answer(result))
-    content = "\n\n".join(filter(None, [*_question(question), *blocks, f"Asked on {_moment(asked_at)}"])) + "\n"
-    return markdown_file(question, beginning=kind, title=one_line(question) or "Answer", content=content)
+    content = (
+        "\n\n".join(filter(None, [*_question(question), *blocks, answers.file_asked_on(times.utc_minute(asked_at))]))
+        + "\n"
+    )
+    return markdown_file(question, beginning=kind, title=one_line(question) or answers.FILE_TITLE, content=content)
 
 
 def _question(question: str) -> Iterator[str]:
-    line = neutralize_line(question) or "Answer"
+    line = neutralize_line(question) or answers.FILE_TITLE
     heading = shorten(line, MAX_HEADING)
     # Number signs at the end would be parsed as the end of the heading.
     yield f"# {heading}{_WORD_JOINER if heading.endswith('#') else ''}"
@@ -53,9 +57,9 @@ def _answer_blocks(answer: Answer) -> Iterator[str]:
     cited = number_citations(clean(quote_passages(answer).text), answer.sources)
     listed, more = (cited.sources, len(cited.others)) if cited.sources else (cited.others, 0)
     numbered = tuple(replace(source, number=place, aliases=()) for place, source in enumerate(listed, 1))
-    yield close_code(neutralize(cited.text, numbered).strip("\n")) or "The answer came back empty."
-    yield from _source_list("Sources:", numbered, more)
-    cut = "" if answer.incomplete is None else "This answer is incomplete: the model stopped early."
+    yield close_code(neutralize(cited.text, numbered).strip("\n")) or answers.EMPTY
+    yield from _source_list(answers.FILE_SOURCES, numbered, more)
+    cut = "" if answer.incomplete is None else answers.FILE_INCOMPLETE
     yield from _remarks([cut, *answer.notes])
     effort = answer.effort or answer.model or ""
     yield _facts(answer.provider, effort, answer.seconds, answer.usage.cost_usd, answer.failed)
@@ -74,7 +78,7 @@ def _page_blocks(page: SearchPage) -> Iterator[str]:
 
 def _source_list(heading: str, sources: Sequence[Source], more: int) -> Iterator[str]:
     if sources:
-        rest = [f"({pluralize(more, 'more source')} read.)"] if more else []
+        rest = [answers.file_more_sources(more)] if more else []
         yield "\n".join([heading, "", *map(source_line, sources), *([""] if rest else []), *rest])
 
 
@@ -86,7 +90,3 @@ def _facts(provider: str, effort: str, seconds: float, cost_usd: float | None, f
     cost = format_dollars(cost_with_failures(cost_usd, failed))
     parts = (neutralize_line(provider), neutralize_line(effort), format_duration(seconds), cost)
     return " · ".join(filter(None, parts))
-
-
-def _moment(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

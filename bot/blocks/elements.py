@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.model.message import Audience, Block
+from bot.texts import answers
 from perplexity.formatting import format_dollars, format_duration
 
 MAX_SERIES = 6
@@ -113,7 +114,7 @@ def note_lines(sentences: Iterable[str]) -> Iterator[str]:
 
 def warning_blocks(sentences: Iterable[str]) -> list[Block]:
     """Return the warnings to show above an answer, one line each."""
-    return [context(f":warning: {sentence}") for sentence in note_lines(sentences)]
+    return [context(answers.warning(sentence)) for sentence in note_lines(sentences)]
 
 
 _MAX_ITEM = 200

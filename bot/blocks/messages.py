@@ -13,8 +13,9 @@ from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, 
 from bot.blocks.markdown.render import CODE, HOST_DOT, Part, has_direction, neutralize, runs_right_to_left
 from bot.blocks.markdown.split import MAX_MESSAGE, MESSAGE_BLOCKS, rendered_size
 from bot.model.message import Audience, Block, OutgoingMessage
+from bot.texts import answers, progress, times
 from perplexity.attempts import Attempt
-from perplexity.formatting import format_duration, pluralize
+from perplexity.formatting import format_duration
 from perplexity.markdown import regions
 
 _FENCE = re.compile(r"[ \t>]*`{3,}[\w+#.-]*")
@@ -249,9 +250,9 @@ def _message(group: list[Block | Part], part: int, parts: int, summary: str, quo
     has_footer = any(
         text.startswith(quote) for block in _blocks(group) if block["type"] == "context" for text in texts_in(block)
     )
-    number = f"Part {part} of {parts}"
+    number = answers.part_of(part, parts)
     numbered = [*group, context(" · ".join(filter(None, ["" if has_footer else quote, number])))]
-    text = fallback_text(group, beginning=f"Part {part} of {parts}: ", ending=summary if part == parts else "")
+    text = fallback_text(group, beginning=answers.spoken_part_of(part, parts), ending=summary if part == parts else "")
     return OutgoingMessage(text=text, blocks=_blocks(numbered))
 
 
@@ -283,9 +284,8 @@ _MAX_STOPPED = 150
 
 def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
     """Render that the asker stopped a question, with a button that asks it again."""
-    what = f" “{escape(shorten(one_line(text), _MAX_STOPPED))}”" if text else ""
-    said = f"*Stopped{what}.*  I’ve cancelled the research."
-    blocks = (section(said), secondary_button("Start again", action_id="retry", value=question_id))
+    said = progress.question_stopped(escape(shorten(one_line(text), _MAX_STOPPED)))
+    blocks = (section(said), secondary_button(progress.START_AGAIN, action_id="retry", value=question_id))
     return OutgoingMessage(text=said, blocks=blocks)
 
 
@@ -298,20 +298,17 @@ https://docs.slack.dev/apis/events-api/#errors
 
 def late_note(seconds: float) -> str:
     """Return what is said below an answer to a message that was written so many seconds ago; empty if that is usual."""
-    return f"You asked this {_age(seconds)} ago; I could not answer before." if seconds > LATE_AFTER_SECONDS else ""
+    return (
+        f"You asked this {times.age(seconds)} ago; I could not answer before." if seconds > LATE_AFTER_SECONDS else ""
+    )
 
 
 def late_message(text: str, seconds: float, *, question_id: str) -> OutgoingMessage:
     """Ask whether a question that was written so many seconds ago is still to be answered, with a button for that."""
     what = f" “{escape(shorten(one_line(text), _MAX_STOPPED))}”" if text else " this"
-    said = f"You asked{what} {_age(seconds)} ago, and it reached me only now. Do you still want an answer?"
+    said = f"You asked{what} {times.age(seconds)} ago, and it reached me only now. Do you still want an answer?"
     blocks = (section(said), secondary_button("Answer it now", action_id="retry", value=question_id))
     return OutgoingMessage(text=said, blocks=blocks)
-
-
-def _age(seconds: float) -> str:
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return pluralize(hours, "hour") if hours else pluralize(minutes, "minute")
 
 
 _MAX_EXCERPT = 300
@@ -337,7 +334,7 @@ def asked_message(text: str, *, lead: str = "You asked:", about: str = "", link:
 def below_message(text: str, *, question_id: str) -> OutgoingMessage:
     """Render what will come below an answer, with a button that stops it; `text` is escaped."""
     return OutgoingMessage(
-        text=text, blocks=(section(text), secondary_button("Stop", action_id="stop", value=question_id))
+        text=text, blocks=(section(text), secondary_button(progress.STOP, action_id="stop", value=question_id))
     )
 
 
@@ -378,17 +375,8 @@ def as_direct_message(
     return OutgoingMessage(text=_joined_fallback_text(why, text), blocks=(context(why), *blocks))
 
 
-def format_age(seconds: float) -> str:
-    """Return how long ago something was, in words such as "5 minutes ago"."""
-    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= size:
-            count = int(seconds // size)
-            return f"{pluralize(count, unit)} ago"
-    return "just now"
-
-
 def _direct_message_reason(*, part: int, question: str, public: bool, unconfirmed: bool, age: float) -> str:
-    when = f" {format_age(age)}" if age >= LATE_SECONDS else ""
+    when = f" {times.ago(age)}" if age >= LATE_SECONDS else ""
     reason = f"You asked “{question}”{when}." if question else f"You asked me something{when}."
     what = "the rest of my answer" if part else "my answer"
     where, to = ("for everyone there", " to you") if public else ("there", "")

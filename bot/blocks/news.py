@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from bot.blocks import messages
 from bot.blocks.elements import MAX_TEXT, context, footer, link, note_lines, quote_question, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.sources import describe_filters, format_iso_date, link_url, linked_title
 from bot.model.message import Audience, Block, OutgoingMessage
+from bot.texts import news, times
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary, news_stand_in
@@ -57,29 +57,13 @@ def story_block(number: int, story: Story) -> Block:
     return section(next((text for text in texts if len(text) <= MAX_TEXT), headline))
 
 
-def format_moment(at: datetime) -> str:
-    """Return a date and time as mrkdwn in the reader's time zone, with UTC as the fallback.
-
-    https://docs.slack.dev/messaging/formatting-message-text#date-formatting
-    """
-    at = at.astimezone(UTC)
-    fallback = f"{format_iso_date(at.date().isoformat())} {at:%H:%M} UTC"
-    return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} at {{time}}|{fallback}>"
-
-
-def format_time_of_day(at: datetime) -> str:
-    """Return a time of day as mrkdwn in the reader's time zone, with UTC as the fallback."""
-    at = at.astimezone(UTC)
-    return f"<!date^{int(at.timestamp())}^{{time_secs}}|{at:%H:%M:%S} UTC>"
-
-
 def _header(summary: NewsSummary, filters: Filters) -> Block:
     topic = escape(shorten(one_line(summary.topic), _TOPIC))
     parts = [
-        f"*{summary.category.capitalize()} news*",
+        news.heading(summary.category),
         topic,
         *describe_filters(filters),
-        f"as of {format_moment(summary.made_at)}",
+        news.as_of(times.moment(summary.made_at)),
     ]
     return context(" · ".join(filter(None, parts)))
 
@@ -95,8 +79,7 @@ def _other_sites(story: Story, *, linked: bool) -> str:
     places.pop(hostname(story.source.url), None)
     places.pop("", None)
     shown = [_site_link(place, source, linked=linked) for place, source in reversed(places.items())]
-    more = [f"{len(shown) - _MAX_SITES} more"] if len(shown) > _MAX_SITES else []
-    return f"also: {', '.join([*shown[:_MAX_SITES], *more])}" if shown else ""
+    return news.other_sites(shown[:_MAX_SITES], more=len(shown) - _MAX_SITES) if shown else ""
 
 
 def _site_link(place: str, source: Source, *, linked: bool) -> str:

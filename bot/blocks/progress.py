@@ -10,11 +10,10 @@ from bot.blocks.markdown.render import neutralize
 from bot.blocks.messages import fallback_text
 from bot.blocks.sources import link_url
 from bot.model.message import Block, OutgoingMessage
-from perplexity.formatting import pluralize
+from bot.texts import progress, times
 from perplexity.types import Source
 from perplexity.urls import hostname
 
-WRITING = "Writing the answer"
 _QUERY = 80
 _TITLE = 240
 _SITES = 4
@@ -29,17 +28,19 @@ def answer_progress_message(
     """
     tasks = _tasks(queries, sources, is_over=False)
     if not tasks:
-        text = f"Searching the web · {_whole(seconds)}"
+        text = progress.searching_web(seconds)
         return OutgoingMessage(text=text, blocks=(section(text), _stop(question_id)))
-    plan = {"type": "plan", "title": f"Answering for {_whole(seconds)}", "tasks": tasks}
+    plan = {"type": "plan", "title": progress.answering(seconds), "tasks": tasks}
     return OutgoingMessage(text=progress_text(queries, sources, seconds=seconds), blocks=(plan, _stop(question_id)))
 
 
 def writing_message(queries: Sequence[str], sources: Sequence[Source], *, question_id: str) -> OutgoingMessage:
     """Render that the searches and pages are done with and the text is being written, below this message."""
     tasks = _tasks(queries, sources, is_over=True)
-    plan = {"type": "plan", "title": WRITING, "tasks": tasks}
-    return OutgoingMessage(text=WRITING, blocks=(plan if tasks else section(WRITING), _stop(question_id)))
+    plan = {"type": "plan", "title": progress.WRITING, "tasks": tasks}
+    return OutgoingMessage(
+        text=progress.WRITING, blocks=(plan if tasks else section(progress.WRITING), _stop(question_id))
+    )
 
 
 def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) -> list[Block]:
@@ -60,7 +61,7 @@ def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) 
             {
                 "type": "task_card",
                 "task_id": "2",
-                "title": f"{'Read' if is_over else 'Reading'} {pluralize(len(sources), 'page')}",
+                "title": progress.read(len(sources)) if is_over else progress.reading(len(sources)),
                 "status": "complete" if is_over else "in_progress",
                 "sources": [
                     {"type": "url", "url": address, "text": shorten(site, _QUERY)} for site, address in _sites(sources)
@@ -82,14 +83,14 @@ def progress_text(queries: Sequence[str], sources: Sequence[Source], *, seconds:
     """Return what is searched for and read as mrkdwn."""
     parts = [escape(_searched(queries, done=bool(sources)))] if queries else []
     if sources:
-        sites = ", ".join(escape(neutralize(site)) for site, _ in _sites(sources))
-        parts.append(f"Reading {pluralize(len(sources), 'page')}{f': {sites}' if sites else ''}")
-    return " · ".join([*parts, _whole(seconds)])
+        sites = [escape(neutralize(site)) for site, _ in _sites(sources)]
+        parts.append(progress.reading(len(sources), sites))
+    return " · ".join([*parts, times.full_seconds(seconds)])
 
 
 def _searched(queries: Sequence[str], *, done: bool) -> str:
-    shown = ", ".join(f"“{neutralize(clean(shorten(one_line(query), _QUERY)))}”" for query in queries[-3:])
-    return f"{'Searched' if done else 'Searching'} {shown}"
+    shown = [neutralize(clean(shorten(one_line(query), _QUERY))) for query in queries[-3:]]
+    return progress.searched(shown, done=done)
 
 
 def _task_title(text: str) -> str:
@@ -109,13 +110,8 @@ def _sites(sources: Sequence[Source]) -> list[tuple[str, str]]:
     return list(sites.items())
 
 
-def _whole(seconds: float) -> str:
-    whole = int(seconds)
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
-
-
 def _stop(question_id: str) -> Block:
-    return secondary_button("Stop", action_id="stop", value=question_id)
+    return secondary_button(progress.STOP, action_id="stop", value=question_id)
 
 
 def written_message(text: str, *, question_id: str) -> OutgoingMessage:
@@ -127,8 +123,8 @@ def written_message(text: str, *, question_id: str) -> OutgoingMessage:
 def stopped_blocks(*, seconds: float, question_id: str) -> tuple[Block, ...]:
     """Return what follows the text of an answer that was stopped after so many seconds."""
     return (
-        context(f"You stopped this answer after {_whole(seconds)} · the service doesn’t say what it cost"),
-        secondary_button("Start again", action_id="retry", value=question_id),
+        context(progress.stopped(seconds)),
+        secondary_button(progress.START_AGAIN, action_id="retry", value=question_id),
     )
 
 

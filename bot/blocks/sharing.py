@@ -13,10 +13,11 @@ from bot.blocks.elements import context, quote_question
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.render import Part
 from bot.blocks.markdown.rich_text import rich_text_blocks
-from bot.blocks.messages import format_age, pack, strip_markdown
+from bot.blocks.messages import pack, strip_markdown
 from bot.blocks.sources import result_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.results import Result, SearchPage
+from bot.texts import times
 from perplexity.attempts import cost_with_failures
 from perplexity.block_parser import BlockKind
 from perplexity.citations import drop_markers, number_citations
@@ -177,7 +178,7 @@ def _only(result: Result, chosen: Iterable[Section]) -> Result:
 
 def _head(shared: SharedAnswer, count: str) -> str:
     provider = shared.result.results.provider if isinstance(shared.result, SearchPage) else shared.result.provider
-    asked = f"asked of {escape(one_line(provider))} {format_age(shared.asked)}"
+    asked = f"asked of {escape(one_line(provider))} {times.ago(shared.asked)}"
     return f"Shared by *{escape(shorten(one_line(shared.by), 80))}* · {asked} · {count}"
 
 

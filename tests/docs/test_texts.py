@@ -36,20 +36,14 @@ NOT_TEXTS = frozenset({("bot/services.py", "Agent")})
 NOT_MOVED = """
 bot/app.py
 bot/blocks/admin.py
-bot/blocks/answer.py
 bot/blocks/claims.py
 bot/blocks/deepdive.py
 bot/blocks/digests.py
-bot/blocks/documents.py
-bot/blocks/elements.py
 bot/blocks/home.py
 bot/blocks/messages.py
-bot/blocks/news.py
-bot/blocks/progress.py
 bot/blocks/sent.py
 bot/blocks/settings.py
 bot/blocks/sharing.py
-bot/blocks/sources.py
 bot/blocks/spending.py
 bot/blocks/status.py
 bot/budgets/amounts.py

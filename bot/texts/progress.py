@@ -1,0 +1,49 @@
+"""What is shown while an answer is made, and when it is stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.texts.times import full_seconds
+from perplexity.formatting import pluralize
+
+STOP = "Stop"
+START_AGAIN = "Start again"
+WRITING = "Writing the answer"
+
+
+def searching_web(seconds: float) -> str:
+    """Return that nothing is known yet but the time so far."""
+    return f"Searching the web · {full_seconds(seconds)}"
+
+
+def answering(seconds: float) -> str:
+    """Return the title above the searches and the pages."""
+    return f"Answering for {full_seconds(seconds)}"
+
+
+def searched(queries: Sequence[str], *, done: bool) -> str:
+    """Return what is or was searched for."""
+    shown = ", ".join(f"“{query}”" for query in queries)
+    return f"{'Searched' if done else 'Searching'} {shown}"
+
+
+def reading(count: int, sites: Sequence[str] = ()) -> str:
+    """Return how many pages are being read, and on which sites."""
+    where = f": {', '.join(sites)}" if sites else ""
+    return f"Reading {pluralize(count, 'page')}{where}"
+
+
+def read(count: int) -> str:
+    """Return how many pages were read."""
+    return f"Read {pluralize(count, 'page')}"
+
+
+def stopped(seconds: float) -> str:
+    """Return the line below the text of an answer that was stopped after so many seconds."""
+    return f"You stopped this answer after {full_seconds(seconds)} · the service doesn’t say what it cost"
+
+
+def question_stopped(question: str) -> str:
+    """Return that a question was stopped before it had an answer; `question` may be empty."""
+    return f"*Stopped{f' “{question}”' if question else ''}.*  I’ve cancelled the research."

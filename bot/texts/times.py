@@ -1,0 +1,60 @@
+"""Times as every surface shows them: ages, durations and moments."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from perplexity.formatting import format_date, pluralize
+
+
+def ago(seconds: float) -> str:
+    """Return how long ago something was, in words such as "5 minutes ago"."""
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= size:
+            return f"{pluralize(int(seconds // size), unit)} ago"
+    return "just now"
+
+
+def age(seconds: float) -> str:
+    """Return an age in full hours or, below one, in minutes: "2 hours"."""
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return pluralize(hours, "hour") if hours else pluralize(minutes, "minute")
+
+
+def full_seconds(seconds: float) -> str:
+    """Return a duration without parts of a second: "12 s", "1 min 5 s"."""
+    whole = int(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
+
+
+def moment(at: datetime) -> str:
+    """Return a date and time as mrkdwn in the reader's time zone, with UTC as the fallback.
+
+    https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+    """
+    return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} at {{time}}|{_date_and_time(at)}>"
+
+
+def short_moment(at: datetime) -> str:
+    """Return a date and time in the fewest words, otherwise as `moment` does."""
+    return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} {{time}}|{_date_and_time(at)}>"
+
+
+def time_of_day(at: datetime) -> str:
+    """Return a time of day as mrkdwn in the reader's time zone, with UTC as the fallback."""
+    return f"<!date^{int(at.timestamp())}^{{time_secs}}|{at.astimezone(UTC):%H:%M:%S} UTC>"
+
+
+def utc_minute(at: datetime) -> str:
+    """Return a moment for a record, to the minute: "2026-11-22 10:05 UTC"."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def utc_second(at: datetime) -> str:
+    """Return a moment for a record, to the second."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _date_and_time(at: datetime) -> str:
+    at = at.astimezone(UTC)
+    return f"{format_date(at.date())} {at:%H:%M} UTC"
