@@ -413,6 +413,7 @@ async def compose(
             find_workspace=access.find_workspace,
             refusal=installation.refusal,
             record_end=installation.end,
+            change_access=installation.change_access,
             withdraw_answer=lambda row: background.start(withdrawal.withdraw(row)),
             delete_question=lambda row: background.start(home.after(withdrawal.delete(row), row)),
             home_opened=home.opened,

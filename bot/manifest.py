@@ -33,6 +33,12 @@ EVENTS = {
 }
 """What Slack tells the app, and why. https://docs.slack.dev/reference/events"""
 
+ORGANIZATION_EVENTS = {
+    "team_access_granted": "An organization lets more of its workspaces use the app that it has installed.",
+    "team_access_revoked": "It takes workspaces off the app: their work ends and their texts are deleted.",
+}
+"""What Slack tells the app in addition if whole organizations can install it."""
+
 SHORTCUTS = (
     ("global", "Ask the web", "ask_anything", "Ask a question, search, or read the news"),
     ("message", "Ask about this", "ask_about_this", "Ask a question about this message"),
@@ -80,7 +86,7 @@ def as_yaml(
 
     content = manifest(prefix=prefix, url=url, features=features, oauth=oauth)
     text = yaml.dump(content, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
-    reasons = _events(features) | {scope.name: scope.why for scope in features.scopes}
+    reasons = _events(features, oauth=oauth) | {scope.name: scope.why for scope in features.scopes}
     comments = {f"- {name}": why for name, why in reasons.items()}
     lines = [line for sentence in _instructions(prefix, url) for line in _comment(sentence)]
     for line in text.splitlines():
@@ -100,7 +106,7 @@ def manifest(
         "features": _features(prefix, url),
         "oauth_config": _redirect_urls(url if oauth else None) | {"scopes": _scopes(features)},
         "settings": {
-            "event_subscriptions": request_url | {"bot_events": list(_events(features))},
+            "event_subscriptions": request_url | {"bot_events": list(_events(features, oauth=oauth))},
             "interactivity": {"is_enabled": True} | request_url,
             # A whole organization can install the app if each workspace gets a token of its own.
             "org_deploy_enabled": oauth,
@@ -110,8 +116,8 @@ def manifest(
     }
 
 
-def _events(features: Features) -> dict[str, str]:
-    return EVENTS | (FOLLOW_UP_EVENTS if features.follow_ups else {})
+def _events(features: Features, *, oauth: bool) -> dict[str, str]:
+    return EVENTS | (FOLLOW_UP_EVENTS if features.follow_ups else {}) | (ORGANIZATION_EVENTS if oauth else {})
 
 
 def _redirect_urls(url: str | None) -> dict[str, Value]:

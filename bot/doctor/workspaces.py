@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from psycopg import AsyncConnection, OperationalError
-from psycopg.errors import UndefinedTable
+from psycopg.errors import UndefinedColumn, UndefinedTable
 from psycopg.rows import DictRow, dict_row
 
 from bot.doctor.checks import Context, Finding, failure, ok, warning
+from bot.manifest import ORGANIZATION_EVENTS
 
 WORKSPACES = "Workspaces"
 
@@ -19,6 +20,10 @@ _INSTALLED = """
     SELECT id, enterprise_id, is_enterprise_install, refresh_error, refresh_token IS NOT NULL AS rotates,
         coalesce(expires_at < now(), false) AS expired
     FROM installations ORDER BY id
+"""
+_TAKEN_OFF = """
+    SELECT o.team_id FROM organization_teams o JOIN installations i ON i.id = o.enterprise_id
+    WHERE o.revoked AND i.is_enterprise_install ORDER BY 1
 """
 
 
@@ -42,8 +47,14 @@ async def check_workspaces(context: Context) -> Sequence[Finding]:
             url.get_secret_value(), row_factory=dict_row, prepare_threshold=None
         ) as connection:
             rows = await (await connection.execute(_INSTALLED)).fetchall()
-            return [listed, *_installations(rows, settings.teams), *await _secrets(connection, settings.key_bytes)]
-    except (OperationalError, UndefinedTable):
+            taken_off = [row["team_id"] for row in await (await connection.execute(_TAKEN_OFF)).fetchall()]
+            return [
+                listed,
+                *_installations(rows, settings.teams),
+                *_organizations(rows, taken_off),
+                *await _secrets(connection, settings.key_bytes),
+            ]
+    except (OperationalError, UndefinedTable, UndefinedColumn):
         return [listed]
 
 
@@ -75,6 +86,19 @@ def _installations(rows: Sequence[DictRow], allowed: frozenset[str]) -> Iterator
                 fix="Check SLACK_OAUTH_CLIENT_SECRET. If it is right, have that workspace install the app again before "
                 "its token ends.",
             )
+
+
+def _organizations(rows: Sequence[DictRow], taken_off: Sequence[str]) -> Iterator[Finding]:
+    """Return what an operator should know about the workspaces of whole organizations."""
+    if not any(row["is_enterprise_install"] for row in rows):
+        return
+    if taken_off:
+        yield ok(WORKSPACES, f"Refused, because their organization has taken them off the app: {_names(taken_off)}.")
+    yield ok(
+        WORKSPACES,
+        "Which workspaces of an organization have the app, Slack tells if the manifest subscribes to "
+        f"{' and '.join(ORGANIZATION_EVENTS)}, as that of `python -m bot manifest` does.",
+    )
 
 
 async def _secrets(connection: AsyncConnection[DictRow], keys: Sequence[bytes]) -> Sequence[Finding]:

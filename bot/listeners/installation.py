@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.listeners.intake import ListenerContext
 from bot.model.membership import (
+    ACCESS_EVENTS,
     FOREIGN,
     LIFECYCLE_EVENTS,
     Identity,
@@ -41,6 +42,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 
     https://docs.slack.dev/reference/events/app_uninstalled
     https://docs.slack.dev/reference/events/tokens_revoked
+    https://docs.slack.dev/reference/events/team_access_revoked
     """
 
     @app.middleware
@@ -65,18 +67,22 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 
         @app.event(kind)
         async def ended(body: dict[str, Any]) -> BoltResponse | None:
-            return await record_end(body, context)
+            state = closed_state(body)
+            return None if state is None else await record(context.record_end(state, body), context)
+
+    for kind in sorted(ACCESS_EVENTS):
+
+        @app.event(kind)
+        async def access_changed(body: dict[str, Any]) -> BoltResponse | None:
+            return await record(context.change_access(body), context)
 
 
-async def record_end(body: dict[str, Any], context: ListenerContext) -> BoltResponse | None:
-    """Record the end before the event is acknowledged; if that fails, answer 503, so that Slack sends it again."""
-    state = closed_state(body)
-    if state is None:
-        return None
+async def record(work: Coroutine[Any, Any, None], context: ListenerContext) -> BoltResponse | None:
+    """Record an event before it is acknowledged; if that fails, answer 503, so that Slack sends it again."""
     try:
-        await context.intake.within_ack_deadline(context.record_end(state, body))
+        await context.intake.within_ack_deadline(work)
     except DATABASE_UNAVAILABLE as error:
-        log.error("workspace.not_closed", extra={"state": state, "error": type(error).__name__})
+        log.error("workspace.not_closed", extra={"error": type(error).__name__})
         return BoltResponse(status=503)
     return None
 
@@ -179,6 +185,9 @@ class Installation:
         log.warning("workspace.closed", extra={"state": closed.state})
         self.row, self._finished = closed, None
         self._changed.set()
+
+    async def change_access(self, body: Mapping[str, Any]) -> None:
+        """Ignore which workspaces of an organization have the app: one bot token is for one workspace."""
 
     async def _refresh(self) -> None:
         try:

@@ -250,6 +250,10 @@ async def ignore_end(state: str, body: Mapping[str, Any]) -> None:
     """Ignore the end of an installation."""
 
 
+async def ignore_access(body: Mapping[str, Any]) -> None:
+    """Ignore which workspaces of an organization have the app."""
+
+
 async def no_zone(user_id: str) -> str | None:
     """Return None: no one's time zone is known."""
     return None
@@ -322,12 +326,12 @@ class ListenerContext:
     home tab, `home_changed` shows it anew to one who has it open, with a notice.
 
     `find_workspace` returns which of many installations a request is for; it raises database errors. `refusal` returns
-    why a request is refused, `record_end` records that the app is no longer installed. `is_admin` returns whether a
-    user is an admin, `verify_admin` too, or None if Slack does not say; `stop_digest` stops a digest of one of some
-    workspaces for an admin, and returns None if there is none. `is_known_outsider` returns whether a user is known to
-    be an outsider, `record_sender` records that an event says so. `follow_ups` is whether replies without a mention are
-    answered. `request_file` is False for a second click on the same file, unless `forget_file` was called after the
-    first.
+    why a request is refused, `record_end` records that the app is no longer installed, `change_access` which workspaces
+    of an organization have it. `is_admin` returns whether a user is an admin, `verify_admin` too, or None if Slack does
+    not say; `stop_digest` stops a digest of one of some workspaces for an admin, and returns None if there is none.
+    `is_known_outsider` returns whether a user is known to be an outsider, `record_sender` records that an event says
+    so. `follow_ups` is whether replies without a mention are answered. `request_file` is False for a second click on
+    the same file, unless `forget_file` was called after the first.
 
     `timezone` returns the time zone of a person's profile; it raises one of `bot.slack.messages.FAILURES`.
     `last_choice` returns what a person chose last in the modal for questions, `keep_choice` keeps it; both raise
@@ -362,6 +366,7 @@ class ListenerContext:
     find_workspace: Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspace | None]] | None = None
     refusal: Callable[[Mapping[str, Any]], str | None] = never_refused
     record_end: Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, None]] = ignore_end
+    change_access: Callable[[Mapping[str, Any]], Coroutine[Any, Any, None]] = ignore_access
     delete_pending: Callable[[QuestionRow], Awaitable[None]] = delete_nothing
     withdraw_answer: Callable[[QuestionRow], None] = withdraw_nothing
     delete_question: Callable[[QuestionRow], None] = withdraw_nothing

@@ -7,7 +7,7 @@ https://docs.slack.dev/apis/slack-connect
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -26,6 +26,10 @@ OUTSIDE_FLAGS = (
 
 LIFECYCLE_EVENTS = frozenset({"app_uninstalled", "tokens_revoked"})
 """Events that are accepted after the app has closed: the second one may come after the first."""
+
+GRANTED, ACCESS_REVOKED = "team_access_granted", "team_access_revoked"
+ACCESS_EVENTS = frozenset({GRANTED, ACCESS_REVOKED})
+"""Events that let workspaces of an organization have its app, or take them off it."""
 
 FOREIGN = "another workspace or app"
 """Why a request is refused that is not for an installation of this app."""
@@ -104,8 +108,46 @@ def is_foreign(named: RequestOrigin, *, ours: Identity, app_id: str | None) -> b
 
 
 def is_lifecycle(body: Mapping[str, Any]) -> bool:
-    """Return whether a request is an event that ends an installation."""
-    return _text(_part(body, "event"), "type") in LIFECYCLE_EVENTS
+    """Return whether a request is an event that ends an installation, or says which workspaces have it."""
+    return _text(_part(body, "event"), "type") in LIFECYCLE_EVENTS | ACCESS_EVENTS
+
+
+def ended_installation(body: Mapping[str, Any]) -> str:
+    """Return the id of the installation that an event ends; empty if it names none.
+
+    Of an organization Slack names only the organization, or says so in the authorization; an event that names a
+    workspace besides is of that workspace's own installation.
+    https://docs.slack.dev/reference/events/app_uninstalled
+    """
+    named = RequestOrigin.from_body(body)
+    if of_organization(body) or not named.team_id:
+        return named.enterprise_id
+    return named.team_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccessChange:
+    """Which workspaces an organization lets have its app, or takes off it; `at` is when, by Slack's clock."""
+
+    enterprise_id: str
+    team_ids: Sequence[str]
+    granted: bool
+    at: datetime
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> AccessChange | None:
+        """Read an event; None if it is another one, or names no organization or no workspace.
+
+        https://docs.slack.dev/reference/events/team_access_granted
+        https://docs.slack.dev/reference/events/team_access_revoked
+        """
+        event = _part(body, "event")
+        kind, named = _text(event, "type"), event.get("team_ids")
+        enterprise = _text(body, "enterprise_id") or _text(_authorization(body), "enterprise_id")
+        teams = {one for one in named if isinstance(one, str) and one} if isinstance(named, list) else set()
+        if kind not in ACCESS_EVENTS or not enterprise or not teams:
+            return None
+        return cls(enterprise_id=enterprise, team_ids=sorted(teams), granted=kind == GRANTED, at=event_time(body))
 
 
 def of_organization(body: Mapping[str, Any]) -> bool:

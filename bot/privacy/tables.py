@@ -246,7 +246,7 @@ TABLES: Mapping[str, Table] = {
         columns=_columns(place="id", credentials="secret", none="provider at"),
     ),
     "organization_teams": Table(
-        columns=_columns(place="team_id enterprise_id"),
+        columns=_columns(place="team_id enterprise_id", none="revoked changed_at"),
     ),
     "oauth_states": Table(
         columns=_columns(none="state_hash expires_at"),

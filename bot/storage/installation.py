@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from bot.model.audit import APP, Change
-from bot.model.membership import Identity
+from bot.model.membership import AccessChange, Identity
 from bot.model.workspace import workspace_key
 from bot.storage.audit import record_change
 from bot.storage.personal_data import erase_workspaces
@@ -72,8 +72,38 @@ _OWN_TEAMS = """
 """
 _STILL_SERVED = """
     SELECT 1 FROM organization_teams o JOIN workspaces w ON w.id = o.enterprise_id
-    WHERE o.team_id = %(id)s AND w.is_enterprise_install AND w.state = 'open'
+    WHERE o.team_id = %(id)s AND NOT o.revoked AND w.is_enterprise_install AND w.state = 'open'
 """
+_CHANGE_ACCESS = """
+    INSERT INTO organization_teams AS o (team_id, enterprise_id, revoked, changed_at)
+    SELECT t, %(id)s, %(revoked)s, %(at)s FROM unnest(%(teams)s::text[]) t
+    WHERE EXISTS (
+        SELECT 1 FROM workspaces w
+        WHERE w.id = %(id)s AND w.is_enterprise_install AND w.state = 'open'
+            AND (w.opened_at IS NULL OR w.opened_at < %(at)s))
+    ORDER BY 1
+    ON CONFLICT (team_id) DO UPDATE
+    SET enterprise_id = excluded.enterprise_id, revoked = excluded.revoked, changed_at = excluded.changed_at
+    WHERE o.changed_at IS NULL OR o.changed_at <= excluded.changed_at
+    RETURNING team_id
+"""
+_CLOSE_TEAMS = """
+    WITH before AS (SELECT id, state FROM workspaces WHERE id = ANY(%(teams)s)),
+    closed AS (
+        INSERT INTO workspaces AS w (id, team_id, enterprise_id, state, closed_at)
+        SELECT t, t, %(id)s, 'uninstalled', now() FROM unnest(%(teams)s::text[]) t
+        WHERE NOT EXISTS (SELECT 1 FROM installations i WHERE i.id = t)
+        ORDER BY 1
+        ON CONFLICT (id) DO UPDATE SET state = excluded.state, closed_at = excluded.closed_at
+        RETURNING *)
+    SELECT c.*, b.state AS before FROM closed c LEFT JOIN before b USING (id)
+"""
+_OPEN_TEAMS = """
+    DELETE FROM workspaces w
+    WHERE id = ANY(%(teams)s) AND state <> 'open' AND NOT EXISTS (SELECT 1 FROM installations i WHERE i.id = w.id)
+    RETURNING *
+"""
+_FORGET_REVOKED = "DELETE FROM organization_teams WHERE enterprise_id = %(id)s AND revoked"
 _ALL_CLOSED = """
     SELECT * FROM workspaces
     WHERE state <> 'open'
@@ -172,6 +202,9 @@ class WorkspaceStore:
             if row is None:
                 raise LookupError("the row that was just written is not there")
             await _record_state(connection, "workspace.install", before, row)
+            if before is not None and before["state"] != row["state"] == OPEN:
+                # Which of its workspaces have the app, Slack says anew.
+                await connection.execute(_FORGET_REVOKED, values)
         return WorkspaceRow.of(row)
 
     async def get(self, id: str) -> WorkspaceRow | None:
@@ -197,6 +230,27 @@ class WorkspaceStore:
             if row is not None:
                 await _record_state(connection, "workspace.close", before, row)
         return WorkspaceRow.of(row) if row else None
+
+    async def change_access(self, change: AccessChange) -> list[str]:
+        """Let workspaces have the app of their organization, or take them off it; return those for which that is new.
+
+        None of them if the organization does not have the app, or Slack has said something later. A workspace that is
+        taken off it is as one that has uninstalled it, unless it has an installation of its own.
+        """
+        values: dict[str, Any] = {"id": change.enterprise_id, "revoked": not change.granted, "at": change.at}
+        async with self._pool.transaction() as connection:
+            rows = await (
+                await connection.execute(_CHANGE_ACCESS, values | {"teams": list(change.team_ids)})
+            ).fetchall()
+            values["teams"] = [row["team_id"] for row in rows]
+            if change.granted:
+                for row in await (await connection.execute(_OPEN_TEAMS, values)).fetchall():
+                    await _record_state(connection, "workspace.install", row, row | {"state": OPEN})
+                await connection.execute(_RESUME_OWN, values)
+            else:
+                for row in await (await connection.execute(_CLOSE_TEAMS, values)).fetchall():
+                    await _record_state(connection, "workspace.close", {"state": row["before"]}, row)
+        return list(values["teams"])
 
     async def stop_work(self, identity: Identity) -> list[str]:
         """Pause the digests and close the open questions of an installation; return the runs that are running."""

@@ -35,7 +35,9 @@ _FIND = """
     SELECT i.*, extract(epoch FROM i.expires_at - now())::float8 AS seconds_left,
         (SELECT jsonb_object_agg(k.provider, k.secret) FROM provider_keys k WHERE k.id = i.id) AS provider_keys
     FROM installations i
-    WHERE i.id = ANY(%(ids)s) ORDER BY array_position(%(ids)s::text[], i.id) LIMIT 1
+    WHERE i.id = ANY(%(ids)s) AND NOT EXISTS (
+        SELECT 1 FROM organization_teams o WHERE o.team_id = %(team_id)s AND o.enterprise_id = i.id AND o.revoked)
+    ORDER BY array_position(%(ids)s::text[], i.id) LIMIT 1
 """
 _FIND_BY_TEAM = """
     SELECT i.*, extract(epoch FROM i.expires_at - now())::float8 AS seconds_left,
@@ -43,11 +45,12 @@ _FIND_BY_TEAM = """
     FROM installations i
     WHERE i.id = %(team_id)s
         OR i.is_enterprise_install
-            AND i.id = (SELECT o.enterprise_id FROM organization_teams o WHERE o.team_id = %(team_id)s)
+            AND i.id = (
+                SELECT o.enterprise_id FROM organization_teams o WHERE o.team_id = %(team_id)s AND NOT o.revoked)
     ORDER BY i.is_enterprise_install DESC LIMIT 1
 """
 _SAVE = """
-    WITH own AS (DELETE FROM organization_teams WHERE team_id = %(id)s)
+    WITH own AS (DELETE FROM organization_teams WHERE team_id = %(id)s AND NOT revoked)
     INSERT INTO installations AS i (id, team_id, enterprise_id, is_enterprise_install, bot_user_id, app_id, bot_token,
         refresh_token, expires_at)
     VALUES (%(id)s, %(team_id)s, %(enterprise_id)s, %(is_enterprise_install)s, %(bot_user_id)s, %(app_id)s,
@@ -60,7 +63,7 @@ _SAVE = """
 _INSTALLED_AT = "SELECT installed_at FROM installations WHERE id = %(id)s"
 _REMEMBER_TEAM = """
     INSERT INTO organization_teams AS o (team_id, enterprise_id) VALUES (%(team_id)s, %(enterprise_id)s)
-    ON CONFLICT (team_id) DO UPDATE SET enterprise_id = excluded.enterprise_id
+    ON CONFLICT (team_id) DO UPDATE SET enterprise_id = excluded.enterprise_id, revoked = false, changed_at = NULL
     WHERE o.enterprise_id <> excluded.enterprise_id
 """
 _DELETE_CLOSED = """
@@ -148,9 +151,9 @@ class Installations(AsyncInstallationStore):
         self._keys = keys
         self._workspaces = workspaces
 
-    async def find(self, ids: Sequence[str]) -> Installed | None:
-        """Read the first of these installations that there is."""
-        return await self._installed(_FIND, {"ids": list(filter(None, ids))})
+    async def find(self, ids: Sequence[str], *, team_id: str = "") -> Installed | None:
+        """Read the first of these installations that there is, and that this workspace was not taken off."""
+        return await self._installed(_FIND, {"ids": list(filter(None, ids)), "team_id": team_id})
 
     async def find_by_team(self, team_id: str) -> Installed | None:
         """Read the installation that a workspace's questions are for: its organization's, or its own."""

@@ -16,16 +16,19 @@ from typing import Any
 
 from bot.model.membership import (
     FOREIGN,
+    AccessChange,
     Identity,
     RequestOrigin,
+    ended_installation,
     event_time,
     is_lifecycle,
     of_organization,
+    team_of,
 )
 from bot.model.workspace import ActiveWorkspace, act_for, current_workspace
 from bot.slack.messages import NoToken
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.storage.installation import OPEN, UNINSTALLED, WorkspaceRow, WorkspaceStore
+from bot.storage.installation import UNINSTALLED, WorkspaceRow, WorkspaceStore
 from bot.workspaces.encryption import Undecryptable
 from bot.workspaces.installations import Granted, Installations, Installed, RefreshFailed
 from bot.workspaces.provider_keys import own_keys
@@ -86,7 +89,7 @@ class Workspaces:
     _kept: OrderedDict[tuple[str, ...], _Kept] = field(default_factory=OrderedDict)
     _reading: dict[tuple[str, ...], asyncio.Task[Installed | None]] = field(default_factory=dict)
     _teams: dict[tuple[str, str], float] = field(default_factory=dict)
-    _cleaned: dict[str, tuple[str, float]] = field(default_factory=dict)
+    _cleaned: dict[str, tuple[WorkspaceRow, float]] = field(default_factory=dict)
     _refreshed_at: float | None = None
     _refresh_failed: dict[str, float] = field(default_factory=dict)
     _refreshing: set[asyncio.Task[RefreshFailed | None]] = field(default_factory=set)
@@ -105,8 +108,10 @@ class Workspaces:
         """
         named = RequestOrigin.from_body(body)
         wanted = (named.enterprise_id, named.team_id) if of_organization(body) else (named.team_id, named.enterprise_id)
-        ids = tuple(filter(None, wanted))
-        installed = await self._get(("ids", *ids), lambda: self.installations.find(ids)) if ids else None
+        ids, team = tuple(filter(None, wanted)), team_of(body)
+        if not ids:
+            return None
+        installed = await self._get(("ids", *ids, team), lambda: self.installations.find(ids, team_id=team))
         if installed is None:
             return None
         await self._remember_team(named, installed.identity)
@@ -157,8 +162,7 @@ class Workspaces:
         `run` does the rest. Raises database errors. An event for an organization closes the organization, any other
         one only the workspace that it names.
         """
-        named, at = RequestOrigin.from_body(body), event_time(body)
-        workspace = named.enterprise_id if of_organization(body) else named.team_id
+        workspace, at = ended_installation(body), event_time(body)
         known = await self.store.get(workspace) if workspace else None
         installed_at = await self.installations.installed_at(workspace) if workspace else None
         if known is None or (installed_at is not None and at < installed_at):
@@ -172,14 +176,30 @@ class Workspaces:
         log.warning("workspace.closed", extra={"state": closed.state})
         await self.installations.delete_closed()
         self.forget(workspace)
-        self._cleaned.pop(workspace, None)
+        self._ended.set()
+
+    async def change_access(self, body: Mapping[str, Any]) -> None:
+        """Record which workspaces an organization lets have its app, before Slack's event is acknowledged.
+
+        `run` cleans up after those that it was taken from. Raises database errors.
+        """
+        change = AccessChange.from_body(body)
+        teams = await self.store.change_access(change) if change is not None else []
+        if change is None or not teams:
+            log.info("workspace.late_event", extra={"state": "granted" if change and change.granted else "revoked"})
+            return
+        for team in teams:
+            log.warning("workspace.granted" if change.granted else "workspace.closed", extra={"team": team})
+            self.forget(team)
         self._ended.set()
 
     def forget(self, id: str) -> None:
-        """Read an installation again before it is used the next time; and any that was absent."""
+        """Read an installation, or that of a workspace, again before the next use; and any that was absent."""
         for key, kept in list(self._kept.items()):
-            if kept.installed is None or kept.installed.identity.id == id:
+            if kept.installed is None or id in key or kept.installed.identity.id == id:
                 del self._kept[key]
+        for pair in [pair for pair in self._teams if id in pair]:
+            del self._teams[pair]
 
     async def start(self) -> None:
         """Do nothing: an installation is read when it is needed."""
@@ -223,8 +243,8 @@ class Workspaces:
                 await self._refresh(workspace, seconds=REFRESH_SECONDS)
 
     def _is_due(self, row: WorkspaceRow) -> bool:
-        state, at = self._cleaned.get(row.identity.id, (OPEN, 0.0))
-        return state != row.state or self.clock() - at >= CLEAN_UP_SECONDS
+        before, at = self._cleaned.get(row.identity.id, (None, 0.0))
+        return before != row or self.clock() - at >= CLEAN_UP_SECONDS
 
     async def _clean_up(self, row: WorkspaceRow) -> None:
         """Stop work and delete texts after an end."""
@@ -232,7 +252,7 @@ class Workspaces:
             self.cancel_runs(runs)
         if row.state == UNINSTALLED and (deleted := await self.store.delete_texts(row.identity)):
             log.warning("workspace.deleted", extra={"count": deleted})
-        self._cleaned[row.identity.id] = (row.state, self.clock())
+        self._cleaned[row.identity.id] = (row, self.clock())
 
     async def _refresh(self, id: str, *, seconds: float) -> None:
         """Replace a token, unless that has just failed."""

@@ -190,4 +190,6 @@ def test_an_app_that_workspaces_install_names_where_slack_returns_to(prefix: str
     assert many["oauth_config"].pop("redirect_urls") == [f"{url}/slack/oauth_redirect"]
     assert many["settings"].pop("org_deploy_enabled")
     assert not one["settings"].pop("org_deploy_enabled")
+    assert events(many)[-2:] == ["team_access_granted", "team_access_revoked"]
+    del events(many)[-2:]
     assert many == one

@@ -6,7 +6,7 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -137,6 +137,16 @@ class Installations:
             sent=sent,
             slack=self.slack,
         )
+
+    def organization(self, enterprise: str) -> Person:
+        """Return the sender of events about an organization's installation: Slack names only the organization."""
+        sent: dict[str, Any] = {
+            "team_id": None,
+            "context_team_id": None,
+            "enterprise_id": enterprise,
+            "authorizations": [],
+        }
+        return replace(self.person("", user=""), sent=sent)
 
     async def lifecycle(self, person: Person, event: dict[str, Any]) -> int:
         async with await person.event(event, id=f"Ev{len(self.slack.calls)}") as response:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.manifest import EVENTS, FOLLOW_UP_EVENTS
+from bot.manifest import EVENTS, FOLLOW_UP_EVENTS, ORGANIZATION_EVENTS
 from bot.slack.scopes import ALL_FEATURES
 
 BOT = Path("bot")
@@ -92,9 +92,9 @@ def test_each_scope_says_what_it_is_for_and_what_is_missing_without_it(scope: ob
     assert (why.endswith("."), without.endswith("."), "\n" in why) == (True, True, False)
 
 
-@pytest.mark.parametrize("event", [*EVENTS, *FOLLOW_UP_EVENTS])
+@pytest.mark.parametrize("event", [*EVENTS, *FOLLOW_UP_EVENTS, *ORGANIZATION_EVENTS])
 def test_each_event_says_what_it_is_for_and_is_listened_to(event: str) -> None:
-    assert (EVENTS | FOLLOW_UP_EVENTS)[event].endswith(".")
+    assert (EVENTS | FOLLOW_UP_EVENTS | ORGANIZATION_EVENTS)[event].endswith(".")
     kind = event.partition(".")[0]
     listeners = "".join(path.read_text(encoding="utf-8") for path in (BOT / "listeners").glob("*.py"))
     membership = Path("bot/model/membership.py").read_text(encoding="utf-8")

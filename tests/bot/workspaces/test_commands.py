@@ -164,3 +164,18 @@ async def test_the_doctor_explains_what_is_wrong(slack: FakeSlack, database: str
 
     assert expected in said
     assert KEY not in said
+
+
+async def test_the_doctor_names_the_workspaces_that_their_organization_took_off(
+    slack: FakeSlack, database: str
+) -> None:
+    await add(database, "E1", {"enterprise_id": "E1"})
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute(
+            "INSERT INTO organization_teams (team_id, enterprise_id, revoked)"
+            " VALUES ('T7', 'E1', true), ('T8', 'E1', false), ('T9', 'E2', true)"
+        )
+    said = texts(await findings(slack, database))
+
+    assert "taken them off the app: T7." in said
+    assert "team_access_revoked" in said

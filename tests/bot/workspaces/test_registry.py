@@ -34,7 +34,7 @@ class Table:
     reads: list[Sequence[str]] = field(default_factory=list)
     away: bool = False
 
-    async def find(self, ids: Sequence[str]) -> Installed | None:
+    async def find(self, ids: Sequence[str], *, team_id: str = "") -> Installed | None:
         self.reads.append(tuple(ids))
         await asyncio.sleep(0)
         if self.away:
