@@ -53,6 +53,10 @@ class SpendingPaused(SpendingRefused):
     """An admin has paused all spending."""
 
 
+class QuestionErased(SpendingRefused):
+    """The question was erased with all of its asker's data while it was being answered."""
+
+
 class BudgetUnknown(SpendingRefused):
     """The database is unavailable, so that what is left of the budgets is unknown."""
 

@@ -15,9 +15,9 @@ from uuid import UUID, uuid4
 from bot.budgets.amounts import micros
 from bot.budgets.ceilings import CEILINGS, FAST, POSTS, REASONING, SEARCH
 from bot.budgets.sentences import over_budget_sentence
-from bot.errors import BudgetUnknown, BudgetUsedUp, SpendingPaused
+from bot.errors import BudgetUnknown, BudgetUsedUp, QuestionErased, SpendingPaused
 from bot.model.asker import current_asker
-from bot.model.spending import CallState, Ended, Granted, OverBudget, Paused, Reservation
+from bot.model.spending import CallState, Ended, Erased, Granted, OverBudget, Paused, Reservation
 from bot.storage.ledger import Ledger, LedgerAway
 from bot.texts import notices
 from perplexity.errors import (
@@ -65,7 +65,7 @@ class PaidCall:
     known: int = 0
 
     async def begin(self, *, resumes: bool = False) -> None:
-        """Reserve what the call may cost. Raises BudgetUsedUp, SpendingPaused or BudgetUnknown."""
+        """Reserve what the call may cost. Raises SpendingRefused."""
         self.id = await self.meter.reserve(self.provider, self.effort, resumes=resumes)
 
     async def before_retry(self, error: PerplexityError) -> None:
@@ -110,7 +110,7 @@ class Meter:
     new_id: Callable[[], UUID] = uuid4
 
     async def reserve(self, provider: str, effort: str, *, resumes: bool = False) -> UUID:
-        """Reserve a call and return its id. Raises BudgetUsedUp, SpendingPaused or BudgetUnknown."""
+        """Reserve a call and return its id. Raises SpendingRefused."""
         asker = current_asker()
         wanted = Reservation(
             id=self.new_id(),
@@ -132,6 +132,8 @@ class Meter:
                 return verdict.id
             case Paused():
                 raise SpendingPaused(notices.PAUSED)
+            case Erased():
+                raise QuestionErased(notices.ERASED)
             case OverBudget():
                 raise BudgetUsedUp(over_budget_sentence(verdict, effort=effort))
 

@@ -72,6 +72,11 @@ class Paused:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Erased:
+    """No call may be made: the question was erased with all of its asker's data."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class OverBudget:
     """A call that may cost `amount` does not fit into a budget.
 
@@ -85,7 +90,7 @@ class OverBudget:
     resets: float
 
 
-Verdict = Granted | Paused | OverBudget
+Verdict = Granted | Paused | OverBudget | Erased
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,8 +32,9 @@ class Table:
     `of_person` finds the rows of a person by `%(user)s`, in the workspace `%(team)s` or, if that is NULL, in each.
     `of_workspace` finds those of the workspaces `%(teams)s`. None for a table without such rows, or one whose rows go
     with those of `parent`. What belongs to a person is deleted, unless `forget_person` says what is set instead, or
-    `forgotten_with` names the table without whose rows nothing tells whose these are. `forget_workspace` is the same
-    for a workspace, whose rows are then none any more for `of_workspace`.
+    `forgotten_with` names the table without whose rows nothing tells whose these are. `limited_person` is a column of
+    `forget_person` that stays if it is the person who erases: it says whom an admin's limit is for. `forget_workspace`
+    is the same for a workspace, whose rows are then none any more for `of_workspace`.
 
     `outdated` finds the rows that are older than `%(days)s` days by the database's clock. Their `emptied` columns get
     these values; a table without any loses the rows.
@@ -45,6 +46,7 @@ class Table:
     parent: str | None = None
     forget_person: Mapping[str, LiteralString] = field(default_factory=dict)
     forget_workspace: Mapping[str, LiteralString] = field(default_factory=dict)
+    limited_person: str | None = None
     forgotten_with: str | None = None
     outdated: LiteralString | None = None
     emptied: Mapping[str, LiteralString] = field(default_factory=dict)
@@ -289,7 +291,14 @@ TABLES: Mapping[str, Table] = {
             "subject": "CASE WHEN scope = 'user' AND subject = %(user)s THEN 'erased ' || gen_random_uuid()"
             " ELSE subject END",
         },
+        limited_person="subject",
         columns=_columns(person="subject user_id", place="team_id", none="scope amount at"),
+    ),
+    # Of whom an amount is, only the erased person's own id can tell, and only until the day is over.
+    "erased_spending": Table(
+        of_workspace=_WORKSPACE,
+        outdated="period < (now() AT TIME ZONE 'UTC')::date AND at < now() - interval '1 hour'",
+        columns=_columns(place="team_id", none="period salt person spent at"),
     ),
     # It stays until an admin resumes, also without the one who paused.
     "spending_pauses": Table(

@@ -7,13 +7,11 @@ from typing import Any, LiteralString
 from bot.model.audit import Change
 from bot.model.spending import NO_BUDGETS, BudgetLine, Budgets, OwnSpending, Scope, Spending, Spent
 from bot.storage.audit import record_change
+from bot.storage.ledger import lock_bookings
 from bot.storage.questions import Pool
 
 LISTED = 5
 """The most people, channels and providers that are listed."""
-
-_LOCK = "LOCK TABLE ledger IN SHARE ROW EXCLUSIVE MODE"
-"""Wait until no call is being booked: one booked without a budget would be missing from its sum."""
 
 _BEFORE = "SELECT amount FROM budgets WHERE team_id = %(team_id)s AND scope = %(scope)s AND subject = %(subject)s"
 _SET = """
@@ -62,7 +60,7 @@ _OWN = """
     SELECT coalesce((
             SELECT sum(coalesce(cost, reserved)) FROM ledger
             WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND at >= date_trunc('day', now(), 'UTC')), 0)::bigint
-            AS today,
+            + erased_spending_of_v1(%(team_id)s, %(user_id)s, (now() AT TIME ZONE 'UTC')::date) AS today,
         budget_of_v1(%(team_id)s, 'user', %(user_id)s, %(fallback)s::bigint) AS allowed
 """
 
@@ -83,7 +81,8 @@ class BudgetStore:
         """
         values: dict[str, Any] = {"team_id": team_id, "user_id": user_id, "scope": scope, "subject": subject}
         async with self._pool.transaction() as connection:
-            await connection.execute(_LOCK)
+            # One booked without a budget would be missing from its sum.
+            await lock_bookings(connection)
             row = await (await connection.execute(_BEFORE, values)).fetchone()
             await connection.execute(_RESET if reset else _SET, values | {"amount": amount})
             await connection.execute(_NOTICED, values)

@@ -214,6 +214,7 @@ INDEXES = {
     " ON questions (settled_at) WHERE text_deleted_at IS NULL AND settled_at IS NOT NULL",
     "audit_changes": "CREATE INDEX CONCURRENTLY IF NOT EXISTS audit_changes"
     " ON audit (team_id, number) WHERE what NOT LIKE 'question.%'",
+    "ledger_of_person": "CREATE INDEX CONCURRENTLY IF NOT EXISTS ledger_of_person ON ledger (user_id)",
 }
 """The indexes that take long to build on a large table; a migration would keep everyone waiting meanwhile."""
 

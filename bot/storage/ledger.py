@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self, cast
 from uuid import UUID
 
-from psycopg import Error
+from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
@@ -24,6 +24,7 @@ from bot.model.spending import (
     BudgetNotice,
     Budgets,
     Ended,
+    Erased,
     Granted,
     OverBudget,
     Paused,
@@ -53,7 +54,7 @@ MOST_AT_ONCE = 100
 
 _BOOK = """
     SELECT asked, verdict, held, amount, exceeded, allowed, remaining, resets
-    FROM ledger_book_v1(%(ended)s, %(wanted)s, %(user)s, %(channel)s, %(workspace)s)
+    FROM ledger_book_v2(%(ended)s, %(wanted)s, %(user)s, %(channel)s, %(workspace)s)
 """
 
 ABANDONED_CALLS = """
@@ -95,6 +96,14 @@ _UNTOLD = """
     UPDATE budget_use SET told = 0
     WHERE team_id = %(team_id)s AND scope = %(scope)s AND subject = %(subject)s AND period = %(period)s
 """
+
+
+_LOCK = "LOCK TABLE ledger IN SHARE ROW EXCLUSIVE MODE"
+
+
+async def lock_bookings(connection: AsyncConnection[Any]) -> None:
+    """Wait until no call is being booked, and let none be booked until the end of the transaction."""
+    await connection.execute(_LOCK)
 
 
 class LedgerAway(Exception):
@@ -246,6 +255,8 @@ def _verdict(row: DictRow) -> Verdict:
         return Granted(id=row["held"])
     if row["verdict"] == "paused":
         return Paused()
+    if row["verdict"] == "gone":
+        return Erased()
     return OverBudget(
         scope=cast("Scope", row["exceeded"]),
         amount=row["amount"],

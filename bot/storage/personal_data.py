@@ -10,6 +10,7 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from bot.privacy.tables import TABLES, Data, assignments, of_people
 from bot.storage.audit import lock_writer
+from bot.storage.ledger import lock_bookings
 from bot.storage.questions import Pool
 
 BATCH = 1_000
@@ -29,6 +30,23 @@ _PAUSE = """
     UPDATE digests SET state = 'stopped', next_at = NULL
     WHERE state = 'active' AND user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
 """
+
+
+_ASKED_IN = """
+    SELECT team_id FROM questions WHERE user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
+    UNION SELECT team_id FROM ledger WHERE user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
+"""
+_KEEP_SPENDING = """
+    INSERT INTO erased_spending (team_id, period, salt, person, spent)
+    SELECT s.team_id, s.today, s.salt, salted_person_v1(s.salt, %(user)s), s.spent
+    FROM (
+        SELECT team_id, (now() AT TIME ZONE 'UTC')::date AS today, uuid_send(gen_random_uuid()) AS salt, (
+            SELECT coalesce(sum(coalesce(l.cost, l.reserved)), 0) FROM ledger l
+            WHERE l.team_id = t.team_id AND l.user_id = %(user)s
+                AND l.at >= date_trunc('day', now(), 'UTC')) AS spent
+        FROM unnest(%(teams)s::text[]) AS t (team_id)) AS s
+"""
+"""Calls under way count with what is reserved for them."""
 
 
 class PersonalDataStore:
@@ -76,25 +94,36 @@ class PersonalDataStore:
             rows = await (await connection.execute(_STOP, values)).fetchall()
         return [str(row["run_id"]) for row in rows]
 
-    async def erase(self, user_id: str, *, team_id: str | None = None) -> dict[str, int]:
+    async def erase(self, user_id: str, *, team_id: str | None = None, own: bool = False) -> dict[str, int]:
         """Delete everything of a person in one transaction; return how many rows of each table that were.
 
-        What others wrote stays, also if it names the person.
+        What others wrote stays, also if it names the person. What the person has spent today is kept for the day's
+        budget, under a pseudonym. If the `own` data is erased by the person, limits that admins have set for them stay.
         """
-        erased = {}
+        values, erased = {"user": user_id, "team": team_id}, {}
         async with self._pool.transaction() as connection:
             # Otherwise an entry that is being chained would make a new key for the person.
             await lock_writer(connection)
+            asked_in = await (await connection.execute(_ASKED_IN, values)).fetchall()
             for name, table, condition in of_people():
                 if table.forgotten_with is not None:
                     continue
-                if table.forget_person:
+                if name == "ledger":
+                    # What is booked after this finds the questions gone.
+                    await lock_bookings(connection)
+                    await connection.execute(_KEEP_SPENDING, values | {"teams": [row["team_id"] for row in asked_in]})
+                forget = {
+                    column: value
+                    for column, value in table.forget_person.items()
+                    if not (own and column == table.limited_person)
+                }
+                if forget:
                     query = SQL("UPDATE {} SET {} WHERE {}").format(
-                        Identifier(name), SQL(assignments(table.forget_person)), SQL(condition)
+                        Identifier(name), SQL(assignments(forget)), SQL(condition)
                     )
                 else:
                     query = SQL("DELETE FROM {} WHERE {}").format(Identifier(name), SQL(condition))
-                erased[name] = (await connection.execute(query, {"user": user_id, "team": team_id})).rowcount
+                erased[name] = (await connection.execute(query, values)).rowcount
         return {name: count for name, count in erased.items() if count}
 
 

@@ -21,6 +21,7 @@ ALLOWED_UNKNOWN = "I couldn’t check with Slack whether you may ask here. Pleas
 TOO_MANY_OPEN = "You have too many unanswered questions. Ask again when one of them is answered."
 THREAD_FULL = "I’ve reached the limit of answers per minute in this thread. Please ask again in a minute."
 
+ERASED = "This question was erased."
 PAUSED = "An admin has paused all paid searches, so I can’t answer now. Ask again when they are resumed."
 BUDGET_UNKNOWN = "I can’t reach my database, so I can’t check the budget. Ask again in a moment."
 FASTER = "Answered fast instead of with reasoning: what is left of the budget would not cover it."

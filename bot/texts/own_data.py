@@ -4,7 +4,10 @@ from __future__ import annotations
 
 FILE_TITLE = "What I keep of you"
 MEMBERS_ONLY = "Only members of this workspace can get this file."
-ERASED = "Everything that I kept of you is erased."
+ERASED = (
+    "Everything that I kept of you is erased. What you spent today still counts until midnight (UTC), without your "
+    "name, and a budget that an admin set for you stays."
+)
 NOT_ERASED = "I couldn’t erase your data just now. Please try again in a minute."
 
 

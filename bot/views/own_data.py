@@ -16,7 +16,7 @@ SENDING = "I’ll send you a file with everything that I keep of you, in our dir
 NOT_UNDERSTOOD = "Choose “Erase it” first."
 SURE = (
     "Your questions with their answers, digests, settings and ratings are erased for good, and what is being answered "
-    "is stopped. Messages in Slack stay."
+    "is stopped. Messages in Slack stay. Today’s spending still counts until midnight (UTC)."
 )
 
 

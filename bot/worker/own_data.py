@@ -54,7 +54,7 @@ class OwnData:
         """Stop what is open and erase everything of a person in a workspace; raise nothing."""
         try:
             self.cancel_runs(await self.store.stop_work(user_id, team_id=team_id))
-            erased = await self.store.erase(user_id, team_id=team_id)
+            erased = await self.store.erase(user_id, team_id=team_id, own=True)
         except (*DATABASE_UNAVAILABLE, Error) as error:
             log.warning("erasure.failed", extra={"error": type(error).__name__})
             await self.tell(team_id, user_id, own_data.NOT_ERASED)
