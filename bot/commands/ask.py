@@ -44,7 +44,7 @@ from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import SearchPage
 from bot.preferences.precedence import Preferred, allowed_pages, allows_all
-from bot.texts import failures, notices
+from bot.texts import failures, notices, usage
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters
 from perplexity.freshness import add_newest_source_line
@@ -67,17 +67,20 @@ EFFORT = Option(
 AGENT = Option(
     name="--agent", help="Let an agent search step by step, as often as the question takes", label="Let an agent search"
 )
-LANGUAGE = replace(
-    LANG, help="Answer in this language, two letters; pages in every language are searched", label="Language"
+LANGUAGE = Option(
+    name=LANG.name,
+    value=LANG.value,
+    help="Answer in this language, two letters; pages in every language are searched",
+    label="Language",
 )
-PLACE = replace(COUNTRY, help="Where you are, two letters, for local answers")
+PLACE = Option(name=COUNTRY.name, value=COUNTRY.value, help="Where you are, two letters, for local answers")
 OWN_FILTERS = (RECENCY, DOMAIN, LANGUAGE, PLACE, AFTER, BEFORE)
 PARSER = OptionParser(
     max_length=MAX_PROMPT_LENGTH,
     options=(REASONING, MODEL, EFFORT, AGENT, *OWN_FILTERS, PUBLIC, PRIVATE),
     unsupported={
-        "--mode": "`--mode` works for searches only: an answer always comes from the open web.",
-        "--n": "`--n` works for searches only: an answer takes as many sources as it needs.",
+        "--mode": usage.ASK_MODE,
+        "--n": usage.ASK_NUMBER,
     },
 )
 
@@ -105,10 +108,10 @@ def parse(text: str) -> AskRequest:
     """Parse the text after `/ask`. Raise UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
-        raise UsageError("Add a question after the options.")
+        raise UsageError(usage.QUESTION_MISSING)
     agent, reasoning = AGENT.name in arguments.options, REASONING.name in arguments.options
     model, named = _model(arguments)
-    with usage_errors("a question"):
+    with usage_errors(usage.A_QUESTION):
         question = Question(
             messages=validate_messages([Message(role="user", content=arguments.text)]),
             reasoning=reasoning,
@@ -118,9 +121,9 @@ def parse(text: str) -> AskRequest:
         )
         target = resolve(model, reasoning=reasoning)
     if agent and (reasoning or model):
-        raise _contradiction(AGENT, REASONING if reasoning else named, "the agent has a model of its own")
+        raise _contradiction(AGENT, REASONING if reasoning else named, usage.AGENTS_OWN_MODEL)
     if reasoning and not target.slow:
-        raise _contradiction(REASONING, named, f"{inline_code(target.name)} does not reason")
+        raise _contradiction(REASONING, named, usage.does_not_reason(inline_code(target.name)))
     return AskRequest(question=question, agent=agent, **parse_visibility(arguments))
 
 
@@ -132,17 +135,16 @@ def _model(arguments: Arguments) -> tuple[str | None, Option]:
     if effort.strip().lower() not in EFFORTS:
         meant = closest_match(effort.strip().lower(), EFFORTS)
         raise UsageError(
-            f"`{EFFORT.name}` cannot be {inline_code(effort)}. {f'Did you mean {meant}? ' if meant else ''}"
-            f"It takes {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}.",
+            usage.effort_not_allowed(EFFORT.name, inline_code(effort), meant=meant, efforts=EFFORTS),
             option=EFFORT.name,
         )
     if model is not None and model.strip().lower() != effort.strip().lower():
-        raise _contradiction(MODEL, EFFORT, "both say how long to think")
+        raise _contradiction(MODEL, EFFORT, usage.BOTH_HOW_LONG)
     return effort.strip().lower(), EFFORT
 
 
 def _contradiction(one: Option, other: Option, why: str) -> UsageError:
-    return UsageError(f"`{one.name}` and `{other.name}` contradict each other: {why}.", option=other.name)
+    return UsageError(usage.contradiction(one.name, other.name, why), option=other.name)
 
 
 async def answer(request: AskRequest, context: CommandContext) -> Answer:

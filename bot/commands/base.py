@@ -25,6 +25,7 @@ from bot.preferences.precedence import Preferred
 from bot.slack.users import Management
 from bot.storage.budgets import BudgetStore
 from bot.storage.preferences import PreferenceStore
+from bot.texts.usage import ONE_MOMENT
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.filters import Filters
@@ -307,7 +308,7 @@ class Command(Generic[Request, Result]):
     usage: str
     options: tuple[Option, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
-    pending_label: str = "*One moment…*"
+    pending_label: str = ONE_MOMENT
     stoppable: bool = False
     has_slash_command: bool = True
     runs_without_arguments: bool = False

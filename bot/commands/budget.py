@@ -15,6 +15,7 @@ from bot.commands.parsing import check_length, closest_match, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.spending import NO_BUDGETS, Budgets, Scope, Spending
+from bot.texts import usage
 
 FOR_ADMINS = "Only admins of this workspace can see and change its budgets."
 FOR_ADMINS_TO_PAUSE = "Only admins of this workspace can pause and resume paid searches."
@@ -179,7 +180,7 @@ class SwitchRequest:
 def _parse_switch(name: str) -> Callable[[str], SwitchRequest]:
     def parse_nothing(text: str) -> SwitchRequest:
         if text.strip():
-            raise UsageError(f"Type `{name}` without any text after it.")
+            raise UsageError(usage.no_text(name))
         return SwitchRequest()
 
     return parse_nothing

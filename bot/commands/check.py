@@ -13,7 +13,7 @@ from bot.commands.base import Command, CommandContext, Reply, Stats
 from bot.commands.filters import usage_errors
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.texts import failures
+from bot.texts import failures, usage
 from perplexity.attempts import cost_with_failures, total_cost
 from perplexity.claims.check import check_claims
 from perplexity.claims.propose import propose_claims, validate_claims
@@ -38,11 +38,11 @@ def parse(text: str) -> CheckRequest:
     """
     typed = unescape_slack(text).strip()
     if not typed:
-        raise UsageError("Add what to check.")
+        raise UsageError(usage.CLAIMS_MISSING)
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
     if not all(_NUMBERED.match(line) for line in lines):
         return CheckRequest(text=typed)
-    with usage_errors("a claim"):
+    with usage_errors(usage.A_CLAIM):
         return CheckRequest(text=typed, claims=validate_claims(_NUMBERED.sub("", line, count=1) for line in lines))
 
 

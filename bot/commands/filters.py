@@ -12,6 +12,7 @@ from bot.commands.base import Option, ValueKind
 from bot.commands.parsing import Arguments, abbreviate, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
+from bot.texts import usage
 from perplexity.errors import InvalidRequest
 from perplexity.filters import (
     Filters,
@@ -27,20 +28,22 @@ from perplexity.news.summary import CATEGORIES, parse_category
 
 R = TypeVar("R")
 
-*_FIRST, _LAST = CATEGORIES
-_LISTED = f"Choose from: {', '.join(_FIRST)} and {_LAST}."
+_CATEGORIES = tuple(CATEGORIES)
+_SENTENCE_STARTS = re.compile(r"(?:^|(?<=\? ))\w")
+_LENGTH = re.compile(r"(\d+) characters")
+_LIMIT = re.compile(r"[\d,]+$")
 
 
 def category_argument(word: str) -> str:
     """Return the news category that a word names. Raise UsageError, also for an empty word."""
     if not word:
-        raise UsageError(f"Which category? {_LISTED}")
+        raise UsageError(usage.category_missing(_CATEGORIES))
     try:
         return parse_category(word)
     except InvalidRequest as error:
-        meant, asked, _ = (error.allowed or "").partition("? ")
-        hint = f"D{meant[1:]}? " if asked else ""
-        raise UsageError(f"“{abbreviate(word)}” isn’t a category. {hint}{_LISTED}") from None
+        hint, asked, _ = (error.allowed or "").partition("? ")
+        meant = hint.rpartition(" ")[2] if asked else ""
+        raise UsageError(usage.unknown_category(abbreviate(word), meant=meant, categories=_CATEGORIES)) from None
 
 
 RECENCY = Option(
@@ -141,7 +144,7 @@ def parse_visibility(arguments: Arguments) -> dict[str, bool]:
     """Return whether the answer was asked to be `public` or `private`. Raise UsageError for both."""
     public, private = PUBLIC.name in arguments.options, PRIVATE.name in arguments.options
     if public and private:
-        raise UsageError(f"`{PUBLIC.name}` and `{PRIVATE.name}` contradict each other.", option=PRIVATE.name)
+        raise UsageError(usage.contradiction(PUBLIC.name, PRIVATE.name), option=PRIVATE.name)
     return {"public": public, "private": private}
 
 
@@ -169,11 +172,11 @@ def usage_errors(text: str) -> Iterator[None]:
 
 
 def _problem(error: InvalidRequest, text: str) -> str:
-    allowed = re.sub(r"(?:^|(?<=\? ))\w", lambda match: match[0].upper(), error.allowed or str(error))
+    allowed = _SENTENCE_STARTS.sub(lambda match: match[0].upper(), error.allowed or str(error))
     if error.field in {"query", "prompt"}:
-        length = re.fullmatch(r"(\d+) characters", error.value or "")
-        longest = re.search(r"[\d,]+$", allowed)
+        length = _LENGTH.fullmatch(error.value or "")
+        longest = _LIMIT.search(allowed)
         if length and longest:
-            return f"That’s {int(length[1]):,} characters; {text} takes up to {longest[0]}."
-        return f"That text is empty. Add {text}."
-    return f"`--{error.field}` cannot be {inline_code(error.value or '')}. {allowed}."
+            return usage.text_too_long(int(length[1]), text, most=longest[0])
+        return usage.text_empty(text)
+    return usage.value_not_allowed(f"--{error.field}", inline_code(error.value or ""), allowed=allowed)

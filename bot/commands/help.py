@@ -10,7 +10,7 @@ from bot.blocks.escaping import code, escape, one_line, shorten, unescape_slack
 from bot.commands.base import Command, Option
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
-from bot.texts import notices, times
+from bot.texts import notices, times, usage
 
 _MAX_QUESTION = 150
 
@@ -32,13 +32,13 @@ def pending_message(
     if command.render_pending is not None:
         return command.render_pending(request, question_id, public)
     question = command.question_text(request) if command.question_text is not None else ""
-    quoted = f" for “{escape(shorten(one_line(question), _MAX_QUESTION))}”" if question.strip() else ""
-    text = f"{command.pending_label}{quoted}"
-    text = f"{text} has started. The answer is for everyone here." if public else text
+    quoted = escape(shorten(one_line(question), _MAX_QUESTION))
+    text = usage.pending(command.pending_label, quoted) if question.strip() else command.pending_label
+    text = usage.started(text) if public else text
     message = _sections_message([text, *([notices.ahead(ahead)] if ahead >= SHOWN_AHEAD else [])])
     if not command.stoppable:
         return message
-    button = secondary_button("Stop", action_id="stop", value=question_id)
+    button = secondary_button(usage.STOP, action_id="stop", value=question_id)
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, button))
 
 
@@ -62,7 +62,7 @@ def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) 
     """Render a usage error with the command's usage; `slash` is the name that the user typed."""
     problem = f"{escape(shorten(error.problem, 1_000))}\n{_usage(command, slash)}"
     message = _sections_message([problem])
-    hint = context(f"{_command_line(slash, 'help')} shows everything with examples")
+    hint = context(usage.help_shows_all(_command_line(slash, "help")))
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, hint))
 
 
@@ -71,10 +71,10 @@ def help_message(command: Command[Any, Any], *, slash: str, in_thread: str | Non
 
     `in_thread` is what to type in a thread, for a slash command, of which Slack runs none there.
     """
-    options = ["*Options*", *(_option(option) for option in command.options)] if command.options else []
+    options = [usage.OPTIONS, *(_option(option) for option in command.options)] if command.options else []
     examples = [f"{_command_line(slash, arguments)}  {escape(what)}" for arguments, what in command.examples]
-    shown = ["*Examples*", *examples] if examples else []
-    threads = [f"Slack runs no slash commands in threads. Mention me there: {code(in_thread)}"] if in_thread else []
+    shown = [usage.EXAMPLES, *examples] if examples else []
+    threads = [usage.mention_in_threads(code(in_thread))] if in_thread else []
     return _sections_message(
         [f"{escape(command.summary)}.\n{_usage(command, slash)}", *join_lines(options), *join_lines(shown), *threads]
     )
@@ -87,25 +87,24 @@ def help_overview(
     rows = [
         f"{_command_line(f'{slash} {command.name}', command.usage)}\n{escape(command.summary)}" for command in commands
     ]
-    more = f"{code(f'{slash} help {commands[0].name}')} shows every option with examples" if commands else ""
+    more = usage.help_shows_options(_command_line(slash, "help", commands[0].name)) if commands else ""
     sections = [*_unknown_command(unknown, closest), *join_lines(rows)]
-    message = _sections_message(sections or ["There are no commands."])
+    message = _sections_message(sections or [usage.NO_COMMANDS])
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, *([context(more)] if more else [])))
 
 
 def _unknown_command(word: str | None, nearest: str | None) -> Iterator[str]:
     if word is not None:
-        meant = f" Did you mean {code(nearest)}?" if nearest else ""
-        yield f"I don’t know the command {code(shorten(word, 80))}.{meant}"
+        yield usage.unknown_command(code(shorten(word, 80)), closest=code(nearest) if nearest else None)
 
 
 def _usage(command: Command[Any, Any], slash: str) -> str:
-    return f"*Usage*  {_command_line(slash, command.usage)}"
+    return usage.usage_line(_command_line(slash, command.usage))
 
 
-def _command_line(slash: str, rest: str) -> str:
+def _command_line(slash: str, *rest: str) -> str:
     """Return a line to type; in a direct message it has no prefix."""
-    return code(f"{slash} {rest}".strip())
+    return code(" ".join(filter(None, (slash, *rest))))
 
 
 def _option(option: Option) -> str:

@@ -26,19 +26,19 @@ from bot.commands.filters import (
 from bot.commands.parsing import OptionParser, parse_options
 from bot.model.message import Audience
 from bot.preferences.precedence import Preferred
+from bot.texts import usage
 from perplexity.filters import Filters
 from perplexity.news.summary import CATEGORIES, NewsSummary, default_to_past_day, news_summary
 from perplexity.notes import no_news_text
 from perplexity.validation import parse_query
 
-_DAYS = "`{}` doesn’t work for news: use `--recency` to set how new the stories must be."
 PARSER = OptionParser(
     options=(RECENCY, DOMAIN, LANG, COUNTRY, PUBLIC, PRIVATE),
     unsupported={
-        "--after": _DAYS.format("--after"),
-        "--before": _DAYS.format("--before"),
-        "--mode": "`--mode` works for searches only: news always comes from the open web.",
-        "--n": "`--n` works for searches only: news lists five to eight stories if there are that many.",
+        "--after": usage.NEWS_AFTER,
+        "--before": usage.NEWS_BEFORE,
+        "--mode": usage.NEWS_MODE,
+        "--n": usage.NEWS_NUMBER,
     },
 )
 
@@ -63,7 +63,7 @@ def parse(text: str) -> NewsRequest:
     arguments = parse_options(text, PARSER)
     first, *rest = arguments.text.split(maxsplit=1) or [""]
     named = category_argument(first)
-    with usage_errors("a topic"):
+    with usage_errors(usage.A_TOPIC):
         filters = default_to_past_day(parse_filters(arguments))
         topic = parse_query(rest[0]) if rest else ""
     return NewsRequest(category=named, topic=topic, text=arguments.text, filters=filters, **parse_visibility(arguments))

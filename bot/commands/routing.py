@@ -14,6 +14,7 @@ from bot.commands.help import help_message, text_message, usage_message
 from bot.commands.parsing import closest_match, is_help_request
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
+from bot.texts import direct_messages, usage
 
 ROOT_COMMAND = "pplx"
 
@@ -56,7 +57,7 @@ def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -
     """Return the slash commands of the manifest, `/pplx` last, each name with the prefix."""
     names = [*(command.name for command in commands), "help"]
     umbrella = SlashCommand(
-        name=f"/{prefix}{ROOT_COMMAND}", usage_hint=f"{' | '.join(names)} …", description="Every command under one name"
+        name=f"/{prefix}{ROOT_COMMAND}", usage_hint=f"{' | '.join(names)} …", description=usage.EVERY_COMMAND
     )
     own = (
         SlashCommand(name=f"/{prefix}{command.name}", usage_hint=command.usage, description=command.summary)
@@ -164,7 +165,7 @@ def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -
     if is_help_request(text):
         return help_message(shown, slash=slash)
     if invocation is IN_DIRECT_MESSAGE and begins_conversation(text):
-        return text_message("This is a new conversation. What would you like to know?")
+        return text_message(direct_messages.NEW_CONVERSATION)
     try:
         command.parse(text)
     except UsageError as error:
@@ -173,5 +174,5 @@ def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -
 
 
 def _greeting(addressed: Invocation) -> str:
-    example, more = addressed.command_line("what changed in Python 3.14?"), addressed.command_line("help")
-    return f"What would you like to know? Ask me in one message, for example “{example}”. “{more}” shows all options."
+    example = addressed.command_line(direct_messages.EXAMPLE)
+    return direct_messages.greeting(example, more=addressed.command_line("help"))

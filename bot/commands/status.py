@@ -14,6 +14,7 @@ from bot.model.feedback import Feedback
 from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
 from bot.model.spending import Spending
+from bot.texts import usage
 
 FOR_ADMINS = "Only admins of this workspace can see how the search services are doing."
 
@@ -36,7 +37,7 @@ class Status:
 def parse(text: str) -> StatusRequest:
     """Parse the text after `status`. Raise UsageError."""
     if text.strip():
-        raise UsageError("Type `status` without any text after it.")
+        raise UsageError(usage.no_text("status"))
     return StatusRequest()
 
 

@@ -11,6 +11,7 @@ from bot.commands.watch_syntax import parse_digest_spec, parse_zone
 from bot.errors import UsageError
 from bot.model.digest import EXAMPLE, DigestAction, DigestResult, DigestSpec, Owner
 from bot.model.message import Audience
+from bot.texts import usage
 
 ALWAYS = Option(
     name="--always",
@@ -29,8 +30,8 @@ ZONE = Option(
 PARSER = OptionParser(
     options=(ALWAYS, ZONE),
     unsupported={
-        "--recency": "`--recency` is not for digests: each lists what is new since the last one.",
-        "--public": "`--public` is not for digests: they are posted where you set them up.",
+        "--recency": usage.WATCH_RECENCY,
+        "--public": usage.WATCH_PUBLIC,
     },
 )
 LIST = "list"
@@ -103,7 +104,7 @@ def render(result: WatchResult, _: WatchRequest, audience: Audience) -> Reply:
 
 def _parse_list(rest: list[str]) -> ListDigests:
     if rest:
-        raise UsageError(f"Type `{LIST}` without any text after it.")
+        raise UsageError(usage.no_text(LIST))
     return ListDigests()
 
 

@@ -17,6 +17,7 @@ from bot.commands.parsing import DASHES, DOUBLE_QUOTES, inline_code
 from bot.errors import UsageError
 from bot.model.digest import EXAMPLE, DigestSpec
 from bot.model.schedule import DAILY, DAYS, WEEKDAYS, WEEKENDS, Schedule, format_days, zone_of
+from bot.texts import usage
 from perplexity.validation import parse_query
 
 TIME_EXAMPLES = "such as `9:00`, `17:30` or `9am`"
@@ -138,5 +139,5 @@ def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
 def _parse_topic(text: str) -> str:
     if not text.strip():
         return ""
-    with usage_errors("a topic"):
+    with usage_errors(usage.A_TOPIC):
         return parse_query(text.strip())
