@@ -15,24 +15,7 @@ from bot.commands.parsing import check_length, closest_match, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.spending import NO_BUDGETS, Budgets, Scope, Spending
-from bot.texts import usage
-
-FOR_ADMINS = "Only admins of this workspace can see and change its budgets."
-FOR_ADMINS_TO_PAUSE = "Only admins of this workspace can pause and resume paid searches."
-UNAVAILABLE = "There are no budgets here."
-SAVED = "Saved."
-NO_CHANNEL = (
-    "A direct message has no budget of its own: what is asked there counts for its person. Type this in a channel, or "
-    "name one by its id, such as C012AB3CD."
-)
-
-PAUSED = (
-    "Paused. No paid search leaves any more, and those under way are being cancelled. "
-    "Type `{slash} resume` to allow them again."
-)
-PAUSED_BEFORE = "Paid searches are paused already. Type `{slash} resume` to allow them again."
-RESUMED = "Paid searches are allowed again."
-NOT_PAUSED = "Paid searches are not paused."
+from bot.texts import pplx, usage
 
 OFF = frozenset({"off", "none", "unlimited"})
 RESETS = frozenset({"reset", "default"})
@@ -42,7 +25,6 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 _IDS = {"user": re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^>]*)?>|([UW][A-Z0-9]{2,20})"),
         "channel": re.compile(r"<#([CG][A-Z0-9]+)(?:\|[^>]*)?>|([CG][A-Z0-9]{2,20})")}  # fmt: skip
-_EXAMPLES = {"user": "a user id such as U012AB3CD", "channel": "`here` or a channel id such as C012AB3CD"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,11 +59,10 @@ def parse(text: str) -> BudgetRequest:
     scope = next((one for one in SCOPES if one == words[0].casefold()), None)
     if scope is None:
         meant = closest_match(words[0].casefold(), list(SCOPES))
-        hint = f"Did you mean `{meant}`? " if meant else ""
-        raise UsageError(f"{inline_code(words[0])} has no budget. {hint}It takes `user`, `channel` or `workspace`.")
+        raise UsageError(pplx.no_such_budget(inline_code(words[0]), meant=meant))
     *whose, amount = words[1:] or [""]
     if not amount:
-        raise UsageError(f"Add an amount for `{scope}`: {ALLOWED}, `off` or `reset`.")
+        raise UsageError(pplx.amount_missing(scope, allowed=ALLOWED))
     request = BudgetRequest(scope=scope, subject=_subject(scope, whose))
     if amount.casefold() in RESETS:
         return replace(request, reset=True)
@@ -90,34 +71,33 @@ def parse(text: str) -> BudgetRequest:
     try:
         return replace(request, amount=parse_amount(amount))
     except ValueError as error:
-        raise UsageError(
-            f"The budget of `{scope}` cannot be {inline_code(amount)}: {error}, `off` or `reset`."
-        ) from None
+        raise UsageError(pplx.amount_not_allowed(scope, inline_code(amount), allowed=str(error))) from None
 
 
 def _subject(scope: Scope, words: Sequence[str]) -> str:
     if not words:
         return ""
     if scope == "workspace":
-        raise UsageError(f"`workspace` takes an amount only, and no {inline_code(words[0])} before it.")
+        raise UsageError(pplx.only_amount(inline_code(words[0])))
     if scope == "channel" and len(words) == 1 and words[0].casefold() == HERE:
         return HERE
     found = _IDS[scope].fullmatch(words[0])
     if found is None or len(words) > 1:
-        raise UsageError(f"{inline_code(' '.join(words))} is no {scope}: name {_EXAMPLES[scope]}, or leave it out.")
+        explain = pplx.not_a_user if scope == "user" else pplx.not_a_channel
+        raise UsageError(explain(inline_code(" ".join(words))))
     return found[1] or found[2]
 
 
 async def answer(request: BudgetRequest, context: CommandContext) -> BudgetResult:
     """Change what is asked for, and return the spending, if the person is an admin. Raises database errors."""
     if not await context.admins.is_admin(context.user_id):
-        return BudgetResult(note=FOR_ADMINS)
+        return BudgetResult(note=pplx.FOR_ADMINS)
     store = context.budgets
     if store is None:
-        return BudgetResult(note=UNAVAILABLE)
+        return BudgetResult(note=pplx.NO_BUDGETS)
     note, subject = "", context.channel_id if request.subject == HERE else request.subject
     if request.scope == "channel" and subject.startswith("D"):
-        return BudgetResult(note=NO_CHANNEL)
+        return BudgetResult(note=pplx.NO_CHANNEL_BUDGET)
     if request.scope is not None:
         await store.change(
             team_id=context.team_id,
@@ -127,7 +107,7 @@ async def answer(request: BudgetRequest, context: CommandContext) -> BudgetResul
             amount=request.amount,
             reset=request.reset,
         )
-        note = SAVED
+        note = pplx.BUDGET_SAVED
     spending = await store.spending(context.team_id)
     return BudgetResult(note=note, spending=spending, defaults=store.budgets, slash=_slash(context))
 
@@ -189,17 +169,17 @@ def _parse_switch(name: str) -> Callable[[str], SwitchRequest]:
 async def pause(_: SwitchRequest, context: CommandContext) -> str:
     """Pause all spending and return what to say. Raises database errors."""
     if context.budgets is None or not await context.admins.is_admin(context.user_id):
-        return FOR_ADMINS_TO_PAUSE
+        return pplx.FOR_ADMINS_TO_PAUSE
     paused = await context.budgets.pause(team_id=context.team_id, user_id=context.user_id)
-    return (PAUSED if paused else PAUSED_BEFORE).format(slash=_slash(context))
+    return (pplx.paused if paused else pplx.paused_already)(_slash(context))
 
 
 async def resume(_: SwitchRequest, context: CommandContext) -> str:
     """Allow spending again and return what to say. Raises database errors."""
     if context.budgets is None or not await context.admins.is_admin(context.user_id):
-        return FOR_ADMINS_TO_PAUSE
+        return pplx.FOR_ADMINS_TO_PAUSE
     resumed = await context.budgets.resume(team_id=context.team_id, user_id=context.user_id)
-    return RESUMED if resumed else NOT_PAUSED
+    return pplx.RESUMED if resumed else pplx.NOT_PAUSED
 
 
 def render_switch(text: str, _: SwitchRequest, audience: Audience) -> Reply:

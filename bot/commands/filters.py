@@ -158,6 +158,11 @@ def audience_for(*, public: bool) -> Audience:
     return Audience.CHANNEL if public else Audience.ASKER
 
 
+def capitalize_sentences(allowed: str) -> str:
+    """Return what an InvalidRequest allows as sentences: with a capital at the start and after a question."""
+    return _SENTENCE_STARTS.sub(lambda match: match[0].upper(), allowed)
+
+
 @contextmanager
 def usage_errors(text: str) -> Iterator[None]:
     """Convert an InvalidRequest, whose fields have the options' names, to a UsageError.
@@ -172,7 +177,7 @@ def usage_errors(text: str) -> Iterator[None]:
 
 
 def _problem(error: InvalidRequest, text: str) -> str:
-    allowed = _SENTENCE_STARTS.sub(lambda match: match[0].upper(), error.allowed or str(error))
+    allowed = capitalize_sentences(error.allowed or str(error))
     if error.field in {"query", "prompt"}:
         length = _LENGTH.fullmatch(error.value or "")
         longest = _LIMIT.search(allowed)

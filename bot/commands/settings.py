@@ -16,12 +16,14 @@ from bot.blocks.settings import (
     settings_message,
 )
 from bot.commands.base import Command, CommandContext, Reply
+from bot.commands.filters import capitalize_sentences
 from bot.commands.parsing import check_length, closest_match, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.preferences import NO_PREFERENCES, ChannelSettings, PersonSettings, Preferences
 from bot.preferences.settings import CHANNEL, EFFORT, PERSON, Setting, find_setting, parse_setting
 from bot.slack.users import Management
+from bot.texts import pplx, settings, usage
 from perplexity.errors import InvalidRequest
 
 CHANNEL_WORD = "channel"
@@ -74,26 +76,24 @@ def parse(text: str) -> SettingsRequest:
     of_channel = first.casefold() == CHANNEL_WORD
     if of_channel:
         first, rest = _first_word(rest)
-    settings = CHANNEL if of_channel else PERSON
+    table = CHANNEL if of_channel else PERSON
     if not first:
         return SettingsRequest(of_channel=of_channel)
     if first.casefold() in RESETS and not rest:
         return SettingsRequest(of_channel=of_channel, reset=True)
-    setting = find_setting(settings, first)
+    setting = find_setting(table, first)
     if setting is None:
-        raise UsageError(_unknown(first, settings, of_channel=of_channel))
+        raise UsageError(_unknown(first, table, of_channel=of_channel))
     if not rest:
-        allowed = setting.hint or f"it takes {' or '.join(setting.choices or ())}"
-        raise UsageError(f"Add a value for `{first.casefold()}`: {allowed}; or `reset`.")
+        allowed = setting.hint or settings.one_of(tuple(setting.choices or ()))
+        raise UsageError(pplx.setting_missing(first.casefold(), allowed=allowed))
     if rest.casefold() in RESETS:
         return SettingsRequest(of_channel=of_channel, field=setting.field)
     try:
         value = parse_setting(setting, first.casefold(), rest if setting.kind == "people" else unescape_slack(rest))
     except InvalidRequest as error:
-        allowed = (error.allowed or "").replace("did you mean", "Did you mean").replace("? it takes", "? It takes")
-        raise UsageError(
-            f"`{first.casefold()}` cannot be {inline_code(error.value or rest)}. {allowed[:1].upper()}{allowed[1:]}."
-        ) from None
+        value, allowed = inline_code(error.value or rest), capitalize_sentences(error.allowed or "")
+        raise UsageError(usage.value_not_allowed(first.casefold(), value, allowed=allowed)) from None
     return SettingsRequest(of_channel=of_channel, field=setting.field, value=value)
 
 
@@ -102,15 +102,13 @@ def _first_word(text: str) -> tuple[str, str]:
     return first, "".join(rest).strip()
 
 
-def _unknown(word: str, settings: Sequence[Setting], *, of_channel: bool) -> str:
-    names = [EFFORT, *(one.name for one in settings)]
+def _unknown(word: str, table: Sequence[Setting], *, of_channel: bool) -> str:
+    names = [EFFORT, *(one.name for one in table)]
     meant = closest_match(word.casefold(), names)
     others = PERSON if of_channel else CHANNEL
     if meant is None and find_setting(others, word) is not None:
-        where = "a setting of yours: leave out `channel`" if of_channel else "a setting of a channel: add `channel`"
-        return f"{inline_code(word)} is {where}."
-    hint = f"Did you mean `{meant}`? " if meant else ""
-    return f"{inline_code(word)} is no setting. {hint}There are {', '.join(f'`{name}`' for name in names)}."
+        return (pplx.setting_of_yours if of_channel else pplx.setting_of_channel)(inline_code(word))
+    return pplx.no_such_setting(inline_code(word), meant=meant, settings=names)
 
 
 async def answer(request: SettingsRequest, context: CommandContext) -> SettingsResult:

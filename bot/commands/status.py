@@ -14,9 +14,7 @@ from bot.model.feedback import Feedback
 from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
 from bot.model.spending import Spending
-from bot.texts import usage
-
-FOR_ADMINS = "Only admins of this workspace can see how the search services are doing."
+from bot.texts import pplx, usage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +59,7 @@ def audience_of(_: StatusRequest) -> Audience:
 def render(status: Status | None, _: StatusRequest, audience: Audience) -> Reply:
     """Render the statistics."""
     if status is None:
-        return Reply(messages=(text_message(FOR_ADMINS),))
+        return Reply(messages=(text_message(pplx.STATUS_FOR_ADMINS),))
     message = status_message(status.providers, status.feedback, spending=status.spending, problem=status.audit.problem)
     return Reply(messages=(message,))
 

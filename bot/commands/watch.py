@@ -11,7 +11,7 @@ from bot.commands.watch_syntax import parse_digest_spec, parse_zone
 from bot.errors import UsageError
 from bot.model.digest import EXAMPLE, DigestAction, DigestResult, DigestSpec, Owner
 from bot.model.message import Audience
-from bot.texts import usage
+from bot.texts import pplx, usage
 
 ALWAYS = Option(
     name="--always",
@@ -111,8 +111,11 @@ def _parse_list(rest: list[str]) -> ListDigests:
 def _parse_number(action: str, rest: list[str]) -> int:
     typed = " ".join(rest).removeprefix("#")
     if not (typed.isascii() and typed.isdecimal() and 1 <= len(typed) < 6):
-        problem = f"{inline_code(typed)} isn’t a digest number." if typed else "Which digest?"
-        raise UsageError(f"{problem} `{action}` takes a number, such as `{action} 2`; `{LIST}` shows them.")
+        raise UsageError(
+            pplx.no_digest_number(inline_code(typed), action, LIST)
+            if typed
+            else pplx.digest_number_missing(action, LIST)
+        )
     return int(typed)
 
 

@@ -17,12 +17,10 @@ from bot.commands.parsing import DASHES, DOUBLE_QUOTES, inline_code
 from bot.errors import UsageError
 from bot.model.digest import EXAMPLE, DigestSpec
 from bot.model.schedule import DAILY, DAYS, WEEKDAYS, WEEKENDS, Schedule, format_days, zone_of
-from bot.texts import usage
+from bot.texts import pplx, usage
 from perplexity.validation import parse_query
 
-TIME_EXAMPLES = "such as `9:00`, `17:30` or `9am`"
-DAY_FORMS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
-WAYS_ON = f"Write it like `{EXAMPLE}`, or type `watch` alone for a form."
+WAYS_ON = pplx.write_digest_like(EXAMPLE)
 
 _CLOCK = re.compile(r"(?ai:(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?: ?(?P<half>[ap])m)?)")
 _TIME = re.compile(r"(?ai:(?<!\S)\d{1,2}(?::\d{2}(?: ?[ap]m)?| ?[ap]m))")
@@ -45,10 +43,9 @@ def parse_digest_spec(text: str, *, report_empty_on: Iterable[str] = (), zone: s
     rest = rest[topic.end() :].strip() if topic else rest
     times = list(_TIME.finditer(rest))
     if not times:
-        raise UsageError(f"At what time of day? Put it at the end, {TIME_EXAMPLES}. {WAYS_ON}")
+        raise UsageError(pplx.time_missing(hint=WAYS_ON))
     if len(times) > 1:
-        listed = ", ".join(inline_code(found[0]) for found in times)
-        raise UsageError(f"There are several times: {listed}. Create one digest for each. {WAYS_ON}")
+        raise UsageError(pplx.several_times([inline_code(found[0]) for found in times], hint=WAYS_ON))
     (at,) = times
     if rest[at.end() :]:
         raise not_understood(rest[at.end() :].strip())
@@ -87,8 +84,7 @@ def parse_time(text: str) -> time:
         hour = int(match["hour"]) % 12 + (12 if half in {"p", "P"} else 0) if half else int(match["hour"])
         return time(hour, int(match["minute"] or 0))
     except ValueError:
-        problem = f"{inline_code(text)} isn’t a time of day. Use one from `0:00` to `23:59`, {TIME_EXAMPLES}."
-        raise UsageError(problem) from None
+        raise UsageError(pplx.no_time(inline_code(text))) from None
 
 
 def parse_days(words: str) -> frozenset[int]:
@@ -100,18 +96,13 @@ def parse_zone(name: str) -> str:
     """Return the name of a time zone. Raise UsageError if this computer does not know it."""
     zone: ZoneInfo = zone_of(name.strip())
     if zone.key != name.strip():
-        raise UsageError(
-            f"`--zone` cannot be {inline_code(name)}. It takes a time zone such as Europe/Berlin.", option="--zone"
-        )
+        raise UsageError(pplx.no_zone(inline_code(name)), option="--zone")
     return zone.key
 
 
 def not_understood(words: str) -> UsageError:
     """Return the error for words that are neither days nor a time."""
-    return UsageError(
-        f"I don’t understand {inline_code(words)}. Days are {DAY_FORMS}; the time comes last, {TIME_EXAMPLES}. "
-        f"A topic goes in quotes, before them. {WAYS_ON}"
-    )
+    return UsageError(pplx.no_days(inline_code(words), hint=WAYS_ON))
 
 
 def _days_of(name: str, words: str) -> frozenset[int]:
@@ -130,9 +121,7 @@ def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
     """Return the days on which an empty digest is posted."""
     quiet = parse_days(words) & days
     if not quiet:
-        raise UsageError(
-            f"This digest doesn’t run on {inline_code(words)}. Its days are {format_days(days)}.", option="--always"
-        )
+        raise UsageError(pplx.not_its_days(inline_code(words), days=format_days(days)), option="--always")
     return quiet
 
 

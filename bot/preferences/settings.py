@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeVar
 
 from bot.model.preferences import ADMINS, EVERYONE, ChannelSettings, PersonSettings
+from bot.texts import settings as texts
 from perplexity.errors import InvalidRequest
 from perplexity.filters import parse_domain, parse_domains, parse_language
 from perplexity.models import EFFORTS, SONAR, resolve
@@ -22,7 +23,7 @@ MAX_PEOPLE = 50
 """The most people who can be named."""
 
 _USER_ID = re.compile(r"<@([UW][A-Z0-9]{1,20})(?:\|[^<>]*)?>|([UW][A-Z0-9]{1,20})")
-_ON_OFF = {"on": "On", "off": "Off"}
+_ON_OFF = {"on": texts.ON, "off": texts.OFF}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ def _choice(name: str, choices: Sequence[str]) -> Callable[[str], str]:
     def parse(words: str) -> str:
         word = words.strip().casefold()
         if word not in choices:
-            raise InvalidRequest.for_field(name, words, f"it takes {', '.join(choices[:-1])} or {choices[-1]}")
+            raise InvalidRequest.for_field(name, words, texts.one_of(choices))
         return word
 
     return parse
@@ -75,7 +76,7 @@ def _on_off(name: str) -> Callable[[str], bool]:
 def _model(words: str) -> str:
     name = words.strip().lower()
     if len(name) > MAX_MODEL:
-        raise InvalidRequest.for_field("model", words, f"it takes at most {MAX_MODEL} characters")
+        raise InvalidRequest.for_field("model", words, texts.at_most(MAX_MODEL))
     resolve(name)
     return name
 
@@ -87,14 +88,14 @@ def _split(words: str) -> list[str]:
 def _domains(words: str) -> tuple[str, ...]:
     domains = parse_domains(_split(words))
     if not domains:
-        raise InvalidRequest.for_field("domains", words, "it takes host names such as a.com, separated by commas")
+        raise InvalidRequest.for_field("domains", words, texts.HOSTS)
     return domains
 
 
 def _hosts(name: str) -> Callable[[str], tuple[str, ...]]:
     def parse(words: str) -> tuple[str, ...]:
         if any(parse_domain(word).startswith("-") for word in _split(words)):
-            raise InvalidRequest.for_field(name, words, "it takes host names without a -")
+            raise InvalidRequest.for_field(name, words, texts.HOSTS_WITHOUT_DASH)
         return _domains(words)
 
     return parse
@@ -108,15 +109,14 @@ def _askers(words: str) -> str:
     named = [_USER_ID.fullmatch(one) for one in _split(words)]
     ids = dict.fromkeys(match[1] or match[2] for match in named if match is not None)
     if not named or None in named or len(ids) > MAX_PEOPLE:
-        allowed = f"it takes {EVERYONE}, {ADMINS}, or at most {MAX_PEOPLE} Slack user ids such as U012AB3CD"
+        allowed = texts.askers(EVERYONE, ADMINS, most=MAX_PEOPLE)
         raise InvalidRequest.for_field("askers", words, allowed)
     return " ".join(ids)
 
 
 _EFFORTS = {effort: effort.capitalize() for effort in EFFORTS}
 _MODELS = _EFFORTS | {name: name for name in SONAR}
-_WHO_SEES = {"private": "Only you", "public": "Everyone in the channel"}
-_AS_SET_UP = "as the app is set up"
+_WHO_SEES = {"private": texts.ONLY_YOU, "public": texts.WHOLE_CHANNEL}
 
 
 def _chosen(name: str, label: str, unset: str, choices: Mapping[str, str], *, parse: Callable[[str], Value]) -> Setting:
@@ -126,39 +126,35 @@ def _chosen(name: str, label: str, unset: str, choices: Mapping[str, str], *, pa
 
 
 def _switch(name: str, label: str) -> Setting:
-    return _chosen(name, label, _AS_SET_UP, _ON_OFF, parse=_on_off(name))
+    return _chosen(name, label, texts.AS_SET_UP, _ON_OFF, parse=_on_off(name))
 
 
 def _written(name: str, label: str, unset: str, hint: str, *, parse: Callable[[str], Value]) -> Setting:
     return Setting(name=name, field=name, label=label, unset=unset, hint=hint, parse=parse)
 
 
-_MODEL = _chosen("model", "Model or effort", "the app’s default", _MODELS, parse=_model)
+_MODEL = _chosen("model", texts.MODEL, texts.MODEL_UNSET, _MODELS, parse=_model)
 _VISIBILITY = _chosen(
     "visibility",
-    "Who sees answers to commands",
-    "only the person who asks",
+    texts.VISIBILITY,
+    texts.VISIBILITY_UNSET,
     _WHO_SEES,
     parse=_choice("visibility", tuple(_WHO_SEES)),
 )
-_LANGUAGE = _written(
-    "language", "Language of answers", "that of the question", "Two letters, such as en or ja", parse=parse_language
-)
-_FOLLOW_UPS = _switch("follow-ups", "Replies without a mention are questions")
-_DOMAINS_HINT = "Such as a.com, b.com; or each with a - to leave it out"
-_ALLOW_HINT = "Answers here come from these sites only, such as a.com, b.com"
-_ASKERS_HINT = f"{EVERYONE}, {ADMINS}, or user ids"
+_LANGUAGE = _written("language", texts.LANGUAGE, texts.LANGUAGE_UNSET, texts.LANGUAGE_HINT, parse=parse_language)
+_FOLLOW_UPS = _switch("follow-ups", texts.FOLLOW_UPS)
+_ASKERS_HINT = texts.askers_hint(EVERYONE, ADMINS)
 _ASKERS = replace(
-    _written("askers", "Who may ask", EVERYONE, _ASKERS_HINT, parse=_askers),
+    _written("askers", texts.ASKERS, EVERYONE, _ASKERS_HINT, parse=_askers),
     kind="people",
-    choices={EVERYONE: "Everyone", ADMINS: "Admins"},
+    choices={EVERYONE: texts.EVERYONE, ADMINS: texts.ADMINS},
 )
 
 PERSON = (
     _MODEL,
     _VISIBILITY,
     _LANGUAGE,
-    _written("domains", "Sites to search", "the whole web", _DOMAINS_HINT, parse=_domains),
+    _written("domains", texts.DOMAINS, texts.DOMAINS_UNSET, texts.DOMAINS_HINT, parse=_domains),
     _FOLLOW_UPS,
 )
 """What a person can set."""
@@ -167,12 +163,12 @@ CHANNEL = (
     _MODEL,
     _VISIBILITY,
     _LANGUAGE,
-    _written("allow", "Only these sites", "the whole web", _ALLOW_HINT, parse=_hosts("allow")),
-    _written("deny", "Never these sites", "none", "Answers here never come from these sites", parse=_hosts("deny")),
+    _written("allow", texts.ALLOW, texts.DOMAINS_UNSET, texts.ALLOW_HINT, parse=_hosts("allow")),
+    _written("deny", texts.DENY, texts.DENY_UNSET, texts.DENY_HINT, parse=_hosts("deny")),
     _ASKERS,
-    _switch("history", "What people wrote in a thread goes along"),
+    _switch("history", texts.HISTORY),
     _FOLLOW_UPS,
-    _switch("external", "Guests and people from elsewhere may ask"),
+    _switch("external", texts.EXTERNAL),
 )
 """What a channel's creator and admins can set."""
 

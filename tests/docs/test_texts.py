@@ -46,15 +46,9 @@ bot/blocks/settings.py
 bot/blocks/sharing.py
 bot/blocks/spending.py
 bot/blocks/status.py
-bot/budgets/amounts.py
 bot/commands/base.py
 bot/commands/ask.py
-bot/commands/budget.py
 bot/commands/routing.py
-bot/commands/settings.py
-bot/commands/status.py
-bot/commands/watch.py
-bot/commands/watch_syntax.py
 bot/conversations/pages.py
 bot/delivery/status_message.py
 bot/digests/jobs.py
@@ -70,7 +64,6 @@ bot/model/membership.py
 bot/model/message.py
 bot/model/question.py
 bot/model/schedule.py
-bot/preferences/settings.py
 bot/privacy/redaction.py
 bot/slack/connection.py
 bot/slack/messages.py
