@@ -38,7 +38,7 @@ from bot.slack.connection import SlackConnection, SocketMode, open_session, web_
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
 from bot.slack.threads import ThreadHistory, ThreadReader
-from bot.slack.users import Admins, ChannelManagers, Profiles
+from bot.slack.users import AdminList, Admins, ChannelManagers, Profiles
 from bot.slack.views import Views
 from bot.storage.admin import AdminStore
 from bot.storage.attempts import AttemptLog, AttemptStore
@@ -460,7 +460,9 @@ async def compose(
             attempt_log=attempt_log,
             audit=AuditWriter(audit=audit),
             retention=Retention(pool=pool, days=settings.retention_days),
-            budget_watch=_budget_watch(settings, ledger, budgets, chat, access),
+            budget_watch=_budget_watch(
+                settings, ledger=ledger, budgets=budgets, chat=chat, access=access, admins=admins
+            ),
             scheduler=digests.scheduler,
             installation=installation,
             server=server,
@@ -493,13 +495,21 @@ def _audit_store(settings: Settings, pool: Pool) -> AuditStore:
 
 
 def _budget_watch(
-    settings: Settings, ledger: Ledger, budgets: BudgetStore, chat: Chat, access: _SlackAccess
+    settings: Settings, *, ledger: Ledger, budgets: BudgetStore, chat: Chat, access: _SlackAccess, admins: Admins
 ) -> BudgetWatch:
-    async def admins(team_id: str) -> list[str]:
-        return list(dict.fromkeys([*settings.admins, *await budgets.setters(team_id)]))
+    async def told(team_id: str) -> list[str]:
+        # Those who have set budgets, unless they are no admins any more.
+        setters = [one for one in await budgets.setters(team_id) if await admins.verify_admin(one) is not False]
+        return list(dict.fromkeys([*settings.admins, *setters]))
 
-    slash = f"/{settings.command_prefix}{ROOT_COMMAND}"
-    return BudgetWatch(ledger=ledger, chat=chat, admins=admins, slash=slash, enter=access.enter_team)
+    return BudgetWatch(
+        ledger=ledger,
+        chat=chat,
+        admins=told,
+        other_admins=AdminList(access.client).read,
+        slash=f"/{settings.command_prefix}{ROOT_COMMAND}",
+        enter=access.enter_team,
+    )
 
 
 def _server(

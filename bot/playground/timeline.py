@@ -102,6 +102,10 @@ class Workspace:
         """Return a person as `users.info` does."""
         return _user(zone=self.zone, now=self._clock()) if user_id == USER_ID else None
 
+    def users(self) -> list[dict[str, Any]]:
+        """Return everyone as `users.list` does."""
+        return [_user(zone=self.zone, now=self._clock())]
+
 
 def _user(*, zone: str, now: float) -> dict[str, Any]:
     """Return the one person of the playground: an owner, since it is this person's own machine."""

@@ -274,6 +274,11 @@ async def _user_info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
 UPLOAD = "/playground/upload/"
 """Where files are uploaded to, followed by the id of one."""
 
+
+async def _users(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    return _page("members", api.workspace.users(), arguments)
+
+
 SESSION_STATUSES = {"active", "processing", "suspended", "closed"}
 
 MAX_PROMPTS = 4
@@ -299,6 +304,7 @@ METHODS: dict[str, Method] = {
     "files.completeUploadExternal": _complete_upload,
     "files.getUploadURLExternal": _upload_url,
     "users.info": _user_info,
+    "users.list": _users,
     "views.open": _open_view,
     "views.publish": _publish_view,
     "views.push": _push_view,
@@ -317,6 +323,7 @@ SCOPES = {
     "chat.stopStream": "chat:write",
     "conversations.open": "im:write",
     "users.info": "users:read",
+    "users.list": "users:read",
     "files.getUploadURLExternal": "files:write",
     "files.completeUploadExternal": "files:write",
 }

@@ -61,7 +61,8 @@ SCOPES = (
     Scope(
         name="users:read",
         why="Checks whether someone who asks is a full member of the workspace, or an admin (for /pplx status); reads "
-        "the time zone of a digest's owner, and whether their account is closed.",
+        "the time zone of a digest's owner, and whether their account is closed; finds the admins to tell that a "
+        "budget is spent, if no one is named.",
         without="Guests are answered like members, only people in ADMIN_USER_IDS can see /pplx status, and digests use "
         "UTC.",
     ),

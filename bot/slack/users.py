@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from enum import Enum
 
 from slack_sdk.errors import SlackClientError
@@ -231,6 +231,63 @@ class Admins:
         except FAILURES as error:
             log.warning("admins.unknown", extra={"error": type(error).__name__})
             return None
+
+
+MAX_ADMINS = 10
+"""The most admins of a workspace that are listed."""
+
+LIST_SECONDS = 3600.0
+LIST_AGAIN_SECONDS = 60.0
+"""How long a list of admins is kept, and the pause after one that Slack did not return."""
+
+MAX_WORKSPACES = 1_000
+
+
+class AdminList:
+    """Lists a workspace's admins and owners, for what they are told unasked. `clock` is monotonic.
+
+    https://docs.slack.dev/reference/methods/users.list
+    """
+
+    def __init__(
+        self, client: AsyncWebClient, *, clock: Callable[[], float] = time.monotonic, most: int = MAX_WORKSPACES
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._most = most
+        self._known: OrderedDict[str, tuple[Sequence[str] | None, float]] = OrderedDict()
+
+    async def read(self, team_id: str) -> Sequence[str] | None:
+        """Return the ids of the first ten admins, of an hour ago at most; None if Slack does not say."""
+        listed, end = self._known.get(workspace_key(), (None, 0.0))
+        if self._clock() < end:
+            return listed
+        try:
+            listed, seconds = await self._fetch(team_id), LIST_SECONDS
+        except FAILURES as error:
+            log.warning("admins.unknown", extra={"error": type(error).__name__})
+            closed = isinstance(classify_error(error), RouteClosed)  # without the scope, there are none to be told
+            listed, seconds = [] if closed else None, LIST_AGAIN_SECONDS
+        self._known[workspace_key()] = (listed, self._clock() + seconds)
+        self._known.move_to_end(workspace_key())
+        if len(self._known) > self._most:
+            self._known.popitem(last=False)
+        return listed
+
+    async def _fetch(self, team_id: str) -> Sequence[str]:
+        """Return them; raise one of `FAILURES`. In an organization, those of one of its workspaces."""
+        found: list[str] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            page = await self._client.users_list(limit=PAGE_SIZE, cursor=cursor, team_id=team_id)
+            people = page.get("members")
+            if not isinstance(people, list):
+                raise SlackClientError("users.list returned no members")
+            found += [str(one.get("id")) for one in people if isinstance(one, Mapping) and Profile.from_user(one).admin]
+            cursor = (page.get("response_metadata") or {}).get("next_cursor")
+            if not cursor or len(found) >= MAX_ADMINS:
+                break
+        return found[:MAX_ADMINS]
 
 
 class Management(Enum):

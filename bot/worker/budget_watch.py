@@ -23,14 +23,16 @@ WATCH_SECONDS = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetWatch:
-    """The round of one process. `admins` returns who of a workspace is told, `slash` is the umbrella command.
+    """The round of one process. `slash` is the umbrella command.
 
-    `enter` has the task act for a workspace in Slack, as for `QuestionWorker`.
+    `admins` returns who of a workspace is told, and `other_admins` who is told if none of these can be; None if Slack
+    does not say. `enter` has the task act for a workspace in Slack, as for `QuestionWorker`.
     """
 
     ledger: Ledger
     chat: Chat
     admins: Callable[[str], Awaitable[Sequence[str]]]
+    other_admins: Callable[[str], Awaitable[Sequence[str] | None]]
     slash: str
     enter: Callable[[str], Awaitable[bool]] = only_workspace
     seconds: float = WATCH_SECONDS
@@ -59,8 +61,20 @@ class BudgetWatch:
             return True
         text = notice_text(notice, slash=self.slash)
         message = OutgoingMessage(text=text, blocks=(section(text),))
-        results = [await self._send(message, admin) for admin in await self.admins(notice.team_id)]
-        return any(isinstance(one, Sent) for one in results) or not any(isinstance(one, Retryable) for one in results)
+        told = await self._send_to(await self.admins(notice.team_id), message)
+        if told is False:
+            others = await self.other_admins(notice.team_id)
+            told = None if others is None else await self._send_to(others, message)
+        if told is False:
+            log.error("budget.not_told", extra={"kind": notice.scope, "count": notice.percent})
+        return told is not None
+
+    async def _send_to(self, admins: Sequence[str], message: OutgoingMessage) -> bool | None:
+        """Return whether one of them got it; None if none did and a later try may succeed."""
+        results = [await self._send(message, admin) for admin in admins]
+        if any(isinstance(one, Sent) for one in results):
+            return True
+        return None if any(isinstance(one, Retryable) for one in results) else False
 
     async def _send(self, message: OutgoingMessage, admin: str) -> PostResult:
         try:

@@ -154,6 +154,9 @@ class FakeWorkspace(Workspace):
         known |= {"enterprise_user": {"enterprise_id": self.enterprise}} if self.enterprise else {}
         return known | ({"tz": self.zones[user_id]} if user_id in self.zones else {}) | self.profiles.get(user_id, {})
 
+    def users(self) -> list[dict[str, Any]]:
+        return [self.user(one) for one in sorted({"U1", *self.profiles, *self.admins, *self.left})]
+
 
 class FakeSlack:
     """The playground's Web API on a port of its own, with faults.

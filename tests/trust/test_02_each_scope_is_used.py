@@ -39,6 +39,7 @@ METHODS = {
     "oauth_v2_access": NONE,
     "oauth_v2_exchange": NONE,
     "users_info": "users:read",
+    "users_list": "users:read",
     "views_open": NONE,
     "views_publish": NONE,
     "views_push": NONE,

@@ -108,6 +108,39 @@ class TestWithABudget:
         assert "is used up: $0.00114 of $0.021. Further questions are refused." in told[0].shown_text
 
 
+class TestWithoutNamedAdmins:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.model_copy(update={"budget_user_day_usd": Decimal("0.021")})
+
+    async def test_the_workspace_s_admins_are_told(self, harness: AppHarness) -> None:
+        harness.slack.workspace.admins |= {"U0ADMIN", "U0GUEST"}
+        harness.slack.workspace.profiles["U0GUEST"] = {"is_restricted": True}
+        await use_up(harness)
+
+        await wait_for(lambda: bool(notices(harness)), seconds=20)
+        told = [post for post in harness.slack.posts if "<@U1>’s budget for" in post.shown_text]
+        assert [post.payload["channel"] for post in told] == ["DU0ADMIN"]
+
+    async def test_one_who_set_a_budget_and_is_no_admin_any_more_is_not_told(
+        self, harness: AppHarness, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        harness.slack.workspace.admins.add("U1")
+        await asked(harness, "/pplx budget user 0.021", trigger="b1")
+        harness.slack.workspace.admins.clear()
+        await use_up(harness)
+
+        await wait_for(lambda: "budget.not_told" in caplog.messages, seconds=20)
+        assert [post for post in harness.slack.posts if post.payload.get("channel") == "DU1"] == []
+
+
+async def use_up(harness: AppHarness) -> None:
+    """Use a budget up that covers one question."""
+    await asked(harness, "/ask why", trigger="u1")
+    await booked(harness.database, 1)
+    assert "is used up" in await asked(harness, "/ask and then", trigger="u2")
+
+
 class TestNearTheEndOfABudget:
     @pytest.fixture
     def settings(self, settings: Settings) -> Settings:

@@ -238,6 +238,7 @@ async def test_a_method_without_its_scope_is_refused() -> None:
         "conversations.replies": "channels:history",
         "conversations.members": "channels:read",
         "users.info": "users:read",
+        "users.list": "users:read",
     }
     assert answers["users.info"]["provided"] == "chat:write"
 

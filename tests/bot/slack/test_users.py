@@ -8,9 +8,20 @@ from collections.abc import AsyncIterator
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.slack.users import AUTH_ERRORS, MAX_PAGES, PAGE_SIZE, Membership, SlackUsers
+from bot.slack.users import (
+    AUTH_ERRORS,
+    LIST_AGAIN_SECONDS,
+    LIST_SECONDS,
+    MAX_ADMINS,
+    MAX_PAGES,
+    PAGE_SIZE,
+    AdminList,
+    Membership,
+    SlackUsers,
+)
 from tests.fakes.digests import WallClock
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
+from tests.fakes.time import Time
 
 
 @pytest.fixture
@@ -173,3 +184,62 @@ async def test_members_are_not_read_in_a_direct_message_or_without_an_account(
     assert await users.membership("U1", "D1") is Membership.MEMBER
     assert await users.membership("U3", "C1") is Membership.DEACTIVATED
     assert pages_read(slack) == 0
+
+
+def admin_list(slack: FakeSlack, time: Time) -> AdminList:
+    return AdminList(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[]), clock=time.clock)
+
+
+def lists_read(slack: FakeSlack) -> int:
+    return sum(method == "users.list" for method, _ in slack.calls)
+
+
+async def test_admins_and_owners_are_listed_but_no_guests_bots_or_people_who_left(slack: FakeSlack) -> None:
+    slack.workspace.admins |= {"UADMIN", "UGUEST", "UBOT", "UGONE"}
+    slack.workspace.profiles |= {
+        "UOWNER": {"is_owner": True},
+        "UGUEST": {"is_restricted": True},
+        "UBOT": {"is_bot": True},
+        "USTRANGER": {"is_admin": True, "is_stranger": True},
+        **{f"U{number:05}": {} for number in range(PAGE_SIZE)},
+    }
+    slack.workspace.left.add("UGONE")
+    time = Time()
+    admins = admin_list(slack, time)
+
+    assert [await admins.read("T1") for _ in range(2)] == [["UADMIN", "UOWNER"]] * 2
+    assert lists_read(slack) == 2
+    time.now += LIST_SECONDS
+    await admins.read("T1")
+    assert lists_read(slack) == 4
+
+
+async def test_so_many_admins_are_enough(slack: FakeSlack) -> None:
+    slack.workspace.admins |= {f"U{number:05}" for number in range(2 * PAGE_SIZE)}
+
+    assert len(await admin_list(slack, Time()).read("T1") or ()) == MAX_ADMINS
+    assert lists_read(slack) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "listed"),
+    [
+        (Fault(status=503), None),
+        (refusal("ratelimited"), None),
+        (Fault(status=200, body='{"ok": true}'), None),
+        (refusal("missing_scope"), []),
+        (refusal("token_revoked"), []),
+    ],
+)
+async def test_slack_is_asked_again_for_admins_after_a_minute(
+    slack: FakeSlack, fault: Fault, listed: list[str] | None
+) -> None:
+    time = Time()
+    admins = admin_list(slack, time)
+    slack.workspace.admins.add("UADMIN")
+    slack.fail("users.list", fault)
+
+    assert [await admins.read("T1") for _ in range(2)] == [listed] * 2
+    assert lists_read(slack) == 1
+    time.now += LIST_AGAIN_SECONDS
+    assert await admins.read("T1") == ["UADMIN"]
