@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientSession, web
@@ -21,6 +22,7 @@ from bot.blocks.escaping import sanitize_view
 from bot.commands import available_commands
 from bot.commands.routing import APP_NAME, ROOT_COMMAND
 from bot.delivery.delivery import Delivery
+from bot.delivery.queue_place import QueuePlaces
 from bot.delivery.routes import default_routes
 from bot.delivery.shares import Sharing
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
@@ -200,7 +202,7 @@ async def compose(
         pool = await stack.enter_async_context(connection_pool(conninfo, size=WORK_CONNECTIONS, seconds=POOL_SECONDS))
         acks = await stack.enter_async_context(connection_pool(conninfo, size=ACK_CONNECTIONS, seconds=ACK_SECONDS))
         apart = await stack.enter_async_context(connection_pool(conninfo, size=HEALTH_CONNECTIONS))
-        jobs = JobQueue(pool, beats=apart)
+        jobs = JobQueue(pool, beats=apart, at_once=settings.questions_at_once)
         await jobs.open()
         share = FairShare(
             open_per_person=settings.open_questions_per_user,
@@ -416,6 +418,7 @@ async def compose(
             change_access=installation.change_access,
             withdraw_answer=lambda row: background.start(withdrawal.withdraw(row)),
             delete_question=lambda row: background.start(home.after(withdrawal.delete(row), row)),
+            show_place=QueuePlaces(questions=questions, chat=chat, start=background.start, clock=monotonic).watch,
             home_opened=home.opened,
             home_changed=home.changed,
             suggest_prompts=chat.suggest_prompts,
@@ -470,14 +473,14 @@ async def compose(
         )
 
 
-MANY_AT_ONCE = 80
+WORKSPACE_PART = 0.8
 """Of the questions that one process works on at once, those of one workspace if there may be others."""
 
 
 def _workspace_limit(settings: Settings) -> int:
     if settings.workspace_questions_at_once is not None:
         return settings.workspace_questions_at_once
-    return MANY_AT_ONCE if settings.oauth_configured else 0
+    return math.ceil(WORKSPACE_PART * settings.questions_at_once) if settings.oauth_configured else 0
 
 
 def _limits(settings: Settings) -> dict[str, str]:

@@ -134,6 +134,7 @@ class Settings(_ProviderSettings):
     next_questions: bool = False
 
     open_questions_per_user: int = Field(default=5, ge=0, le=1_000_000)
+    questions_at_once: int = Field(default=100, ge=1, le=1000)
     workspace_questions_at_once: int | None = Field(default=None, ge=0, le=1_000_000)
     user_questions_per_minute: int = Field(default=20, ge=0, le=1_000_000)
     channel_questions_per_minute: int = Field(default=60, ge=0, le=1_000_000)

@@ -20,7 +20,7 @@ from bot.delivery.shares import Sharing
 from bot.model.digest import Digest, DigestService
 from bot.model.membership import team_of
 from bot.model.message import MarkdownFile, OutgoingMessage, SuggestedPrompt
-from bot.model.question import Choice, NewQuestion, OpenQuestion, QuestionRow, Received
+from bot.model.question import Choice, Insertion, NewQuestion, OpenQuestion, QuestionRow, Received
 from bot.model.workspace import ActiveWorkspace
 from bot.slack.messages import Chat, PostResult, Sent
 from bot.slack.users import Management
@@ -81,13 +81,13 @@ class Intake:
         """Save the question and its job; return the result in time for the acknowledgement."""
         return (await self.submit_in_turn(question))[0]
 
-    async def submit_in_turn(self, question: NewQuestion) -> tuple[Submitted, int]:
-        """Save the question as `submit` does; return how many wait ahead of it, too."""
+    async def submit_in_turn(self, question: NewQuestion) -> tuple[Submitted, Insertion | None]:
+        """Save the question as `submit` does; return its place, too, None if it has none."""
         try:
             return await self.within_ack_deadline(self._submit(question))
         except TimeoutError:
             log.error("journal.slow", extra={"question": str(question.id), "command": question.command})
-            return Submitted.FAILED, 0
+            return Submitted.FAILED, None
 
     async def too_fast_text(self, question: NewQuestion) -> str:
         """Return what to say of a question that came too fast, with the time to wait if it can be read in time."""
@@ -129,7 +129,7 @@ class Intake:
         waited = self.clock() - arrived if arrived is not None else 0.0
         return max(MIN_SECONDS, self.seconds - waited)
 
-    async def _submit(self, question: NewQuestion) -> tuple[Submitted, int]:
+    async def _submit(self, question: NewQuestion) -> tuple[Submitted, Insertion | None]:
         retry = DatabaseRetry(seconds=self.seconds_left(), first_pause=0.05)
         try:
             inserted = await retry(lambda: self.questions.insert(question))
@@ -137,19 +137,19 @@ class Intake:
                 self.metrics.settled(command=inserted.withdrawn, state="withdrawn")
             match inserted.received:
                 case Received.NEW:
-                    return Submitted.NEW, inserted.ahead
+                    return Submitted.NEW, inserted
                 case Received.DUPLICATE:
-                    return Submitted.DUPLICATE, 0
+                    return Submitted.DUPLICATE, None
                 case Received.TOO_MANY_OPEN:
-                    return Submitted.TOO_MANY_OPEN, 0
+                    return Submitted.TOO_MANY_OPEN, None
                 case Received.TOO_FAST:
-                    return Submitted.TOO_FAST, 0
+                    return Submitted.TOO_FAST, None
                 case Received.THREAD_FULL:
-                    return await retry(lambda: self._thread_full(question)), 0
+                    return await retry(lambda: self._thread_full(question)), None
         except DATABASE_UNAVAILABLE as error:
             extra = {"question": str(question.id), "command": question.command, "error": type(error).__name__}
             log.error("journal.away", extra=extra)
-            return Submitted.FAILED, 0
+            return Submitted.FAILED, None
 
     async def _thread_full(self, question: NewQuestion) -> Submitted:
         log.warning("thread.full", extra={"command": question.command})
@@ -198,6 +198,10 @@ async def verify_no_admin(user_id: str) -> bool | None:
 async def stop_no_digest(digest_id: UUID, user_id: str, teams: Collection[str]) -> Digest | None:
     """Return None: there is no digest."""
     return None
+
+
+def no_place(question: NewQuestion) -> None:
+    """Do nothing: no one waits long enough."""
 
 
 async def always_admitted(user_id: str) -> bool | None:
@@ -325,6 +329,8 @@ class ListenerContext:
     answer to a question whose message was deleted, `delete_question` deleting both. `home_opened` shows a person the
     home tab, `home_changed` shows it anew to one who has it open, with a notice.
 
+    `show_place` shows the asker of a message how many questions are before it, as long as it waits.
+
     `find_workspace` returns which of many installations a request is for; it raises database errors. `refusal` returns
     why a request is refused, `record_end` records that the app is no longer installed, `change_access` which workspaces
     of an organization have it. `is_admin` returns whether a user is an admin, `verify_admin` too, or None if Slack does
@@ -370,6 +376,7 @@ class ListenerContext:
     delete_pending: Callable[[QuestionRow], Awaitable[None]] = delete_nothing
     withdraw_answer: Callable[[QuestionRow], None] = withdraw_nothing
     delete_question: Callable[[QuestionRow], None] = withdraw_nothing
+    show_place: Callable[[NewQuestion], None] = no_place
     home_opened: Callable[[str, str], None] = no_home
     home_changed: Callable[[str, str, str], None] = no_home
     suggest_prompts: Callable[[str, Sequence[SuggestedPrompt]], Awaitable[PostResult]] = suggest_nothing

@@ -14,7 +14,7 @@ from slack_bolt.response import BoltResponse
 
 from bot.blocks.escaping import unescape_slack
 from bot.commands.ask import ASK
-from bot.commands.help import text_message
+from bot.commands.help import SHOWN_AHEAD, text_message
 from bot.commands.routing import begins_conversation, route_message
 from bot.conversations.prompts import choose_prompts
 from bot.listeners.intake import ListenerContext, Submitted
@@ -264,12 +264,18 @@ async def _withdraw_answer(message: MessageEvent, context: ListenerContext) -> N
 
 
 async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Submitted:
-    """Submit the question after saving the sender's other workspace, if the event names one: a worker needs it."""
+    """Submit the question after saving the sender's other workspace, if the event names one: a worker needs it.
+
+    Its asker sees the place of one that has to wait.
+    """
     try:
         await context.intake.within_ack_deadline(context.record_sender(body, question.user_id), seconds=RECORD_SECONDS)
     except DATABASE_UNAVAILABLE:
         return Submitted.FAILED
-    return await context.intake.submit(question)
+    submitted, place = await context.intake.submit_in_turn(question)
+    if place is not None and (place.waiting or place.ahead >= SHOWN_AHEAD):
+        context.show_place(question)
+    return submitted
 
 
 def parse_event(body: dict[str, Any]) -> MessageEvent | None:

@@ -77,7 +77,7 @@ async def _enqueue(
     payload: dict[str, Any], route: RoutedCommand, command: Command[Any, Any], request: Any, context: ListenerContext
 ) -> OutgoingMessage:
     question = _build_question(payload, route, command, context)
-    submitted, ahead = await context.intake.submit_in_turn(question)
+    submitted, place = await context.intake.submit_in_turn(question)
     if submitted is Submitted.FAILED:
         return text_message(failures.COMMAND_NOT_SAVED)
     if submitted is Submitted.TOO_MANY_OPEN:
@@ -89,6 +89,7 @@ async def _enqueue(
         extra = {"question": str(question.id), "command": command.name, "chars": len(question.text)}
         log.info("question.received", extra=extra | {"surface": question.surface})
     public = command.audience(request) is Audience.CHANNEL
+    ahead = 0 if place is None else place.ahead
     return pending_message(command, request, question_id=str(question.id), public=public, ahead=ahead)
 
 

@@ -80,12 +80,23 @@ class Received(Enum):
 class Insertion:
     """The result of inserting a question, and the command of the earlier question that it closed, if it closed one.
 
-    So many questions wait `ahead` of it.
+    So many questions wait `ahead` of it; one that is `waiting` is not in the queue yet, since others of its person or
+    its workspace are.
     """
 
     received: Received
     withdrawn: str | None = None
     ahead: int = field(default=0, compare=False)
+    waiting: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """The state of a question, and how many are `ahead` of it while it is `received`; at most, if it is `waiting`."""
+
+    state: str
+    ahead: int
+    waiting: bool
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -211,6 +211,17 @@ class Chat:
             return classify_error(error)
         return Sent()
 
+    async def set_status(self, channel: str, thread_ts: str, status: str) -> PostResult:
+        """Show a status in a thread, behind the app's name, until the app posts there; an empty one removes it.
+
+        https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+        """
+        try:
+            await self._client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread_ts, status=status)
+        except FAILURES as error:
+            return classify_error(error)
+        return Sent()
+
     async def delete(self, channel: str, ts: str) -> PostResult:
         """Delete one of the app's own messages, if possible. Raises nothing."""
         try:

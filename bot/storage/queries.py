@@ -156,6 +156,23 @@ OPEN = """
 """
 """List a person's open questions, the oldest first."""
 
+PLACES = """
+    WITH asked AS MATERIALIZED (
+        SELECT q.id, q.state, q.team_id, q.waiting, q.received_at FROM questions q WHERE q.id = ANY(%(ids)s)),
+    queue AS MATERIALIZED (
+        SELECT j.args ->> 'question_id' AS question, row_number() OVER (ORDER BY j.priority DESC, j.id) AS place
+        FROM procrastinate_jobs j WHERE j.status = 'todo')
+    SELECT asked.id, asked.state, asked.waiting, CASE
+        WHEN NOT asked.waiting THEN coalesce((SELECT place - 1 FROM queue WHERE question = asked.id::text), 0)
+        ELSE (SELECT count(*) FROM queue) + (
+            SELECT count(*) FROM questions w
+            WHERE w.team_id = asked.team_id AND w.waiting AND w.state = 'received'
+                AND w.received_at < asked.received_at)
+        END::integer AS ahead
+    FROM asked
+"""
+"""Read how many questions are before each of some; before one that waits for others of its workspace, at most that."""
+
 NOTICE = """
     WITH old AS (DELETE FROM thread_notices WHERE at < now() - interval '1 hour')
     INSERT INTO thread_notices (team_id, channel_id, thread_ts)

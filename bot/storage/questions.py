@@ -25,6 +25,7 @@ from bot.model.question import (
     NewQuestion,
     OpenQuestion,
     Outcome,
+    Place,
     QuestionRow,
     RateWait,
     Received,
@@ -208,7 +209,15 @@ class QuestionStore:
             row = await receiving.fetchone()
         if row is None:
             return Insertion(received=Received.DUPLICATE)
-        return Insertion(received=Received(row["received"]), withdrawn=row["withdrawn"], ahead=row["ahead"])
+        received = Received(row["received"])
+        waiting = received is Received.NEW and not row["jobs"]
+        return Insertion(received=received, withdrawn=row["withdrawn"], ahead=row["ahead"], waiting=waiting)
+
+    async def places(self, question_ids: Sequence[UUID]) -> dict[UUID, Place]:
+        """Return where in the queue some questions are; those that are deleted are missing."""
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(queries.PLACES, {"ids": question_ids})).fetchall()
+        return {row["id"]: Place(state=row["state"], ahead=row["ahead"], waiting=row["waiting"]) for row in rows}
 
     async def rate_wait(self, question: NewQuestion) -> RateWait | None:
         """Return how long a question has to wait that came too fast; None if it need not wait any more."""

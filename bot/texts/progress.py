@@ -47,3 +47,12 @@ def stopped(seconds: float) -> str:
 def question_stopped(question: str) -> str:
     """Return that a question was stopped before it had an answer; `question` may be empty."""
     return f"*Stopped{f' “{question}”' if question else ''}.*  I’ve cancelled the research."
+
+
+def in_queue(place: int, *, about: bool) -> str:
+    """Return the status of a thread whose question waits; Slack shows it behind the app's name."""
+    return (
+        f"is busy. You are about number {place:,} in the queue."
+        if about
+        else (f"is busy. You are number {place:,} in the queue.")
+    )

@@ -53,9 +53,6 @@ MAX_GAP_SECONDS = 2 * RECOVERY_SECONDS + 1
 POLL_SECONDS = 0.5
 """A notice of a new job can be missed while the worker looks for one; this is how long it then waits at most."""
 
-CONCURRENCY = 100
-"""Questions that one process works on at once; the others wait."""
-
 TAKEN_AT_ONCE = 8
 """Jobs that are taken in one query, so that the work does not wait for one query a job."""
 
@@ -90,9 +87,10 @@ class RetryingJobManager(JobManager):
     when it is to be finished was finished before, or was given to another worker.
     """
 
-    def __init__(self, connector: BaseConnector, pool: Pool) -> None:
+    def __init__(self, connector: BaseConnector, pool: Pool, *, at_once: int) -> None:
         super().__init__(connector)
         self._pool = pool
+        self._at_once = at_once
         self._running: set[int] = set()
         self._taken: deque[Job] = deque()
         self._removed: set[int] = set()
@@ -187,7 +185,7 @@ class RetryingJobManager(JobManager):
         """Take as many jobs as can be begun. Between two tries, return what the failed one may have taken."""
         async with self._fetching:
             self._empty = True
-            most = max(1, min(TAKEN_AT_ONCE, CONCURRENCY - len(self._running)))
+            most = max(1, min(TAKEN_AT_ONCE, self._at_once - len(self._running)))
             take = partial(self._take_next, worker_id=worker_id, most=most)
             rows = await self._with_retry(take, before_again=partial(self._return_unknown, worker_id))
             self._running.update(row["id"] for row in rows)
@@ -268,18 +266,26 @@ class Heartbeats:
 
 
 class JobQueue:
-    """Works on the jobs of questions. `clock` is monotonic.
+    """Works on the jobs of questions, `at_once` of them at a time; the others wait. `clock` is monotonic.
 
     Heartbeats go over the pool `beats`, so that they never wait for the connections that work needs.
     """
 
-    def __init__(self, pool: Pool, *, beats: Pool | None = None, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        beats: Pool | None = None,
+        at_once: int = 100,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self._pool = pool
+        self._at_once = at_once
         self._beats = beats or pool
         self._clock = clock
         self._heartbeats = Heartbeats()
         self._app = App(connector=PsycopgConnector())
-        self._manager = RetryingJobManager(self._app.connector, pool)
+        self._manager = RetryingJobManager(self._app.connector, pool, at_once=at_once)
         self._app.job_manager = self._manager
 
     async def open(self) -> None:
@@ -324,7 +330,7 @@ class JobQueue:
     def _worker(self, drain_seconds: float, *, listens: bool) -> Worker:
         return Worker(
             self._app,
-            concurrency=CONCURRENCY,
+            concurrency=self._at_once,
             fetch_job_polling_interval=POLL_SECONDS,
             install_signal_handlers=False,
             listen_notify=listens,

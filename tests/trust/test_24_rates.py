@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -117,6 +118,55 @@ async def test_the_place_in_the_queue_is_said(harness: AppHarness) -> None:
     shown = await harness.ask("/ask why", trigger="t1")
 
     assert "12 questions are before yours" in shown["text"]
+
+
+class TestPlaceInTheQueue:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.model_copy(update={"questions_at_once": 1, "open_questions_per_user": 0})
+
+    async def test_who_asks_by_a_message_sees_it_move_while_it_waits(self, harness: AppHarness) -> None:
+        def statuses(thread: str) -> list[str]:
+            calls = [call for method, call in harness.slack.calls if method == "assistant.threads.setStatus"]
+            return [call["status"] for call in calls if call["thread_ts"] == thread]
+
+        harness.perplexity.hold()
+        for number in range(12):
+            person = replace(harness.person, user=f"U{number}")
+            ts = f"1795255200.0001{number:02}"
+            ask = person.mention if number % 2 else person.send_direct_message
+            async with await ask("why", ts=ts) as response:
+                assert response.status == 200
+            if not number:
+                await harness.perplexity.wait_for(1)
+        last = "1795255200.000111"
+
+        # Ten are before the last one, which is told; those behind fewer are begun in a moment, and told nothing.
+        await harness.slack.wait_until(lambda: statuses(last) == ["is busy. You are number 11 in the queue."])
+        assert statuses("1795255200.000109") == []
+        harness.perplexity.release()
+        await harness.wait_until_settled(12)
+        places = [int(status.split("number ")[1].split()[0]) for status in statuses(last)]
+        assert places == sorted(set(places), reverse=True)
+
+    async def test_one_that_is_withdrawn_leaves_no_status(self, harness: AppHarness, database: str) -> None:
+        harness.perplexity.hold()
+        for number in range(12):
+            async with await replace(harness.person, user=f"U{number}").mention(
+                "why", ts=f"1795255200.0001{number:02}"
+            ) as response:
+                assert response.status == 200
+            if not number:
+                await harness.perplexity.wait_for(1)
+
+        def set_to() -> list[str]:
+            return [call["status"] for method, call in harness.slack.calls if method == "assistant.threads.setStatus"]
+
+        await harness.slack.wait_until(lambda: len(set_to()) == 1)
+        async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+            await connection.execute("UPDATE questions SET state = 'withdrawn' WHERE user_id = 'U11'")
+        await harness.slack.wait_until(lambda: set_to()[1:] == [""])
+        harness.perplexity.release()
 
 
 async def test_a_retry_after_is_kept_to() -> None:

@@ -390,7 +390,7 @@ async def test_a_job_that_this_version_cannot_do_waits_in_the_queue_for_another(
 async def manager_of(queue: Queue) -> RetryingJobManager:
     app = App(connector=PsycopgConnector())
     await app.connector.open_async(queue.pool)
-    return RetryingJobManager(app.connector, queue.pool)
+    return RetryingJobManager(app.connector, queue.pool, at_once=100)
 
 
 async def fetch_jobs(manager: RetryingJobManager, worker: int) -> list[Job]:
