@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from bot.model.question import QuestionRow
+from bot.texts import audit_log
 
 BEGINNING = "0" * 64
 """The hash before the first entry."""
@@ -155,36 +156,32 @@ class ChainCheck:
         if entry.number != self._last + 1:
             self._misplaced(entry.number)
         if entry.hash(self._hash) != hash:
-            self._report(
-                f"Entry {entry.number} was changed, is not this workspace’s, or does not follow the one before it."
-            )
+            self._report(audit_log.entry_changed(entry.number))
         if entry.number in self.known and self.known.pop(entry.number) != hash:
-            self._report(f"Entry {entry.number} is not the one whose hash you named.")
+            self._report(audit_log.entry_replaced(entry.number))
         self.count += 1
         self._last, self._hash = entry.number, hash
 
     def end(self, head: Head | None, *, signed: bool) -> None:
         """Check the head, which is None if the workspace has none; `signed` is whether its signature is right."""
         for number in self.known:
-            self._report(f"Entry {number}, whose hash you named, is missing.")
+            self._report(audit_log.named_entry_missing(number))
         if head is None:
             if self.count:
-                self._report("The head is missing: entries at the end may be, too.")
+                self._report(audit_log.HEAD_MISSING)
             return
         if not signed:
-            self._report("The head is not signed with the key in use: it was changed, or AUDIT_KEY was.")
+            self._report(audit_log.HEAD_NOT_SIGNED)
         if self._last < head.count:
-            self._report(f"The last entries are missing: there are {self._last} of {head.count}.")
+            self._report(audit_log.end_missing(self._last, count=head.count))
         elif (self._last, self._hash) != (head.count, head.hash):
-            self._report(f"The head is that of entry {head.count}, and does not fit the last entry, {self._last}.")
+            self._report(audit_log.head_of_other(head.count, last=self._last))
 
     def _misplaced(self, number: int) -> None:
         if number <= self._last:
-            self._report(f"Entry {number} is there twice.")
-        elif number == self._last + 2:
-            self._report(f"Entry {self._last + 1} is missing.")
+            self._report(audit_log.entry_twice(number))
         else:
-            self._report(f"The entries {self._last + 1} to {number - 1} are missing.")
+            self._report(audit_log.entries_missing(self._last + 1, number - 1))
 
     def _report(self, problem: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:
@@ -211,11 +208,11 @@ class AuditHealth:
     def problem(self) -> str:
         """What is wrong, as a sentence; empty if nothing is."""
         if self.broken:
-            return "The audit log cannot be read."
+            return audit_log.UNREADABLE
         if self.lost_at is not None:
-            return f"Something was not recorded in the audit log ({self.lost_at:%Y-%m-%d %H:%M} UTC)."
+            return audit_log.lost(self.lost_at)
         if not self.ok:
-            return f"The audit log has not been written for {self.waiting_seconds / 60:.0f} min."
+            return audit_log.waiting(self.waiting_seconds)
         return ""
 
 

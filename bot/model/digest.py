@@ -11,7 +11,8 @@ from typing import Protocol
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from bot.model.schedule import DAYS, Schedule, format_time, next_slot, scheduled_days
+from bot.model.schedule import Schedule, next_slot, scheduled_days
+from bot.texts import schedules
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 
@@ -296,10 +297,10 @@ def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
     then = moment.astimezone(tz)
     days = (now.astimezone(tz).date() - then.date()).days
     if days < 1:
-        return f"since {format_time(then.time())} today ({tz.key})"
+        return schedules.since_today(then.time(), tz.key)
     if days == 1:
-        return "since yesterday"
-    return f"since {DAYS[then.weekday()]}" if days < len(DAYS) else f"since {then.day} {then:%B}"
+        return schedules.SINCE_YESTERDAY
+    return schedules.since_weekday(then.weekday()) if days < 7 else schedules.since_day(then)
 
 
 def search_window_start(last_run_at: datetime | None, *, now: datetime) -> datetime:

@@ -12,8 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-"""The days of the week in the order of `date.weekday()`."""
+from bot.texts import schedules
 
 DAILY = frozenset(range(7))
 WEEKDAYS = frozenset(range(5))
@@ -39,7 +38,7 @@ _ZONES = """
 ZONES = tuple(_ZONES.split())
 """Time zones to choose from, from west to east: fewer than the 100 that a menu takes."""
 
-_DAY_SET_NAMES = {DAILY: "every day", WEEKDAYS: "weekdays", WEEKENDS: "weekends"}
+_DAY_SET_NAMES = {DAILY: schedules.EVERY_DAY, WEEKDAYS: schedules.WEEKDAYS, WEEKENDS: schedules.WEEKENDS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +57,12 @@ class Schedule:
     @property
     def text(self) -> str:
         """Return the schedule in words: "weekdays at 9:00"."""
-        return f"{format_days(self.days)} at {format_time(self.at)}"
+        return schedules.days_at(format_days(self.days), self.at)
 
     @property
     def text_with_zone(self) -> str:
         """Return the schedule in words with its zone: "weekdays at 9:00 (Europe/Berlin)"."""
-        return f"{self.text} ({self.tz.key})"
+        return schedules.in_zone(self.text, self.tz.key)
 
 
 def zone_of(name: str) -> ZoneInfo:
@@ -74,30 +73,24 @@ def zone_of(name: str) -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-def format_time(at: time) -> str:
-    """Return a time of day as "9:00"."""
-    return f"{at.hour}:{at.minute:02}"
-
-
 def format_days(days: Collection[int]) -> str:
     """Return days of the week as "weekdays", or "Monday, Wednesday to Friday"."""
-    return _DAY_SET_NAMES.get(frozenset(days)) or ", ".join(_day_ranges(sorted(days)))
+    return _DAY_SET_NAMES.get(frozenset(days)) or schedules.list_days(list(_day_ranges(sorted(days))))
 
 
 def format_slot(moment: datetime, *, tz: ZoneInfo) -> str:
     """Return a moment by a zone's clock: "Monday, 23 November at 9:00"."""
-    local = moment.astimezone(tz)
-    return f"{DAYS[local.weekday()]}, {local.day} {local:%B} at {format_time(local.time())}"
+    return schedules.slot(moment.astimezone(tz))
 
 
 def _day_ranges(days: list[int]) -> Iterator[str]:
     """Yield the days, three or more in a row as a range."""
     for _, run in groupby(enumerate(days), key=lambda place: place[1] - place[0]):
-        names = [DAYS[day] for _, day in run]
-        if len(names) > 2:
-            yield f"{names[0]} to {names[-1]}"
+        in_row = [day for _, day in run]
+        if len(in_row) > 2:
+            yield schedules.day_range(in_row[0], in_row[-1])
         else:
-            yield from names
+            yield from (schedules.DAYS[day] for day in in_row)
 
 
 _DAYS_AHEAD = range(8)

@@ -57,7 +57,6 @@ bot/errors.py
 bot/listeners/asking.py
 bot/listeners/installation.py
 bot/listeners/intake.py
-bot/model/audit.py
 bot/model/digest.py
 bot/model/feedback.py
 bot/model/membership.py
