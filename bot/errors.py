@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bot.texts import failures
 from perplexity.errors import AllProvidersFailed, NotPermitted, PerplexityError
 
 if TYPE_CHECKING:
@@ -28,13 +29,13 @@ class UsageError(Exception):
 class AgentNotSetUp(PerplexityError):
     """No agent is configured; the message names the missing setting, for the log."""
 
-    summary = "is not set up"
+    summary = failures.NOT_SET_UP
 
 
 class Refused(PerplexityError):
     """What was asked cannot be done here; `sentence` tells the asker why, in mrkdwn that is not escaped yet."""
 
-    summary = "was not asked"
+    summary = failures.NOT_ASKED
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence)

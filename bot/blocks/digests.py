@@ -11,7 +11,6 @@ from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.messages import fallback_text
 from bot.blocks.news import story_block
 from bot.model.digest import (
-    EXAMPLE,
     AlreadyRunning,
     Created,
     Digest,
@@ -29,7 +28,7 @@ from bot.model.digest import (
 )
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.schedule import format_days, format_slot
-from bot.texts import times
+from bot.texts import pplx, times
 from perplexity.formatting import format_dollars, pluralize
 from perplexity.news.summary import news_stand_in
 
@@ -171,7 +170,7 @@ def _hint(reply: DigestResult, *, command: str) -> str:
         case DigestList(digests=digests) if digests:
             return f"{code(f'{command} pause N')}, and so {code('resume')}, {code('delete')} and {code('run')}"
         case DigestList():
-            return f"For example {code(f'{command} {EXAMPLE}')}"
+            return f"For example {code(f'{command} {pplx.DIGEST_EXAMPLE}')}"
     return ""
 
 

@@ -9,7 +9,7 @@ from bot.commands.base import Command, CommandContext, Option, Reply, ValueKind
 from bot.commands.parsing import OptionParser, inline_code, parse_options
 from bot.commands.watch_syntax import parse_digest_spec, parse_zone
 from bot.errors import UsageError
-from bot.model.digest import EXAMPLE, DigestAction, DigestResult, DigestSpec, Owner
+from bot.model.digest import DigestAction, DigestResult, DigestSpec, Owner
 from bot.model.message import Audience
 from bot.texts import pplx, usage
 
@@ -125,7 +125,7 @@ WATCH = Command(
     usage='CATEGORY ["TOPIC"] [weekdays] 9:00 | list | pause N | resume N | delete N | run N',
     options=PARSER.options,
     examples=(
-        (EXAMPLE, "posted here, Monday to Friday, by your clock"),
+        (pplx.DIGEST_EXAMPLE, "posted here, Monday to Friday, by your clock"),
         ("science mon,thu 5:30pm", "a whole category, on two days"),
         ("world daily 7:30 --zone Asia/Tokyo", "by another clock than yours"),
         ("business daily 8:00 --always fri", "posts on Fridays even when nothing is new"),

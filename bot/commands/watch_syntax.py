@@ -15,12 +15,12 @@ from zoneinfo import ZoneInfo
 from bot.commands.filters import category_argument, usage_errors
 from bot.commands.parsing import DASHES, DOUBLE_QUOTES, inline_code
 from bot.errors import UsageError
-from bot.model.digest import EXAMPLE, DigestSpec
+from bot.model.digest import DigestSpec
 from bot.model.schedule import DAILY, WEEKDAYS, WEEKENDS, Schedule, format_days, zone_of
 from bot.texts import pplx, schedules, usage
 from perplexity.validation import parse_query
 
-WAYS_ON = pplx.write_digest_like(EXAMPLE)
+WAYS_ON = pplx.write_digest_like(pplx.DIGEST_EXAMPLE)
 
 _CLOCK = re.compile(r"(?ai:(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?: ?(?P<half>[ap])m)?)")
 _TIME = re.compile(r"(?ai:(?<!\S)\d{1,2}(?::\d{2}(?: ?[ap]m)?| ?[ap]m))")

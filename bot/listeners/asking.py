@@ -136,7 +136,7 @@ async def _begin_thread(
     posted = await context.chat.post(channel, escaping.sanitize_message(root), question=str(question_id), part=-1)
     if not isinstance(posted, Sent):
         return posted.error
-    return "no ts" if posted.ts is None else (channel, posted.ts)
+    return "no_ts" if posted.ts is None else (channel, posted.ts)
 
 
 async def _delete_late(context: ListenerContext, beginning: asyncio.Task[tuple[str, str] | str]) -> None:

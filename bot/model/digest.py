@@ -16,9 +16,6 @@ from bot.texts import schedules
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 
-EXAMPLE = 'technology "open source databases" weekdays 9:00'
-"""An example of the arguments of `watch`."""
-
 
 class DigestAction(StrEnum):
     """What an owner can do with an existing digest; the value is the word to type."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from bot.texts import answers
+
 Block = dict[str, Any]
 """A Block Kit block as plain JSON: the SDK's models drop block types that they do not know."""
 
@@ -13,8 +15,8 @@ Block = dict[str, Any]
 class Audience(StrEnum):
     """Who can see an answer; the value is how the footer says it."""
 
-    ASKER = "only visible to you"
-    CHANNEL = "visible to everyone here"
+    ASKER = answers.VISIBLE_TO_YOU
+    CHANNEL = answers.VISIBLE_TO_EVERYONE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,11 +68,11 @@ class Received(Enum):
     NEW = "new"
     DUPLICATE = "known"
     """It was delivered before."""
-    TOO_MANY_OPEN = "too many open"
+    TOO_MANY_OPEN = "too_many_open"
     """The person has as many open questions as allowed; nothing was written."""
-    TOO_FAST = "too fast"
+    TOO_FAST = "too_fast"
     """The person, or the channel, has asked as often as allowed; nothing was written."""
-    THREAD_FULL = "thread full"
+    THREAD_FULL = "thread_full"
     """The thread has had its answers for this minute; nothing was written."""
 
 

@@ -110,7 +110,7 @@ class Membership(Enum):
     """Also if Slack cannot be reached."""
     DEACTIVATED = "left"
     """The account is closed."""
-    NOT_IN_CHANNEL = "left channel"
+    NOT_IN_CHANNEL = "left_channel"
     """The account is open, but not a member of the channel."""
     APP_REMOVED = "unreachable"
     """The app itself was removed from the workspace."""

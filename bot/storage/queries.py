@@ -91,11 +91,11 @@ RECEIVE = _on_one_line(f"""
         SELECT
             CASE
                 WHEN known THEN 'known'
-                WHEN open >= nullif(%(open_per_person)s, 0) THEN 'too many open'
+                WHEN open >= nullif(%(open_per_person)s, 0) THEN 'too_many_open'
                 WHEN %(thread_ts)s::text IS NOT NULL AND in_thread >= nullif(%(thread_per_minute)s, 0)
-                    THEN 'thread full'
+                    THEN 'thread_full'
                 WHEN %(user_per_minute)s + %(channel_per_minute)s > 0 AND rate_take_v1(%(team_id)s, %(user_id)s,
-                    %(channel_id)s, %(user_per_minute)s, %(channel_per_minute)s) > 0 THEN 'too fast'
+                    %(channel_id)s, %(user_per_minute)s, %(channel_per_minute)s) > 0 THEN 'too_fast'
                 ELSE 'new'
             END AS received,
             coalesce(queued >= nullif(%(queued_per_person)s, 0) OR team >= nullif(%(per_workspace)s, 0), false)
@@ -105,7 +105,7 @@ RECEIVE = _on_one_line(f"""
     refused AS (
         INSERT INTO refused_deliveries (delivery_key)
         SELECT %(delivery_key)s FROM decision
-        WHERE received IN ('too many open', 'thread full', 'too fast') AND NOT %(resubmittable)s
+        WHERE received IN ('too_many_open', 'thread_full', 'too_fast') AND NOT %(resubmittable)s
         ON CONFLICT DO NOTHING
         RETURNING delivery_key),
     old AS (

@@ -14,6 +14,9 @@ WHAT_WAS_SENT = "What was sent"
 GOOD_ANSWER = "Good answer"
 BAD_ANSWER = "Bad answer"
 
+VISIBLE_TO_YOU = "only visible to you"
+VISIBLE_TO_EVERYONE = "visible to everyone here"
+
 EMPTY = "The answer came back empty."
 UNSOURCED = "This answer has no sources, so nothing in it can be checked here."
 SOURCES = "*Sources*"

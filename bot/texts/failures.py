@@ -22,6 +22,10 @@ MESSAGE_NOT_SAVED = (
 FORM_NOT_SAVED = "I can’t reach my database just now. Please try again in a minute."
 NO_DIRECT_MESSAGE = "Slack couldn’t open our direct messages. Please try again in a minute."
 
+NOT_SET_UP = "is not set up"
+NOT_ASKED = "was not asked"
+"""What happened to a service, after its name in `all_failed`."""
+
 PAGES_UNKNOWN = "I no longer know these pages. Please search again."
 NO_PAGE_ALLOWED = "This channel’s settings no longer allow any of these pages. Please search again."
 NOTHING_TO_CHECK = "This text states nothing that could be checked."

@@ -22,6 +22,8 @@ LEAST_AMOUNT = "under $0.0001"
 RESUMED = "Paid searches are allowed again."
 NOT_PAUSED = "Paid searches are not paused."
 
+DIGEST_EXAMPLE = 'technology "open source databases" weekdays 9:00'
+"""An example of the arguments of `watch`."""
 WHICH_DIGEST = "Which digest?"
 DAYS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
 TIMES = "such as `9:00`, `17:30` or `9am`"
