@@ -21,7 +21,7 @@ from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Target, Timeouts, check_schema, resolve
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, checked_open_timeout, proxy_for
-from perplexity.types import API, JSON, Answer, Event, Message, Query, Question, SearchResults
+from perplexity.types import API, JSON, Answer, Event, Message, Query, Question, Restarted, SearchResults
 from perplexity.validation import validate_messages, validate_query
 from perplexity.wire import search
 from perplexity.wire.agent import Agent
@@ -286,7 +286,11 @@ class PerplexityClient:
                 try:
                     return await endpoint.answer(question, target, started=started, deadline=deadline)
                 except EndpointRetired as error:
+                    if question.text_shown():
+                        raise
                     self._endpoints.retire(endpoint, error)
+                    if error.began and question.on_event is not None:
+                        question.on_event(Restarted())
 
     async def stream(self, prompt: Prompt, **options: Unpack[AskOptions]) -> AsyncGenerator[Event, None]:
         """Yield events while the answer is made; the last one is `Done`. Takes and raises what `answer` does.

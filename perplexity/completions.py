@@ -184,17 +184,19 @@ class Completions:
         """Yield the events of streams, as many as arrive together, until one comes to its end.
 
         After an event was yielded, another stream is opened only if the caller takes events that `repeat`: one that
-        collects an answer, from a stream since a silent connection would be cut after a minute.
+        collects an answer, from a stream since a silent connection would be cut after a minute. None is opened after
+        text was shown to someone.
         """
         readers, body = _Readers(wire=self.wire), self.wire.build(question, target, stream=True)
         while True:
-            reader, yielded = readers.next(), False
+            reader, yielded, began = readers.next(), False, False
             try:
                 async with aclosing(self.api.stream(self.wire.path, body, deadline=deadline)) as chunks:
                     async for chunk in chunks:
                         events, broken = _read(reader, chunk)
                         if events:
                             yielded = True
+                            began = began or any(not isinstance(event, RunStarted) for event in events)
                             yield readers.priced(events) if reader.ended else events
                         if broken:
                             raise broken
@@ -207,8 +209,8 @@ class Completions:
                     return
                 raise StreamTruncated("the stream ended without its last event")
             except PerplexityError as error:
-                error.cost_usd = readers.cost_usd
-                if (yielded and not repeat) or not _retry_rule(target)(error):
+                error.cost_usd, error.began = readers.cost_usd, began
+                if (yielded and not repeat) or question.text_shown() or not _retry_rule(target)(error):
                     raise
                 failure = error
             finally:

@@ -40,10 +40,12 @@ class PerplexityError(Exception):
 
     `provider` is the provider's name, `status` the HTTP status, `type` the service's own error type, `request_id` its
     request id, `retry_after` seconds to wait, `cost_usd` the dollars that the failure cost; each None if
-    unknown. `summary` finishes the sentence "Perplexity …" and may be shown to a user.
+    unknown. `summary` finishes the sentence "Perplexity …" and may be shown to a user. `began` is whether the service
+    had begun to answer, which it may charge for.
     """
 
     summary: str = "failed"
+    began: bool = False
 
     def __init__(
         self,

@@ -288,13 +288,17 @@ class Fallback:
         return replace(found, results=found.results[: int(query.max_results)])
 
     async def answer(self, question: Question) -> Answer:
-        """Return the first answer that comes. Raises InvalidRequest or AllProvidersFailed."""
+        """Return the first answer that comes. Raises InvalidRequest or AllProvidersFailed.
+
+        After its text was shown to someone no other provider is asked: the provider's own PerplexityError is raised.
+        """
         run = self._run_for(question)
         return await _first_reply(
             run,
             lambda candidate: candidate.provider.answer(_request_for(candidate, question)),
             check_cancelled=question.check_cancelled,
             on_event=question.on_event,
+            text_shown=question.text_shown,
         )
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
@@ -375,19 +379,25 @@ async def _first_reply(
     *,
     check_cancelled: Callable[[], Awaitable[None]] | None = None,
     on_event: Callable[[Event], None] | None = None,
+    text_shown: Callable[[], bool] = lambda: False,
 ) -> Reply:
-    asked = False
+    failure: PerplexityError | None = None
     for candidate in run.candidates():
         await _check_cancelled(run, candidate, check_cancelled)
+        # Text that was held back may have been shown meanwhile.
+        if failure is not None and text_shown():
+            candidate.permit.release()
+            raise run.with_total_cost(failure)
         try:
-            if on_event is not None and asked:
+            if on_event is not None and failure is not None:
                 on_event(Restarted())
-            asked = True
             async with asyncio.timeout(_with_grace(candidate.seconds)):
                 reply: Reply = await ask(candidate)
             return run.record_success(candidate, reply)
-        except Exception as error:  # noqa: BLE001 - a provider's bug must not take the others with it
-            run.record_failure(candidate, error)
+        except Exception as error:
+            failure = run.record_failure(candidate, error)
+            if text_shown():
+                raise run.with_total_cost(failure) from error
         except BaseException:
             candidate.permit.release()
             raise

@@ -69,7 +69,8 @@ class Question:
     awaited before a chain asks a second provider; it raises RequestCancelled if the answer is no longer wanted, so that
     no other provider is paid for it. `persist` and `before_retry` are as in a `Query`. `on_event` is called with the
     events of an answer that is not streamed to the caller, `Done` left out; unlike a stream, such an answer may begin
-    anew (`Restarted`).
+    anew (`Restarted`). `text_shown` returns whether someone sees text of the answer already: then nothing is asked
+    again, neither of the same service nor of the next one, and the failure is raised.
     """
 
     messages: tuple[Message, ...]
@@ -91,6 +92,7 @@ class Question:
     on_event: Callable[[Event], None] | None = field(default=None, compare=False, repr=False)
     check_cancelled: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
     before_retry: BeforeRetry | None = field(default=None, compare=False, repr=False)
+    text_shown: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
 
     @property
     def text(self) -> str:

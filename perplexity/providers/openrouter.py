@@ -221,6 +221,7 @@ def _translated_errors() -> Iterator[None]:
         meant = translate_error(error, provider=OpenRouter.name)
         if meant is error:
             raise
+        meant.began = error.began
         raise meant from error
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from perplexity.errors import EndpointRetired, InvalidRequest, MalformedResponse
 from perplexity.filters import Filters
 from perplexity.models import Timeouts
 from perplexity.retry import RetryPolicy
-from perplexity.types import Answer, Done, Event, RunStarted, Sources, TextDelta
+from perplexity.types import Answer, Done, Event, Message, Question, Restarted, RunStarted, Sources, TextDelta
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, json_reply, sse, stream_reply
 
 CHAT, AGENT = "/chat/completions", "/v1/agent"
@@ -276,6 +277,22 @@ async def test_a_stream_that_fails_after_text_is_not_restarted(fake: FakePerplex
             await stream_events(client)
 
     assert paths(fake) == [CHAT]
+
+
+@pytest.mark.parametrize("shown", [False, True])
+async def test_an_answer_that_fails_after_text_begins_anew_unless_the_text_was_shown(
+    fake: FakePerplexity, shown: bool
+) -> None:
+    fake.script(CHAT, stream_reply(sse(chunk("Half"), RETIRED)))
+    events: list[Event] = []
+    asked = Question(messages=(Message(role="user", content="why"),), on_event=events.append, text_shown=lambda: shown)
+
+    async with sonar(fake) as client:
+        with pytest.raises(EndpointRetired) if shown else nullcontext():
+            await client.answer(asked)
+
+    assert paths(fake) == ([CHAT] if shown else [CHAT, AGENT])
+    assert events.count(Restarted()) == (0 if shown else 1)
 
 
 async def test_questions_at_once_leave_it_once(retired: FakePerplexity, caplog: pytest.LogCaptureFixture) -> None:

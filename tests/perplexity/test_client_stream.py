@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
@@ -167,6 +168,22 @@ async def test_an_answer_that_broke_off_begins_anew_and_says_so(fake: FakePerple
     assert [event.text for event in events[:begun] if isinstance(event, TextDelta)] == ["half"]
     assert answer.text == "".join(event.text for event in events[begun:] if isinstance(event, TextDelta))
     assert len(fake.requests) >= 2
+
+
+@pytest.mark.parametrize("began", [True, False])
+async def test_an_answer_of_which_text_was_shown_does_not_begin_anew(
+    fake: FakePerplexity, client: PerplexityClient, began: bool
+) -> None:
+    created = sse({"type": "response.created", "response": {"id": RUN}})
+    fake.script("/v1/agent", stream_reply(SOME if began else created))
+    events: list[Event] = []
+
+    with pytest.raises(StreamTruncated) as caught:
+        await client.answer(replace(asked(events), text_shown=lambda: True))
+
+    assert Restarted() not in events
+    assert caught.value.began is began
+    assert [request.path for request in fake.requests].count("/v1/agent") == 1
 
 
 async def test_a_stream_that_is_left_early_is_cancelled_at_the_service(fake: FakePerplexity) -> None:

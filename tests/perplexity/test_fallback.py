@@ -363,3 +363,16 @@ async def test_an_answer_begins_anew_only_after_a_provider_that_was_asked() -> N
         events.clear()
         await chain.answer(replace(question(), on_event=events.append))
         assert events == expected
+
+
+@pytest.mark.parametrize("shown_after", [0, 1])
+async def test_after_its_text_was_shown_no_other_provider_is_asked(shown_after: int) -> None:
+    """The text may also be shown while the chain makes sure that the answer is still wanted."""
+    second, looks = FakeProvider("Two"), iter([*[False] * shown_after, True])
+    chain = Fallback([FakeProvider("One", error=ServerError("x", cost_usd=0.5)), second], clock=still)
+    asked = replace(question(), text_shown=lambda: next(looks))
+
+    with pytest.raises(ServerError) as caught:
+        await chain.answer(asked)
+
+    assert (second.questions, caught.value.cost_usd) == ([], 0.5)
