@@ -45,7 +45,9 @@ async def closed(events: AsyncIterator[Event]) -> AsyncIterator[AsyncIterator[Ev
 
 
 def is_free(error: PerplexityError) -> bool:
-    """Return whether a failed call surely cost nothing: it was not sent, or refused with an error status."""
+    """Return whether a failed call surely cost nothing: it was not sent, or refused before the service began."""
+    if error.began:
+        return False
     if isinstance(error, ConnectionFailed):
         return not error.sent
     return isinstance(error, (APIError, InvalidRequest, MissingExtra, NothingFound))

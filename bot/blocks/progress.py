@@ -1,11 +1,11 @@
-"""Renders an answer that is being made: what it searches for and reads, its text so far, and that it was stopped."""
+"""Renders an answer being made: its searches and pages, its text so far, and that it was stopped or broke off."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.blocks.elements import context, markdown, secondary_button, section
-from bot.blocks.escaping import WORD_JOINER, clean, escape, one_line, shorten
+from bot.blocks.elements import context, markdown, primary_button, secondary_button, section
+from bot.blocks.escaping import WORD_JOINER, clean, code, escape, one_line, shorten
 from bot.blocks.markdown.render import neutralize
 from bot.blocks.messages import fallback_text
 from bot.blocks.sources import link_url
@@ -125,6 +125,15 @@ def stopped_blocks(*, seconds: float, question_id: str) -> tuple[Block, ...]:
     return (
         context(progress.stopped(seconds)),
         secondary_button(progress.START_AGAIN, action_id="retry", value=question_id),
+    )
+
+
+def broken_off_blocks(*, cost_usd: float | None, reference: str, question_id: str) -> tuple[Block, ...]:
+    """Return what follows the text of an answer that broke off after some of it was shown."""
+    return (
+        section(progress.broken_off(cost_usd)),
+        primary_button(progress.TRY_AGAIN, action_id="retry", value=question_id),
+        context(progress.reference(code(reference))),
     )
 
 

@@ -52,6 +52,11 @@ class StreamedText:
         self._whole: str | None = None
         self._begin()
 
+    @property
+    def length(self) -> int:
+        """How many characters the model wrote so far."""
+        return len(self._text)
+
     def _begin(self) -> None:
         self._text = self._held = ""
         self._sources: tuple[Source, ...] = ()
@@ -92,9 +97,13 @@ class StreamedText:
         self._frozen = replace(self._frozen, cited=cited)
         self._awaits_text = self._awaits_source = False
 
-    def restart(self) -> None:
-        """Begin again with the text of another provider; what was shown stays, and is compared with the new text."""
-        self._begin()
+    def whole_clauses(self) -> str:
+        """Return what the model wrote up to the end of its last clause that is final: all that was taken, and the next.
+
+        This takes as long as rendering the text does.
+        """
+        text, start = self._text[self._frozen.place : _LONGEST], self._place - self._frozen.place
+        return self._text[: self._frozen.place + find_final(parse(text), self._sources, start).end]
 
     def take(self) -> str:
         """Return the next piece, some clauses, or an empty string if nothing more is final.

@@ -172,6 +172,7 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
                 on_run=context.on_run,
                 on_event=on_event,
                 check_cancelled=context.check_cancelled,
+                text_shown=context.text_shown,
             )
         )
         if suggests and reply.kind is AnswerKind.MODEL:

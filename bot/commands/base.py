@@ -83,8 +83,8 @@ class Progress(Protocol):
         """How many uses of the response_url it has taken."""
         ...
 
-    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
-        """Show a message; return whether it arrived. A milestone that did not can be shown again.
+    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool | None:
+        """Show a message; return whether it arrived, None if that is unknown. A milestone that did not is shown again.
 
         Raise RequestCancelled if the question is stopped or taken over.
         """
@@ -212,13 +212,12 @@ class CommandContext:
     whether the audit log is written; they raise database errors. `preferences` holds the settings, `budgets` what is
     and may be spent, `management` returns whether a person may change those of a channel, by their ids. `run_id` is the
     background run to resume and `on_run` records a new one. `check_cancelled` raises once the answer is no longer
-    wanted. `now`
-    returns seconds since 1970. Without a `deepdives`, `provider` makes deep dives. `stages` saves the parts of a long
-    answer, `progress` shows them, at most once in `pace_seconds`. `on_event` is called with the events of an answer
-    that a command shows while it is made. `can_upload` returns whether files can be sent. `parent` is the answer or
-    the search results below which the button `action` asked this. With `next_questions` an answer suggests some.
-    `model` answers from what it is given, without a search; None without one. `channel` are the present settings of
-    the place.
+    wanted. `now` returns seconds since 1970. Without a `deepdives`, `provider` makes deep dives. `stages` saves the
+    parts of a long answer, `progress` shows them, at most once in `pace_seconds`. `on_event` is called with the events
+    of an answer that a command shows while it is made, `text_shown` returns whether text of it was shown. `can_upload`
+    returns whether files can be sent. `parent` is the answer or the search results below which the button `action`
+    asked this. With `next_questions` an answer suggests some. `model` answers from what it is given, without a search;
+    None without one. `channel` are the present settings of the place.
     """
 
     provider: Provider
@@ -238,6 +237,7 @@ class CommandContext:
     stages: StageStore = field(default_factory=NullStageStore)
     progress: Progress = NULL_PROGRESS
     on_event: Callable[[Event], None] | None = None
+    text_shown: Callable[[], bool] = lambda: False
     pace_seconds: float = PACE_SECONDS
     can_upload: Callable[[], Awaitable[bool]] = no_uploads
     feedback: Callable[[str], Awaitable[Feedback]] = no_feedback

@@ -25,6 +25,7 @@ from bot.slack.messages import (
     ResponseUrls,
     Retryable,
     Sent,
+    has_arrived,
     is_slack_url,
 )
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
@@ -201,8 +202,11 @@ class ProgressUpdater:
         """How many milestones were shown before: each took one use of the response_url."""
         return 0 if self.editable else self.row.response_uses
 
-    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
-        """Show a message; return whether Slack accepted it. Raise RequestCancelled if it is stopped or taken over."""
+    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool | None:
+        """Show a message; return whether it arrived, None if that is unknown.
+
+        Raise RequestCancelled if it is stopped or taken over.
+        """
         await self._check_claim()
         if self.clock() < self.paused_until:
             return False
@@ -210,12 +214,12 @@ class ProgressUpdater:
             return await self._update_in_thread(message)
         # After a click below an answer, the response_url would replace that answer.
         usable = milestone and not self.row.action and self._response_url_usable()
-        return usable and await self._update_by_response_url(message)
+        return await self._update_by_response_url(message) if usable else False
 
-    async def _update_in_thread(self, message: OutgoingMessage) -> bool:
+    async def _update_in_thread(self, message: OutgoingMessage) -> bool | None:
         result = self._note_rate_limit(await self._edit(message))
         await self._check_claim()
-        return isinstance(result, Sent)
+        return has_arrived(result)
 
     async def _edit(self, message: OutgoingMessage) -> PostResult:
         return await self.chat.update(

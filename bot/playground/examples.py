@@ -187,7 +187,7 @@ class _LabelledProgress:
         """How many uses of the response_url it has taken so far."""
         return self.inner.response_url_uses
 
-    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool:
+    async def update(self, message: OutgoingMessage, *, milestone: bool) -> bool | None:
         """Show the message with the label. Raises RequestCancelled."""
         return await self.inner.update(_label(message), milestone=milestone)
 

@@ -79,6 +79,13 @@ class Retryable:
 PostResult = Sent | Rejected | RouteClosed | Retryable
 
 
+def has_arrived(result: PostResult) -> bool | None:
+    """Return whether a message arrived at Slack; None if that is unknown."""
+    if isinstance(result, Retryable) and result.maybe_posted:
+        return None
+    return isinstance(result, Sent)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Found:
     """The message is in the conversation."""

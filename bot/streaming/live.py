@@ -2,7 +2,8 @@
 
 In direct messages the text is streamed. In channels, or if Slack refuses to stream, the status message is edited.
 What is shown is only a preview: the complete answer is saved and delivered like any other, and replaces a message that
-may be wrong. https://docs.slack.dev/ai/developing-ai-apps
+may be wrong. But once text was sent to Slack, no other answer takes its place: one that breaks off stays as it is.
+https://docs.slack.dev/ai/developing-ai-apps
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from bot.commands.base import PACE_SECONDS, Progress
 from bot.delivery.delivery import ClaimLost
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import QuestionRow, StreamEnding
-from bot.slack.messages import Chat, Retryable, Sent
+from bot.slack.messages import Chat, Retryable, Sent, has_arrived
 from bot.slack.streams import StreamEnded, StreamResult, Streams, Unsupported
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
 from bot.storage.streams import Permit
 from perplexity.errors import RequestCancelled
 from perplexity.threads import run_in_thread_if_long
-from perplexity.types import Event, Restarted, SearchQueries, Source, Sources, TextDelta
+from perplexity.types import Answer, Event, Restarted, SearchQueries, Source, Sources, TextDelta
 
 log = logging.getLogger(__name__)
 
@@ -166,6 +167,7 @@ class LiveAnswer:
     _opened: float = 0.0
     _reserved: datetime | None = None
     _broken: bool = False
+    _text_sent: bool = False
     _start_tries: int = 0
     _started: float = 0.0
     _next_text: float = 0.0
@@ -185,7 +187,15 @@ class LiveAnswer:
 
     @property
     def has_shown_text(self) -> bool:
-        """Whether some text of the answer was shown."""
+        """Whether text of the answer was sent to Slack, also if it is not known whether it arrived.
+
+        From then on nothing is asked again: what is shown is not replaced by another answer.
+        """
+        return self._text_sent
+
+    @property
+    def has_confirmed_text(self) -> bool:
+        """Whether Slack has confirmed some text of the answer."""
         return bool(self._open or self._written or self.messages)
 
     async def __aenter__(self) -> Self:
@@ -196,6 +206,10 @@ class LiveAnswer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self._end_showing()
+
+    async def _end_showing(self) -> None:
+        """Show nothing more; wait for a call that is under way."""
         self._closing.set()
         self._changed.set()
         if self._task is not None:
@@ -221,16 +235,28 @@ class LiveAnswer:
                 self.text.feed(text)
                 self._next_text = self._next_text or self.clock() + HOLD_SECONDS
             case Restarted():
+                # No text was sent yet, or nothing would be asked again.
                 self._queries, self._sources = (), ()
-                self.text.restart()
+                self.text, self._pending, self._next_text = StreamedText(), "", 0.0
             case _:
                 return
         self._changed.set()
 
+    async def broken_off(self) -> Answer | None:
+        """Show nothing more, and return the part of an answer that broke off; None if no text of it was sent to Slack.
+
+        It ends with its last whole clause. Who wrote it and what it cost is not in it.
+        """
+        await self._end_showing()
+        if not self.has_shown_text:
+            return None
+        text = await run_in_thread_if_long(self.text.length, self.text.whole_clauses)
+        return Answer(text=text, sources=self._sources, provider="", queries=self._queries)
+
     async def finish(self, ending: StreamEnding | None) -> bool:
         """End the streamed message with the rest of the answer; False if it must be delivered in another way.
 
-        `ending` is None for a failure. Raises ClaimLost if another worker took over.
+        `ending` is None for a failure without any text. Raises ClaimLost if another worker took over.
         """
         try:
             if self.messages and await self._finish(ending):
@@ -358,6 +384,10 @@ class LiveAnswer:
         if permit is Permit.USED_UP:
             self._wait_or_edit(BUSY_SECONDS)
             return False
+        if not self._pending:  # meanwhile another service is asked
+            await self._record_end()
+            return False
+        had_sent, self._text_sent = self._text_sent, True
         recipient = None if self.row.surface == "im" else (self.row.user_id, self.row.team_id)
         result = await self.streams.start(
             self.row.channel_id, self.row.thread_ts or "", self._pending, recipient=recipient
@@ -375,6 +405,7 @@ class LiveAnswer:
         if isinstance(result, Retryable) and result.maybe_posted:
             self._broken = self.uncertain = True  # and remains recorded as open: its message may be there
         else:
+            self._text_sent = had_sent
             await self._record_end()
         self._start_tries += 1
         if isinstance(result, Retryable) and not result.maybe_posted and self._start_tries < MAX_TRIES:
@@ -478,20 +509,26 @@ class LiveAnswer:
         if self.text.size >= MAX_SIZE:  # the rest comes with the whole answer
             self._pending = ""
             return
-        shown = self._written + self._pending
-        message = written_message(shown, question_id=str(self.row.id))
         permit, pause = await self.calls.edit(self.row, shown=self._confirmed + len(self._pending))
         self._check(permit)
-        if permit is Permit.GRANTED and await self._update(message):
+        shown = self._written + self._pending
+        if permit is Permit.GRANTED and self._pending and await self._update(shown):
             self._written, self._pending = shown, ""
             self._confirmed = len(shown)
         self._next_text = self._next_edit = self.clock() + max(PACE_SECONDS, pause)
 
-    async def _update(self, message: OutgoingMessage) -> bool:
-        if not self.messages:
-            return await self.progress.update(message, milestone=False)
-        result = await self.chat.update(self.row.channel_id, self.messages[-1], escaping.sanitize_message(message))
-        return isinstance(result, Sent)
+    async def _update(self, shown: str) -> bool:
+        """Edit the message; return whether that arrived."""
+        message = written_message(shown, question_id=str(self.row.id))
+        had_sent, self._text_sent = self._text_sent, True
+        if self.messages:
+            result = await self.chat.update(self.row.channel_id, self.messages[-1], escaping.sanitize_message(message))
+            arrived = has_arrived(result)
+        else:
+            arrived = await self.progress.update(message, milestone=False)
+        if arrived is False:
+            self._text_sent = had_sent
+        return bool(arrived)
 
     async def _show_status(self) -> float | None:
         """Show what is searched for and read, and for how long; return the seconds until the next time."""
@@ -616,7 +653,7 @@ class LiveAnswers:
                 await live.remove()
                 if current is not None and (live.uncertain or not live.messages):
                     await self.clear_up(current)
-            elif live.has_shown_text and not live.uncertain:
+            elif live.has_confirmed_text and not live.uncertain:
                 await live.mark_stopped()
             else:
                 await self.clear_up(current)

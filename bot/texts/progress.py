@@ -1,14 +1,15 @@
-"""What is shown while an answer is made, and when it is stopped."""
+"""What is shown while an answer is made, and when it is stopped or breaks off."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from bot.texts.times import full_seconds
-from perplexity.formatting import pluralize
+from perplexity.formatting import format_dollars, pluralize
 
 STOP = "Stop"
 START_AGAIN = "Start again"
+TRY_AGAIN = "Try again"
 WRITING = "Writing the answer"
 
 
@@ -42,6 +43,17 @@ def read(count: int) -> str:
 def stopped(seconds: float) -> str:
     """Return the line below the text of an answer that was stopped after so many seconds."""
     return f"You stopped this answer after {full_seconds(seconds)} · the service doesn’t say what it cost"
+
+
+def broken_off(cost_usd: float | None) -> str:
+    """Return the line below the text of an answer that broke off, with what it cost in dollars if that is known."""
+    cost = f", and cost {format_dollars(cost_usd)}" if cost_usd else ""
+    return f":warning: You have only a part of this answer: it broke off{cost}."
+
+
+def reference(shown: str) -> str:
+    """Return the last line below such an answer: by what it is found in the log."""
+    return f"Reference {shown}"
 
 
 def question_stopped(question: str) -> str:

@@ -15,6 +15,7 @@ from bot.blocks.elements import context as context_block
 from bot.blocks.elements import quote_question
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.messages import FailureAction, failure_message, late_message, late_note, question_stopped_message
+from bot.blocks.progress import broken_off_blocks
 from bot.commands.base import (
     DISABLED_AGENT,
     NULL_PROGRESS,
@@ -80,7 +81,6 @@ from perplexity.filters import in_words
 from perplexity.notes import is_empty_result, with_reasons
 from perplexity.providers.base import Provider
 from perplexity.threads import run_in_thread, run_in_thread_if_long
-from perplexity.types import Event
 
 log = logging.getLogger(__name__)
 
@@ -246,13 +246,14 @@ class CommandRunner:
             self.commands[row.command].parse_question_text(row.text), question_id=str(row.id)
         )
 
-    async def run(
-        self, row: QuestionRow, progress: Progress, *, on_event: Callable[[Event], None] | None = None
-    ) -> Outcome:
-        """Return what becomes of a question, a failure too. Raises `ClaimLost` if another worker has claimed it."""
+    async def run(self, row: QuestionRow, progress: Progress, *, live: LiveAnswer | None = None) -> Outcome:
+        """Return what becomes of a question, a failure too. Raises `ClaimLost` if another worker has claimed it.
+
+        `live` shows the answer while it is made. What it has shown of one that breaks off stays.
+        """
         with recorded(Outgoing()) as outgoing:
             try:
-                outcome = await self._run(row, progress, outgoing, on_event)
+                outcome = await self._run(row, progress, outgoing, live)
             except ClaimLost:
                 await self._save_sent(row, outgoing)
                 raise
@@ -272,14 +273,14 @@ class CommandRunner:
         row: QuestionRow,
         progress: Progress,
         outgoing: Outgoing,
-        on_event: Callable[[Event], None] | None,
+        live: LiveAnswer | None,
     ) -> Outcome:
         started = self.clock()
         if row.redeliveries > MAX_REDELIVERIES:
             self.cancel_runs(row.id)
             return self._failure(row, failures.INTERRUPTED, error="interrupted", seconds=None)
         try:
-            return await self._execute_once_known(row, started, progress, outgoing, on_event)
+            return await self._execute_once_known(row, started, progress, outgoing, live)
         except RequestCancelled:
             raise ClaimLost from None
         except PerplexityError as error:
@@ -287,6 +288,8 @@ class CommandRunner:
             log.warning("question.failed", extra=row.ids | {"error": type(error).__name__})
             if await self._still_ours(row):
                 self.cancel_runs(row.id)
+            if (shown := await self._broken_off(row, live, error, started=started)) is not None:
+                return shown
             sentence, way_on = await run_in_thread(self._explain, row, error)
             failed = self._failure(
                 row,
@@ -301,9 +304,39 @@ class CommandRunner:
         except Exception as error:
             log.exception("question.broke", extra=row.ids)
             self.cancel_runs(row.id)
+            if (shown := await self._broken_off(row, live, error, started=started)) is not None:
+                return shown
             return self._failure(
                 row, failures.INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - started
             )
+
+    async def _broken_off(
+        self, row: QuestionRow, live: LiveAnswer | None, error: Exception, *, started: float
+    ) -> Outcome | None:
+        """Return the outcome of an answer that failed after text of it was shown; None if none was.
+
+        The text stays with its sources, and what says below them that the answer broke off.
+        """
+        command = self.commands[row.command]
+        if live is None or command.ending is None or (answer := await live.broken_off()) is None:
+            return None
+        provider, cost_usd = "", None
+        if isinstance(error, PerplexityError):
+            tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
+            provider, cost_usd = error.provider or (tried[-1].provider if tried else ""), error.cost_usd
+        answer = replace(answer, provider=provider, seconds=self.clock() - started)
+        request = command.parse(row.text)
+        audience = self._audience(row, request)
+        reply = await run_in_thread_if_long(len(answer.text), command.render, answer, request, audience)
+        below = broken_off_blocks(cost_usd=cost_usd, reference=row.reference, question_id=str(row.id))
+        return Outcome(
+            messages=with_actions(reply.messages, below),
+            state="failed",
+            seconds=answer.seconds,
+            error=type(error).__name__,
+            cost_usd=cost_usd,
+            ending=command.ending(answer, request, audience).followed_by(below),
+        )
 
     def _explain(self, row: QuestionRow, error: PerplexityError) -> tuple[str, FailureAction | None]:
         """Return the sentence for a failure, and the button below it."""
@@ -342,7 +375,7 @@ class CommandRunner:
         started: float,
         progress: Progress,
         outgoing: Outgoing,
-        on_event: Callable[[Event], None] | None,
+        live: LiveAnswer | None,
     ) -> Outcome:
         """Run the command; again, as soon as the database is back, if that could not say what is left of the budgets.
 
@@ -350,12 +383,12 @@ class CommandRunner:
         """
         for _ in range(BUDGET_TRIES):
             try:
-                return await self._execute(row, started, progress, outgoing, on_event)
+                return await self._execute(row, started, progress, outgoing, live)
             except BudgetUnknown:
                 log.warning("budget.unknown", extra=row.ids)
             with suppress(*DATABASE_UNAVAILABLE):
                 await self.database_retry(lambda: self.questions.get(row.id))
-        return await self._execute(row, started, progress, outgoing, on_event)
+        return await self._execute(row, started, progress, outgoing, live)
 
     async def _execute(
         self,
@@ -363,7 +396,7 @@ class CommandRunner:
         started: float,
         progress: Progress,
         outgoing: Outgoing,
-        on_event: Callable[[Event], None] | None,
+        live: LiveAnswer | None,
     ) -> Outcome:
         command = self.commands[row.command]
         request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
@@ -401,7 +434,8 @@ class CommandRunner:
             deepdives=self.deepdives,
             stages=self.stages(row),
             progress=progress,
-            on_event=on_event,
+            on_event=None if live is None else live.on_event,
+            text_shown=lambda: live is not None and live.has_shown_text,
             can_upload=self.can_upload,
             feedback=self.feedback,
             audit=self.audit,
@@ -727,7 +761,7 @@ class QuestionWorker:
         """Run the command while its answer is shown; what was shown of one that was stopped stays."""
         try:
             async with live:
-                outcome = await self.runner.run(row, progress, on_event=live.on_event)
+                outcome = await self.runner.run(row, progress, live=live)
                 if live.shows_text:
                     # Saved at once: a call to Slack that is under way may take seconds, and a worker can die meanwhile.
                     await self._keep(row, outcome, None)

@@ -174,17 +174,6 @@ async def test_a_text_that_the_service_corrects_is_corrected(harness: AppHarness
     assert markdown(message.payload) == SHOWN
 
 
-async def test_an_answer_that_broke_off_is_made_anew(harness: AppHarness) -> None:
-    broken = stream_reply(*beginning(), *deltas(TEXT)[:6], pause=0.3)
-    harness.perplexity.script("/v1/agent", broken, stream_reply(*whole_stream("No. " + TEXT), pause=0.02))
-
-    await harness.send_direct_message("do heat pumps pay off?", ts=TS)
-    await harness.wait_until_settled(1)
-
-    (message,) = harness.slack.thread("DU1", TS)
-    assert markdown(message.payload) == "No. " + SHOWN
-
-
 @pytest.mark.parametrize("surface", ["im", "mention"])
 async def test_a_stop_keeps_what_was_said(harness: AppHarness, surface: str) -> None:
     first = deltas(TEXT)[:6]

@@ -366,28 +366,22 @@ def test_passages_have_no_text() -> None:
     assert not stream(["It costs less. More"])[0].finish(passages).is_correct
 
 
-def test_after_a_restart_the_same_beginning_is_not_shown_again() -> None:
-    streamed, shown = stream(["It costs less. And it", " is quiet. Very"])
-    assert shown[-1] == "It costs less. And it is quiet."
+@pytest.mark.parametrize(
+    ("pieces", "whole"),
+    [
+        (["It costs less.[1] And it", " is quiet. Very"], "It costs less.[1] And it is quiet."),
+        (["It costs less.[1] And it is quiet.[9] Very quiet. "], "It costs less.[1]"),
+        (["It"], ""),
+    ],
+)
+def test_a_text_that_broke_off_ends_with_its_last_whole_clause(pieces: list[str], whole: str) -> None:
+    streamed, shown = stream(pieces)
 
-    streamed.restart()
-    streamed.add_sources(SOURCES)
-    streamed.feed("It costs less. And it")
-    assert take_all(streamed) == ""
-    streamed.feed(" is quiet. It is small. So")
+    cut = streamed.whole_clauses()
 
-    assert take_all(streamed) == " It is small."
-    assert streamed.finish(answer("It costs less. And it is quiet. It is small. So")).is_correct
-    assert take_all(streamed) == " So"
-
-
-def test_after_a_restart_with_another_text_nothing_more_is_shown() -> None:
-    streamed, _ = stream(["It costs less. And it"])
-    streamed.restart()
-    streamed.feed("No, it does not. Never. ")
-
-    assert take_all(streamed) == ""
-    assert not streamed.finish(answer("No, it does not. Never. ")).is_correct
+    assert cut.rstrip() == whole
+    assert render_answer_text(answer(cut))[0].startswith(shown[-1] if shown else "")
+    assert streamed.finish(answer(cut)).is_correct
 
 
 SEAMS = {

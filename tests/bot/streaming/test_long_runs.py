@@ -75,7 +75,7 @@ class LongRun:
         live = answers.answer(self.question, EditedStatus(Chat(self.workspace.client), self.question))
         try:
             async with live:
-                outcome = await self.runner.run(self.question, live.progress, on_event=live.on_event)
+                outcome = await self.runner.run(self.question, live.progress, live=live)
         except ClaimLost:
             await answers.leave(live)
         else:
