@@ -11,11 +11,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from tests.chaos.harness import ChaosHarness, Member, killed_at_the_end
+from tests.fakes.answers import KEEP_ALIVE, beginning, deltas
 from tests.fakes.faults import BRAVE, PERPLEXITY
 from tests.fakes.service import Fault as ServiceFault
+from tests.fakes.service import stream_reply
 from tests.fakes.slack import Fault as SlackFault
 
 HANG = ServiceFault(hang=True)
+CUT_AFTER_TEXT = stream_reply(
+    *beginning(),
+    *deltas("A heat pump costs less to run.[1] It needs a low "),
+    *[KEEP_ALIVE] * 12,
+    pause=0.06,
+    reset=True,
+)
 TWO_HOURS = 7200.0
 
 
@@ -101,6 +110,13 @@ def break_providers(first: ServiceFault, second: ServiceFault | None) -> Strike:
         harness.brave.lasting.clear()
 
     return strike
+
+
+async def cut_answers(harness: ChaosHarness, scale: Scale) -> None:
+    """Have the first provider cut each answer after text that is shown, and each list of pages in the middle."""
+    harness.perplexity.lasting |= {"/search": PERPLEXITY["reset mid-body"], "/v1/agent": CUT_AFTER_TEXT}
+    await asyncio.sleep(scale.seconds)
+    harness.perplexity.lasting.clear()
 
 
 def kill(which: Callable[[ChaosHarness], Sequence[Member]], *, pause: float = 0.0) -> Strike:
@@ -352,8 +368,8 @@ FAULTS = (
         strike=break_providers(PERPLEXITY["500"], BRAVE["500"]), full=Scale(seconds=15), refuses=False,
     ),
     Fault(
-        name="streams-cut", about="The first provider cuts its answers in the middle, for 15 s.",
-        strike=break_providers(PERPLEXITY["reset mid-body"], None), full=Scale(seconds=15), refuses=False,
+        name="streams-cut", about="The first provider cuts its answers in the middle of their text, for 15 s.",
+        strike=cut_answers, full=Scale(seconds=15), refuses=False,
     ),
     Fault(
         name="dns", about="No name resolves in the workers, for 15 s.", strike=break_name_resolution, host="localhost",
