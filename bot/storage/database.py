@@ -212,6 +212,9 @@ INDEXES = {
     " ON questions (team_id, user_id, received_at)",
     "questions_with_text": "CREATE INDEX CONCURRENTLY IF NOT EXISTS questions_with_text"
     " ON questions (settled_at) WHERE text_deleted_at IS NULL AND settled_at IS NOT NULL",
+    "questions_of_team": "CREATE INDEX CONCURRENTLY IF NOT EXISTS questions_of_team"
+    " ON questions (team_id, received_at)",
+    "budget_use_of_period": "CREATE INDEX CONCURRENTLY IF NOT EXISTS budget_use_of_period ON budget_use (period)",
     "audit_changes": "CREATE INDEX CONCURRENTLY IF NOT EXISTS audit_changes"
     " ON audit (team_id, number) WHERE what NOT LIKE 'question.%'",
     "ledger_of_person": "CREATE INDEX CONCURRENTLY IF NOT EXISTS ledger_of_person ON ledger (user_id)",

@@ -72,22 +72,36 @@ ABANDONED_CALLS = """
 
 ABANDONED_SECONDS = 30.0
 
-_NOTICE = """
+_CURRENT = """u.period IN (
+        date_trunc('month', now() AT TIME ZONE 'UTC')::date, (now() AT TIME ZONE 'UTC')::date,
+        (now() AT TIME ZONE 'UTC')::date - 1)"""
+"""The periods that notices are for. Yesterday's too: what was begun then may be settled after midnight."""
+
+_NOTICE = f"""
     UPDATE budget_use u SET noticed = crossed.percent FROM (
         SELECT b.team_id, b.scope, b.subject, b.period,
             CASE WHEN b.spent >= b.amount THEN 100 WHEN b.spent >= b.amount * 0.95 THEN 95
                 WHEN b.spent >= b.amount * 0.75 THEN 75 ELSE 0 END AS percent
         FROM (
-            SELECT u.*, budget_of_v1(u.team_id, u.scope, u.subject, CASE u.scope
-                WHEN 'user' THEN %(user)s WHEN 'channel' THEN %(channel)s ELSE %(workspace)s END::bigint) AS amount
-            FROM budget_use u WHERE u.period >= date_trunc('month', now() AT TIME ZONE 'UTC')) AS b
-        WHERE b.amount IS NOT NULL) AS crossed
+            SELECT u.team_id, u.scope, u.subject, u.period, u.spent, CASE
+                WHEN own.team_id IS NOT NULL THEN own.amount
+                WHEN shared.team_id IS NOT NULL THEN shared.amount
+                WHEN u.scope = 'user' THEN %(user)s::bigint
+                WHEN u.scope = 'channel' THEN %(channel)s::bigint
+                ELSE %(workspace)s::bigint END AS amount
+            FROM budget_use u
+            LEFT JOIN budgets own ON (own.team_id, own.scope, own.subject) = (u.team_id, u.scope, u.subject)
+            LEFT JOIN budgets shared ON (shared.team_id, shared.scope, shared.subject) = (u.team_id, u.scope, '')
+            WHERE {_CURRENT} AND u.spent > 0 AND u.noticed < 100) AS b
+        WHERE b.amount > 0) AS crossed
     WHERE u.team_id = crossed.team_id AND u.scope = crossed.scope AND u.subject = crossed.subject
         AND u.period = crossed.period AND u.noticed < crossed.percent
 """
-_TELL = """
+"""Joined with the budgets, instead of a call of `budget_of_v1` a row: every process asks this every few seconds."""
+
+_TELL = f"""
     UPDATE budget_use u SET told = u.noticed
-    WHERE u.noticed > u.told
+    WHERE u.noticed > u.told AND {_CURRENT}
     RETURNING u.team_id, u.scope, u.subject, u.period, u.noticed AS percent, u.spent,
         coalesce(budget_of_v1(u.team_id, u.scope, u.subject, CASE u.scope
             WHEN 'user' THEN %(user)s WHEN 'channel' THEN %(channel)s ELSE %(workspace)s END::bigint), 0) AS allowed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bot.budgets.ceilings import CEILINGS
 from bot.model.spending import BudgetLine, Budgets, Ended, Granted, OverBudget, Paused, Reservation
 from bot.storage.budgets import BudgetStore
 from bot.storage.ledger import MOST_AT_ONCE, Ledger, LedgerAway
@@ -184,6 +186,41 @@ async def test_a_ceiling_follows_what_calls_have_cost(pool: Pool) -> None:
     assert await ceiling_after(3 * CENT) == 3 * CENT
     assert await ceiling_after(*[5_000] * 18) == 37_500
     assert await ceiling_after(4 * CENT) == 5 * CENT
+
+
+@pytest.mark.parametrize("effort", CEILINGS)
+@pytest.mark.parametrize(("cost", "share"), [(0, 0.125), (900_000_000_000, 10.0)])
+async def test_odd_figures_close_no_budget_and_open_none(pool: Pool, effort: str, cost: int, share: float) -> None:
+    ledger = Ledger(pool)
+    odd = [await reserved(ledger, call(effort=effort, ceiling=CEILINGS[effort])) for _ in range(20)]
+    for one in odd:
+        ledger.end(Ended(id=one, state="settled", cost=cost))
+    await ledger.flush()
+
+    mine = await reserved(ledger, call(effort=effort, ceiling=CEILINGS[effort]))
+
+    [row] = await rows(pool, "SELECT reserved FROM ledger WHERE id = %s", mine)
+    assert row["reserved"] == share * CEILINGS[effort]
+
+
+async def test_notices_of_many_people_are_found_at_once(pool: Pool) -> None:
+    async with pool.connection() as connection:
+        await connection.execute(
+            "INSERT INTO budget_use (team_id, scope, subject, period, reserved, spent)"
+            " SELECT 'T1', 'user', 'U' || person, (now() AT TIME ZONE 'UTC')::date - day, 0, 1"
+            " FROM generate_series(1, 2000) person, generate_series(0, 29) day"
+        )
+    await BudgetStore(pool).change(team_id="T1", user_id="U0", scope="user", subject="U7", amount=1)
+    ledger = Ledger(pool, budgets=Budgets(user=CENT))
+
+    began = time.monotonic()
+    told = await ledger.notices()
+
+    # A call of a function for each row took six seconds.
+    assert time.monotonic() - began < 2
+    assert {(one.subject, one.percent) for one in told} == {("U7", 100)}
+    today, yesterday = sorted((one.period for one in told), reverse=True)[:2]
+    assert (today - yesterday).days == 1
 
 
 async def test_a_caller_that_was_cancelled_leaves_nothing_reserved(pool: Pool) -> None:
