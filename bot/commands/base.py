@@ -25,7 +25,7 @@ from bot.preferences.precedence import Preferred
 from bot.slack.users import Management
 from bot.storage.budgets import BudgetStore
 from bot.storage.preferences import PreferenceStore
-from bot.texts.usage import ONE_MOMENT
+from bot.texts.progress import ONE_MOMENT
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.filters import Filters

@@ -10,7 +10,7 @@ from bot.blocks.escaping import code, escape, one_line, shorten, unescape_slack
 from bot.commands.base import Command, Option
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
-from bot.texts import notices, times, usage
+from bot.texts import notices, progress, times, usage
 
 _MAX_QUESTION = 150
 
@@ -33,12 +33,12 @@ def pending_message(
         return command.render_pending(request, question_id, public)
     question = command.question_text(request) if command.question_text is not None else ""
     quoted = escape(shorten(one_line(question), _MAX_QUESTION))
-    text = usage.pending(command.pending_label, quoted) if question.strip() else command.pending_label
-    text = usage.started(text) if public else text
+    text = progress.pending(command.pending_label, quoted) if question.strip() else command.pending_label
+    text = progress.started(text) if public else text
     message = _sections_message([text, *([notices.ahead(ahead)] if ahead >= SHOWN_AHEAD else [])])
     if not command.stoppable:
         return message
-    button = secondary_button(usage.STOP, action_id="stop", value=question_id)
+    button = secondary_button(progress.STOP, action_id="stop", value=question_id)
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, button))
 
 

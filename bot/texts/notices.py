@@ -79,19 +79,6 @@ def too_expensive(budget: str, *, left: str, allowed: str, cost: str, wait: str)
     )
 
 
-IN_A_MINUTE = "in a minute"
-
-
-def wait(seconds: float) -> str:
-    """Return a wait as "in about 40 s", "in about 5 min", "in about 3 h", or "in about 2 days"."""
-    if seconds < 100:
-        return f"in about {max(1, round(seconds))} s"
-    for unit, size, below in (("min", 60, 100), ("h", 3600, 48)):
-        if seconds / size < below:
-            return f"in about {round(seconds / size)} {unit}"
-    return f"in about {round(seconds / 86400)} days"
-
-
 def persons_budget(user: str, day: date) -> str:
     """Return, for an admin, whose budget it is; `user` is a mention."""
     return f"{user}’s budget for {day:%-d %B}"

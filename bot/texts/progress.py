@@ -8,9 +8,20 @@ from bot.texts.times import full_seconds
 from perplexity.formatting import format_dollars, pluralize
 
 STOP = "Stop"
+ONE_MOMENT = "*One moment…*"
 START_AGAIN = "Start again"
 TRY_AGAIN = "Try again"
 WRITING = "Writing the answer"
+
+
+def pending(label: str, question: str) -> str:
+    """Return what is done for a quoted question, such as "Searching the web for “why”"."""
+    return f"{label} for “{question}”"
+
+
+def started(text: str) -> str:
+    """Return that an answer for everyone has begun; `text` is what `pending` returns."""
+    return f"{text} has started. The answer is for everyone here."
 
 
 def searching_web(seconds: float) -> str:

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 from perplexity.formatting import format_date, pluralize
 
+IN_A_MINUTE = "in a minute"
+
 
 def ago(seconds: float) -> str:
     """Return how long ago something was, in words such as "5 minutes ago"."""
@@ -19,6 +21,16 @@ def age(seconds: float) -> str:
     """Return an age in full hours or, below one, in minutes: "2 hours"."""
     hours, minutes = divmod(round(seconds / 60), 60)
     return pluralize(hours, "hour") if hours else pluralize(minutes, "minute")
+
+
+def wait(seconds: float) -> str:
+    """Return a wait as "in about 40 s", "in about 5 min", "in about 3 h", or "in about 2 days"."""
+    if seconds < 100:
+        return f"in about {max(1, round(seconds))} s"
+    for unit, size, below in (("min", 60, 100), ("h", 3600, 48)):
+        if seconds / size < below:
+            return f"in about {round(seconds / size)} {unit}"
+    return f"in about {round(seconds / 86400)} days"
 
 
 def full_seconds(seconds: float) -> str:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-ONE_MOMENT = "*One moment…*"
-STOP = "Stop"
 EVERY_COMMAND = "Every command under one name"
 NO_COMMANDS = "There are no commands."
 OPTIONS = "*Options*"
@@ -140,16 +138,6 @@ def _choose_from(categories: Sequence[str]) -> str:
 def no_text(name: str) -> str:
     """Return that a command takes no text."""
     return f"Type `{name}` without any text after it."
-
-
-def pending(label: str, question: str) -> str:
-    """Return what is done for a quoted question, such as "Searching the web for “why”"."""
-    return f"{label} for “{question}”"
-
-
-def started(text: str) -> str:
-    """Return that an answer for everyone has begun; `text` is what `pending` returns."""
-    return f"{text} has started. The answer is for everyone here."
 
 
 def usage_line(line: str) -> str:
