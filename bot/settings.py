@@ -526,12 +526,12 @@ def strip_secret(value: str) -> str:
 
 def validate_secret(variable: str, value: str) -> str:
     """Return a secret, stripped, if it can belong to the variable. Raises ValueError without the value."""
-    value = strip_secret(value)
+    value, hint = strip_secret(value), WHERE_TO_FIND.get(variable, "use a key of the service itself")
     if belongs := next((name for name, start in PREFIXES.items() if value.startswith(start)), None):
         if belongs != variable:
-            raise ValueError(f"this looks like the value of {belongs}; {WHERE_TO_FIND[variable]}")
+            raise ValueError(f"this looks like the value of {belongs}; {hint}")
     elif value.startswith(_USER_TOKEN_PREFIX):
-        raise ValueError(f"this looks like a user token, which the app does not use; {WHERE_TO_FIND[variable]}")
+        raise ValueError(f"this looks like a user token, which the app does not use; {hint}")
     elif variable in REQUIRED_PREFIX:
         raise ValueError(f"must start with {PREFIXES[variable]}; {WHERE_TO_FIND[variable]}")
     return value

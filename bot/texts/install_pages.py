@@ -13,9 +13,6 @@ OTHER_WORKSPACES = (
     "operator to add your workspace's id to ALLOWED_TEAMS."
 )
 
-TOO_MANY = "Too many installations"
-TOO_MANY_BEGUN = "Too many installations have begun. Try again in ten minutes."
-
 
 def cancelled(path: str) -> str:
     """Return that the person did not allow the installation."""

@@ -29,6 +29,7 @@ from bot.texts import notices
 from perplexity.deepdive.report import as_document, assemble, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.errors import PerplexityError, RequestCancelled
+from perplexity.own_keys import current_own_keys, using_keys
 from perplexity.providers.base import Provider
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.threads import run_in_thread
@@ -102,14 +103,28 @@ class RunCanceller:
 
 
 async def cancel_runs(providers: Sequence[Provider], run_ids: Sequence[str]) -> None:
-    """Cancel runs at the services; if one cannot be cancelled, the others are."""
+    """Cancel runs at the services; if one cannot be cancelled, the others are.
+
+    A run that cannot be with the keys that the task brings along is tried with the configured one: it may have been
+    begun before they were set.
+    """
     for run_id in run_ids:
-        try:
-            for provider in providers:
-                if isinstance(provider, PerplexityProvider):
-                    await provider.cancel(run_id)
-        except PerplexityError as error:
+        error = await _cancel_run(providers, run_id)
+        if error is not None and current_own_keys() is not None:
+            with using_keys(None):
+                error = await _cancel_run(providers, run_id)
+        if error is not None:
             log.warning("run.not_cancelled", extra={"error": type(error).__name__})
+
+
+async def _cancel_run(providers: Sequence[Provider], run_id: str) -> PerplexityError | None:
+    try:
+        for provider in providers:
+            if isinstance(provider, PerplexityProvider):
+                await provider.cancel(run_id)
+    except PerplexityError as error:
+        return error
+    return None
 
 
 LOOK_SECONDS = 0.5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,8 +14,9 @@ from bot.slack.scopes import Features
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import Pool
 from bot.workspaces.encryption import KeyRing
-from bot.workspaces.installations import Installations, OAuthStates
+from bot.workspaces.installations import Installations
 from bot.workspaces.oauth import InstallationFlow, OAuthClient, build_flow
+from bot.workspaces.oauth_states import OAuthStates
 from bot.workspaces.provider_keys import addresses
 from bot.workspaces.registry import Workspaces
 
@@ -59,7 +59,7 @@ def connect_workspaces(
     flow = build_flow(
         slack,
         installations=installations,
-        states=OAuthStates(reads, new_state=lambda: secrets.token_urlsafe(32)),
+        states=OAuthStates(reads, secret=slack.client_secret),
         scopes=[scope.name for scope in Features.from_settings(settings).scopes],
         public_url=settings.public_url or "",
         allowed=settings.teams,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -11,7 +12,6 @@ from typing import Any, LiteralString
 
 from slack_sdk.oauth.installation_store.async_installation_store import AsyncInstallationStore
 from slack_sdk.oauth.installation_store.models.installation import Installation
-from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
 
 from bot.model.membership import Identity
 from bot.slack.messages import error_name
@@ -19,12 +19,6 @@ from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import Pool
 from bot.workspaces.encryption import KeyRing, Undecryptable, place_of
-
-STATE_SECONDS = 600
-"""How long an installation may take in the browser."""
-
-MAX_STATES = 10_000
-"""The most installations that may be begun at once: anyone may begin one."""
 
 SAVE_SECONDS = 600.0
 """How long a token that Slack has replaced is saved again and again while the database is unavailable."""
@@ -67,9 +61,11 @@ _REMEMBER_TEAM = """
     WHERE o.enterprise_id <> excluded.enterprise_id
 """
 _DELETE_CLOSED = """
-    WITH closed AS (SELECT id FROM workspaces WHERE state <> 'open'),
-    keys AS (DELETE FROM provider_keys WHERE id IN (SELECT id FROM closed))
-    DELETE FROM installations WHERE id IN (SELECT id FROM closed) RETURNING id
+    DELETE FROM installations WHERE id IN (SELECT id FROM workspaces WHERE state <> 'open') RETURNING id
+"""
+_PROVIDER_KEYS = "SELECT provider, secret FROM provider_keys WHERE id = %(id)s"
+_DELETE_PROVIDER_KEYS = """
+    DELETE FROM provider_keys WHERE id IN (SELECT id FROM workspaces WHERE id = %(id)s AND state <> 'open')
 """
 _EXPIRING = """
     SELECT id FROM installations
@@ -86,16 +82,6 @@ _REFRESHED = """
     WHERE id = %(id)s AND refresh_token = %(used)s
 """
 _NOT_REFRESHED = "UPDATE installations SET refresh_error = %(error)s WHERE id = %(id)s"
-
-_ISSUE = """
-    WITH old AS (DELETE FROM oauth_states WHERE expires_at < now())
-    INSERT INTO oauth_states (state_hash, expires_at)
-    SELECT %(hash)s, now() + %(seconds)s * interval '1 second'
-    WHERE (SELECT count(*) FROM (SELECT 1 FROM oauth_states WHERE expires_at > now() LIMIT %(most)s) AS open)
-        < %(most)s
-    RETURNING state_hash
-"""
-_CONSUME = "DELETE FROM oauth_states WHERE state_hash = %(hash)s AND expires_at > now() RETURNING state_hash"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +154,7 @@ class Installations(AsyncInstallationStore):
     async def async_save(self, installation: Installation) -> None:
         """Save what a completed OAuth flow has brought, and open the workspace again if it was closed."""
         identity = identity_of(installation)
+        await self.delete_provider_keys(identity.id)
         token = installation.bot_token or ""
         # Opened first: the tokens of a closed workspace are deleted at any time.
         await self._workspaces.save(identity, token_hash=hashlib.sha256(token.encode()).hexdigest())
@@ -191,8 +178,25 @@ class Installations(AsyncInstallationStore):
         async with self._pool.connection() as connection:
             await connection.execute(_REMEMBER_TEAM, {"team_id": team_id, "enterprise_id": enterprise_id})
 
+    async def provider_keys(self, id: str) -> dict[str, str]:
+        """Read the keys that a workspace or an organization brought along, without those that cannot be decrypted."""
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(_PROVIDER_KEYS, {"id": id})).fetchall()
+        found = {}
+        for row in rows:
+            with suppress(Undecryptable):
+                found[row["provider"]] = self._keys.decrypt(row["secret"], place=place_of(id, row["provider"]))
+        return found
+
+    async def delete_provider_keys(self, id: str) -> None:
+        """Delete the keys that a workspace brought along, if it is closed."""
+        await self._execute(_DELETE_PROVIDER_KEYS, {"id": id})
+
     async def delete_closed(self) -> list[str]:
-        """Delete the tokens and keys of closed workspaces; return the ids of those that still had a token."""
+        """Delete the tokens of closed workspaces; return the ids of those that still had one.
+
+        The keys that they brought along are deleted once their runs are being cancelled with them.
+        """
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(_DELETE_CLOSED)).fetchall()
         return [str(row["id"]) for row in rows]
@@ -284,33 +288,3 @@ def _seconds_left(installation: Installation) -> int | None:
     """Return how long a new token is valid; the library has turned that into a moment of this machine's clock."""
     at = installation.bot_token_expires_at
     return None if at is None else max(0, int(at - installation.installed_at))
-
-
-class OAuthStates(AsyncOAuthStateStore):
-    """The states of begun installations: each is valid once, for ten minutes by the database's clock."""
-
-    def __init__(self, pool: Pool, *, new_state: Callable[[], str]) -> None:
-        self._pool = pool
-        self._new_state = new_state
-
-    async def async_issue(self, *args: Any, **kwargs: Any) -> str:
-        """Return a new state. Raises TooManyStates, and database errors."""
-        state = self._new_state()
-        values = {"hash": _hash(state), "seconds": STATE_SECONDS, "most": MAX_STATES}
-        async with self._pool.connection() as connection:
-            if await (await connection.execute(_ISSUE, values)).fetchone() is None:
-                raise TooManyStates
-        return state
-
-    async def async_consume(self, state: str) -> bool:
-        """Return whether a state was issued, is not too old, and was not consumed before. Raises database errors."""
-        async with self._pool.connection() as connection:
-            return await (await connection.execute(_CONSUME, {"hash": _hash(state)})).fetchone() is not None
-
-
-class TooManyStates(Exception):
-    """So many installations are begun that another one has to wait."""
-
-
-def _hash(state: str) -> bytes:
-    return hashlib.sha256(state.encode("utf-8", "surrogatepass")).digest()

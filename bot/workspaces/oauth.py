@@ -27,14 +27,12 @@ from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.texts import install_pages
 from bot.workspaces.installations import (
-    STATE_SECONDS,
     Granted,
     Installations,
-    OAuthStates,
     RefreshFailed,
-    TooManyStates,
     identity_of,
 )
+from bot.workspaces.oauth_states import STATE_SECONDS, OAuthStates
 from bot.workspaces.registry import is_allowed
 
 log = logging.getLogger(__name__)
@@ -66,7 +64,6 @@ PAGES: Mapping[str, tuple[int, str, str]] = {
     "unreachable": (502, install_pages.NOT_INSTALLED, install_pages.slack_unreachable(INSTALL_PATH)),
     "not_allowed": (403, install_pages.NOT_ALLOWED, install_pages.OTHER_WORKSPACES),
     "storage_error": (503, install_pages.NOT_INSTALLED, install_pages.database_unreachable(INSTALL_PATH)),
-    "busy": (503, install_pages.TOO_MANY, install_pages.TOO_MANY_BEGUN),
 }
 """What a page says for a reason: its status, title and sentences."""
 
@@ -290,8 +287,6 @@ def routes(flow: InstallationFlow) -> list[web.RouteDef]:
             response = await step(AsyncBoltRequest(body="", query=request.query_string, headers=cookies))
         except InstallationFailed as failed:
             response = page(*PAGES[failed.reason])
-        except TooManyStates:
-            response = page(*PAGES["busy"])
         except DATABASE_UNAVAILABLE as error:
             log.error("installation.failed", extra={"error": type(error).__name__})
             response = page(*PAGES["storage_error"])

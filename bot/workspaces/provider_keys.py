@@ -11,6 +11,9 @@ from bot.settings import Settings, validate_secret
 from bot.workspaces.encryption import KeyRing, place_of
 from perplexity.own_keys import OwnKeys
 
+AGENT = "agent"
+"""The name of the agent's model among the services."""
+
 _SET = """
     INSERT INTO provider_keys (id, provider, secret)
     SELECT id, %(provider)s, %(secret)s FROM installations WHERE id = %(id)s
@@ -24,12 +27,19 @@ _LIST = (
 
 
 def addresses(settings: Settings) -> Mapping[str, str]:
-    """Return the addresses of the services that take a workspace's own key, by name: those with a key of the app's."""
-    return {
+    """Return the addresses of the services that take a workspace's own key, by name: those with a key of the app's.
+
+    That of the agent's model is among them if no search service is at the same address, whose key it takes then.
+    """
+    found = {
         name: settings.provider_base_urls[name].rstrip("/")
         for name in settings.provider_keys
         if name in settings.provider_base_urls
     }
+    agent = settings.agent_base_url.rstrip("/")
+    if settings.missing_agent_setting is None and settings.agent_key is not None and agent not in found.values():
+        found[AGENT] = agent
+    return found
 
 
 def own_keys(owner: str, secrets: Mapping[str, str], *, services: Mapping[str, str]) -> OwnKeys | None:

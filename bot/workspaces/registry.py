@@ -32,6 +32,7 @@ from bot.storage.installation import UNINSTALLED, WorkspaceRow, WorkspaceStore
 from bot.workspaces.encryption import Undecryptable
 from bot.workspaces.installations import Granted, Installations, Installed, RefreshFailed
 from bot.workspaces.provider_keys import own_keys
+from perplexity.own_keys import OwnKeys, using_keys
 
 log = logging.getLogger(__name__)
 
@@ -247,12 +248,22 @@ class Workspaces:
         return before != row or self.clock() - at >= CLEAN_UP_SECONDS
 
     async def _clean_up(self, row: WorkspaceRow) -> None:
-        """Stop work and delete texts after an end."""
+        """Stop work and delete texts after an end; runs are cancelled with the keys that they were begun with."""
+        keys = await self._last_keys(row.identity)
         if runs := await self.store.stop_work(row.identity):
-            self.cancel_runs(runs)
+            with using_keys(keys):
+                self.cancel_runs(runs)
+        await self.installations.delete_provider_keys(row.identity.id)
         if row.state == UNINSTALLED and (deleted := await self.store.delete_texts(row.identity)):
             log.warning("workspace.deleted", extra={"count": deleted})
         self._cleaned[row.identity.id] = (row, self.clock())
+
+    async def _last_keys(self, identity: Identity) -> OwnKeys | None:
+        """Return the keys of an installation that has ended, else those of the organization that had it."""
+        for owner in filter(None, (identity.id, identity.enterprise_id)):
+            if secrets := await self.installations.provider_keys(owner):
+                return own_keys(owner, secrets, services=self.services)
+        return None
 
     async def _refresh(self, id: str, *, seconds: float) -> None:
         """Replace a token, unless that has just failed."""

@@ -8,11 +8,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from httpx2 import AsyncClient, AsyncHTTPTransport, Limits, Request, Timeout
+from httpx2 import URL, AsyncClient, AsyncHTTPTransport, Limits, Request, Timeout
 from openai import AsyncOpenAI
 from pydantic_ai import Agent, RunContext, capture_run_messages
 from pydantic_ai import Tool as AgentTool
@@ -47,6 +48,7 @@ from perplexity.attempts import Attempt, without_costs
 from perplexity.domains import filter_answer
 from perplexity.errors import InvalidRequest, PerplexityError, TimedOut
 from perplexity.filters import validate
+from perplexity.own_keys import current_own_keys
 from perplexity.providers.base import log_attempt
 from perplexity.request_log import current_request_log
 from perplexity.retry import Deadline
@@ -203,27 +205,39 @@ def build_model(base_url: str, *, name: str, api_key: str | None, open_timeout: 
 
     OpenRouter reports its cost and some of its errors in its own form, which pydantic-ai supports. `open_timeout` is
     the time in seconds for opening a connection. Raises InvalidRequest for OpenRouter without a key and for an invalid
-    `open_timeout`, ConnectionFailed for an unusable proxy in the environment.
+    `open_timeout`, ConnectionFailed for an unusable proxy in the environment. The key for `base_url` that a task brings
+    along (`perplexity.own_keys`) is used instead of `api_key`.
     """
     if is_loopback(urlsplit(base_url).hostname or ""):
         own = OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key, http_client=_direct_client())
-        return OpenAIChatModel(name, provider=_with_open_timeout(own, open_timeout))
+        return OpenAIChatModel(name, provider=_adapted(own, base_url, open_timeout))
     check_proxies()
     if hostname(base_url) != OPENROUTER:
         other = OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key)
-        return OpenAIChatModel(name, provider=_with_open_timeout(other, open_timeout))
+        return OpenAIChatModel(name, provider=_adapted(other, base_url, open_timeout))
     if not api_key:
         raise InvalidRequest.for_field("api_key", "", "OpenRouter needs a key")
-    return OpenRouterModel(name, provider=_with_open_timeout(OpenRouterProvider(api_key=api_key), open_timeout))
+    return OpenRouterModel(name, provider=_adapted(OpenRouterProvider(api_key=api_key), base_url, open_timeout))
 
 
-def _with_open_timeout(provider: Provider[AsyncOpenAI], seconds: float) -> Provider[AsyncOpenAI]:
-    """Return the provider with this time for opening a connection. Raises InvalidRequest for an invalid time."""
+def _adapted(provider: Provider[AsyncOpenAI], base_url: str, seconds: float) -> Provider[AsyncOpenAI]:
+    """Return the provider with this time for opening a connection, and with what is done before each request.
+
+    Raises InvalidRequest for an invalid time.
+    """
     # Without a limit for the pool: pydantic-ai replaces four equal limits by its own.
     provider.client.timeout = Timeout(DEFAULT_HTTP_TIMEOUT, connect=checked_open_timeout(seconds), pool=None)
     # The SDK has no public name for its HTTP client.
-    provider.client._client.event_hooks["request"].append(_note_request)
+    provider.client._client.event_hooks["request"] += [_note_request, partial(_use_own_key, base_url)]
     return provider
+
+
+async def _use_own_key(base_url: str, request: Request) -> None:
+    """Have a request carry the key that the task brings along; not one that was redirected to another host."""
+    own, service = current_own_keys(), URL(base_url)
+    key = None if own is None else own.keys.get(base_url.rstrip("/"))
+    if key is not None and request.url.copy_with(path="/", query=None) == service.copy_with(path="/", query=None):
+        request.headers["Authorization"] = f"Bearer {key}"
 
 
 async def _note_request(request: Request) -> None:

@@ -25,6 +25,7 @@ from perplexity.attempts import total_cost
 from perplexity.citations import drop_dangling, drop_unknown_links, number_citations
 from perplexity.domains import filter_results
 from perplexity.errors import ConnectionFailed, MalformedResponse, NothingFound, PerplexityError, RunFailed, TimedOut
+from perplexity.own_keys import current_own_keys
 from perplexity.passages import passages_answer
 from perplexity.providers.openrouter import ERROR_MAP
 from perplexity.sanitize import format_pages, strip_tags
@@ -313,6 +314,9 @@ def _from_status(error: ModelHTTPError, *, provider: str, now: float) -> Perplex
     """Classify a status as for any other endpoint; compatible endpoints use the statuses of OpenRouter."""
     message = {"message": error.body} if isinstance(error.body, str) else error.body
     body = encode({"error": message}, default=str).encode(errors="replace") if message else b""
+    if (own := current_own_keys()) is not None:
+        for key in own.keys.values():
+            body = body.replace(key.encode(), b"***")
     return error_from_status(
         error.status_code, error.headers or {}, body, provider=provider, error_map=ERROR_MAP, now=now
     )

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from bot.settings import read_keys
 from bot.workspaces.encryption import KeyRing
 from bot.workspaces.provider_keys import NotKept, delete_key, list_keys, set_key
 from bot.workspaces.registry import Workspaces
 from bot.workspaces.rotation import rotate_keys
+from tests.fakes.model_server import KEY as MODEL_KEY
+from tests.fakes.model_server import MODEL, FakeModelServer, Replies, Says
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.workspaces import KEY, SECOND_KEY, Installations, many_workspaces
 
@@ -26,11 +32,11 @@ async def app(database: str) -> AsyncIterator[Installations]:
         yield running
 
 
-async def ask(app: Installations, team: str, trigger: str) -> None:
+async def ask(app: Installations, team: str, trigger: str, line: str = "/ask why") -> None:
     found = app.app.installation
     assert isinstance(found, Workspaces)
     found.forget(team)  # as half a minute does
-    async with await app.person(team).type_command("/ask why", trigger=trigger) as response:
+    async with await app.person(team).type_command(line, trigger=trigger) as response:
         assert response.status == 200
     await app.wait_for_rows(
         "SELECT count(*) FROM questions WHERE state IN ('received', 'working', 'delivering')", [(0,)]
@@ -100,18 +106,122 @@ async def test_uninstalling_deletes_the_key(app: Installations) -> None:
     await app.wait_for_rows("SELECT count(*) FROM provider_keys", [(0,)])
 
 
-@pytest.mark.parametrize(
-    ("team", "key", "why"),
-    [
-        ("T9", OWN, "not installed in T9"),
-        ("T1", "", "no key"),
-        ("T1", "two words", "one word"),
-        ("T1", "xoxb-1-2", "SLACK_BOT_TOKEN"),
-    ],
-)
-async def test_what_is_no_key_is_refused_and_not_shown(app: Installations, team: str, key: str, why: str) -> None:
+@pytest.mark.parametrize("service", ["agent", "openrouter"])
+async def test_the_agent_s_model_is_asked_with_the_key_of_the_workspace(database: str, service: str) -> None:
+    """At an address of its own it is a service of its own; at that of OpenRouter it takes the same key."""
+    async with FakeModelServer([Says(text="So it is.")]) as model:
+        at = {"openrouter_api_key": SecretStr(MODEL_KEY), "openrouter_base_url": model.base_url}
+        agent: dict[str, Any] = {"agent_model": MODEL, "agent_base_url": model.base_url}
+        changes = agent | {"agent_api_key": SecretStr(MODEL_KEY)} | (at if service == "openrouter" else {})
+        async with many_workspaces(database, keys=None, **changes) as app:
+            for team in ("T1", "T2"):
+                await app.install(team)
+            await set_key(database, "T1", service, f"sk-{OWN}", keys=RING)
+            for number, team in enumerate(("T1", "T2", "T1")):
+                await ask(app, team, f"agent{number}", "/ask --agent why")
+    assert model.keys == [f"Bearer sk-{OWN}", f"Bearer {MODEL_KEY}", f"Bearer sk-{OWN}"]
+    # Its searches are not the model's.
+    assert OWN not in str(used(app.perplexity))
+
+
+async def test_an_error_of_the_agent_s_model_does_not_show_the_key(
+    database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused = Replies(status=401, body={"error": {"message": f"Incorrect API key provided: sk-{OWN}."}})
+    async with FakeModelServer([refused]) as model:
+        agent: dict[str, Any] = {"agent_model": MODEL, "agent_base_url": model.base_url}
+        async with many_workspaces(
+            database, keys=None, providers="perplexity", agent_api_key=SecretStr(MODEL_KEY), **agent
+        ) as app:
+            await app.install("T1")
+            await set_key(database, "T1", "agent", f"sk-{OWN}", keys=RING)
+            await ask(app, "T1", "agent", "/ask --agent why")
+            shown = [post.shown_text for post in app.slack.posts]
+            kept = await app.rows("SELECT q::text FROM questions q") + await app.rows("SELECT a::text FROM attempts a")
+    assert model.keys
+    assert set(model.keys) == {f"Bearer sk-{OWN}"}
+    assert OWN not in f"{shown} {kept} {caplog.text}"
+
+
+RUNNING = "UPDATE questions SET state = 'working', run_id = 'resp_1'"
+"""What a worker that was killed leaves of a long question."""
+
+
+@pytest.fixture(params=["before", "after"])
+def begun(request: pytest.FixtureRequest) -> str:
+    """Whether the workspace's run begins before or after it has a key of its own."""
+    return str(request.param)
+
+
+async def test_the_runs_of_a_workspace_that_leaves_are_cancelled_with_the_key_that_they_were_begun_with(
+    database: str, begun: str
+) -> None:
+    key = APP_S if begun == "before" else OWN
+    async with many_workspaces(database, work=False, keys=key) as web:
+        await web.install("T1")
+        if begun == "after":
+            await set_key(database, "T1", "perplexity", OWN, keys=RING)
+        async with await web.person("T1").type_command("/ask --model high why", trigger="run") as response:
+            assert response.status == 200
+        await web.execute(RUNNING)
+        if begun == "before":
+            await set_key(database, "T1", "perplexity", OWN, keys=RING)
+        assert web.perplexity.cancelled == []
+
+        sender = replace(web.person("T1"), sent=web.person("T1").sent | {"event_time": 4_000_000_000})
+        assert await web.lifecycle(sender, {"type": "app_uninstalled"}) == 200
+        async with asyncio.timeout(10):
+            await web.perplexity.cancel_requested.wait()
+        assert web.perplexity.cancelled == ["resp_1"]
+        assert used(web.perplexity)[-1] == key
+        await web.wait_for_rows("SELECT count(*) FROM provider_keys", [(0,)])
+
+
+async def test_the_runs_of_a_workspace_that_its_organization_takes_off_are_cancelled_with_its_key(
+    database: str,
+) -> None:
+    async with many_workspaces(database, work=False, keys=OWN) as web:
+        await web.install(None, enterprise="E1", organization=True)
+        await set_key(database, "E1", "perplexity", OWN, keys=RING)
+        person = web.person("T7", enterprise="E1", organization=True)
+        async with await person.type_command("/ask --model high why", trigger="run") as response:
+            assert response.status == 200
+        await web.execute(RUNNING)
+
+        revoked = {"type": "team_access_revoked", "team_ids": ["T7"]}
+        assert await web.lifecycle(web.organization("E1"), revoked) == 200
+        async with asyncio.timeout(10):
+            await web.perplexity.cancel_requested.wait()
+        assert web.perplexity.cancelled == ["resp_1"]
+    assert (await list_keys(database)).startswith("E1")
+
+
+async def test_a_key_does_not_outlive_its_installation_if_the_app_is_installed_again_at_once(
+    app: Installations,
+) -> None:
+    await set_key(app.database, "T1", "perplexity", OWN, keys=RING)
+    await app.execute("UPDATE workspaces SET state = 'uninstalled', closed_token_hash = token_hash WHERE id = 'T1'")
+    await app.install("T1")
+
+    assert await app.rows("SELECT count(*) FROM provider_keys") == [(0,)]
+
+
+REFUSED = {
+    "not installed in T9": ("T9", "perplexity", OWN),
+    "no key": ("T1", "perplexity", ""),
+    "one word": ("T1", "perplexity", "two words"),
+    "SLACK_BOT_TOKEN; a key starts with pplx-": ("T1", "perplexity", "xoxb-1-2"),
+    "SLACK_BOT_TOKEN; use a key of the service": ("T1", "openrouter", "xoxb-1-2"),
+    "user token": ("T1", "agent", "xoxp-1-2"),
+}
+"""Keys for workspaces and services, by what is said about them."""
+
+
+@pytest.mark.parametrize("why", REFUSED)
+async def test_what_is_no_key_is_refused_and_not_shown(app: Installations, why: str) -> None:
+    team, provider, key = REFUSED[why]
     with pytest.raises(NotKept, match=why) as refused:
-        await set_key(app.database, team, "perplexity", key, keys=RING)
+        await set_key(app.database, team, provider, key, keys=RING)
 
     assert not key or key not in str(refused.value)
     assert await app.rows("SELECT count(*) FROM provider_keys") == [(0,)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from pydantic_ai.exceptions import ModelHTTPError
 
+from perplexity.agent.results import translate_error
 from perplexity.circuit_breaker import BreakerPolicy
 from perplexity.client import PerplexityClient
 from perplexity.errors import AuthenticationError, ServerError
@@ -51,6 +53,15 @@ async def test_no_error_shows_the_key() -> None:
 
     assert "pplx-own-secret" not in f"{refused.value!r} {refused.value} {vars(refused.value)}"
     assert "pplx-own-secret" not in repr(OwnKeys(owner="T1", keys={"https://a.example": "pplx-own-secret"}))
+
+
+def test_no_error_of_the_agent_s_model_shows_the_key() -> None:
+    said = ModelHTTPError(401, "vendor/model-1", {"message": "bad key: own-secret"})
+    with using_keys(OwnKeys(owner="T1", keys={"https://a.example/v1": "own-secret"})):
+        error = translate_error(said, provider="Agent", now=0)
+
+    assert "bad key" in str(error)
+    assert "own-secret" not in f"{error!r} {error} {vars(error)}"
 
 
 async def test_what_fails_with_one_owner_s_key_rests_for_that_owner_alone() -> None:

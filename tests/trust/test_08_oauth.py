@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hmac
 from collections.abc import AsyncIterator
-from urllib.parse import parse_qs, urlsplit
+from time import time
+from urllib.parse import parse_qs, quote, urlsplit
 
-import psycopg
 import pytest
 
+from bot.storage.questions import connection_pool
+from bot.workspaces.oauth_states import OAuthStates
+from tests.fakes.oauth import CLIENT_SECRET
 from tests.fakes.workspaces import PUBLIC_URL, Installations, many_workspaces
 
 COOKIE = "__Host-slack-install"
@@ -38,10 +43,49 @@ async def test_the_installation_begins_at_slack_with_fixed_values(app: Installat
     assert {"Secure", "HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=600"} <= set(cookie.split("; "))
 
 
-async def test_no_state_is_kept_in_clear(app: Installations) -> None:
-    state = await app.browser().begin()
+async def test_what_anyone_may_begin_is_not_kept_and_keeps_no_one_from_installing(app: Installations) -> None:
+    """Item 8's state needs no room in the database, so that no one can take all of it."""
+    states = {await app.browser().begin() for _ in range(50)}
+    assert len(states) == 50
+    assert await app.rows("SELECT * FROM oauth_states") == []
 
+    browser = app.browser()
+    state = await browser.begin()
+    async with await browser.end(app.slack.oauth.code("T1"), state) as response:
+        assert response.status == 200
+    assert await app.rows("SELECT count(*) FROM oauth_states") == [(1,)]
     assert state not in str(await app.rows("SELECT * FROM oauth_states"))
+
+
+def forged(state: str) -> dict[str, str]:
+    """Return states that a person could make of their own."""
+    ends, nonce, signature = state.split(".")
+    later = int(ends) + 1
+    other = base64.urlsafe_b64encode(bytes(32)).rstrip(b"=").decode()
+    by_another = hmac.new(b"oauth state", f"{later}.{nonce}".encode(), "sha256").digest()
+    return {
+        "later": f"{later}.{nonce}.{signature}",
+        "another nonce": f"{ends}.{nonce[::-1]}.{signature}",
+        "another signature": f"{ends}.{nonce}.{other}",
+        "another key": f"{later}.{nonce}.{base64.urlsafe_b64encode(by_another).rstrip(b'=').decode()}",
+        "no signature": f"{ends}.{nonce}.",
+        "two parts": f"{ends}.{nonce}",
+        "another sign at the end": f"{state[:-1]}{'A' if state[-1] != 'A' else 'B'}",
+        "more behind it": f"{state}A",
+        "before it": f"0{state}",
+        "of the old form": "k" * 43,
+        "odd digits": f"{ends.translate(str.maketrans('0123456789', '٠١٢٣٤٥٦٧٨٩'))}.{nonce}.{signature}",
+    }
+
+
+async def test_a_state_of_one_s_own_installs_nothing(app: Installations) -> None:
+    for name, state in forged(await app.browser().begin()).items():
+        browser = app.browser()
+        browser.cookies = {COOKIE: quote(state)} if not state.isascii() else {COOKIE: state}
+        async with await browser.end(app.slack.oauth.code("T1"), quote(state)) as response:
+            assert response.status == 400, name
+    assert await app.rows("SELECT id FROM installations") == []
+    assert await app.rows("SELECT count(*) FROM oauth_states") == [(0,)]
 
 
 async def test_a_state_is_good_for_one_installation(app: Installations) -> None:
@@ -89,16 +133,30 @@ async def test_another_browser_cannot_end_it(app: Installations, cookie: str | N
         assert response.status == 200
 
 
-async def test_a_state_is_good_for_ten_minutes_by_the_clock_of_the_database(app: Installations) -> None:
+@pytest.mark.parametrize(("seconds", "status"), [(595, 200), (601, 400), (86_400, 400)])
+async def test_a_state_is_good_for_ten_minutes(app: Installations, seconds: float, status: int) -> None:
+    async with connection_pool(app.database) as pool:
+        before = OAuthStates(pool, secret=CLIENT_SECRET, now=lambda: time() - seconds)
+        state = await before.async_issue()
     browser = app.browser()
-    state = await browser.begin()
-    (left,) = (await app.rows("SELECT extract(epoch FROM expires_at - now())::int FROM oauth_states"))[0]
-    assert 590 <= left <= 600
-    async with await psycopg.AsyncConnection.connect(app.database) as connection:
-        await connection.execute("UPDATE oauth_states SET expires_at = expires_at - interval '601 seconds'")
+    browser.cookies = {COOKIE: state}
     async with await browser.end(app.slack.oauth.code("T1"), state) as response:
-        assert response.status == 400
-    assert await app.rows("SELECT id FROM installations") == []
+        assert response.status == status
+    assert await app.rows("SELECT id FROM installations") == ([("T1",)] if status == 200 else [])
+
+
+async def test_a_used_state_is_kept_until_it_is_worthless(app: Installations) -> None:
+    await app.install("T1")
+    (left,) = (await app.rows("SELECT extract(epoch FROM expires_at - now())::int FROM oauth_states"))[0]
+    assert left > 600
+    await app.execute("UPDATE oauth_states SET expires_at = expires_at - interval '1 day'")
+    await app.execute(
+        "INSERT INTO oauth_states"
+        " SELECT sha256(n::text::bytea), now() - interval '1 day' FROM generate_series(1, 300) n"
+    )
+    for number in range(4):
+        await app.install("T1")
+        assert await app.rows("SELECT count(*) FROM oauth_states") == [(max(301 - 100 * (number + 1), 0) + number + 1,)]
 
 
 @pytest.mark.parametrize(
