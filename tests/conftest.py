@@ -9,19 +9,20 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.parse import urlencode
 from uuid import uuid4
 from zlib import crc32
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 
 from bot.storage.database import migrate
 from bot.storage.embedded import embedded_server
+from tests.fakes.databases import Databases
 from tests.fakes.duckduckgo import PointDdgsAt
 
 # Each process that tests start would compile all modules again.
@@ -56,11 +57,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Those of `TOGETHER` come first, as work of one process: the others take over what it has no time for.
     """
 
-    def place(item: pytest.Item) -> tuple[bool, int]:
-        path = item.path.relative_to(config.rootpath)
-        return path.parent not in TOGETHER, crc32(str(path).encode())
+    @cache
+    def place(path: Path) -> tuple[bool, int]:
+        within = path.relative_to(config.rootpath)
+        return within.parent not in TOGETHER, crc32(str(within).encode())
 
-    items.sort(key=place)
+    items.sort(key=lambda item: place(item.path))
 
 
 def pytest_collection_finish() -> None:
@@ -148,6 +150,8 @@ def postgres() -> Iterator[str]:
         with psycopg.connect(conninfo, autocommit=True) as connection:
             # This server need not survive a power cut, only the tests.
             connection.execute("ALTER SYSTEM SET fsync = off")
+            # Plans are those of a new database, however many tests were before.
+            connection.execute("ALTER SYSTEM SET autovacuum = off")
             connection.execute("SELECT pg_reload_conf()")
         yield conninfo
 
@@ -163,11 +167,15 @@ def template(postgres: str) -> Iterator[str]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture(scope="session")
+def databases(postgres: str, template: str) -> Iterator[Databases]:
+    """Yield what lends each test a database."""
+    with Databases.on(postgres, template) as databases:
+        yield databases
+
+
 @pytest.fixture
-async def database(postgres: str, template: str) -> AsyncIterator[str]:
-    """Yield the address of a fresh, migrated database."""
-    name = f"test_{uuid4().hex}"
-    async with await psycopg.AsyncConnection.connect(postgres, autocommit=True) as connection:
-        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY".encode())
-        yield f"postgresql:///?{urlencode(conninfo_to_dict(postgres) | {'dbname': name})}"
-        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+def database(databases: Databases) -> Iterator[str]:
+    """Yield the address of an empty, migrated database."""
+    with databases.lend() as address:
+        yield address

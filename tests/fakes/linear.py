@@ -13,7 +13,7 @@ from perplexity.errors import PerplexityError
 
 SHORT, LONG = 4_000, 16_000
 QUICK_SECONDS = 0.03
-"""What takes less for the long text is well below anything that grows with the square of the length."""
+"""What takes less for `LONG` characters is well below anything that grows with the square of the length."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,10 @@ def seconds(work: Callable[[str], object], text: str) -> float:
 
 def assert_linear(work: Callable[[str], object], shape: Shape, *, short: int = SHORT, long: int = LONG) -> None:
     """Fail if the time grows two and a half times as fast as the text, or faster; noise is measured again."""
+    quick = QUICK_SECONDS * max(long / LONG, 1) ** 2
     for _ in range(4):
         took = seconds(work, shape.text(long))
-        if took < QUICK_SECONDS:
+        if took < quick:
             return
         ratio = took / max(seconds(work, shape.text(short)), 0.001)
         if ratio < 2.5 * long / short:

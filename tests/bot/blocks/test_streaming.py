@@ -194,7 +194,7 @@ def test_the_pieces_of_an_ordinary_answer_are_the_answer(name: str) -> None:
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_an_ordinary_answer_that_is_cut_anywhere_is_the_answer(name: str) -> None:
-    text = ORDINARY[name][:700]
+    text = ORDINARY[name][: 400 if name in KINDS else 700]  # the first repeats itself
     for place in range(len(text)):
         streamed, shown = stream([text[:place], text[place:]])
         assert golden(text).startswith(shown[1]), place
