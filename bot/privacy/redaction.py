@@ -1,19 +1,17 @@
-"""What must not leave in a question: e-mail addresses, phone and card numbers, keys, and patterns of the admin's own.
+"""What must not leave in a question: what has one of the shapes that an admin names, and patterns of the admin's own.
 
-The text is compared in plain letters: without invisible characters and accents, and with ASCII's letters and digits for
-those that look like them (https://www.unicode.org/reports/tr39/). What is found is cut out of the text as it was.
+It is looked for in plain letters (`bot.privacy.letters`), and cut out of the text as it was written.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
+from bot.privacy.letters import Span, plain_letters, readings
+from bot.privacy.shapes import KINDS
 from bot.texts import failures, notices
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
@@ -23,20 +21,6 @@ MAX_PATTERNS = 20
 MAX_PATTERN = 500
 """How many patterns an admin can set, and how long each may be."""
 
-Span = tuple[int, int]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kind:
-    """A kind of what is left out: the label in its place, how many there were in words, and how it is found.
-
-    `find` yields the places in plain letters.
-    """
-
-    label: str
-    counted: Callable[[int], str]
-    find: Callable[[str], Iterator[Span]]
-
 
 class LeftOut(NamedTuple):
     """Something that was left out: the name of its kind, and what it was, in plain letters."""
@@ -44,118 +28,6 @@ class LeftOut(NamedTuple):
     kind: str
     text: str
 
-
-_ALIKE = dict(
-    zip(
-        "аеорсухіјѕԁһӏԛԝкмтвнАВЕКМНОРСТУХІЈЅԌΑΒΕΖΗΙΚΜΝΟΡΤΥΧαορνικτυ∙·․‐‑‒–—―−⁃⁄∕﹫",
-        "aeopcyxijsdhlqwkmtbhABEKMHOPCTYXIJSGABEZHIKMNOPTYXaopviktu...--------//@",
-        strict=True,
-    )
-)
-"""Characters outside ASCII that look like one of ASCII, and that compatibility forms do not cover."""
-
-_NOT_SEEN = frozenset({"Cf", "Mn", "Me"})
-"""The categories of characters that are not seen, or only as a part of another one."""
-
-
-@lru_cache(maxsize=4096)
-def _plain(char: str) -> str:
-    """Return what a character looks like in ASCII, if it does; empty for one that is not seen."""
-    if unicodedata.category(char) in _NOT_SEEN:
-        return ""
-    digit = unicodedata.decimal(char, None)
-    if digit is not None:
-        return str(digit)
-    if char in _ALIKE:
-        return _ALIKE[char]
-    letters = unicodedata.normalize("NFKD", char)
-    return "".join(_ALIKE.get(one, one) for one in letters if unicodedata.category(one) not in _NOT_SEEN)
-
-
-def plain_letters(text: str) -> tuple[str, Sequence[int]]:
-    """Return a text in plain letters, and for each of them the place in the text that it comes from."""
-    if text.isascii():
-        return text, range(len(text))
-    letters, places = [], []
-    for place, char in enumerate(text):
-        plain = char if char < "\x80" else _plain(char)
-        letters.append(plain)
-        places.extend([place] * len(plain))
-    return "".join(letters), places
-
-
-# Each begins with the first of its characters in a row and gives nothing back, so that it reads a text once.
-_WORD = r"[^\W\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"  # without the scripts that have no spaces between words
-_LOCAL = rf"(?:{_WORD}|[.%+'-])"
-_EMAIL = re.compile(rf"(?<!{_WORD})(?<![.%+'-]){_LOCAL}++@(?:{_WORD}|-)++(?:\.(?:{_WORD}|-)++)+")
-_INTERNATIONAL = re.compile(r"(?<![\w+])(?:\+|00)\(?\d(?:[ .()/-]{0,3}\d){7,15}")
-_NATIONAL = re.compile(r"(?<![\w.,:/+(-])\(?0(?:[ .()/-]{0,3}+\d){8,12}+(?!\d)")
-_NORTH_AMERICAN = re.compile(r"(?<![\w-])(?:1[ .-]?)?\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4}(?![\w-])")
-_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
-_DECIMAL = re.compile(r"\d+\.\d+")
-_CARD = re.compile(r"(?<![\w+])[2-6](?:[ -]?\d){12,18}")
-_KEY = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
-    r"xox[a-z]-[\w-]{8,}+|xapp-[\w-]{8,}+|xwfp-[\w-]{8,}+"
-    r"|sk-[\w-]{16,}+|[sr]k_(?:live|test)_\w{8,}+|pplx-\w{16,}+|xai-\w{16,}+"
-    r"|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[\w-]{30,}+|gh[opsur]_\w{20,}+|github_pat_\w{20,}+|glpat-[\w-]{16,}+"
-    r"|eyJ[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*+)"
-)
-_PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----")
-_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----")
-
-
-def _emails(text: str) -> Iterator[Span]:
-    for found in _EMAIL.finditer(text):
-        yield found.span()
-
-
-def _phones(text: str) -> Iterator[Span]:
-    for pattern in (_INTERNATIONAL, _NORTH_AMERICAN):
-        for found in pattern.finditer(text):
-            yield found.span()
-    for found in _NATIONAL.finditer(text):
-        if not (_DATE.match(found[0]) or _DECIMAL.fullmatch(found[0])):
-            yield found.span()
-
-
-def _cards(text: str) -> Iterator[Span]:
-    """Yield the numbers of 13 to 19 digits with a check digit; other digits may follow after a space."""
-    start = 0
-    while (found := _CARD.search(text, start)) is not None:
-        start = found.start() + 1
-        places = [place for place in range(*found.span()) if text[place].isdigit()]
-        for length in range(len(places), 12, -1):
-            end = places[length - 1] + 1
-            if not text[end : end + 1].isdigit() and _luhn([int(text[place]) for place in places[:length]]):
-                yield found.start(), end
-                start = end
-                break
-
-
-def _luhn(digits: Sequence[int]) -> bool:
-    """Return whether the last digit is the check digit of the others (ISO/IEC 7812-1)."""
-    doubled = [digit * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
-    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
-
-
-def _keys(text: str) -> Iterator[Span]:
-    for found in _KEY.finditer(text):
-        yield found.span()
-    end = 0
-    while (begin := _PEM.search(text, end)) is not None:
-        closing = _PEM_END.search(text, begin.end())
-        end = closing.end() if closing is not None else len(text)
-        yield begin.start(), end
-
-
-KINDS: Mapping[str, Kind] = {
-    "key": Kind(label=notices.KEY, counted=notices.keys, find=_keys),
-    "email": Kind(label=notices.EMAIL_ADDRESS, counted=notices.email_addresses, find=_emails),
-    "card": Kind(label=notices.CARD_NUMBER, counted=notices.card_numbers, find=_cards),
-    "phone": Kind(label=notices.PHONE_NUMBER, counted=notices.phone_numbers, find=_phones),
-}
-"""The kinds by the names that `REDACT` takes; of two that overlap, the first one counts."""
 
 OWN = "private"
 """The kind of what an admin's own pattern finds."""
@@ -215,24 +87,26 @@ class Redactor:
 
     def redact(self, text: str) -> tuple[str, tuple[LeftOut, ...]]:
         """Return the text with a label for each thing that is left out, and these things."""
-        letters, places = plain_letters(text)
         pieces, left_out, end = [], [], 0
-        for start, stop, kind in self._spans(text, letters, places):
+        for start, stop, kind in self._spans(text):
             if start >= end:
                 pieces += [text[end:start], f"[{LABELS[kind]}]"]
                 left_out.append(LeftOut(kind, plain_letters(text[start:stop])[0]))
                 end = stop
         return "".join([*pieces, text[end:]]), tuple(left_out)
 
-    def _spans(self, text: str, letters: str, places: Sequence[int]) -> list[tuple[int, int, str]]:
+    def _spans(self, text: str) -> list[tuple[int, int, str]]:
         """Return what is to be left out, in order and without overlaps: a longer one that begins earlier counts."""
-        found: list[tuple[int, int, int, str]] = []
-        for rank, name in enumerate(name for name in KINDS if name in self.kinds):
-            found += [(*_in_text(span, places), rank, name) for span in KINDS[name].find(letters)]
-        for pattern in self.patterns:
-            found += [(*span, len(KINDS), OWN) for span in _matches(pattern, text)]
-            if letters != text:
-                found += [(*_in_text(span, places), len(KINDS), OWN) for span in _matches(pattern, letters)]
+        found = [(*span, len(KINDS), OWN) for pattern in self.patterns for span in _matches(pattern, text)]
+        for reading in readings(text):
+            for rank, name in enumerate(name for name in KINDS if name in self.kinds):
+                found += [(*reading.in_text(span), rank, name) for span in KINDS[name].find(reading.letters)]
+            if reading.letters != text:
+                found += [
+                    (*reading.in_text(span), len(KINDS), OWN)
+                    for pattern in self.patterns
+                    for span in _matches(pattern, reading.letters)
+                ]
         return [
             (start, stop, name)
             for start, stop, _, name in _merged(sorted(found, key=lambda one: (one[0], one[2], -one[1])))
@@ -287,12 +161,6 @@ def _matches(pattern: Any, text: str) -> Iterator[Span]:
         start, stop = found.span()
         if start < stop:
             yield start, stop
-
-
-def _in_text(span: Span, places: Sequence[int]) -> Span:
-    """Return where in the text something is that was found in plain letters."""
-    start, stop = span
-    return places[start], places[stop - 1] + 1
 
 
 def _merged(found: Iterable[tuple[int, int, int, str]]) -> list[tuple[int, int, int, str]]:

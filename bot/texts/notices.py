@@ -105,6 +105,7 @@ KEY = "key"
 EMAIL_ADDRESS = "e-mail address"
 CARD_NUMBER = "card number"
 PHONE_NUMBER = "phone number"
+BANK_ACCOUNT = "bank account"
 PRIVATE_TERM = "private term"
 
 
@@ -126,6 +127,11 @@ def card_numbers(count: int) -> str:
 def phone_numbers(count: int) -> str:
     """Return how many phone numbers were left out."""
     return pluralize(count, PHONE_NUMBER)
+
+
+def bank_accounts(count: int) -> str:
+    """Return how many numbers of bank accounts were left out."""
+    return pluralize(count, BANK_ACCOUNT)
 
 
 def private_terms(count: int) -> str:

@@ -22,6 +22,7 @@ NOT_FOR_SLACK = {
     "bot/doctor/": "the command line",
     "bot/manifest.py": "what Slack shows of the app, with the manifest's golden file",
     "bot/playground/": "the local page",
+    "bot/privacy/shapes.py": "regular expressions",
     "bot/privacy/tables.py": "the table of what is kept, and SQL",
     "bot/settings.py": "what is wrong with an environment variable",
     "bot/slack/scopes.py": "what doctor says of scopes",

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.privacy.letters import plain_letters
 from bot.privacy.redaction import (
-    KINDS,
     Redactor,
     compile_patterns,
     count_left_out,
     left_out_text,
     parse_kinds,
-    plain_letters,
 )
+from bot.privacy.shapes import KINDS
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.types import Message, Query, Question
@@ -36,6 +36,25 @@ LEFT_OUT = {
         "𝐚𝐧𝐧𝐚@example.com",
         "a\u0301nna@example.com",
         "anna﹫example․com",
+        "anna%40example.com",
+        "anna%2540example.com",  # an address within an address
+        "anna&#64;example.com",
+        "anna&#x40;example&period;com",
+        "anna&commat;example.com",
+        "anna\\u0040example.com",
+        "anna\\x40example.com",
+        "anna\\@example\\.com",
+        "anna%EF%BC%A0example.com",  # full width, in an address
+        "%D0%B0nna@example.com",
+        "anna(at)example.com",
+        "anna (at) example (dot) com",
+        "anna [AT] example [DOT] com",
+        "anna@example[.]com",
+        "anna{at}mail.example.com",
+        "anna@[192.168.10.1]",
+        "anna@example。com",
+        "an\u3164na@example.com",  # a letter that is blank
+        "anna.müller@bücher.example",
     ],
     "phone": [
         "+49 30 1234567",
@@ -51,6 +70,17 @@ LEFT_OUT = {
         "＋４９ ３０ １２３４５６７",
         "+49\u200b30\u200b1234567",
         "+49‑30‑1234567",
+        "%2B49%2030%201234567",
+        "+49.30.1234567",
+        "+49 (0)30 / 123 45 67",
+        "+33 6 12 34 56 78",
+        "06 12 34 56 78",
+        "+44 20 7946 0958",
+        "+91 98765 43210",
+        "(415)555-0132",
+        "415/555-0132",
+        "+۴۹۳۰۱۲۳۴۵۶۷",  # Persian digits
+        "+४९३०१२३४५६७",  # Devanagari digits
     ],
     "card": [
         "4111 1111 1111 1111",
@@ -59,6 +89,12 @@ LEFT_OUT = {
         "378282246310005",
         "４１１１１１１１１１１１１１１１",
         "4111\u200b 1111 1111 1111",
+        "4111.1111.1111.1111",
+        "4111\n1111\n1111\n1111",
+        "4111 1111\r\n1111 1111",
+        "3782.822463.10005",
+        "4111%201111%201111%201111",
+        "٤١١١ ١١١١ ١١١١ ١١١١",  # Arabic digits
     ],
     "key": [
         "xoxb-123456789012-abcdefABCDEF",
@@ -68,11 +104,53 @@ LEFT_OUT = {
         "AKIAIOSFODNN7EXAMPLE",
         "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdef",
+        "eyJhbGciOiJub25lIn0.e30.x",
+        "eyJhbGciOiJkaXIifQ..aaaa.bbbb.cccc",
+        "xoxe.xoxp-1-Mi0yLTEyMzQ1Njc4",
+        "xapp-1-A012-345-abcdef",
+        "hooks.slack.com/services/T012345/B012345/abcdefghijklmnop",
+        "xai-abcdefghijklmnop0123456789",
+        "sk-ant-api03-abcdefghijklmnop",
+        "sk-or-v1-0123456789abcdef0123",
+        "sk_live_51Habcdefghijklmnop",
+        "rk_test_abcdefgh12345678",
+        "whsec_abcdefghijklmnop0123456789",
+        "AIzaSyA0123456789abcdefghijklmnopqrstuv",
+        "ya29.a0AfH6SMBabcdefghijklmnop",
+        "GOCSPX-abcdefghijklmnop0123",
+        "github_pat_11ABCDEFG0abcdefghijkl",
+        "gho_abcdefghijklmnopqrstuvwxyz0123456789",
+        "glpat-abcdefghij0123456789",
+        "npm_abcdefghijklmnopqrstuvwxyz0123456789",
+        "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH",
+        "SG.abcdefghijklmnop.qrstuvwxyz0123456",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ\n-----END PGP PRIVATE KEY BLOCK-----",
+        "%73k-proj-abcdefghijklmnopqrstuvwx",
         "хoxb-123456789012-abcdefABCDEF",  # Cyrillic х
         "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",
         "-----BEGIN PRIVATE KEY-----\nMIIE and no end",
     ],
 }
+
+PARTS = {
+    "postgres://anna:hunter2@db.example.com/x": "postgres://[key]/x",
+    "https://anna:s3cret@localhost:5432": "https://[key]@localhost:5432",
+    "redis://:s3cret@10.0.0.1": "redis://[key]@10.0.0.1",
+    "Authorization: Bearer abcdef0123456789": "Authorization: Bearer [key]",
+    "password=Tr0ub4dor&3": "password=[key]&3",
+    'api_key: "abcdef0123456789"': 'api_key: "[key]"',
+    "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY0": "aws_secret_access_key = [key]",
+    "https://a.example/?api_key=abcdef0123456789&q=1": "https://a.example/?api_key=[key]&q=1",
+    "tel:030 12345678": "tel:[phone number]",
+    "DE89 3704 0044 0532 0130 00 is mine": "[bank account] is mine",
+    "DE89370400440532013000": "[bank account]",
+    "GB82 WEST 1234 5698 7654 32, please": "[bank account], please",
+    "fr76-3000-6000-0112-3456-7890-189": "[bank account]",
+    "<mailto:anna@example.com|anna@example.com>": "<mailto:[e-mail address]|[e-mail address]>",
+    "see https://a.example/?to=anna%40example.com&x=1": "see https://a.example/?to=[e-mail address]&x=1",
+    "a&amp;b and c%20d": "a&amp;b and c%20d",
+}
+"""What is left out of the middle of something else."""
 
 STAYS = [
     "what changed in python 3.14?",
@@ -92,6 +170,45 @@ STAYS = [
     "pi is 3.14159265358979",
     "SELECT * FROM t WHERE a@>b",
     "12 34 56 78 90 12",
+    "react@18.2.0, lodash@^4.17.21 and actions/checkout@v4.1",
+    "git clone git@github.com:owner/repo.git",
+    "use f(at) x, or look (at) it",
+    "ISBN 0-306-40615-2",
+    "ISBN 0306406152 and ISBN-10: 0-19-852663-6",
+    "978-0-306-40615-7",
+    "doi:10.1038/s41586-020-2649-2",
+    "arXiv:2401.01234v2",
+    "RFC 9110, ISO/IEC 7812-1:2017",
+    "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+    "commit 0123456789abcdef0123456789abcdef01234567",
+    "00:1A:2B:3C:4D:5E",
+    "2001:0db8:85a3:0000:0000:8a2e:0370:7334",
+    "10.0.0.0/8, 172.16.0.0/12 and 255.255.255.0:8080",
+    "52.520008, 13.404954",
+    "+10.5 12.5 13.5 14.5 15.5 percent",
+    "0.5 1.5 2.5 3.5 4.5 5.5",
+    "2020 2021 2022 2023",
+    "2016\n2017\n2018\n2019\n2020",
+    "2000.2001.2002.2003.2004",
+    "$1,299.99 and €0.99 and 12.345.678,90 EUR",
+    "EAN 4006381333931",
+    "part number 415-555-0132A, order 4711-0815",
+    "5-7 people, 1-2-3, 10-12-2024",
+    "https://a.example/?from=2024-01-02%2003%3A04%3A05&to=2024-02-03",
+    "https://a.example/2024/01/02/100%25-sure",
+    "C++17, C++20 and C++23",
+    "eyJ is how a JSON Web Token begins",
+    "what is an IBAN such as DE00 1234 5678 9012 3456 78",
+    "the password: it must have eight letters",
+    "password=None, api_key=os.environ",
+    "sk-learn-contrib-something-long",
+    "the bearer of this letter",
+    "http://localhost:8080/@user and https://a.example:443/x",
+    "0 errors, 12 warnings, 345 notes",
+    "24.12.2024 – 06.01.2025, 18:00-20:30",
+    "3.4028235e38 and 6.02214076e23",
+    "1 000 000 000 000 and 1'000'000'000'000",
+    "12 003 004 005 006 people, 10 000 000 123",
 ]
 
 
@@ -103,6 +220,11 @@ def test_it_is_left_out(kind: str, text: str) -> None:
         text.endswith("no end") and told == f"ask [{KINDS[kind].label}]"
     )
     assert [one.kind for one in found] == [kind]
+
+
+@pytest.mark.parametrize(("text", "told"), PARTS.items())
+def test_a_part_is_left_out(text: str, told: str) -> None:
+    assert ALL.redact(text)[0] == told
 
 
 @pytest.mark.parametrize("text", STAYS)
@@ -180,7 +302,7 @@ def test_a_pattern_that_cannot_be_used_is_refused(patterns: str, wrong: str, cap
 
 def test_an_unknown_kind_is_refused() -> None:
     assert parse_kinds("Email, phone,,email") == ("email", "phone")
-    with pytest.raises(ValueError, match=r"names is not allowed; it takes key, email, card, phone"):
+    with pytest.raises(ValueError, match=r"names is not allowed; it takes key, email, card, iban, phone"):
         parse_kinds("email,names")
 
 
@@ -241,6 +363,22 @@ LONG = {
     "beginnings": "-----BEGIN PRIVATE KEY-----" * 1_500,
     "other letters": "é1" * 20_000,
     "parentheses": "(0" * 20_000,
+    "percents": "%40" * 13_000,
+    "nested percents": "%2525" * 8_000,
+    "entities": "&#64;" * 8_000,
+    "backslashes": "\\" * 40_000,
+    "at in brackets": "a (at) " * 6_000,
+    "dots in brackets": "a@" + "b[.]" * 10_000,
+    "open brackets": "a [" * 13_000,
+    "addresses": "a://" * 10_000,
+    "names in addresses": "a://b:" * 7_000,
+    "cards": "4111." * 8_000,
+    "lines of digits": "4111\n" * 8_000,
+    "accounts": "DE89" * 10_000,
+    "account groups": "DE89 " * 8_000,
+    "passwords": "password=" * 4_500,
+    "bearers": "bearer " * 6_000,
+    "tokens": "eyJaaaaa." * 4_500,
 }
 
 
