@@ -13,7 +13,7 @@ from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, 
 from bot.blocks.markdown.render import CODE, HOST_DOT, Part, has_direction, neutralize, runs_right_to_left
 from bot.blocks.markdown.split import MAX_MESSAGE, MESSAGE_BLOCKS, rendered_size
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.texts import answers, progress, times
+from bot.texts import answers, forms, progress, times
 from perplexity.attempts import Attempt
 from perplexity.formatting import format_duration
 from perplexity.markdown import regions
@@ -315,7 +315,7 @@ _MAX_EXCERPT = 300
 """Characters of a message that a question is about that are quoted."""
 
 
-def asked_message(text: str, *, lead: str = "You asked:", about: str = "", link: str = "") -> OutgoingMessage:
+def asked_message(text: str, *, lead: str = forms.YOU_ASKED, about: str = "", link: str = "") -> OutgoingMessage:
     """Render what a person asked in a form: the message in whose thread the answer comes.
 
     `about` is a message that the question is about, of which the beginning is quoted; `link` leads to it.
@@ -326,7 +326,9 @@ def asked_message(text: str, *, lead: str = "You asked:", about: str = "", link:
         excerpt = {"type": "text", "text": shorten(one_line(about), _MAX_EXCERPT)}
         parts.append({"type": "rich_text_quote", "elements": [excerpt]})
     if link:
-        parts.append({"type": "rich_text_section", "elements": [{"type": "link", "url": link, "text": "The message"}]})
+        parts.append(
+            {"type": "rich_text_section", "elements": [{"type": "link", "url": link, "text": forms.THE_MESSAGE}]}
+        )
     fallback = f"*{lead}* {escape(shorten(one_line(text), 500))}"
     return OutgoingMessage(text=fallback, blocks=({"type": "rich_text", "elements": parts},))
 

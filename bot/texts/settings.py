@@ -1,4 +1,4 @@
-"""The settings of a person and of a channel: what each is called, what its values are, and what it takes."""
+"""The settings of a person and of a channel: the form, the list, and what each is called and takes."""
 
 from __future__ import annotations
 
@@ -34,6 +34,35 @@ AS_SET_UP = "as the app is set up"
 HOSTS = "it takes host names such as a.com, separated by commas"
 HOSTS_WITHOUT_DASH = "it takes host names without a -"
 
+TITLE = "Settings"
+YOURS = "Yours"
+OF_THIS_CHANNEL = "Of this channel"
+SAVE = "Save"
+CANCEL = "Cancel"
+NAMED_ASKERS = "The people who may ask"
+NAMED_PEOPLE = "Only people I name"
+
+YOUR_SETTINGS = "Your settings"
+CHANNEL_SETTINGS = "Settings of this channel"
+CHANGE = "Change settings"
+
+SAVED = "Saved."
+CHANGED_AT_ONCE = "This was changed at the same moment, so I saved nothing. Look at it below, then try again."
+CHANGED_MEANWHILE = "This was changed meanwhile. Open the form again."
+NO_ONE_NAMED = "Name at least one person, or choose another answer above."
+NO_CHANNEL = "A direct message has no channel settings. Type this in a channel."
+NOT_MANAGER = "Only the person who created this channel, and admins, can change its settings."
+NOT_CHECKED = "Slack is slow just now, so I couldn’t check if you may change this channel’s settings. Please try again."
+CREATOR_UNKNOWN = (
+    "Slack doesn’t let me read who created this channel, so only admins can change its settings. "
+    "An admin can give me the scope `channels:read`, or `groups:read` for private channels."
+)
+RULES = "A channel’s sites outrank yours. What you type with a question outranks your settings."
+NEEDS_SCOPES = (
+    "Follow-ups and history work only if the app gets the messages of channels; its admin sets that up with "
+    "FOLLOW_UPS and THREAD_HISTORY."
+)
+
 
 def askers_hint(everyone: str, admins: str) -> str:
     """Return who can be named; both are the words that are typed."""
@@ -53,3 +82,28 @@ def at_most(characters: int) -> str:
 def askers(everyone: str, admins: str, *, most: int) -> str:
     """Return who can be named, and how many; both are the words that are typed."""
     return f"it takes {everyone}, {admins}, or at most {most} Slack user ids such as U012AB3CD"
+
+
+def heading(title: str) -> str:
+    """Return a title as the first line of a list."""
+    return f"*{title}*"
+
+
+def example(command: str) -> str:
+    """Return an example to type."""
+    return f"For example: {command}"
+
+
+def another_example(command: str) -> str:
+    """Return a second example, after the first."""
+    return f"or {command}"
+
+
+def default(value: str) -> str:
+    """Return the choice that leaves a setting as it is without one."""
+    return f"Default: {value}"
+
+
+def not_taken(value: str, allowed: str) -> str:
+    """Return that a value cannot be used, and what is allowed."""
+    return f"{value} cannot be used: {allowed}."

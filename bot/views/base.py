@@ -20,16 +20,12 @@ from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Block
 from bot.slack.views import NotOpened, Opened, View, ViewResult
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import clicks, notices
+from bot.texts import clicks, forms, notices
 
 log = logging.getLogger(__name__)
 
 OPEN_SECONDS = 1.0
 """How long Slack may take to open a view, so that the click is acknowledged in time."""
-
-TOO_LATE = "Slack didn’t open the window in time. Please click again."
-NOT_OPENED = "Slack couldn’t open the window. Please try again in a minute."
-NOT_UPDATED = "Slack couldn’t change the window, so it shows what it showed before. Please choose again."
 
 CHANGED_SINCE = "hash_conflict"
 """Slack's error for a modal that is no longer the version that was named."""
@@ -46,7 +42,7 @@ def modal(
     blocks: list[Block],
     *,
     submit: str | None = None,
-    close: str = "Close",
+    close: str = forms.CLOSE,
     metadata: Mapping[str, Any] | None = None,
 ) -> View:
     """Return a modal; without `submit` it has nothing to submit. `metadata` comes back with everything done in it."""
@@ -81,7 +77,7 @@ async def show_modal(context: ListenerContext, trigger_id: str, view: View) -> O
     if isinstance(result, Opened):
         return result
     log.warning("view.not_opened", extra={"error": result.error, "view": view.get("callback_id", "")})
-    return TOO_LATE if result.error in _LATE else NOT_OPENED
+    return forms.TOO_LATE if result.error in _LATE else forms.NOT_OPENED
 
 
 async def update_modal(context: ListenerContext, view_id: str, view: View, *, hash: str) -> str | None:
@@ -93,7 +89,7 @@ async def update_modal(context: ListenerContext, view_id: str, view: View, *, ha
     if isinstance(result, Opened):
         return None
     log.warning("view.not_updated", extra={"error": result.error, "view": view.get("callback_id", "")})
-    return NOT_UPDATED
+    return forms.NOT_UPDATED
 
 
 async def _update(context: ListenerContext, view_id: str, view: View, *, hash: str) -> ViewResult:

@@ -54,27 +54,20 @@ bot/blocks/home.py
 bot/blocks/messages.py
 bot/blocks/sent.py
 bot/blocks/settings.py
-bot/blocks/sharing.py
 bot/blocks/spending.py
 bot/blocks/status.py
 bot/digests/jobs.py
 bot/digests/runner.py
 bot/model/feedback.py
 bot/views/admin.py
-bot/views/ask.py
-bot/views/ask_about.py
-bot/views/base.py
 bot/views/budgets.py
 bot/views/check.py
 bot/views/digest.py
 bot/views/feedback.py
-bot/views/forms.py
 bot/views/home.py
 bot/views/own_data.py
 bot/views/sent.py
 bot/views/settings.py
-bot/views/share.py
-bot/views/sources.py
 """
 """Modules whose texts are not in `bot/texts` yet."""
 

@@ -1,0 +1,47 @@
+"""A deep dive: its progress, and what is around its report."""
+
+from __future__ import annotations
+
+from perplexity.formatting import pluralize
+
+NAME = "Deep dive"
+GET_AS_FILE = "Get as a file"
+POSTS_BY_MOOD = "Posts by mood"
+POSTS = "Posts"
+
+CONTENTS = "The report has three parts: the facts, what people say, and an analysis of both."
+FOR_EVERYONE = "It is for everyone here."
+DURATION = "This takes a few minutes and survives a restart."
+
+RESEARCHING = "researching the facts"
+LISTENING = "listening to what people say"
+WRITING = "writing"
+WAITING = "waits for the first two"
+NO_RESULT_YET = "no result yet"
+NO_RESULT = "no result"
+DONE = "done"
+
+
+def title(topic: str) -> str:
+    """Return the first line of the progress."""
+    return f"*Deep dive*  “{topic}”"
+
+
+def title_as_of(topic: str, moment: str) -> str:
+    """Return the first line of a progress that may not be changed soon."""
+    return f"{title(topic)} · as of {moment}"
+
+
+def as_of(moment: str) -> str:
+    """Return when the report was finished."""
+    return f"As of {moment}"
+
+
+def voice(persona: str) -> str:
+    """Return in whose voice the analysis is."""
+    return f"as {persona}"
+
+
+def more_sources_read(count: int) -> str:
+    """Return how many sources were read and are not listed."""
+    return f"{pluralize(count, 'more source')} read"

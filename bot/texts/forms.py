@@ -1,0 +1,34 @@
+"""Forms for a question: every option of a command, a question about a message, and one about listed pages."""
+
+from __future__ import annotations
+
+CLOSE = "Close"
+CANCEL = "Cancel"
+SAVE = "Save"
+ASK = "Ask"
+
+TOO_LATE = "Slack didn’t open the window in time. Please click again."
+NOT_OPENED = "Slack couldn’t open the window. Please try again in a minute."
+NOT_UPDATED = "Slack couldn’t change the window, so it shows what it showed before. Please choose again."
+UNKNOWN_FORM = "I no longer know this form. Close it and open it again."
+
+ASK_THE_WEB = "Ask the web"
+WHAT_TO_DO = "What to do"
+CATEGORY = "Category"
+OPTIONS = "Options"
+
+ASK_ABOUT_THIS = "Ask about this"
+THE_MESSAGE = "The message"
+NO_TEXT = "I can’t read this message: it has no text. Write here what you ask about."
+WHOLE_MESSAGE = "This goes along with your question, as text that is no instruction. Change or shorten it as you like."
+
+ASK_ABOUT_THESE = "Ask about these"
+YOUR_QUESTION = "Your question"
+FROM_EXCERPTS = "The answer comes from the excerpts of these pages alone:"
+
+YOU_ASKED = "You asked:"
+
+
+def message_cut(characters: int) -> str:
+    """Return that only the beginning of a message goes along with a question."""
+    return f"Only the first {characters:,} characters go along. Change or shorten them as you like."

@@ -1,0 +1,20 @@
+"""What was sent: every text that left for an answer."""
+
+from __future__ import annotations
+
+from perplexity.formatting import pluralize
+
+TITLE = "What was sent"
+INTRO = "This left for this answer, word for word. Your name, your e-mail address and your id did not."
+CUT = "The rest is too long for this window. Your admin can export all of it."
+NOTHING = "I sent nothing to a search service for this answer, or I no longer know what I sent."
+
+
+def count_requests(count: int) -> str:
+    """Return how many requests were sent."""
+    return pluralize(count, "request")
+
+
+def request_title(number: int, service: str, address: str, moment: str) -> str:
+    """Return the heading of a request."""
+    return f"*{number}. {service}*  {address}\n{moment}"

@@ -1,0 +1,51 @@
+"""Sharing an answer: the preview, and what everyone reads above and below the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.texts.answers import warning
+from bot.texts.times import ago
+
+TITLE = "Share this answer"
+SHARE = "Share"
+CANCEL = "Cancel"
+YOUR_COMMENT = "Your comment"
+COMMENT_EXAMPLE = "Say why you share it"
+WHAT_TO_SHARE = "What to share"
+PREVIEW = "Preview: your comment comes above it"
+UNNAMED_MEMBER = "a member"
+UNNAMED_CHANNEL = "that channel"
+
+ALREADY_PUBLIC = "Everyone here sees this answer already."
+ALREADY_SHARED = "You’ve shared this answer already."
+MAYBE_SHARED = "You’ve shared this answer already, but Slack didn’t confirm it. Look in the channel."
+TOO_LONG = "This answer is too long for a preview, so I can’t share it. Ask for a shorter one, and share that."
+NO_PARTS = "Choose at least one part."
+NOTHING_CHOSEN = "Nothing is chosen, so nothing would be shared."
+
+
+def share_in(channel: str) -> str:
+    """Return the title of the preview, with the name of the channel."""
+    return f"Share in #{channel}"
+
+
+def left_out(sections: Sequence[str]) -> str:
+    """Return which sections the preview leaves out, by their names."""
+    listed = ", ".join(f"“{section}”" for section in sections)
+    return warning(f"Too long for one share, so these are left out: {listed}")
+
+
+def and_more(section: str, more: int) -> str:
+    """Return the name of several sections together, by the first one's."""
+    return f"{section} + {more} more"
+
+
+def shared_by(name: str, provider: str, seconds: float, count: str) -> str:
+    """Return the line above a shared answer; it was asked so long ago, and `count` is "3 sources"."""
+    return f"Shared by *{name}* · asked of {provider} {ago(seconds)} · {count}"
+
+
+def original_cost(cost: str) -> str:
+    """Return what the answer cost that is shared."""
+    return f"the original cost {cost}"
