@@ -9,28 +9,26 @@ from bot.blocks.elements import context, note_lines, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.sources import linked_title, site_and_date
 from bot.model.message import Block, OutgoingMessage
+from bot.texts import checking
 from perplexity.attempts import cost_with_failures
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
 from perplexity.formatting import format_dollars, format_duration
 from perplexity.notes import fallback_sentence
 
 _SIGNS = {
-    Verdict.SUPPORTED: (":white_check_mark:", "Supported"),
-    Verdict.CONTRADICTED: (":x:", "Contradicted"),
-    Verdict.UNCLEAR: (":grey_question:", "Unclear"),
+    Verdict.SUPPORTED: (":white_check_mark:", checking.SUPPORTED),
+    Verdict.CONTRADICTED: (":x:", checking.CONTRADICTED),
+    Verdict.UNCLEAR: (":grey_question:", checking.UNCLEAR),
 }
 _CLAIM = 500
 _QUOTE = 1_200
 _REASON = 300
 
-VERBATIM = "Quotations are word for word from the pages’ excerpts"
-PRIVATE = "only you see this"
-
 
 def claims_messages(checked: CheckedClaims) -> tuple[OutgoingMessage, ...]:
     """Render checked claims in their order."""
     by = checked.judged_by or checked.searched_by
-    above = warning_blocks([fallback_sentence(checked.failed, f"this was checked with {by}")] if by else [])
+    above = warning_blocks([fallback_sentence(checked.failed, checking.checked_with(by))] if by else [])
     body = [section("\n".join(_lines(claim))) for claim in checked.claims]
     notes = [context(note) for note in note_lines(checked.notes)]
     return messages.pack([*above, *body, *notes, _footer(checked, by)], summary="")
@@ -49,5 +47,7 @@ def _lines(checked: CheckedClaim) -> Iterator[str]:
 
 def _footer(checked: CheckedClaims, by: str) -> Block:
     cost = format_dollars(cost_with_failures(checked.cost_usd, checked.failed))
-    quoted = VERBATIM if any(claim.quote for claim in checked.claims) else ""
-    return context(" · ".join(filter(None, (quoted, escape(by), format_duration(checked.seconds), cost, PRIVATE))))
+    quoted = checking.VERBATIM if any(claim.quote for claim in checked.claims) else ""
+    return context(
+        " · ".join(filter(None, (quoted, escape(by), format_duration(checked.seconds), cost, checking.PRIVATE)))
+    )

@@ -14,7 +14,8 @@ from bot.blocks.escaping import code, escape
 from bot.model.message import Block
 from bot.privacy.outgoing import Sent
 from bot.privacy.redaction import left_out_text
-from perplexity.formatting import pluralize
+from bot.texts import sent as texts
+from bot.texts import times
 from perplexity.request_log import SentRequest
 
 MAX_BLOCKS = 95
@@ -25,13 +26,11 @@ MAX_CHARS = 60_000
 SHORT = 100
 """The longest value that is shown on one line with others."""
 
-INTRO = "This left for this answer, word for word. Your name, your e-mail address and your id did not."
-
 
 def sent_blocks(sent: Sent) -> list[Block]:
     """Return the blocks of a modal about what was sent; a part of it, with a note, if it is too long."""
-    facts = [pluralize(len(sent.requests), "request"), left_out_text(sent.left_out)]
-    blocks, left = [section(INTRO), context(" · ".join(filter(None, facts)))], MAX_CHARS
+    facts = [texts.count_requests(len(sent.requests)), left_out_text(sent.left_out)]
+    blocks, left = [section(texts.INTRO), context(" · ".join(filter(None, facts)))], MAX_CHARS
     for number, request in enumerate(sent.requests, 1):
         blocks += [divider(), section(_title(number, request))]
         for text in _texts(request):
@@ -40,15 +39,14 @@ def sent_blocks(sent: Sent) -> list[Block]:
             left -= len(text)
     hidden = max(0, -left)
     if len(blocks) > MAX_BLOCKS or hidden:
-        more = "The rest is too long for this window. Your admin can export all of it."
-        return [*blocks[: MAX_BLOCKS - 1], context(more)]
+        return [*blocks[: MAX_BLOCKS - 1], context(texts.CUT)]
     return blocks
 
 
 def _title(number: int, request: SentRequest) -> str:
-    at = datetime.fromtimestamp(request.at, UTC)
+    moment = times.utc_second(datetime.fromtimestamp(request.at, UTC))
     address = request.path.partition("?")[0]
-    return f"*{number}. {escape(request.service)}*  {code(address)}\n{at:%Y-%m-%d %H:%M:%S} UTC"
+    return texts.request_title(number, escape(request.service), code(address), moment)
 
 
 def _plain(text: str) -> Block:

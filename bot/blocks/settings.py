@@ -1,4 +1,4 @@
-"""Renders settings in words; the sentences that people read about settings are here."""
+"""Renders settings in words."""
 
 from __future__ import annotations
 
@@ -10,37 +10,24 @@ from bot.blocks.escaping import code, escape
 from bot.model.message import Block, OutgoingMessage
 from bot.model.preferences import Preferences
 from bot.preferences.settings import CHANNEL, PERSON, Setting
+from bot.texts import settings as texts
 
 SETTINGS_BUTTON = "settings_modal"
 """The id of the button that opens the form."""
 
-SAVED = "Saved."
-CHANGED_AT_ONCE = "This was changed at the same moment, so I saved nothing. Look at it below, then try again."
-NO_CHANNEL = "A direct message has no channel settings. Type this in a channel."
-NOT_MANAGER = "Only the person who created this channel, and admins, can change its settings."
-CREATOR_UNKNOWN = (
-    "Slack doesn’t let me read who created this channel, so only admins can change its settings. "
-    "An admin can give me the scope `channels:read`, or `groups:read` for private channels."
-)
-RULES = "A channel’s sites outrank yours. What you type with a question outranks your settings."
-NEEDS_SCOPES = (
-    "Follow-ups and history work only if the app gets the messages of channels; its admin sets that up with "
-    "FOLLOW_UPS and THREAD_HISTORY."
-)
-
 
 def settings_message(preferences: Preferences, *, in_channel: bool, slash: str, note: str = "") -> OutgoingMessage:
     """Render the settings of a person, and of the channel if there is one; `note` is what was done, not escaped."""
-    texts = ["\n".join(["*Your settings*", *_lines(PERSON, preferences.person)])]
+    lists = ["\n".join([texts.heading(texts.YOUR_SETTINGS), *_lines(PERSON, preferences.person)])]
     if in_channel:
-        texts.append("\n".join(["*Settings of this channel*", *_lines(CHANNEL, preferences.channel)]))
-    hints = [RULES, *([NEEDS_SCOPES] if in_channel else []), f"For example: {code(f'{slash} effort high')}"]
+        lists.append("\n".join([texts.heading(texts.CHANNEL_SETTINGS), *_lines(CHANNEL, preferences.channel)]))
+    hints = [texts.RULES, *([texts.NEEDS_SCOPES] if in_channel else []), texts.example(slash)]
     if in_channel:
-        hints.append(f"or {code(f'{slash} channel allow docs.python.org')}")
+        hints.append(texts.channel_example(slash))
     blocks: list[Block] = [section(escape(note))] if note else []
-    blocks += [*map(section, texts), context(" ".join(map(_hint, hints)))]
-    blocks.append(secondary_button("Change settings", action_id=SETTINGS_BUTTON, value="settings"))
-    return OutgoingMessage(text=escape(note) or "Your settings", blocks=tuple(blocks))
+    blocks += [*map(section, lists), context(" ".join(map(_hint, hints)))]
+    blocks.append(secondary_button(texts.CHANGE, action_id=SETTINGS_BUTTON, value="settings"))
+    return OutgoingMessage(text=escape(note) or texts.YOUR_SETTINGS, blocks=tuple(blocks))
 
 
 def _hint(text: str) -> str:

@@ -2,58 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bot.blocks.elements import context, markdown, section
 from bot.blocks.escaping import escape
 from bot.budgets.amounts import format_amount, format_rounded
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.spending import BudgetLine, Budgets, OwnSpending, Scope, Spending, Spent
-from perplexity.formatting import pluralize
+from bot.texts import spending as texts
 
-WHAT = {"user": "Each person, a day", "channel": "Each channel, a day", "workspace": "The workspace, a month"}
-NO_LIMIT = "no limit"
+LABELS: Mapping[Scope, str] = {"user": texts.PER_PERSON, "channel": texts.PER_CHANNEL, "workspace": texts.PER_WORKSPACE}
+"""What each budget is called."""
 
 
 def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note: str = "") -> OutgoingMessage:
     """Render the spending and the budgets; `defaults` hold where none is set, `note` is what was done, not escaped."""
-    lines = [f"*Budgets*  (`{slash} budget help` shows how to set them)", *budget_lines(spending.lines, defaults)]
+    lines = [texts.heading(slash), *budget_lines(spending.lines, defaults)]
     blocks: list[Block] = [section(escape(note))] if note else []
     if spending.paused_by is not None:
-        by = f" by <@{escape(spending.paused_by)}>" if spending.paused_by else ""
-        blocks.append(section(f"*All paid searches are paused*{by}. Type `{slash} resume` to allow them again."))
+        by = f"<@{escape(spending.paused_by)}>" if spending.paused_by else ""
+        blocks.append(section(texts.paused(by, slash)))
     blocks += [section(spending_sentence(spending)), section("\n".join(lines))]
-    for title, rows in (("Person, today", spending.people), ("Channel, today", spending.channels)):
+    for title, rows in ((texts.BY_PERSON, spending.people), (texts.BY_CHANNEL, spending.channels)):
         blocks += _table(title, rows)
-    blocks += _table("Service, this month", spending.providers)
-    blocks.append(context(f"Days and months are in UTC. {Audience.ASKER.value}"))
+    blocks += _table(texts.BY_SERVICE, spending.providers)
+    blocks.append(context(f"{texts.IN_UTC} {Audience.ASKER.value}"))
     return OutgoingMessage(text=escape(note) or spending_sentence(spending), blocks=tuple(blocks))
 
 
 def spending_sentence(spending: Spending) -> str:
     """Return what was spent, as mrkdwn."""
-    under_way = f", and up to {format_rounded(spending.reserved)} by calls under way" if spending.reserved else ""
-    cut = (
-        f" {format_rounded(spending.cut)} of it is counted at the highest price of calls that were cut off."
-        if spending.cut
-        else ""
-    )
-    return (
-        f"*Spent*  {format_rounded(spending.today)} today, {format_rounded(spending.month)} this month{under_way}.{cut}"
+    return texts.spent(
+        format_rounded(spending.today),
+        format_rounded(spending.month),
+        reserved=format_rounded(spending.reserved) if spending.reserved else "",
+        cut=format_rounded(spending.cut) if spending.cut else "",
     )
 
 
 def own_spending_text(own: OwnSpending) -> str:
     """Return what a person has spent today, as mrkdwn."""
-    allowed = "" if own.allowed is None else f" of {format_amount(own.allowed)}"
-    return f"Today (UTC): {format_rounded(own.today)}{allowed}"
+    allowed = "" if own.allowed is None else format_amount(own.allowed)
+    return texts.own_today(format_rounded(own.today), allowed)
 
 
 def budget_lines(lines: Sequence[BudgetLine], defaults: Budgets) -> list[str]:
     """Return a line of mrkdwn for each budget; `defaults` hold where none is set."""
     set_for_all = {line.scope: line for line in lines if not line.subject}
     rendered = [
-        f"{WHAT[scope]}: *{_amount(set_for_all[scope].amount if scope in set_for_all else default)}*"
+        f"{LABELS[scope]}: *{_amount(set_for_all[scope].amount if scope in set_for_all else default)}*"
         for scope, default in _defaults(defaults)
     ]
     return rendered + [f"{_name(line)}: *{_amount(line.amount)}*" for line in lines if line.subject]
@@ -68,13 +65,13 @@ def _name(line: BudgetLine) -> str:
 
 
 def _amount(amount: int | None) -> str:
-    return NO_LIMIT if amount is None else format_amount(amount)
+    return texts.NO_LIMIT if amount is None else format_amount(amount)
 
 
 def _table(title: str, rows: Sequence[Spent]) -> list[Block]:
     if not rows:
         return []
     body = "\n".join(
-        f"| {one.name or '–'} | {pluralize(one.calls, 'call')} | {format_rounded(one.spent)} |" for one in rows
+        f"| {one.name or '–'} | {texts.count_calls(one.calls)} | {format_rounded(one.spent)} |" for one in rows
     )
-    return [markdown(f"| {title} | | Spent |\n|---|---|---|\n{body}")]
+    return [markdown(f"| {title} | | {texts.SPENT} |\n|---|---|---|\n{body}")]

@@ -7,14 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from bot.blocks.escaping import unescape_slack
-from bot.blocks.settings import (
-    CHANGED_AT_ONCE,
-    CREATOR_UNKNOWN,
-    NO_CHANNEL,
-    NOT_MANAGER,
-    SAVED,
-    settings_message,
-)
+from bot.blocks.settings import settings_message
 from bot.commands.base import Command, CommandContext, Reply
 from bot.commands.filters import capitalize_sentences
 from bot.commands.parsing import check_length, closest_match, inline_code
@@ -127,7 +120,7 @@ async def answer(request: SettingsRequest, context: CommandContext) -> SettingsR
         else:
             after = replace(before, person=request.apply(before.person))
             saved = await store.change_person(before.person, after.person, **place)
-        note = SAVED if saved else CHANGED_AT_ONCE
+        note = settings.SAVED if saved else settings.CHANGED_AT_ONCE
         before = after if saved else await store.get(**place, channel_id=context.channel_id)
     return SettingsResult(preferences=before, note=note, in_channel=in_channel, slash=slash)
 
@@ -135,11 +128,11 @@ async def answer(request: SettingsRequest, context: CommandContext) -> SettingsR
 async def _refusal(request: SettingsRequest, context: CommandContext) -> str:
     """Return why a channel's settings cannot be shown or changed; an empty text if they can."""
     if context.channel_id.startswith("D"):
-        return NO_CHANNEL
+        return settings.NO_CHANNEL
     if not request.changes:
         return ""
     management = await context.management(context.user_id, context.channel_id)
-    return {Management.DENIED: NOT_MANAGER, Management.UNKNOWN: CREATOR_UNKNOWN}.get(management, "")
+    return {Management.DENIED: settings.NOT_MANAGER, Management.UNKNOWN: settings.CREATOR_UNKNOWN}.get(management, "")
 
 
 def audience_of(_: SettingsRequest) -> Audience:

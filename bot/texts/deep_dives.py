@@ -9,8 +9,6 @@ GET_AS_FILE = "Get as a file"
 POSTS_BY_MOOD = "Posts by mood"
 POSTS = "Posts"
 
-CONTENTS = "The report has three parts: the facts, what people say, and an analysis of both."
-FOR_EVERYONE = "It is for everyone here."
 DURATION = "This takes a few minutes and survives a restart."
 
 RESEARCHING = "researching the facts"
@@ -20,6 +18,12 @@ WAITING = "waits for the first two"
 NO_RESULT_YET = "no result yet"
 NO_RESULT = "no result"
 DONE = "done"
+
+
+def contents(*, public: bool) -> str:
+    """Return what the report will have, and who will see it if everyone will."""
+    parts = "The report has three parts: the facts, what people say, and an analysis of both."
+    return f"{parts} It is for everyone here." if public else parts
 
 
 def title(topic: str) -> str:

@@ -89,14 +89,14 @@ def heading(title: str) -> str:
     return f"*{title}*"
 
 
-def example(command: str) -> str:
-    """Return an example to type."""
-    return f"For example: {command}"
+def example(slash: str) -> str:
+    """Return an example to type; `slash` is the command for settings."""
+    return f"For example: `{slash} effort high`"
 
 
-def another_example(command: str) -> str:
-    """Return a second example, after the first."""
-    return f"or {command}"
+def channel_example(slash: str) -> str:
+    """Return a second example, for a channel, after the first."""
+    return f"or `{slash} channel allow docs.python.org`"
 
 
 def default(value: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from perplexity.formatting import pluralize
+
 PER_PERSON = "Each person, a day"
 PER_CHANNEL = "Each channel, a day"
 PER_WORKSPACE = "The workspace, a month"
@@ -28,6 +30,11 @@ def spent(today: str, month: str, *, reserved: str, cut: str) -> str:
     under_way = f", and up to {reserved} by calls under way" if reserved else ""
     ceiling = f" {cut} of it is counted at the highest price of calls that were cut off." if cut else ""
     return f"*Spent*  {today} today, {month} this month{under_way}.{ceiling}"
+
+
+def count_calls(count: int) -> str:
+    """Return how many calls of a service were made."""
+    return pluralize(count, "call")
 
 
 def own_today(amount: str, allowed: str) -> str:

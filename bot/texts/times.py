@@ -52,6 +52,11 @@ def short_moment(at: datetime) -> str:
     return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} {{time}}|{_date_and_time(at)}>"
 
 
+def moment_or_day(at: datetime) -> str:
+    """Return a date and time as `moment` does, with the day alone as the fallback."""
+    return f"<!date^{int(at.timestamp())}^{{date_short_pretty}}, {{time}}|{at.astimezone(UTC):%d %b %Y}>"
+
+
 def time_of_day(at: datetime) -> str:
     """Return a time of day as mrkdwn in the reader's time zone, with UTC as the fallback."""
     return f"<!date^{int(at.timestamp())}^{{time_secs}}|{at.astimezone(UTC):%H:%M:%S} UTC>"

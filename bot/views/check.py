@@ -24,7 +24,7 @@ from bot.model.membership import team_of
 from bot.model.message import Block, OutgoingMessage
 from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View
-from bot.texts import failures, notices
+from bot.texts import checking, failures, notices, times
 from bot.views.base import Response, Submission, errors, modal, plain, show_modal, submission
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE
 from perplexity.claims.types import ProposedClaims
@@ -35,7 +35,6 @@ log = logging.getLogger(__name__)
 
 CHECK_THIS = "check_this"
 CALLBACK_ID = "check_modal"
-TITLE = "Check this"
 
 PROPOSE_SECONDS = 20.0
 """How long the model may take to find the claims; then they are sentences of the message."""
@@ -45,10 +44,6 @@ CLOSED = "not_found"
 
 MAX_PAUSE_SECONDS = 10.0
 
-READING = "I’m reading the message. Its claims appear here in a few seconds."
-CLAIMS = "I’ll look for pages that support or contradict each claim. Change or empty any of them first."
-OWN_SENTENCES = "These are sentences of the message, because no model could read it."
-NO_TEXT = "This message has no text that I can check."
 _EXCERPT = 300
 
 
@@ -76,7 +71,7 @@ async def open_check(body: Mapping[str, Any], context: ListenerContext) -> str |
         return notices.MEMBERS_ONLY
     message = _Message.read(body)
     if not message.text:
-        return NO_TEXT
+        return checking.NO_TEXT
     opened = await show_modal(context, str(body.get("trigger_id", "")), reading_view(message))
     if isinstance(opened, str):
         return opened
@@ -89,7 +84,7 @@ async def _propose(message: _Message, view_id: str, context: ListenerContext, *,
     admitted = await context.admits(user)
     if not admitted:
         said = notices.MEMBERS_ONLY if admitted is False else notices.MEMBER_UNKNOWN
-        await _show(modal(CALLBACK_ID, TITLE, [section(escape(said))]), view_id, context)
+        await _show(modal(CALLBACK_ID, checking.TITLE, [section(escape(said))]), view_id, context)
         return
     with working_for(Asker(team_id=team, user_id=user, channel_id=message.channel)):
         proposed, link, author = await asyncio.gather(
@@ -155,23 +150,28 @@ def _channel_name(body: Mapping[str, Any]) -> str:
 
 def reading_view(message: _Message) -> View:
     """Build the modal while the claims are looked for."""
-    return modal(CALLBACK_ID, TITLE, [section(READING), _excerpt(message)], metadata=message.metadata)
+    return modal(CALLBACK_ID, checking.TITLE, [section(checking.READING), _excerpt(message)], metadata=message.metadata)
 
 
 def claims_view(message: _Message, proposed: ProposedClaims) -> View:
     """Build the modal with the claims, each in an input of its own."""
     if not proposed.claims:
         return modal(
-            CALLBACK_ID, TITLE, [section(failures.NOTHING_TO_CHECK), _excerpt(message)], metadata=message.metadata
+            CALLBACK_ID,
+            checking.TITLE,
+            [section(failures.NOTHING_TO_CHECK), _excerpt(message)],
+            metadata=message.metadata,
         )
     inputs = [_input(number, claim) for number, claim in enumerate(proposed.claims[:MAX_CLAIMS], 1)]
     if len(inputs) < MAX_CLAIMS:
         inputs.append(_input(len(inputs) + 1, ""))
     cost = format_dollars(proposed.cost_usd)
-    how = "" if proposed.from_model else OWN_SENTENCES
-    note = " ".join(filter(None, (how, f"Finding the claims cost {cost}." if cost else "")))
-    blocks = [section(CLAIMS), *inputs, *([small_text(escape(note))] if note else [])]
-    return modal(CALLBACK_ID, TITLE, blocks, submit="Check", close="Cancel", metadata=message.metadata)
+    how = "" if proposed.from_model else checking.OWN_SENTENCES
+    note = " ".join(filter(None, (how, checking.finding_cost(cost) if cost else "")))
+    blocks = [section(checking.CLAIMS), *inputs, *([small_text(escape(note))] if note else [])]
+    return modal(
+        CALLBACK_ID, checking.TITLE, blocks, submit=checking.CHECK, close=checking.CANCEL, metadata=message.metadata
+    )
 
 
 def _input(number: int, claim: str) -> Block:
@@ -182,7 +182,7 @@ def _input(number: int, claim: str) -> Block:
         "type": "input",
         "block_id": block_id(number),
         "optional": True,
-        "label": plain(f"Claim {number}"),
+        "label": plain(checking.claim_label(number)),
         "element": element,
     }
 
@@ -214,22 +214,16 @@ async def submit(submitted: Submission, context: ListenerContext) -> Response | 
 def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:
     """Render the message above the result: which message was checked."""
     author, channel, address = (str(metadata.get(name) or "") for name in ("author", "channel_name", "link"))
-    moment = slack_date(metadata.get("ts"))
-    message = link(address, "a message") if safe_url(address) else "a message"
-    whose = f" of {escape(shorten(one_line(author), 80))}" if author else ""
-    place = f" in #{escape(shorten(one_line(channel), 80))}" if channel else ""
-    text = f"*Checked:* {message}{whose}{place}{f', {moment}' if moment else ''}"
+    text = checking.checked(
+        link(address, checking.MESSAGE) if safe_url(address) else checking.MESSAGE,
+        author=escape(shorten(one_line(author), 80)),
+        channel=escape(shorten(one_line(channel), 80)),
+        moment=slack_date(metadata.get("ts")),
+    )
     return OutgoingMessage(text=text, blocks=(section(text),))
 
 
 def slack_date(ts: object) -> str:
-    """Return a message's time as Slack shows it in the reader's own zone; empty if it is none.
-
-    https://docs.slack.dev/messaging/formatting-message-text#date-formatting
-    """
+    """Return a message's time as Slack shows it in the reader's own zone; empty if it is none."""
     seconds = int(seconds_of(ts))
-    return (
-        f"<!date^{seconds}^{{date_short_pretty}}, {{time}}|{datetime.fromtimestamp(seconds, UTC):%d %b %Y}>"
-        if seconds > 0
-        else ""
-    )
+    return times.moment_or_day(datetime.fromtimestamp(seconds, UTC)) if seconds > 0 else ""

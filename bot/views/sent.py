@@ -9,11 +9,11 @@ from bot.blocks.sent import sent_blocks
 from bot.listeners.clicks import Click, Reply, clicked_question, menu, text_reply
 from bot.listeners.intake import ListenerContext
 from bot.texts import clicks
+from bot.texts import sent as texts
 from bot.views.base import modal, open_modal
 from perplexity.threads import run_in_thread
 
 CALLBACK_ID = "sent_modal"
-NOTHING_SENT = "I sent nothing to a search service for this answer, or I no longer know what I sent."
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
@@ -30,7 +30,7 @@ async def open_sent(click: Click, context: ListenerContext) -> Reply | None:
         return text_reply(clicks.NOT_YOUR_ANSWER)
     sent = await context.questions.sent(row.id)
     if sent is None:
-        return text_reply(NOTHING_SENT)
+        return text_reply(texts.NOTHING)
     blocks = await run_in_thread(sent_blocks, sent)
-    problem = await open_modal(context, click.trigger_id, modal(CALLBACK_ID, "What was sent", blocks))
+    problem = await open_modal(context, click.trigger_id, modal(CALLBACK_ID, texts.TITLE, blocks))
     return None if problem is None else text_reply(problem)

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.texts import notices
-from bot.views.check import NO_TEXT, OWN_SENTENCES
+from bot.texts import checking, notices
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.claims import ScriptedPerplexity
 from tests.fakes.service import json_reply
@@ -128,7 +127,7 @@ async def test_without_a_model_the_message_s_own_sentences_are_offered(harness: 
     claims = await proposed(harness, HONEST[0])
 
     assert any(claims.values())
-    assert OWN_SENTENCES in json.dumps(harness.slack.modal().blocks, ensure_ascii=False)
+    assert checking.OWN_SENTENCES in json.dumps(harness.slack.modal().blocks, ensure_ascii=False)
 
 
 async def test_a_message_without_text_is_explained(harness: AppHarness) -> None:
@@ -136,7 +135,7 @@ async def test_a_message_without_text_is_explained(harness: AppHarness) -> None:
         pass
 
     (post,) = await harness.slack.wait_for(1)
-    assert NO_TEXT in post.shown_text
+    assert checking.NO_TEXT in post.shown_text
 
 
 async def test_a_lost_trigger_is_explained(harness: AppHarness) -> None:
