@@ -61,6 +61,7 @@ from bot.storage.shares import ShareStore
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
+from bot.texts import admin_home
 from bot.views import OPENED_BY_COMMANDS, VIEWS
 from bot.views.admin import AdminHome
 from bot.views.home import HomePublisher
@@ -486,10 +487,10 @@ def _workspace_limit(settings: Settings) -> int:
 def _limits(settings: Settings) -> dict[str, str]:
     """Return the limits that the settings have, by their labels."""
     return {
-        "Open questions of a person": str(settings.open_questions_per_user or "no limit"),
-        "Questions in a thread and minute": str(settings.thread_answers_per_minute or "no limit"),
-        "Digests of a person": str(settings.digests_per_user),
-        "Digests in a channel": str(settings.digests_per_channel),
+        admin_home.OPEN_QUESTIONS: str(settings.open_questions_per_user or admin_home.NO_LIMIT),
+        admin_home.THREAD_QUESTIONS: str(settings.thread_answers_per_minute or admin_home.NO_LIMIT),
+        admin_home.PERSONS_DIGESTS: str(settings.digests_per_user),
+        admin_home.CHANNELS_DIGESTS: str(settings.digests_per_channel),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from uuid import UUID
 
 from bot.blocks import messages
@@ -28,18 +28,12 @@ from bot.model.digest import (
 )
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.schedule import format_days, format_slot
-from bot.texts import pplx, times
-from perplexity.formatting import format_dollars, pluralize
+from bot.texts import digests, failures, pplx, times
+from perplexity.formatting import format_dollars
 from perplexity.news.summary import news_stand_in
 
 _TITLE = 200
-_STATES = {State.ACTIVE: "switched off here", State.PAUSED: "paused", State.STOPPED: "stopped itself"}
-NO_ZONE = (
-    "I couldn’t find your time zone, so times are in UTC. To change that, set your time zone in Slack, "
-    "then delete the digest and set it up again."
-)
-DIRECT = "I can post in a direct message only if it is the one with me."
-INVITE = "In a channel, add me first with `/invite` if I’m not a member yet."
+_STATES = {State.ACTIVE: digests.SWITCHED_OFF, State.PAUSED: digests.PAUSED, State.STOPPED: digests.STOPPED}
 
 
 def digest_result_message(reply: DigestResult, *, command: str, channel: str) -> OutgoingMessage:
@@ -52,7 +46,7 @@ def digest_result_message(reply: DigestResult, *, command: str, channel: str) ->
 
 def digest_name(digest: Digest) -> str:
     """Return the name of a digest: "Digest 2 (Technology: databases)"."""
-    return f"Digest {digest.number} ({digest_title(digest.title)})"
+    return digests.name_of(digest.number, digest_title(digest.title))
 
 
 def digest_title(text: str) -> str:
@@ -69,19 +63,19 @@ def next_run_text(digest: Digest) -> str:
     """Return the time of the next run, or the state of a digest without one."""
     if digest.next_at is None:
         return _STATES[digest.state]
-    return f"next on {format_slot(digest.next_at, tz=digest.spec.schedule.tz)}"
+    return digests.next_on(format_slot(digest.next_at, tz=digest.spec.schedule.tz))
 
 
 def _result_lines(reply: DigestResult, *, command: str, channel: str) -> list[str]:
     match reply:
         case Created(digest=digest, zone_known=known):
-            return [_created(digest), *([] if known else [NO_ZONE])]
+            return [_created(digest), *([] if known else [digests.NO_ZONE])]
         case Updated(action=action, digest=digest):
             return [_updated(action, digest)]
-        case DigestList(digests=digests) if digests:
-            return ["*Your digests*", *(_entry(digest, channel) for digest in digests)]
+        case DigestList(digests=listed) if listed:
+            return [digests.YOUR_DIGESTS, *(_entry(digest, channel) for digest in listed)]
         case DigestList():
-            return ["You have no digests yet."]
+            return [digests.NO_DIGESTS]
         case _:
             return [_error(reply)]
 
@@ -91,53 +85,46 @@ def _error(reply: LimitReached | AlreadyRunning | DigestNotFound | NotOwner) -> 
         case LimitReached():
             return _limit_reached(reply)
         case AlreadyRunning(digest=digest):
-            return f"{digest_name(digest)} is already running."
-        case DigestNotFound(number=None):
-            return "This digest was deleted."
+            return digests.already_running(digest_name(digest))
         case DigestNotFound(number=number, numbers=numbers):
-            return f"You have no digest {number}. {_numbers(numbers)}"
+            return digests.ALREADY_DELETED if number is None else digests.not_found(number, numbers)
         case NotOwner():
-            return "Only the person who set up this digest can change it."
+            return digests.NOT_OWNER
 
 
 def _created(digest: Digest) -> str:
-    empty_days = digest.spec.report_empty_on
-    always = f" When nothing is new, I’ll say so ({format_days(empty_days)})." if empty_days else ""
-    return (
-        f"*{digest_name(digest)} is set up.*\nI’ll post it here {schedule_text(digest)}, only when something is new: "
-        f"{next_run_text(digest)}.{always}"
+    return digests.created(
+        digest_name(digest),
+        schedule=schedule_text(digest),
+        next_run=next_run_text(digest),
+        empty_days=format_days(digest.spec.report_empty_on) if digest.spec.report_empty_on else "",
     )
 
 
 def _updated(action: DigestAction, digest: Digest) -> str:
+    name = digest_name(digest)
     match action:
         case DigestAction.PAUSE:
-            return f"{digest_name(digest)} is paused."
+            return digests.paused(name)
         case DigestAction.RESUME:
-            return f"{digest_name(digest)} is active again, {schedule_text(digest)}: {next_run_text(digest)}."
+            return digests.resumed(name, schedule=schedule_text(digest), next_run=next_run_text(digest))
         case DigestAction.DELETE:
-            return f"{digest_name(digest)} is deleted."
+            return digests.deleted(name)
         case DigestAction.RUN:
-            return f"{digest_name(digest)} is running now. I’ll post it in its usual place."
+            return digests.running(name)
 
 
 def _limit_reached(reply: LimitReached) -> str:
-    count = pluralize(reply.limit, "digest")
     if reply.limit == 0:
-        return "Digests are switched off here."
+        return digests.SWITCHED_OFF_HERE
     if reply.share:
-        return (
-            f"You have {count} in this channel already, the most one person can have here. "
-            "Delete one of yours first, or set this one up in a direct message with me."
-        )
-    if reply.channel:
-        return f"This channel has {count} already, the most it can have. Delete one first."
-    return f"You have {count} already, the most you can have. Delete one first."
+        return digests.too_many_of_yours_here(reply.limit)
+    return digests.too_many_here(reply.limit) if reply.channel else digests.too_many_of_yours(reply.limit)
 
 
 def _entry(digest: Digest, channel: str) -> str:
-    place = "posted here" if digest.channel_id == channel else "posted elsewhere"
-    runs = f"{pluralize(digest.runs, 'run')} in 30 days" if digest.runs else ""
+    place = digests.POSTED_HERE if digest.channel_id == channel else digests.POSTED_ELSEWHERE
+    runs = digests.runs(digest.runs) if digest.runs else ""
     rest = " · ".join(filter(None, (schedule_text(digest), next_run_text(digest), place, runs, *_cost(digest))))
     return f"*{digest.number}*  {digest_title(digest.title)}\n{rest}"
 
@@ -146,65 +133,56 @@ def _cost(digest: Digest) -> Iterator[str]:
     """Yield the cost of the runs, and the number of runs with unknown cost."""
     if digest.unpriced < digest.runs:
         yield format_dollars(digest.cost_usd)
-        yield f"{digest.unpriced} of unknown cost" if digest.unpriced else ""
+        yield digests.unpriced(digest.unpriced) if digest.unpriced else ""
     elif digest.runs:
-        yield "cost unknown"
-
-
-def _numbers(numbers: Sequence[int]) -> str:
-    if not numbers:
-        return "You have none."
-    *others, last = map(str, numbers)
-    return f"There {'are' if others else 'is'} {' and '.join(filter(None, (', '.join(others), last)))}."
+        yield digests.COST_UNKNOWN
 
 
 def _hint(reply: DigestResult, *, command: str) -> str:
     match reply:
         case Created(digest=digest):
-            where = DIRECT if digest.channel_id.startswith("D") else INVITE
-            return f"{where} {code(f'{command} list')} shows your digests."
+            return digests.after_creation(command, direct=digest.channel_id.startswith("D"))
         case LimitReached(channel=False) | LimitReached(share=True):
-            return f"{code(f'{command} list')} shows your digests."
+            return digests.list_hint(command)
         case Updated(action=DigestAction.PAUSE, digest=digest):
-            return f"{code(f'{command} resume {digest.number}')} resumes it."
-        case DigestList(digests=digests) if digests:
-            return f"{code(f'{command} pause N')}, and so {code('resume')}, {code('delete')} and {code('run')}"
+            return digests.resume_hint(command, digest.number)
+        case DigestList(digests=listed) if listed:
+            return digests.change_hint(command)
         case DigestList():
-            return f"For example {code(f'{command} {pplx.DIGEST_EXAMPLE}')}"
+            return digests.example_hint(command, pplx.DIGEST_EXAMPLE)
     return ""
 
 
 def owner_gone_message(subject: str, *, command: str) -> OutgoingMessage:
     """Render the notice that a digest was deleted because its owner's account is closed; `subject` is its title."""
-    text = f"*The digest “{digest_title(subject)}” has ended.* The account of the person who set it up is closed."
-    on = context(f"{code(command)} sets up a new one.")
+    text = digests.owner_gone(digest_title(subject))
+    on = context(digests.new_hint(command))
     return OutgoingMessage(text=text, blocks=(section(text), on))
 
 
 def redirected_message(digest: Digest, *, reason: str) -> OutgoingMessage:
     """Render why a digest comes as a direct message this time; `reason` is a sentence."""
-    text = f"*{digest_name(digest)} couldn’t be posted in its channel*, so here it is. {escape(reason)}"
+    text = digests.redirected(digest_name(digest), escape(reason))
     return OutgoingMessage(text=text, blocks=(section(text),))
 
 
 def skipped_message(digest: Digest, *, reason: str) -> OutgoingMessage:
     """Render why a manual run was skipped; `reason` is a sentence."""
-    text = f"*{digest_name(digest)} was skipped.* {escape(reason)}"
+    text = digests.skipped(digest_name(digest), escape(reason))
     return OutgoingMessage(text=text, blocks=(section(text),))
 
 
 def undeliverable_message(*, reason: str, reference: str) -> OutgoingMessage:
     """Render that a digest cannot be posted, if the digest could not be read."""
-    text = f"One of your digests couldn’t be posted in its channel. {escape(reason)}"
-    blocks = (section(text), context(f"Reference {code(reference)}"))
-    return OutgoingMessage(text=f"{text} Reference {code(reference)}", blocks=blocks)
+    text = digests.undeliverable(escape(reason))
+    blocks = (section(text), context(failures.reference(code(reference))))
+    return OutgoingMessage(text=f"{text} {failures.reference(code(reference))}", blocks=blocks)
 
 
 ACTION_PREFIX = "digest_"
 """A button's action id is this and the action's name; its value is the digest's id."""
 
-_LABELS = {DigestAction.RUN: "Run now", DigestAction.PAUSE: "Pause", DigestAction.DELETE: "Delete"}
-_SURE = "Its posts stay. You can’t undo this, but you can set up a new digest."
+_LABELS = {DigestAction.RUN: digests.RUN_NOW, DigestAction.PAUSE: digests.PAUSE, DigestAction.DELETE: digests.DELETE}
 
 
 def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
@@ -237,15 +215,19 @@ def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
 
 def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, reference: str) -> OutgoingMessage:
     """Render that a run failed; `subject` is the digest's title and `sentence` the reason, both not escaped yet."""
-    text = f"The digest “{digest_title(subject)}” failed this time. {escape(shorten(sentence, 1_000))}"
-    blocks = (section(text), _actions(_button(DigestAction.RUN, digest_id)), context(f"Reference {code(reference)}"))
-    return OutgoingMessage(text=f"{text} Reference {code(reference)}", blocks=blocks)
+    text = digests.failed(digest_title(subject), escape(shorten(sentence, 1_000)))
+    blocks = (
+        section(text),
+        _actions(_button(DigestAction.RUN, digest_id)),
+        context(failures.reference(code(reference))),
+    )
+    return OutgoingMessage(text=f"{text} {failures.reference(code(reference))}", blocks=blocks)
 
 
 def digest_stopped_message(digest: Digest, *, reason: str, command: str) -> OutgoingMessage:
     """Render that a digest stopped itself; `reason` is a sentence."""
-    text = f"*{digest_name(digest)} has stopped.* {escape(reason)}"
-    on = context(f"{code(f'{command} resume {digest.number}')} resumes it.")
+    text = digests.stopped(digest_name(digest), escape(reason))
+    on = context(digests.resume_hint(command, digest.number))
     return OutgoingMessage(text=text, blocks=(section(text), on))
 
 
@@ -261,14 +243,12 @@ def home_buttons(digest: Digest) -> Block:
 
 
 def _header(report: DigestReport) -> Block:
-    count = len(report.stories)
-    new = f"{count} new stor{'y' if count == 1 else 'ies'}"
-    period = " ".join(filter(None, (new, _since(report))))
-    return context(f"*{digest_title(report.digest.title)}* · {period} · as of {times.moment(report.now)}")
+    title, moment = digest_title(report.digest.title), times.moment(report.now)
+    return context(digests.heading(title, stories=len(report.stories), since=_since(report), moment=moment))
 
 
 def _nothing_new(report: DigestReport) -> OutgoingMessage:
-    line = f"*{digest_title(report.digest.title)}* · {' '.join(filter(None, ('Nothing new', _since(report))))}."
+    line = digests.nothing_new(digest_title(report.digest.title), _since(report))
     last_line = context(escape(" · ".join(filter(None, (*_schedule_facts(report), format_dollars(report.cost_usd))))))
     blocks = (section(line), *_late(report), last_line, digest_buttons(report.digest.id))
     return OutgoingMessage(text=fallback_text(blocks), blocks=blocks)
@@ -283,16 +263,16 @@ def _since(report: DigestReport) -> str:
 def _late(report: DigestReport) -> Iterator[Block]:
     if report.trigger is Trigger.LATE:
         tz = report.digest.spec.schedule.tz
-        yield context(f"This is late: it was due on {format_slot(report.slot, tz=tz)} ({escape(tz.key)}).")
+        yield context(digests.late(format_slot(report.slot, tz=tz), escape(tz.key)))
 
 
 def _schedule_facts(report: DigestReport) -> Iterator[str]:
     """Yield the schedule with its time zone, and the next run if there is one; not escaped yet."""
     schedule = report.digest.spec.schedule
-    yield f"digest {report.digest.number}"
+    yield digests.number_of(report.digest.number)
     yield schedule.text_with_zone
     if report.digest.next_at is not None:
-        yield f"next on {format_slot(report.digest.next_at, tz=schedule.tz)}"
+        yield digests.next_on(format_slot(report.digest.next_at, tz=schedule.tz))
 
 
 def _actions(*elements: Block) -> Block:
@@ -302,7 +282,7 @@ def _actions(*elements: Block) -> Block:
 def _button(action: DigestAction, digest_id: UUID) -> Block:
     button = {
         "type": "button",
-        "text": {"type": "plain_text", "text": _LABELS.get(action, "Resume")},
+        "text": {"type": "plain_text", "text": _LABELS.get(action, digests.RESUME)},
         "action_id": f"{ACTION_PREFIX}{action}",
         "value": str(digest_id),
     }
@@ -314,5 +294,10 @@ def _deletion_dialog() -> Block:
 
     https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object
     """
-    texts = {"title": "Delete this digest?", "text": _SURE, "confirm": "Delete", "deny": "Keep"}
+    texts = {
+        "title": digests.DELETE_TITLE,
+        "text": digests.DELETE_WARNING,
+        "confirm": digests.DELETE,
+        "deny": digests.KEEP,
+    }
     return {name: {"type": "plain_text", "text": text} for name, text in texts.items()}

@@ -16,18 +16,9 @@ from bot.blocks.spending import own_spending_text
 from bot.model.digest import Digest
 from bot.model.home import HomeData, Recent, Running, Used
 from bot.model.message import Block
-from perplexity.formatting import format_date, format_dollars, format_duration, pluralize
+from bot.texts import answers, home, times
+from perplexity.formatting import format_dollars, format_duration
 
-TITLE = "Ask the web, with sources"
-INTRO = (
-    "Mention me in a channel, write to me, or type {command}. Answers to commands are yours alone until you share them."
-)
-KEPT = (
-    "What I keep: your questions and answers{days}, which only you see here, your digests and settings. “Delete” "
-    "removes a question for good."
-)
-KEPT_NOTHING = "I keep no text of questions and answers after an answer is posted; your digests and settings stay."
-NOTHING_YET = "Nothing yet. Try one of these:"
 MAX_TEXT = 150
 MAX_DIGESTS = 12
 
@@ -38,11 +29,17 @@ HOME_BLOCK = "answer:"
 """What the `block_id` of a recent question begins with; its id follows."""
 
 OPEN, AGAIN, DELETE = "open", "again", "delete"
-MENU = {OPEN: "Open", AGAIN: "Ask again", RECHECK: "What has changed since?", SENT: "What was sent", DELETE: "Delete"}
+MENU = {
+    OPEN: home.OPEN,
+    AGAIN: home.ASK_AGAIN,
+    RECHECK: home.WHAT_HAS_CHANGED,
+    SENT: home.WHAT_WAS_SENT,
+    DELETE: home.DELETE,
+}
 """The choices of the menu of a recent question."""
 
-_STATES = {"received": "Waiting", "working": "Working on it", "delivering": "Being posted"}
-_ENDS = {"failed": "failed", "expired": "could not be posted"}
+_STATES = {"received": home.WAITING, "working": home.WORKING, "delivering": home.DELIVERING}
+_ENDS = {"failed": home.FAILED, "expired": home.EXPIRED}
 
 
 def home_blocks(
@@ -59,28 +56,31 @@ def home_blocks(
 
     `notice` says what became of the last click; it is escaped. Texts are kept for `retention_days`.
     """
-    blocks = [header(TITLE), section(INTRO.format(command=code(f"/{slash}ask"))), _buttons()]
+    blocks = [header(home.TITLE), section(home.intro(slash)), _buttons()]
     if notice:
         blocks.append(context(notice))
     if data.running:
-        blocks += [header("Running"), *(_running(one, texts, slash) for one in data.running)]
-    blocks.append(header("Your recent questions"))
+        blocks += [header(home.RUNNING), *(_running(one, texts, slash) for one in data.running)]
+    blocks.append(header(home.RECENT))
     blocks += [_recent(one, texts) for one in data.recent]
     if not data.recent:
-        blocks.append(section("\n".join([NOTHING_YET, *(f"•  {code(example)}" for example in examples)])))
+        blocks.append(section("\n".join([home.NOTHING_YET, *(f"•  {code(example)}" for example in examples)])))
     if digests:
-        blocks += [header("Your digests"), *(block for one in digests[:MAX_DIGESTS] for block in _digest(one))]
+        blocks += [header(home.DIGESTS), *(block for one in digests[:MAX_DIGESTS] for block in _digest(one))]
     if data.used:
-        blocks += [header("This month"), _table(data.used, slash)]
+        blocks += [header(home.THIS_MONTH), _table(data.used, slash)]
         if data.spending is not None:
             blocks.append(context(own_spending_text(data.spending)))
-    kept = KEPT.format(days=f" for {pluralize(retention_days, 'day')}") if retention_days else KEPT_NOTHING
-    own = [_button("Send me my data", EXPORT_OWN, "home"), _button("Erase my data", ERASE_OWN, "home")]
-    return [*blocks, context(escape(kept)), {"type": "actions", "elements": own}]
+    own = [_button(home.SEND_DATA, EXPORT_OWN, "home"), _button(home.ERASE_DATA, ERASE_OWN, "home")]
+    return [*blocks, context(escape(home.kept(retention_days))), {"type": "actions", "elements": own}]
 
 
 def _buttons() -> Block:
-    labels = (("ask_anything", "Ask a question"), ("digest_modal", "Set up a digest"), (SETTINGS_BUTTON, "Settings"))
+    labels = (
+        ("ask_anything", home.ASK_QUESTION),
+        ("digest_modal", home.SET_UP_DIGEST),
+        (SETTINGS_BUTTON, home.SETTINGS),
+    )
     buttons = [_button(label, action_id, "home") for action_id, label in labels]
     return {"type": "actions", "elements": [buttons[0] | {"style": "primary"}, *buttons[1:]]}
 
@@ -104,12 +104,17 @@ def _with(text: str, accessory: Block, **more: Any) -> Block:
 def _running(one: Running, texts: Mapping[UUID, str], slash: str) -> Block:
     since = f"{_STATES.get(one.state, '…')} · {format_duration(one.age)}"
     text = f"{code(f'/{slash}{one.command}')}  {_shown(texts.get(one.id, ''))}\n{since}"
-    return _with(text, _button("Stop", "stop", str(one.id)))
+    return _with(text, _button(home.STOP, "stop", str(one.id)))
 
 
 def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
-    sources = pluralize(one.sources, "source") if one.sources else ""
-    facts = (_moment(one.at), _ENDS.get(one.state, ""), sources, format_dollars(one.cost_usd))
+    sources = answers.count_sources(one.sources) if one.sources else ""
+    facts = (
+        times.short_moment(datetime.fromtimestamp(one.at, UTC)),
+        _ENDS.get(one.state, ""),
+        sources,
+        format_dollars(one.cost_usd),
+    )
     choices = [(value, label) for value, label in MENU.items() if one.kept or value != RECHECK]
     options = [{"text": _plain(label), "value": value} for value, label in choices]
     menu = {"type": "overflow", "action_id": "more", "options": options}
@@ -118,20 +123,11 @@ def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
     )
 
 
-def _moment(at: float) -> str:
-    """Return a moment that Slack shows by the reader's own clock.
-
-    https://docs.slack.dev/messaging/formatting-message-text#date-formatting
-    """
-    moment = datetime.fromtimestamp(at, UTC)
-    return f"<!date^{int(at)}^{{date_short_pretty}} {{time}}|{format_date(moment.date())} {moment:%H:%M} UTC>"
-
-
 def _digest(one: Digest) -> Iterator[Block]:
     # Slack shows a channel's name by its id, to those who may know it; in mrkdwn, `sanitize_view` allows no mention.
     direct = one.channel_id.startswith("D")
-    place = _text("in our direct messages") if direct else {"type": "channel", "channel_id": one.channel_id}
-    facts = f"{one.spec.schedule.text_with_zone} · {next_run_text(one)} · {'' if direct else 'in '}"
+    place = _text(home.IN_DIRECT_MESSAGES) if direct else {"type": "channel", "channel_id": one.channel_id}
+    facts = f"{one.spec.schedule.text_with_zone} · {next_run_text(one)} · {'' if direct else home.IN_CHANNEL}"
     title = _text(f"{shorten(one_line(one.title), MAX_TEXT)}\n") | {"style": {"bold": True}}
     line = {"type": "rich_text_section", "elements": [title, _text(facts), place]}
     yield {"type": "rich_text", "elements": [line]}
@@ -144,8 +140,8 @@ def _text(text: str) -> Block:
 
 def _table(used: Sequence[Used], slash: str) -> Block:
     known = [one.cost_usd for one in used if one.cost_usd is not None]
-    rows = [("Command", "Questions", "Dollars")]
+    rows = [(home.COMMAND, home.QUESTIONS, home.DOLLARS)]
     rows += [(f"/{slash}{one.command}", str(one.questions), format_dollars(one.cost_usd) or "–") for one in used]
-    rows.append(("All", str(sum(one.questions for one in used)), format_dollars(sum(known)) if known else "–"))
+    rows.append((home.ALL, str(sum(one.questions for one in used)), format_dollars(sum(known)) if known else "–"))
     cells = [[{"type": "raw_text", "text": cell} for cell in row] for row in rows]
     return {"type": "table", "rows": cells, "column_settings": [{"align": side} for side in ("left", "right", "right")]}

@@ -13,9 +13,8 @@ from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, 
 from bot.blocks.markdown.render import CODE, HOST_DOT, Part, has_direction, neutralize, runs_right_to_left
 from bot.blocks.markdown.split import MAX_MESSAGE, MESSAGE_BLOCKS, rendered_size
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.texts import answers, forms, progress, times
+from bot.texts import answers, failures, forms, late, progress
 from perplexity.attempts import Attempt
-from perplexity.formatting import format_duration
 from perplexity.markdown import regions
 
 _FENCE = re.compile(r"[ \t>]*`{3,}[\w+#.-]*")
@@ -298,16 +297,13 @@ https://docs.slack.dev/apis/events-api/#errors
 
 def late_note(seconds: float) -> str:
     """Return what is said below an answer to a message that was written so many seconds ago; empty if that is usual."""
-    return (
-        f"You asked this {times.age(seconds)} ago; I could not answer before." if seconds > LATE_AFTER_SECONDS else ""
-    )
+    return late.note(seconds) if seconds > LATE_AFTER_SECONDS else ""
 
 
 def late_message(text: str, seconds: float, *, question_id: str) -> OutgoingMessage:
     """Ask whether a question that was written so many seconds ago is still to be answered, with a button for that."""
-    what = f" “{escape(shorten(one_line(text), _MAX_STOPPED))}”" if text else " this"
-    said = f"You asked{what} {times.age(seconds)} ago, and it reached me only now. Do you still want an answer?"
-    blocks = (section(said), secondary_button("Answer it now", action_id="retry", value=question_id))
+    said = late.question(escape(shorten(one_line(text), _MAX_STOPPED)), seconds)
+    blocks = (section(said), secondary_button(late.ANSWER_NOW, action_id="retry", value=question_id))
     return OutgoingMessage(text=said, blocks=blocks)
 
 
@@ -353,7 +349,6 @@ def without_blocks(message: OutgoingMessage) -> OutgoingMessage:
 LATE_SECONDS = 120.0
 """If the question is older than this, the message says how long ago it was asked."""
 _QUESTION = 150
-_DIRECT_AUDIENCE = "sent to you directly"
 
 
 def as_direct_message(
@@ -371,20 +366,11 @@ def as_direct_message(
     if question is None:
         return OutgoingMessage(text=text, blocks=blocks)
     quoted = escape(shorten(one_line(question), _QUESTION))
-    why = _direct_message_reason(part=part, question=quoted, public=public, unconfirmed=unconfirmed, age=age)
+    seconds = age if age >= LATE_SECONDS else None
+    why = late.sent_directly(quoted, rest=part > 0, public=public, unconfirmed=unconfirmed, seconds=seconds)
     if not blocks:
         return OutgoingMessage(text=f"{why}\n\n{text}")
     return OutgoingMessage(text=_joined_fallback_text(why, text), blocks=(context(why), *blocks))
-
-
-def _direct_message_reason(*, part: int, question: str, public: bool, unconfirmed: bool, age: float) -> str:
-    when = f" {times.ago(age)}" if age >= LATE_SECONDS else ""
-    reason = f"You asked “{question}”{when}." if question else f"You asked me something{when}."
-    what = "the rest of my answer" if part else "my answer"
-    where, to = ("for everyone there", " to you") if public else ("there", "")
-    if unconfirmed:
-        return f"{reason} Slack didn’t confirm {what} {where}, so here it is again as a direct message{to}."
-    return f"{reason} I couldn’t post {what} {where}, so here it is as a direct message{to}."
 
 
 def _joined_fallback_text(why: str, text: str) -> str:
@@ -408,13 +394,13 @@ def _element_with_true_audience(element: Block) -> Block:
 
 def _replace_audience(text: str) -> str:
     before, found, after = text.rpartition(Audience.CHANNEL.value)
-    return f"{before}{_DIRECT_AUDIENCE}{after}" if found else text
+    return f"{before}{late.SENT_DIRECTLY}{after}" if found else text
 
 
 FailureAction = Literal["retry", "past_week"]
 """The action of the button below a failure."""
 
-_LABELS: Mapping[FailureAction, str] = {"retry": "Try again", "past_week": "Past week"}
+_LABELS: Mapping[FailureAction, str] = {"retry": failures.TRY_AGAIN, "past_week": failures.PAST_WEEK}
 
 
 def failure_message(
@@ -434,14 +420,9 @@ def failure_message(
     """
     shown = escape(shorten(sentence, 1_000))
     names = list(dict.fromkeys(attempt.provider for attempt in attempts))
-    tries = f"tried {escape(', '.join(names))}" if names else ""
-    took = f"in {_format_total(seconds)}" if names and seconds is not None else ""
-    last_line = " · ".join(filter(None, (quote, f"Reference {code(reference)}", f"{tries} {took}".strip())))
+    tries = failures.tried(escape(", ".join(names)), seconds) if names else ""
+    last_line = " · ".join(filter(None, (quote, failures.reference(code(reference)), tries)))
     buttons = [primary_button(_LABELS[action], action_id=action, value=question_id)] if action else []
     blocks = (section(shown), *buttons, context(last_line))
-    text = " ".join(filter(None, (shown, quote, f"Reference {code(reference)}")))
+    text = " ".join(filter(None, (shown, quote, failures.reference(code(reference)))))
     return OutgoingMessage(text=text, blocks=blocks, private=private)
-
-
-def _format_total(seconds: float) -> str:
-    return format_duration(seconds) if seconds < 10 else format_duration(seconds).replace(".0 s", " s")

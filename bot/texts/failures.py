@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from perplexity.formatting import format_duration
+
+TRY_AGAIN = "Try again"
+PAST_WEEK = "Past week"
+
 TIMED_OUT = "Sorry, no search service answered in time. Your question is kept."
 ALL_FAILED = "Sorry, no search service could answer this just now. Your question is kept."
 NO_RESULTS = "Sorry, nothing was found for this. Other or fewer words may help, and fewer options."
@@ -55,3 +60,16 @@ def only_sites(hosts: str) -> str:
 def never_sites(hosts: str) -> str:
     """Return what a channel allows, for `not_allowed`: all but these sites."""
     return f"answers in this channel never come from {hosts}"
+
+
+def reference(code: str) -> str:
+    """Return the short id in the log, for an admin who looks for what happened."""
+    return f"Reference {code}"
+
+
+def tried(providers: str, seconds: float | None) -> str:
+    """Return which services were asked, and for how long if that is known."""
+    if seconds is None:
+        return f"tried {providers}"
+    total = format_duration(seconds) if seconds < 10 else format_duration(seconds).replace(".0 s", " s")
+    return f"tried {providers} in {total}"

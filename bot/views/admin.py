@@ -20,18 +20,13 @@ from bot.model.message import Block
 from bot.slack.users import Admins
 from bot.storage.admin import AdminStore
 from bot.storage.budgets import BudgetStore
+from bot.texts import admin_home as texts
+from bot.texts import status
 
 log = logging.getLogger(__name__)
 
-NOT_ADMIN = "Only admins of this workspace can do this, and Slack says that you are not one. Nothing was changed."
-NOT_CHECKED = "I couldn’t check with Slack that you are an admin, so nothing was changed. Please click again."
-NO_DIGEST = "This digest is not there any more."
-STOPPED = "The digest is stopped, and I’ll tell its owner."
-
-_FIXES = {
-    "AuthenticationError": "Set a new key for it, then restart the app.",
-    "BillingError": "Buy credit for it.",
-}
+_FIXES = {"AuthenticationError": texts.SET_NEW_KEY, "BillingError": texts.BUY_CREDIT}
+"""What an admin can do about a service, by the class of its error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,13 +63,15 @@ class AdminHome:
 
     async def _problems(self) -> list[Problem]:
         found = [
-            Problem(text=f"{name} {ADMIN_ISSUES.get(error, 'needs an admin')}.", fix=_FIXES.get(error, ""))
+            Problem(
+                text=texts.needs_admin(name, ADMIN_ISSUES.get(error, status.NEEDS_ADMIN)), fix=_FIXES.get(error, "")
+            )
             for name, error in sorted((await self.admin_issues()).items())
         ]
         if problem := (await self.audit()).problem:
-            found.append(Problem(text=problem, fix="Run `python -m bot doctor`, which says what to do."))
+            found.append(Problem(text=problem, fix=texts.RUN_DOCTOR))
         if not await self.workers_alive():
-            found.append(Problem(text="No worker is alive, so no question is answered.", fix="Start one."))
+            found.append(Problem(text=texts.NO_WORKER, fix=texts.START_WORKER))
         return found
 
 
@@ -89,7 +86,7 @@ async def stop_digest(click: Click, context: ListenerContext) -> Reply:
         log.warning("admin.refused", extra={"action": click.action_id})
         return text_reply(refusal)
     digest = await context.stop_digest(click.id, click.user, click.teams) if click.id is not None else None
-    return text_reply(NO_DIGEST if digest is None else STOPPED)
+    return text_reply(texts.UNKNOWN_DIGEST if digest is None else texts.DIGEST_STOPPED)
 
 
 async def admin_refusal(user_id: str, context: ListenerContext) -> str:
@@ -100,5 +97,5 @@ async def admin_refusal(user_id: str, context: ListenerContext) -> str:
     except TimeoutError:
         is_admin = None
     if is_admin is None:
-        return NOT_CHECKED
-    return "" if is_admin else NOT_ADMIN
+        return texts.NOT_CHECKED
+    return "" if is_admin else texts.NOT_ADMIN

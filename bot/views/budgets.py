@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import get_args
 
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.admin import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING
 from bot.blocks.elements import context as context_block
+from bot.blocks.spending import LABELS
 from bot.budgets.amounts import ALLOWED, format_amount, parse_amount
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.intake import ListenerContext
@@ -17,6 +17,7 @@ from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.model.spending import Scope, Spending
 from bot.slack.views import View
+from bot.texts import admin_home as texts
 from bot.views.admin import admin_refusal
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 
@@ -25,16 +26,6 @@ log = logging.getLogger(__name__)
 CALLBACK_ID = "budget_modal"
 OFF = "off"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-LABELS: Mapping[Scope, str] = {
-    "user": "Each person, a day",
-    "channel": "Each channel, a day",
-    "workspace": "The workspace, a month",
-}
-HINT = f"Dollars such as 2.50, or {OFF} for no limit. Empty: what the app is set up with."
-OTHERS = "Budgets of one person or one channel: `budget` in the command of this app."
-PAUSED = "Paid searches are paused, in all processes within seconds."
-RESUMED = "Paid searches are allowed again."
-NO_CHANGE = "That was so already."
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
@@ -57,8 +48,8 @@ async def open_budgets(click: Click, context: ListenerContext) -> Reply | None:
 def budgets_view(spending: Spending) -> View:
     """Build the form with the budgets that are set."""
     shown: dict[str, str] = {scope: _shown(spending, scope) for scope in SCOPES}
-    blocks = [*(_input(scope, shown[scope]) for scope in SCOPES), context_block(OTHERS)]
-    return modal(CALLBACK_ID, "Budgets", blocks, submit="Save", close="Cancel", metadata=shown)
+    blocks = [*(_input(scope, shown[scope]) for scope in SCOPES), context_block(texts.OTHER_BUDGETS)]
+    return modal(CALLBACK_ID, texts.BUDGETS_TITLE, blocks, submit=texts.SAVE, close=texts.CANCEL, metadata=shown)
 
 
 def _shown(spending: Spending, scope: Scope) -> str:
@@ -77,7 +68,7 @@ def _input(scope: Scope, shown: str) -> Block:
         "block_id": scope,
         "optional": True,
         "label": plain(LABELS[scope]),
-        "hint": plain(HINT),
+        "hint": plain(texts.budget_hint(OFF)),
         "element": element,
     }
 
@@ -91,7 +82,7 @@ async def save_budgets(submitted: Submission, context: ListenerContext) -> Respo
         try:
             amounts[scope] = None if not text or text.casefold() == OFF else parse_amount(text)
         except ValueError:
-            return errors(**{scope: f"“{text}” cannot be used: it takes {ALLOWED}, {OFF}, or nothing."})
+            return errors(**{scope: texts.budget_not_taken(text, ALLOWED, OFF)})
     if refusal := await admin_refusal(submitted.user, context):
         return errors(**{SCOPES[0]: refusal})
     for scope, amount in amounts.items():
@@ -103,7 +94,7 @@ async def save_budgets(submitted: Submission, context: ListenerContext) -> Respo
             amount=amount,
             reset=not changed[scope],
         )
-    context.home_changed(submitted.team, submitted.user, "The budgets are saved." if amounts else "")
+    context.home_changed(submitted.team, submitted.user, texts.BUDGETS_SAVED if amounts else "")
     return None
 
 
@@ -115,4 +106,4 @@ async def switch_spending(click: Click, context: ListenerContext) -> Reply:
     pauses = click.action_id == PAUSE_SPENDING
     switch = context.budgets.pause if pauses else context.budgets.resume
     changed = await switch(team_id=team_of(click.body), user_id=click.user)
-    return text_reply(NO_CHANGE if not changed else PAUSED if pauses else RESUMED)
+    return text_reply(texts.NO_CHANGE if not changed else texts.PAUSED if pauses else texts.RESUMED)

@@ -13,7 +13,7 @@ from bot.listeners.intake import ListenerContext
 from bot.model.feedback import MAX_COMMENT, REASONS
 from bot.model.message import Block
 from bot.slack.views import View
-from bot.texts import clicks
+from bot.texts import clicks, feedback
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 
 log = logging.getLogger(__name__)
@@ -21,11 +21,6 @@ log = logging.getLogger(__name__)
 CALLBACK_ID = "feedback_modal"
 REASONS_INPUT, COMMENT_INPUT, CONSENT_INPUT = "reasons", "comment", "consent"
 AGREED = "agreed"
-
-NOT_YOURS_TO_RATE = "Only people who see this answer can rate it."
-THANKS = "Thanks, I noted that this answer is good."
-NOTED = "Thanks, I noted that this answer is bad, but Slack didn’t open the form for the reason. Click again to add it."
-UNKNOWN_RATING = "I no longer know this answer, so there is nothing to add. Close this window."
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
@@ -40,14 +35,14 @@ async def rate_answer(click: Click, context: ListenerContext) -> Reply | None:
     if row is None or click.choice not in {"up", "down"}:
         return text_reply(clicks.UNKNOWN_ANSWER)
     if not may_see(row, click, context.commands):
-        return text_reply(NOT_YOURS_TO_RATE)
+        return text_reply(feedback.NOT_YOURS_TO_RATE)
     up = click.choice == "up"
     await context.feedback.rate(row.id, click.user, up=up)
     log.info("answer.rated", extra=row.ids | {"action": click.choice})
     if up:
-        return text_reply(THANKS)
+        return text_reply(feedback.THANKS)
     view = feedback_view(row.id, by_asker=click.is_by_asker(row))
-    return None if await open_modal(context, click.trigger_id, view) is None else text_reply(NOTED)
+    return None if await open_modal(context, click.trigger_id, view) is None else text_reply(feedback.NOTED)
 
 
 def feedback_view(question_id: UUID, *, by_asker: bool) -> View:
@@ -59,15 +54,23 @@ def feedback_view(question_id: UUID, *, by_asker: bool) -> View:
     }
     comment = {"type": "plain_text_input", "action_id": COMMENT_INPUT, "multiline": True, "max_length": MAX_COMMENT}
     blocks = [
-        _input(REASONS_INPUT, "What was wrong?", reasons),
-        _input(COMMENT_INPUT, "In your own words", comment),
+        _input(REASONS_INPUT, feedback.WHAT_WAS_WRONG, reasons),
+        _input(COMMENT_INPUT, feedback.OWN_WORDS, comment),
     ]
     if by_asker:
-        label = "The admins of this app may read my question"
-        consent = {"type": "checkboxes", "action_id": CONSENT_INPUT, "options": [_option(AGREED, label)]}
-        blocks.append(_input(CONSENT_INPUT, "May others read it?", consent))
+        consent = {
+            "type": "checkboxes",
+            "action_id": CONSENT_INPUT,
+            "options": [_option(AGREED, feedback.ADMINS_MAY_READ)],
+        }
+        blocks.append(_input(CONSENT_INPUT, feedback.MAY_OTHERS_READ, consent))
     return modal(
-        CALLBACK_ID, "A bad answer", blocks, submit="Send", close="Skip", metadata={"question": str(question_id)}
+        CALLBACK_ID,
+        feedback.TITLE,
+        blocks,
+        submit=feedback.SEND,
+        close=feedback.SKIP,
+        metadata={"question": str(question_id)},
     )
 
 
@@ -76,7 +79,7 @@ async def explain_rating(submitted: Submission, context: ListenerContext) -> Res
     try:
         question_id = UUID(str(submitted.metadata.get("question")))
     except ValueError:
-        return errors(**{REASONS_INPUT: UNKNOWN_RATING})
+        return errors(**{REASONS_INPUT: feedback.UNKNOWN_RATING})
     explained = await context.feedback.explain(
         question_id,
         submitted.user,
@@ -84,7 +87,7 @@ async def explain_rating(submitted: Submission, context: ListenerContext) -> Res
         comment=str(submitted.value(COMMENT_INPUT) or ""),
         agreed=AGREED in (submitted.value(CONSENT_INPUT) or ()),
     )
-    return None if explained else errors(**{REASONS_INPUT: UNKNOWN_RATING})
+    return None if explained else errors(**{REASONS_INPUT: feedback.UNKNOWN_RATING})
 
 
 def _input(block_id: str, label: str, element: Block) -> Block:

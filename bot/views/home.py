@@ -33,6 +33,7 @@ from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.homes import HomeStore
 from bot.texts import clicks
+from bot.texts import home as texts
 from bot.views.admin import AdminHome
 from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_modal, plain, submission
 from bot.views.opening import person_of
@@ -47,8 +48,6 @@ MAX_BLOCKS = 90
 """The most blocks of an answer that are shown again; a modal takes a hundred."""
 
 PERMALINK_SECONDS = 0.5
-ASKED = "I’ll answer in our direct messages."
-STILL_OPEN = "This question is still being answered. Stop it first."
 NOT_SHOWN = frozenset(
     {"actions", "context_actions", "markdown", "data_visualization", "data_table", "plan", "task_card"}
 )
@@ -138,12 +137,12 @@ class HomePublisher:
         asked = [(one.id, one.command, one.text) for one in data.running]
         asked += [(one.id, one.command, one.text) for one in data.recent]
         length = sum(len(text) for _, _, text in asked)
-        texts = await run_in_thread_if_long(length, _texts, asked, listed)
+        asked_texts = await run_in_thread_if_long(length, _texts, asked, listed)
         examples = [prompt.message for prompt in EXAMPLES]
         blocks = home_blocks(
             data,
             digests.digests,
-            texts=texts,
+            texts=asked_texts,
             examples=examples,
             slash=self.slash,
             notice=notice,
@@ -190,8 +189,8 @@ async def open_answer(click: Click, context: ListenerContext) -> Reply | None:
     length = sum(len(str(message.blocks)) for message in messages)
     blocks = await run_in_thread_if_long(length, answer_blocks, messages)
     if address is not None:
-        blocks = [section(link(address, "Open it in Slack")), *blocks]
-    problem = await open_modal(context, click.trigger_id, modal(ANSWER_MODAL, "Answer", blocks))
+        blocks = [section(link(address, texts.OPEN_IN_SLACK)), *blocks]
+    problem = await open_modal(context, click.trigger_id, modal(ANSWER_MODAL, texts.ANSWER_TITLE, blocks))
     return None if problem is None else text_reply(problem)
 
 
@@ -205,8 +204,8 @@ def answer_blocks(messages: Sequence[OutgoingMessage]) -> list[Block]:
             elif block["type"] not in NOT_SHOWN:
                 blocks.append({name: value for name, value in block.items() if name not in {"block_id", "accessory"}})
     if len(blocks) > MAX_BLOCKS:
-        blocks = [*blocks[:MAX_BLOCKS], context_block("The rest is in the answer’s message.")]
-    return blocks or [section("There is no answer.")]
+        blocks = [*blocks[:MAX_BLOCKS], context_block(texts.REST_IN_MESSAGE)]
+    return blocks or [section(texts.NO_ANSWER)]
 
 
 async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
@@ -218,7 +217,7 @@ async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
     if command is None:
         return text_reply(clicks.NO_LONGER_OFFERED)
     team, user = person_of(click.body)
-    lead = "What has changed since:" if click.choice == RECHECK else "You asked again:"
+    lead = texts.CHANGED_SINCE if click.choice == RECHECK else texts.ASKED_AGAIN
     minute = int(seconds_of(click.action.get("action_ts"))) // 60
     problem = await ask_in_direct_message(
         context,
@@ -232,7 +231,7 @@ async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
         parent=row.id if click.choice == RECHECK else None,
         action=RECHECK if click.choice == RECHECK else "",
     )
-    return text_reply(problem or ASKED)
+    return text_reply(problem or texts.ASKED)
 
 
 async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | None:
@@ -241,29 +240,30 @@ async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | No
     if isinstance(row, Reply):
         return row
     if row.state in OPEN_STATES:
-        return text_reply(STILL_OPEN)
+        return text_reply(texts.STILL_OPEN)
     command = command_of(row, context.commands)
     asked = command.parse_question_text(row.text) if command is not None else ""
-    sure = (
-        "The question and its answer are deleted for good, and my messages in its thread if no one has replied. "
-        "What I posted elsewhere stays."
-    )
     said = {"type": "plain_text", "text": f"“{shorten(asked, 500)}”"}
     blocks = [
         {"type": "section", "text": said},
         {
             "type": "input",
             "block_id": UNDERSTOOD,
-            "label": plain(sure),
+            "label": plain(texts.DELETE_WARNING),
             "element": {
                 "type": "checkboxes",
                 "action_id": UNDERSTOOD,
-                "options": [{"text": plain("Delete it"), "value": "yes"}],
+                "options": [{"text": plain(texts.DELETE_IT), "value": "yes"}],
             },
         },
     ]
     view = modal(
-        DELETE_MODAL, "Delete this question", blocks, submit="Delete", close="Keep", metadata={"question": str(row.id)}
+        DELETE_MODAL,
+        texts.DELETE_TITLE,
+        blocks,
+        submit=texts.DELETE,
+        close=texts.KEEP,
+        metadata={"question": str(row.id)},
     )
     problem = await open_modal(context, click.trigger_id, view)
     return None if problem is None else text_reply(problem)
@@ -280,6 +280,6 @@ async def delete_question(submitted: Submission, context: ListenerContext) -> Re
     if row.user_id != submitted.user or row.team_id not in submitted.teams:
         return errors(**{UNDERSTOOD: clicks.NOT_YOUR_ANSWER})
     if row.state in OPEN_STATES:
-        return errors(**{UNDERSTOOD: STILL_OPEN})
+        return errors(**{UNDERSTOOD: texts.STILL_OPEN})
     context.delete_question(row)
     return None

@@ -14,8 +14,7 @@ from psycopg.rows import dict_row
 
 from bot.blocks.actions import answer_actions
 from bot.model.question import AnswerButtons
-from bot.texts import clicks
-from bot.views.feedback import NOT_YOURS_TO_RATE, NOTED, THANKS, UNKNOWN_RATING
+from bot.texts import clicks, feedback
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.slack import Fault
@@ -93,7 +92,7 @@ async def test_a_bad_answer_is_stored_although_the_form_does_not_open(
     answer = await answered(harness)
     harness.slack.fail("views.open", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
 
-    assert await rate(harness, answer, "down") == NOTED
+    assert await rate(harness, answer, "down") == feedback.NOTED
     assert await stored(database) == [a_row()]
 
 
@@ -112,7 +111,13 @@ async def test_who_may_rate(harness: AppHarness, database: str) -> None:
         await rate(harness, unknown, "up"),
     ]
 
-    assert told == [THANKS, NOT_YOURS_TO_RATE, NOT_YOURS_TO_RATE, THANKS, clicks.UNKNOWN_ANSWER]
+    assert told == [
+        feedback.THANKS,
+        feedback.NOT_YOURS_TO_RATE,
+        feedback.NOT_YOURS_TO_RATE,
+        feedback.THANKS,
+        clicks.UNKNOWN_ANSWER,
+    ]
     assert await stored(database) == [a_row("U1", up=True), a_row("U2", up=True)]
 
 
@@ -162,5 +167,5 @@ async def test_a_deleted_question_takes_its_feedback_along(harness: AppHarness, 
         await connection.execute("DELETE FROM questions")
 
     assert await stored(database) == []
-    assert await submit(harness, reasons=["wrong"]) == {"reasons": UNKNOWN_RATING}
+    assert await submit(harness, reasons=["wrong"]) == {"reasons": feedback.UNKNOWN_RATING}
     assert await rate(harness, answer, "up") == clicks.UNKNOWN_ANSWER

@@ -16,7 +16,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
-from bot.blocks.admin import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, STOP_DIGEST, TITLE, admin_blocks
+from bot.blocks.admin import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, STOP_DIGEST, admin_blocks
 from bot.blocks.home import home_blocks
 from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
 from bot.model.digest import Digest, DigestSpec, Owner
@@ -26,7 +26,7 @@ from bot.model.spending import BudgetLine, Spending
 from bot.playground.limits import check_view
 from bot.storage.admin import MAX_DAYS, MAX_RECORDED, MAX_ROWS
 from bot.storage.homes import MAX_RECENT, MAX_RUNNING
-from bot.views.admin import NO_DIGEST, NOT_ADMIN, NOT_CHECKED, STOPPED
+from bot.texts import admin_home
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault
 
@@ -85,7 +85,7 @@ async def workspace(harness: AppHarness) -> AppHarness:
 
 
 async def test_an_admin_sees_use_cost_digests_and_no_texts(workspace: AppHarness, database: str) -> None:
-    text = await open_home(workspace, TITLE, "Everyone’s digests", "Technology")
+    text = await open_home(workspace, admin_home.TITLE, "Everyone’s digests", "Technology")
 
     costs = await rows(database, "SELECT sum(cost_usd) AS cost FROM questions")
     assert f"${costs[0]['cost']:.4f}".rstrip("0") in text
@@ -100,7 +100,7 @@ async def test_an_admin_sees_use_cost_digests_and_no_texts(workspace: AppHarness
 async def test_others_see_nothing_of_it(workspace: AppHarness) -> None:
     text = await open_home(workspace, "Your recent questions", user=OTHER)
 
-    assert TITLE not in text
+    assert admin_home.TITLE not in text
     assert STOP_DIGEST not in text
 
 
@@ -118,24 +118,24 @@ async def test_flags_that_make_no_admin(harness: AppHarness, profile: dict[str, 
 
     text = await open_home(harness, "Your recent questions")
 
-    assert TITLE not in text
+    assert admin_home.TITLE not in text
 
 
 async def test_while_slack_does_not_say_who_it_is_no_one_sees_it(workspace: AppHarness) -> None:
-    await open_home(workspace, TITLE)
+    await open_home(workspace, admin_home.TITLE)
     workspace.slack.lasting["users.info"] = Fault(status=500)
 
     await open_home(workspace, "Your recent questions")
-    await home(workspace, "Your recent questions", without=TITLE)
+    await home(workspace, "Your recent questions", without=admin_home.TITLE)
 
 
 async def test_a_digest_is_stopped__its_owner_is_told_and_it_is_recorded(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, TITLE, STOP_DIGEST)
+    await open_home(workspace, admin_home.TITLE, STOP_DIGEST)
     before = len(workspace.slack.posts)
 
     await press(workspace)
 
-    await home(workspace, STOPPED, "digest.stop", "active", without=STOP_DIGEST)
+    await home(workspace, admin_home.DIGEST_STOPPED, "digest.stop", "active", without=STOP_DIGEST)
     posts = await workspace.slack.wait_for(before + 1)
     assert "An admin of this workspace stopped it." in posts[-1].shown_text
     entry = (await rows(database, "SELECT * FROM audit WHERE what = 'digest.stop'"))[0]
@@ -155,12 +155,12 @@ async def press_again(harness: AppHarness, digest: object) -> None:
 
 
 async def test_a_demoted_admin_s_click_on_an_old_home_is_refused(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, TITLE, STOP_DIGEST)
+    await open_home(workspace, admin_home.TITLE, STOP_DIGEST)
     workspace.slack.workspace.admins.clear()
 
     await press(workspace)
 
-    await home(workspace, NOT_ADMIN, without=TITLE)
+    await home(workspace, admin_home.NOT_ADMIN, without=admin_home.TITLE)
     await nothing_changed(database)
 
 
@@ -174,23 +174,23 @@ async def nothing_changed(database: str) -> None:
 async def test_while_slack_does_not_say_who_clicks_nothing_is_done(
     workspace: AppHarness, database: str, fault: Fault
 ) -> None:
-    await open_home(workspace, TITLE, STOP_DIGEST)
+    await open_home(workspace, admin_home.TITLE, STOP_DIGEST)
     workspace.slack.lasting["users.info"] = fault
 
     await press(workspace)
 
-    await home(workspace, NOT_CHECKED)
+    await home(workspace, admin_home.NOT_CHECKED)
     await nothing_changed(database)
     workspace.slack.lasting.clear()
 
 
 async def test_a_forged_click_of_someone_else_is_refused(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, TITLE, STOP_DIGEST)
+    await open_home(workspace, admin_home.TITLE, STOP_DIGEST)
     await open_home(workspace, "Your recent questions", user="U3")
 
     await press(workspace, user="U3")
 
-    await home(workspace, NOT_ADMIN, user="U3")
+    await home(workspace, admin_home.NOT_ADMIN, user="U3")
     await nothing_changed(database)
 
 
@@ -198,11 +198,13 @@ async def test_another_workspace_s_digest_is_neither_shown_nor_stopped(workspace
     async with await psycopg.AsyncConnection.connect(database) as connection:
         await connection.execute("UPDATE digests SET team_id = 'T2'")
 
-    await open_home(workspace, TITLE, "There are none")
+    await open_home(workspace, admin_home.TITLE, "There are none")
     digest = (await rows(database, "SELECT id FROM digests"))[0]["id"]
     async with await workspace.person.click(STOP_DIGEST, str(digest)) as response:
         assert response.status == 200
-    await workspace.slack.wait_until(lambda: NO_DIGEST in json.dumps([p.payload for p in workspace.slack.posts]))
+    await workspace.slack.wait_until(
+        lambda: admin_home.UNKNOWN_DIGEST in json.dumps([p.payload for p in workspace.slack.posts])
+    )
     await nothing_changed(database)
 
 
@@ -320,7 +322,7 @@ async def test_an_admin_stops_another_person_s_question__recorded_as_theirs(
 async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(
     workspace: AppHarness, database: str
 ) -> None:
-    await open_home(workspace, TITLE, "Change budgets")
+    await open_home(workspace, admin_home.TITLE, "Change budgets")
     await press(workspace, CHANGE_BUDGETS)
     async with await workspace.person.submit(workspace.slack.modal(), {"user": "2.50", "workspace": "off"}) as response:
         assert await response.read() == b""
@@ -346,7 +348,7 @@ async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(
 
 
 async def test_an_amount_that_is_none_is_refused_and_named(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, TITLE)
+    await open_home(workspace, admin_home.TITLE)
     await press(workspace, CHANGE_BUDGETS)
 
     async with await workspace.person.submit(workspace.slack.modal(), {"channel": "a lot"}) as response:
@@ -357,7 +359,7 @@ async def test_an_amount_that_is_none_is_refused_and_named(workspace: AppHarness
 
 
 async def test_spending_is_paused_and_allowed_again(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, TITLE)
+    await open_home(workspace, admin_home.TITLE)
     await press(workspace, PAUSE_SPENDING)
     await home(workspace, "All paid searches are paused", RESUME_SPENDING)
     await press(workspace, RESUME_SPENDING)
@@ -366,12 +368,12 @@ async def test_spending_is_paused_and_allowed_again(workspace: AppHarness, datab
 
 @pytest.mark.parametrize("action", [CHANGE_BUDGETS, PAUSE_SPENDING])
 async def test_a_demoted_admin_changes_no_budget(workspace: AppHarness, database: str, action: str) -> None:
-    await open_home(workspace, TITLE)
+    await open_home(workspace, admin_home.TITLE)
     workspace.slack.workspace.admins.clear()
 
     await press(workspace, action)
 
-    await home(workspace, NOT_ADMIN, without=TITLE)
+    await home(workspace, admin_home.NOT_ADMIN, without=admin_home.TITLE)
     assert await rows(database, "SELECT 1 FROM spending_pauses") == []
     with pytest.raises((LookupError, IndexError)):
         workspace.slack.modal()
@@ -380,12 +382,12 @@ async def test_a_demoted_admin_changes_no_budget(workspace: AppHarness, database
 async def test_an_admin_who_is_demoted_while_the_form_is_open_saves_nothing(
     workspace: AppHarness, database: str
 ) -> None:
-    await open_home(workspace, TITLE)
+    await open_home(workspace, admin_home.TITLE)
     await press(workspace, CHANGE_BUDGETS)
     workspace.slack.workspace.admins.clear()
 
     async with await workspace.person.submit(workspace.slack.modal(), {"user": "2"}) as response:
         answer = await response.json()
 
-    assert answer["errors"] == {"user": NOT_ADMIN}
+    assert answer["errors"] == {"user": admin_home.NOT_ADMIN}
     assert await rows(database, "SELECT 1 FROM budgets") == []
