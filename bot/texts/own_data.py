@@ -1,9 +1,19 @@
-"""What a person reads of a file with their own data, and of its erasure."""
+"""A person's own data: the file with it, and its erasure."""
 
 from __future__ import annotations
 
+SENDING = "I’ll send you a file with everything that I keep of you, in our direct messages."
 FILE_TITLE = "What I keep of you"
 MEMBERS_ONLY = "Only members of this workspace can get this file."
+ERASE_TITLE = "Erase my data"
+ERASE_WARNING = (
+    "Your questions with their answers, digests, settings and ratings are erased for good, and what is being answered "
+    "is stopped. Messages in Slack stay. Today’s spending still counts until midnight (UTC)."
+)
+ERASE_IT = "Erase it"
+ERASE = "Erase"
+KEEP = "Keep"
+NOT_CHOSEN = "Choose “Erase it” first."
 ERASED = (
     "Everything that I kept of you is erased. What you spent today still counts until midnight (UTC), without your "
     "name, and a budget that an admin set for you stays."

@@ -7,17 +7,12 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.home import ERASE_OWN, EXPORT_OWN
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.intake import ListenerContext
+from bot.texts import own_data as texts
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 from bot.views.opening import person_of
 
 ERASE_MODAL = "erase_modal"
 UNDERSTOOD = "understood"
-SENDING = "I’ll send you a file with everything that I keep of you, in our direct messages."
-NOT_UNDERSTOOD = "Choose “Erase it” first."
-SURE = (
-    "Your questions with their answers, digests, settings and ratings are erased for good, and what is being answered "
-    "is stopped. Messages in Slack stay. Today’s spending still counts until midnight (UTC)."
-)
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
@@ -31,7 +26,7 @@ async def export_own(click: Click, context: ListenerContext) -> Reply:
     """Start sending a person what is kept of them."""
     team, user = person_of(click.body)
     context.start(context.own_data.export(team, user))
-    return text_reply(SENDING)
+    return text_reply(texts.SENDING)
 
 
 async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | None:
@@ -39,10 +34,10 @@ async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | Non
     checkboxes = {
         "type": "checkboxes",
         "action_id": UNDERSTOOD,
-        "options": [{"text": plain("Erase it"), "value": "yes"}],
+        "options": [{"text": plain(texts.ERASE_IT), "value": "yes"}],
     }
-    blocks = [{"type": "input", "block_id": UNDERSTOOD, "label": plain(SURE), "element": checkboxes}]
-    view = modal(ERASE_MODAL, "Erase my data", blocks, submit="Erase", close="Keep")
+    blocks = [{"type": "input", "block_id": UNDERSTOOD, "label": plain(texts.ERASE_WARNING), "element": checkboxes}]
+    view = modal(ERASE_MODAL, texts.ERASE_TITLE, blocks, submit=texts.ERASE, close=texts.KEEP)
     problem = await open_modal(context, click.trigger_id, view)
     return None if problem is None else text_reply(problem)
 
@@ -50,7 +45,7 @@ async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | Non
 async def erase_own(submitted: Submission, context: ListenerContext) -> Response | None:
     """Start erasing what is kept of the person who submits."""
     if submitted.value(UNDERSTOOD) != ["yes"]:
-        return errors(**{UNDERSTOOD: NOT_UNDERSTOOD})
+        return errors(**{UNDERSTOOD: texts.NOT_CHOSEN})
     team, user = person_of(submitted.body)
     context.start(context.own_data.erase(team, user))
     return None

@@ -48,7 +48,6 @@ NOT_MOVED = """
 bot/digests/jobs.py
 bot/digests/runner.py
 bot/model/feedback.py
-bot/views/own_data.py
 """
 """Modules whose texts are not in `bot/texts` yet."""
 
@@ -61,8 +60,10 @@ ZONES = re.compile(r"\s*(?:(?:UTC|\w+(?:/\w+)+)\s+)+")
 """Names of time zones."""
 SHOWN = frozenset({"close", "confirm", "deny", "hint", "label", "placeholder", "submit", "text", "title", "y_label"})
 """Arguments and keys of blocks whose values are shown, even one small word."""
-PLAIN = frozenset({"context", "divider", "header", "markdown", "mrkdwn", "plain", "section", "text_reply"})
-"""Functions that make blocks of a text."""
+PLAIN = frozenset(
+    {"context", "header", "markdown", "mrkdwn", "plain", "pluralize", "section", "text_message", "text_reply"}
+)
+"""Functions whose arguments are shown, even one small word."""
 NO_READER = frozenset({"compile", "getLogger", "LookupError", "RuntimeError", "TypeError", "TypeVar", "ValueError"}) | {
     "AgentNotSetUp", "Message", "RequestCancelled", "SlackClientError",
 }  # fmt: skip
