@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-UNKNOWN_QUESTION = "I no longer know this question. Please ask it again."
-UNKNOWN_ANSWER = "I no longer know this answer. Please ask the question again."
-UNKNOWN_REPORT = "I no longer know this report."
+UNKNOWN_QUESTION = "I no longer have this question. Please ask it again."
+UNKNOWN_ANSWER = "I no longer have this answer. Please ask the question again."
+UNKNOWN_REPORT = "I no longer have this report."
 TEXT_DELETED = "I no longer keep the text of this question and its answer. Please ask it again."
 DATABASE_DOWN = "I can’t reach my database just now. Please click again in a minute."
 FORM_DATABASE_DOWN = "I can’t reach my database just now. Please submit again in a minute."
@@ -18,7 +18,7 @@ ALREADY_ASKED = "I’m already on it, or it is answered: look below that answer.
 TRYING_AGAIN = "I’ll try again. The answer comes below."
 
 NOT_YOURS_TO_STOP = "Only the person who asked, or an admin, can stop this."
-UNKNOWN_TO_STOP = "I no longer know this question."
+UNKNOWN_TO_STOP = "I no longer have this question."
 ADMIN_UNKNOWN = "Slack is slow just now, so I couldn’t check whether you are an admin. Please click again."
 ALREADY_STOPPED = "This is already stopped."
 ALREADY_FINISHED = "There’s nothing left to stop: the answer is on its way, or I’ve given up on it."

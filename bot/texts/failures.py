@@ -7,14 +7,16 @@ from perplexity.formatting import format_duration
 TRY_AGAIN = "Try again"
 PAST_WEEK = "Past week"
 
-TIMED_OUT = "Sorry, no search service answered in time. Your question is kept."
-ALL_FAILED = "Sorry, no search service could answer this just now. Your question is kept."
-NO_RESULTS = "Sorry, nothing was found for this. Other or fewer words may help, and fewer options."
-NONE_CONFIGURED = "Sorry, no search service is configured. Your question is kept; please tell the app's admin."
-NO_AGENT = "Sorry, there is no agent here yet: please ask the app's admin to set one up. It works without `--agent`."
-NOT_TAKEN = "Sorry, the search service does not take this request. Try it in other words or with fewer options."
-INTERRUPTED = "Sorry, I was interrupted again and again while I worked on this. Your question is kept."
-INTERNAL_ERROR = "Sorry, something went wrong on my side. Your question is kept."
+TIMED_OUT = "Sorry, no search service answered in time. I’ve kept your question, so you can try again."
+ALL_FAILED = "Sorry, no search service could answer this just now. I’ve kept your question, so you can try again."
+NO_RESULTS = "Sorry, I found nothing for this. Try other or fewer words, or fewer options."
+NONE_CONFIGURED = "Sorry, no search service is configured. I’ve kept your question. Please tell the app’s admin."
+NO_AGENT = "Sorry, no agent is set up here. Ask without `--agent`, or ask the app’s admin to set one up."
+NOT_TAKEN = "Sorry, the search service doesn’t accept this request. Try other words or fewer options."
+INTERRUPTED = (
+    "Sorry, I was interrupted several times while I worked on this. I’ve kept your question, so you can try again."
+)
+INTERNAL_ERROR = "Sorry, something went wrong on my side. I’ve kept your question, so you can try again."
 
 COMMAND_NOT_SAVED = (
     "I can’t reach my database just now, so your question may not have been saved. "
@@ -31,9 +33,9 @@ NOT_SET_UP = "is not set up"
 NOT_ASKED = "was not asked"
 """What happened to a service, after its name in `all_failed`."""
 
-PAGES_UNKNOWN = "I no longer know these pages. Please search again."
+PAGES_UNKNOWN = "I no longer have these pages. Please search again."
 NO_PAGE_ALLOWED = "This channel’s settings no longer allow any of these pages. Please search again."
-NOTHING_TO_CHECK = "This text states nothing that could be checked."
+NOTHING_TO_CHECK = "I found no claim in this text that I could check."
 
 PRIVATE_SITE = "a site to search"
 """How a site is called in `not_allowed` that an admin keeps from search services."""
@@ -43,8 +45,8 @@ KEPT_PRIVATE = "your admin keeps this name from search services"
 
 def all_failed(reasons: str, *, tell_admin: bool) -> str:
     """Return that no service answered, and why: one reason for each, with semicolons between them."""
-    sentence = f"Sorry, no search service could answer this just now: {reasons}. Your question is kept."
-    return f"{sentence} Please tell the app's admin." if tell_admin else sentence
+    sentence = f"Sorry, no search service could answer this just now: {reasons}. I’ve kept your question"
+    return f"{sentence}. Please tell the app’s admin." if tell_admin else f"{sentence}, so you can try again."
 
 
 def not_allowed(value: str, field: str, *, allowed: str) -> str:

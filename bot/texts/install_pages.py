@@ -9,8 +9,8 @@ NOT_INSTALLED = "Not installed"
 
 NOT_ALLOWED = "Not allowed here"
 OTHER_WORKSPACES = (
-    "The operator of this app allows other workspaces only. Slack was told to withdraw the app from yours. Ask the "
-    "operator to add your workspace's id to ALLOWED_TEAMS."
+    "The operator of this app allows other workspaces only, so the app is no longer in yours. Ask the operator to add "
+    "your workspace’s id to ALLOWED_TEAMS, then install it again."
 )
 
 
@@ -21,12 +21,12 @@ def cancelled(path: str) -> str:
 
 def other_browser(path: str) -> str:
     """Return that the cookie of the installation is not there."""
-    return f"This installation was begun in another browser, or too long ago. {_again(path)}"
+    return f"This installation was started in another browser, or too long ago. {_again(path)}"
 
 
 def used_already(path: str) -> str:
     """Return that the installation's state is not known any more."""
-    return f"This installation was used already, or begun too long ago. {_again(path)}"
+    return f"This installation was used already, or started too long ago. {_again(path)}"
 
 
 def no_code(path: str) -> str:

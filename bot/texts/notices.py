@@ -23,8 +23,8 @@ THREAD_FULL = "I’ve reached the limit of answers per minute in this thread. Pl
 
 ERASED = "This question was erased."
 PAUSED = "An admin has paused all paid searches, so I can’t answer now. Ask again when they are resumed."
-BUDGET_UNKNOWN = "I can’t reach my database, so I can’t check the budget. Ask again in a moment."
-FASTER = "Answered fast instead of with reasoning: what is left of the budget would not cover it."
+BUDGET_UNKNOWN = "I can’t reach my database, so I can’t check the budget. Ask again in a minute."
+FASTER = "Answered fast instead of with reasoning: the rest of the budget wouldn’t cover it."
 
 PERSONS_BUDGET = "Your budget for today"
 CHANNELS_BUDGET = "This channel’s budget for today"
@@ -40,7 +40,7 @@ EARLIER_NOT_ALLOWED = (
 
 def ahead(questions: int) -> str:
     """Return that so many questions are answered before this one."""
-    return f"I’m busy: {questions} questions are before yours."
+    return f"I’m busy: {questions} questions are ahead of yours."
 
 
 def open_questions(count: int, *, more: bool) -> str:
@@ -68,13 +68,13 @@ def no_budget(budget: str) -> str:
 
 def used_up(budget: str, *, allowed: str, wait: str) -> str:
     """Return that nothing is left of a budget; `wait` is when it begins anew."""
-    return f"{budget} ({allowed}) is used up. It begins anew {wait}. Ask again then, or ask an admin for more."
+    return f"{budget} ({allowed}) is used up. It resets {wait}. Ask again then, or ask an admin for more."
 
 
 def too_expensive(budget: str, *, left: str, allowed: str, cost: str, wait: str) -> str:
     """Return that what is left of a budget is less than the most that a call may cost; `wait` as in `used_up`."""
     return (
-        f"{budget} has {left} left of {allowed}, and this may cost up to {cost}. It begins anew {wait}. "
+        f"{budget} has {left} left of {allowed}, and this may cost up to {cost}. It resets {wait}. "
         "Ask with less effort, such as `--model fast`, or ask an admin for more."
     )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-SENDING = "I’ll send you a file with everything that I keep of you, in our direct messages."
-FILE_TITLE = "What I keep of you"
+SENDING = "I’ll send you a file with everything that I keep about you, in our direct messages."
+FILE_TITLE = "What I keep about you"
 MEMBERS_ONLY = "Only members of this workspace can get this file."
 ERASE_TITLE = "Erase my data"
 ERASE_WARNING = (
@@ -15,8 +15,8 @@ ERASE = "Erase"
 KEEP = "Keep"
 NOT_CHOSEN = "Choose “Erase it” first."
 ERASED = (
-    "Everything that I kept of you is erased. What you spent today still counts until midnight (UTC), without your "
-    "name, and a budget that an admin set for you stays."
+    "I’ve erased everything that I kept about you. What you spent today still counts until midnight (UTC), without "
+    "your name, and a budget that an admin set for you stays."
 )
 NOT_ERASED = "I couldn’t erase your data just now. Please try again in a minute."
 

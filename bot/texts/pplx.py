@@ -32,7 +32,7 @@ TIMES = "such as `9:00`, `17:30` or `9am`"
 def paused(slash: str) -> str:
     """Return that all spending is paused now; `slash` is the umbrella command."""
     return (
-        "Paused. No paid search leaves any more, and those under way are being cancelled. "
+        "Paused. I start no more paid searches, and I’m cancelling those under way. "
         f"Type `{slash} resume` to allow them again."
     )
 
@@ -50,7 +50,7 @@ def amounts(most: int) -> str:
 def no_such_budget(value: str, *, meant: str | None) -> str:
     """Return which budgets there are; `meant` is the one that a word resembles."""
     hint = f"Did you mean `{meant}`? " if meant else ""
-    return f"{value} has no budget. {hint}It takes `user`, `channel` or `workspace`."
+    return f"{value} has no budget. {hint}Choose from: `user`, `channel` and `workspace`."
 
 
 def amount_missing(budget: str, *, allowed: str) -> str:
@@ -60,22 +60,22 @@ def amount_missing(budget: str, *, allowed: str) -> str:
 
 def amount_not_allowed(budget: str, value: str, *, allowed: str) -> str:
     """Return that a budget cannot be this amount; `allowed` is what `amounts` returns."""
-    return f"The budget of `{budget}` cannot be {value}: {allowed}, `off` or `reset`."
+    return f"The budget of `{budget}` cannot be {value}. It takes {allowed}, `off` or `reset`."
 
 
 def only_amount(value: str) -> str:
     """Return that the workspace's budget takes no id."""
-    return f"`workspace` takes an amount only, and no {value} before it."
+    return f"`workspace` takes an amount only. Leave out {value}."
 
 
 def not_a_user(value: str) -> str:
     """Return how a person is named."""
-    return f"{value} is no user: name a user id such as U012AB3CD, or leave it out."
+    return f"{value} isn’t a user. Use an id such as U012AB3CD, or leave it out."
 
 
 def not_a_channel(value: str) -> str:
     """Return how a channel is named."""
-    return f"{value} is no channel: name `here` or a channel id such as C012AB3CD, or leave it out."
+    return f"{value} isn’t a channel. Use `here` or an id such as C012AB3CD, or leave it out."
 
 
 def setting_missing(setting: str, *, allowed: str) -> str:
@@ -96,7 +96,8 @@ def setting_of_channel(value: str) -> str:
 def no_such_setting(value: str, *, meant: str | None, settings: Sequence[str]) -> str:
     """Return which settings there are; `meant` is the one that a word resembles."""
     hint = f"Did you mean `{meant}`? " if meant else ""
-    return f"{value} is no setting. {hint}There are {', '.join(f'`{name}`' for name in settings)}."
+    names = [f"`{name}`" for name in settings]
+    return f"{value} isn’t a setting. {hint}Choose from: {', '.join(names[:-1])} and {names[-1]}."
 
 
 def digest_number_missing(action: str, listing: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-NOT_TAKEN = "Slack didn’t take what you shared. Please share again in a minute."
+NOT_TAKEN = "Slack didn’t accept what you shared. Please share again in a minute."
 
 
 def shared(channel: str) -> str:
@@ -12,7 +12,7 @@ def shared(channel: str) -> str:
 
 def incomplete(channel: str, *, posted: int, of: int) -> str:
     """Return that only the first messages are in the channel, of so many."""
-    return f"Slack took only the first {posted} of {of} messages that you shared in {channel}."
+    return f"Slack accepted only the first {posted} of {of} messages that you shared in {channel}."
 
 
 def unconfirmed(channel: str) -> str:

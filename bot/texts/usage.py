@@ -24,7 +24,7 @@ SEARCH_MISSING = "Add what to search for after the options."
 TOPIC_MISSING = "Add a topic after the options."
 CLAIMS_MISSING = "Add what to check."
 
-UNREADABLE = "I can’t read these words as options and text. Write them in another way."
+UNREADABLE = "I can’t read these words as options and text. Write them differently."
 
 ASK_MODE = "`--mode` works for searches only: an answer always comes from the open web."
 ASK_NUMBER = "`--n` works for searches only: an answer takes as many sources as it needs."

@@ -358,7 +358,7 @@ async def test_a_refused_upload_is_reported_and_the_next_report_has_no_button(ha
 
 @pytest.mark.parametrize("value", ["", "nonsense", "00000000-0000-4000-8000-000000000000"])
 async def test_no_file_is_promised_of_a_report_that_is_not_there(harness: AppHarness, value: str) -> None:
-    assert "no longer know this report" in await click_for_file(harness, value)
+    assert "no longer have this report" in await click_for_file(harness, value)
     assert harness.slack.files == {}
 
 

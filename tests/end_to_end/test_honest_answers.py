@@ -93,7 +93,7 @@ async def test_past_week__is_for_the_asker_and_for_news_only(harness: AppHarness
     (_, _, unknown) = await harness.slack.wait_for(3)
 
     assert "Only the person who asked" in refused.shown_text
-    assert "no longer know this question" in unknown.shown_text
+    assert "no longer have this question" in unknown.shown_text
     assert len(question_bodies(harness)) == 1
 
 
@@ -199,7 +199,7 @@ async def test_what_the_service_refuses_after_a_mention_is_shown_to_the_asker_on
     public = [post for post in harness.slack.posts if post.method in {"chat.postMessage", "chat.update"}]
     (refusal,) = [post for post in harness.slack.posts if post.method == "chat.postEphemeral"]
     assert ["Searching" in post.shown_text for post in public] == [True]
-    assert "does not take this request" in refusal.shown_text
+    assert "doesn’t accept this request" in refusal.shown_text
     assert harness.slack.shown == {}
 
 

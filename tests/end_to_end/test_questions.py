@@ -201,7 +201,7 @@ async def test_try_again__only_for_the_asker(harness: AppHarness) -> None:
     await harness.slack.wait_for(4)
 
     assert "Only the person who asked" in refused.shown_text
-    assert "no longer know this question" in unknown.shown_text
+    assert "no longer have this question" in unknown.shown_text
     assert (refused.payload["response_type"], refused.payload["replace_original"]) == ("ephemeral", False)
     assert [asked_in(r) for r in harness.perplexity.requests] == ["why", "else"]
 

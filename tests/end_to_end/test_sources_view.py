@@ -93,7 +93,7 @@ async def test_an_answer_that_was_deleted_is_explained(harness: AppHarness, data
         pass
 
     (_, refusal) = await harness.slack.wait_for(2)
-    assert "I no longer know this answer" in refusal.shown_text
+    assert "I no longer have this answer" in refusal.shown_text
 
 
 async def test_a_trigger_that_is_too_old_is_explained(harness: AppHarness) -> None:

@@ -73,7 +73,7 @@ ANSWER_BLOCKS: list[dict[str, Any]] = [
 FAILURE_BLOCKS: list[dict[str, Any]] = [
     {
         "type": "section",
-        "text": {"type": "mrkdwn", "text": "Sorry, no search service answered in time. Your question is kept."},
+        "text": {"type": "mrkdwn", "text": "Sorry, no search service answered in time."},
     },
     {
         "type": "actions",

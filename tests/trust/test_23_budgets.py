@@ -90,7 +90,7 @@ class TestWithABudget:
 
         refused = await asked(harness, "/ask and then", trigger="t2")
 
-        assert "Your budget for today ($0.021) is used up. It begins anew in about" in refused
+        assert "Your budget for today ($0.021) is used up. It resets in about" in refused
         assert "Ask again then, or ask an admin for more." in refused
         assert "retry" not in refused
         assert len(harness.perplexity.requests) == 1
@@ -186,15 +186,18 @@ async def test_an_admin_sets_budgets_and_others_cannot(harness: AppHarness) -> N
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("usr 5", "`usr` has no budget. Did you mean `user`? It takes `user`, `channel` or `workspace`."),
+        ("usr 5", "`usr` has no budget. Did you mean `user`? Choose from: `user`, `channel` and `workspace`."),
         ("user", "Add an amount for `user`: an amount in dollars from 0 to 1,000,000"),
-        ("user much", "The budget of `user` cannot be `much`: an amount in dollars from 0 to 1,000,000"),
+        ("user much", "The budget of `user` cannot be `much`. It takes an amount in dollars from 0 to 1,000,000"),
         ("user -1", "The budget of `user` cannot be `-1`"),
-        ("user 2,50", "The budget of `user` cannot be `2,50`: an amount in dollars from 0 to 1,000,000, such as 2.50"),
+        (
+            "user 2,50",
+            "The budget of `user` cannot be `2,50`. It takes an amount in dollars from 0 to 1,000,000, such as 2.50",
+        ),
         ("user 0.0000001", "The budget of `user` cannot be `0.0000001`"),
-        ("channel #general 5", "`#general` is no channel: name `here` or a channel id such as C012AB3CD"),
-        ("user anna 5", "`anna` is no user: name a user id such as U012AB3CD, or leave it out."),
-        ("workspace C1 5", "`workspace` takes an amount only, and no `C1` before it."),
+        ("channel #general 5", "`#general` isn’t a channel. Use `here` or an id such as C012AB3CD"),
+        ("user anna 5", "`anna` isn’t a user. Use an id such as U012AB3CD, or leave it out."),
+        ("workspace C1 5", "`workspace` takes an amount only. Leave out `C1`."),
     ],
 )
 async def test_bad_input_is_told_by_field_value_and_what_is_allowed(

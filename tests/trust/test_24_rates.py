@@ -117,7 +117,7 @@ async def test_the_place_in_the_queue_is_said(harness: AppHarness) -> None:
         )
     shown = await harness.ask("/ask why", trigger="t1")
 
-    assert "12 questions are before yours" in shown["text"]
+    assert "12 questions are ahead of yours" in shown["text"]
 
 
 class TestPlaceInTheQueue:

@@ -165,5 +165,5 @@ async def test_without_an_agent_the_error_and_the_log_name_the_setting(
     with pytest.raises(AgentNotSetUp) as caught:
         await ASK.answer(ASK.parse("--agent why"), work)
 
-    assert "ask the app's admin" in user_message(caught.value)
+    assert "ask the app’s admin" in user_message(caught.value)
     assert [(record.msg, vars(record)["setting"]) for record in caplog.records] == [("agent.not_set_up", "AGENT_MODEL")]

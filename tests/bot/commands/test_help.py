@@ -26,7 +26,7 @@ from perplexity.types import Answer, AnswerKind, Passage, Source
 from tests.fakes.renderer import mentions
 
 ASK = next(command for command in COMMANDS if command.name == "ask")
-SENTENCE = "Sorry, no search service answered in time. Your question is kept."
+SENTENCE = "Sorry, no search service answered in time. I’ve kept your question, so you can try again."
 
 
 def shown_text(message: OutgoingMessage) -> str:

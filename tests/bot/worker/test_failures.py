@@ -40,12 +40,15 @@ def attempt(error: type[PerplexityError]) -> Attempt:
             AllProvidersFailed([replace(attempt(AuthenticationError), provider="A"), attempt(ConnectionFailed)]),
             (
                 "Sorry, no search service could answer this just now: A does not accept the configured key; "
-                "P could not be reached. Your question is kept. Please tell the app's admin."
+                "P could not be reached. I’ve kept your question. Please tell the app’s admin."
             ),
         ),
         (
             AllProvidersFailed([attempt(ConnectionFailed), attempt(ConnectionFailed)]),
-            "Sorry, no search service could answer this just now: P could not be reached. Your question is kept.",
+            (
+                "Sorry, no search service could answer this just now: P could not be reached. "
+                "I’ve kept your question, so you can try again."
+            ),
         ),
         (
             AllProvidersFailed(
@@ -53,7 +56,7 @@ def attempt(error: type[PerplexityError]) -> Attempt:
             ),
             (
                 "Sorry, no search service could answer this just now: P is out of credit; P does not take mode sec. "
-                "Your question is kept. Please tell the app's admin."
+                "I’ve kept your question. Please tell the app’s admin."
             ),
         ),
         (TimedOut("secret words"), failures.TIMED_OUT),
