@@ -234,6 +234,14 @@ async def compose(
             commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(open_session(slack))
         workspaces = WorkspaceStore(pool, many=settings.oauth_configured)
+        ledger = await stack.enter_async_context(Ledger(pool, budgets=budgets.budgets))
+        search_services = await stack.enter_async_context(
+            open_search_services(settings, on_attempt=on_attempt, meter=Meter(ledger=ledger))
+        )
+        background = await stack.enter_async_context(BackgroundTasks())
+        stopping = RunCanceller(
+            questions=questions, stages=stages, providers=search_services.providers, background=background
+        )
         access = _slack_access(
             settings,
             slack,
@@ -241,13 +249,9 @@ async def compose(
             reads=acks,
             work=pool,
             workspaces=workspaces,
-            cancel_runs=lambda run_ids: stopping.start_runs(run_ids),  # noqa: PLW0108 - it is made below
+            cancel_runs=stopping.start_runs,
         )
         client, installation = access.client, access.installation
-        ledger = await stack.enter_async_context(Ledger(pool, budgets=budgets.budgets))
-        search_services = await stack.enter_async_context(
-            open_search_services(settings, on_attempt=on_attempt, meter=Meter(ledger=ledger))
-        )
         chat, streams, response_urls = Chat(client), Streams(client), ResponseUrls(session)
         status_messages = StatusMessages(
             questions=questions,
@@ -255,10 +259,6 @@ async def compose(
             chat=chat,
             response_urls=response_urls,
             slack_api_url=slack.api_url,
-        )
-        background = await stack.enter_async_context(BackgroundTasks())
-        stopping = RunCanceller(
-            questions=questions, stages=stages, providers=search_services.providers, background=background
         )
         profiles = Profiles(client)
         admission = Admission(

@@ -319,9 +319,7 @@ async def _refusal(connection: AsyncConnection, error: Exception) -> str:
         "SELECT current_user::text, coalesce(current_schema()::text, 'public'),"
         " coalesce(has_schema_privilege(current_schema()::text, 'CREATE'), false)"
     )
-    row = await found.fetchone()
-    assert row is not None  # noqa: S101 - a SELECT of three values has a row
-    role, schema, may_create = row
+    [(role, schema, may_create)] = await found.fetchall()
     user, place = Identifier(role).as_string(connection), Identifier(schema).as_string(connection)
     if not may_create:
         return (

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import importlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from time import monotonic
 
 import pytest
 
+import bot
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.half_sent import peers
 from tests.fakes.odd_requests import OddRequest, answer_to, drawn, harms_of_answer, statuses
 from tests.fakes.workspaces import Installations, many_workspaces
 
-DOORS = (b"/slack/events", b"/slack/install", b"/slack/oauth_redirect", b"/healthz", b"/readyz", b"/metrics", b"/")
+DOORS = (
+    b"/slack/events", b"/slack/install", b"/slack/oauth_redirect", b"/healthz", b"/readyz", b"/metrics",
+    b"/.well-known/security.txt", b"/",
+)  # fmt: skip
+BOT = Path(bot.__file__).parent
+VERBS = ("get", "post", "put", "patch", "delete", "head", "options", "view", "route")
 IDLE = 1_000
 
 
 @pytest.fixture
 async def app(database: str) -> AsyncIterator[Installations]:
-    async with many_workspaces(database, work=False) as running:
+    async with many_workspaces(database, work=False, security_contact="mailto:security@example.com") as running:
         yield running
 
 
@@ -33,6 +42,23 @@ async def check(port: int, path: bytes, request: OddRequest) -> None:
 
     # No one works on questions in this process, so it is not ready.
     assert harms_of_answer(answer) == [] or (path == b"/readyz" and statuses(answer) == [503]), answer[:200]
+
+
+def routes(path: Path) -> Iterator[str]:
+    """Yield the paths that a module gives to aiohttp's `web.get`, `web.post` and the like."""
+    module = importlib.import_module(".".join(path.relative_to(BOT.parent).with_suffix("").parts))
+    for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in {f"web.{verb}" for verb in VERBS}:
+            place = call.args[ast.unparse(call.func) == "web.route"]
+            yield str(place.value) if isinstance(place, ast.Constant) else getattr(module, ast.unparse(place))
+
+
+def test_every_route_is_a_door() -> None:
+    # Those of the playground: tests/bot/playground/test_odd_requests.py.
+    modules = [path for path in BOT.rglob("*.py") if "playground" not in path.parts and "web." in path.read_text()]
+    found = {route for path in modules for route in routes(path)}
+
+    assert found - {"/{path:.*}"} == {door.decode() for door in DOORS} - {"/"}
 
 
 @pytest.mark.parametrize("path", DOORS)

@@ -85,6 +85,12 @@ bodies = st.one_of(
 FROM_THE_PAGE = ("say", "click", "open", "stop", "shortcut", "press", "submit", "close")
 
 
+def test_each_door_that_takes_a_body_is_tried(site: Site) -> None:
+    posted = {route.path.removeprefix("/playground/") for route in site.playground.routes() if route.method == "POST"}
+
+    assert posted == {*FROM_THE_PAGE, "api/{method}", "response/{token}", "upload/{id}"}
+
+
 @pytest.fixture
 async def token(site: Site, browser: BrowserClient) -> str:
     await browser.say("/ask bees")
