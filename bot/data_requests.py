@@ -12,6 +12,7 @@ from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
 from bot.worker.background import cancel_runs
 from perplexity.providers import open_providers
+from perplexity.terminal import escape_json
 
 if TYPE_CHECKING:
     from bot.settings import Settings
@@ -54,7 +55,7 @@ async def export_people(store: PersonalDataStore, people: People, *, terminal: T
     for user in people.users:
         count = 0
         async for table, row in store.export(user, team_id=people.team):
-            line = json.dumps({"user": user, "table": table, "row": row}, ensure_ascii=False)
+            line = escape_json(json.dumps({"user": user, "table": table, "row": row}, ensure_ascii=False))
             terminal.stdout.write(line + "\n")
             count += 1
         terminal.stdout.flush()

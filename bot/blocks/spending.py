@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bot.blocks.elements import context, markdown, section
 from bot.blocks.escaping import escape
+from bot.blocks.markdown.render import table_cell
 from bot.budgets.amounts import format_amount, format_rounded
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.spending import BudgetLine, Budgets, OwnSpending, Scope, Spending, Spent
@@ -72,6 +73,6 @@ def _table(title: str, rows: Sequence[Spent]) -> list[Block]:
     if not rows:
         return []
     body = "\n".join(
-        f"| {one.name or '–'} | {texts.count_calls(one.calls)} | {format_rounded(one.spent)} |" for one in rows
+        f"| {table_cell(one.name)} | {texts.count_calls(one.calls)} | {format_rounded(one.spent)} |" for one in rows
     )
     return [markdown(f"| {title} | | {texts.SPENT} |\n|---|---|---|\n{body}")]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bot.blocks.elements import bar_chart, context, join_lines, markdown, section
 from bot.blocks.escaping import escape, one_line, shorten, unescape_slack
+from bot.blocks.markdown.render import table_cell
 from bot.blocks.spending import spending_sentence
 from bot.model.feedback import NO_FEEDBACK, REASONS, BadAnswer, Feedback, Rating
 from bot.model.message import Audience, Block, OutgoingMessage
@@ -57,7 +58,8 @@ def _feedback_blocks(feedback: Feedback) -> list[Block]:
 
 
 def _rating_row(one: Rating) -> str:
-    return f"| {' '.join(filter(None, (one.provider or '–', one.effort)))} | {one.up} | {one.down} | {one.share:.0%} |"
+    by = table_cell(" ".join(filter(None, (one.provider or "–", one.effort))))
+    return f"| {by} | {one.up} | {one.down} | {one.share:.0%} |"
 
 
 def _bad_answer(one: BadAnswer) -> str:
@@ -83,7 +85,7 @@ def _charts(stats: Sequence[ProviderStats]) -> list[Block]:
 
 def _table(stats: Sequence[ProviderStats]) -> str:
     rows = [
-        f"| {one.provider} | {status.answered_of(one.answered, one.asked, one.answer_rate)} | {_seconds(one.p50)} | "
+        f"| {table_cell(one.provider)} | {status.answered_of(one.answered, one.asked, one.answer_rate)} | {_seconds(one.p50)} | "
         f"{_seconds(one.p95)} | {_cost(one)} |"
         for one in stats
     ]

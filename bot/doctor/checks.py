@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from bot.settings import Settings
 from perplexity.formatting import pluralize
+from perplexity.terminal import printable_line
 from perplexity.threads import DaemonExecutor
 
 T = TypeVar("T")
@@ -91,7 +92,7 @@ def _lines(finding: Finding, *, symbols: bool) -> Iterator[str]:
 def _wrapped(text: str, *, first: str, rest: str) -> list[str]:
     # What an operator copies, such as an address or a name, stays in one piece.
     return wrap(
-        text,
+        printable_line(text),
         WIDTH,
         initial_indent=first,
         subsequent_indent=rest,

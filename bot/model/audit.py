@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from bot.model.question import QuestionRow
 from bot.texts import audit_log
+from perplexity.terminal import escape_json
 
 BEGINNING = "0" * 64
 """The hash before the first entry."""
@@ -84,7 +85,7 @@ class Entry:
         """Return the entry as one line of JSON, with its hash."""
         values = vars(self) | {"at": self.at.astimezone(UTC).isoformat(timespec="microseconds"), "hash": hash}
         values |= {name: None if text is None else json.loads(text) for name, text in self._change}
-        return json.dumps(values, ensure_ascii=False)
+        return escape_json(json.dumps(values, ensure_ascii=False))
 
     @property
     def _change(self) -> tuple[tuple[str, str | None], ...]:

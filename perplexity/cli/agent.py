@@ -21,13 +21,14 @@ from perplexity.cli.options import (
     parse_providers,
     read_input,
 )
-from perplexity.cli.output import as_json, format_answer, header, notes, printable, printable_line
+from perplexity.cli.output import as_json, format_answer, header, notes
 from perplexity.cli.progress import ProgressLine
 from perplexity.client import open_timeout_of
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.freshness import add_newest_source_line
 from perplexity.notes import no_results_text
 from perplexity.providers.openrouter import BASE_URL as OPENROUTER
+from perplexity.terminal import printable, printable_line
 from perplexity.threads import run_in_thread
 from perplexity.tools import Tool
 from perplexity.transport import checked_base_url, checked_key

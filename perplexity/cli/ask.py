@@ -32,12 +32,13 @@ from perplexity.cli.options import (
     parse_providers,
     read_input,
 )
-from perplexity.cli.output import as_json, footer, format_answer, header, notes, printable, printable_line
+from perplexity.cli.output import as_json, footer, format_answer, header, notes
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
 from perplexity.errors import InvalidRequest
 from perplexity.freshness import add_newest_source_line, max_age_days
 from perplexity.models import EFFORTS, check_schema, resolve
 from perplexity.notes import no_results_text
+from perplexity.terminal import printable, printable_line
 from perplexity.threads import run_in_thread
 from perplexity.tools.schemas import schema_mismatch, validate_schema
 from perplexity.types import JSON, Answer, Done, Event, Message, Question

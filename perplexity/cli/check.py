@@ -24,12 +24,13 @@ from perplexity.cli.options import (
     parse_providers,
     read_input,
 )
-from perplexity.cli.output import as_json, claim_lines, printable, printable_line
+from perplexity.cli.output import as_json, claim_lines
 from perplexity.cli.progress import ProgressLine
 from perplexity.filters import Filters
 from perplexity.formatting import format_dollars, format_duration, pluralize
 from perplexity.notes import fallback_sentence
 from perplexity.sanitize import one_line
+from perplexity.terminal import printable, printable_line
 from perplexity.types import Answer, Source
 
 NOTHING_TO_CHECK = "This text states nothing that could be checked."

@@ -17,12 +17,13 @@ from perplexity.cli.options import (
     parse_providers,
     read_input,
 )
-from perplexity.cli.output import as_json, printable
+from perplexity.cli.output import as_json
 from perplexity.cli.progress import ProgressLine
 from perplexity.deepdive.report import as_document
 from perplexity.deepdive.types import DeepDive, NullStageStore, Stage, StageResult, StageUpdate
 from perplexity.formatting import format_duration
 from perplexity.notes import no_results_text
+from perplexity.terminal import printable
 from perplexity.tools.news_deepdive import add_xai, as_answer, open_deepdive_runner_from_env
 from perplexity.validation import parse_query
 

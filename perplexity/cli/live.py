@@ -19,13 +19,14 @@ from rich.text import Text
 
 from perplexity.citations import number_citations
 from perplexity.claims.types import CheckedClaim, Verdict
-from perplexity.cli.output import claim_lines, footer, numbered_text, printable, printable_line, source_heading
+from perplexity.cli.output import claim_lines, footer, numbered_text, source_heading
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
 from perplexity.errors import StreamTruncated
 from perplexity.formatting import pluralize
 from perplexity.formulas import readable, unfinished
 from perplexity.markdown import RegionKind, parse
 from perplexity.sanitize import one_line
+from perplexity.terminal import printable, printable_line
 from perplexity.types import (
     Answer,
     AnswerKind,

@@ -21,11 +21,11 @@ from perplexity.cli.deepdive import DEEPDIVE
 from perplexity.cli.mcp import MCP
 from perplexity.cli.news import NEWS
 from perplexity.cli.options import closest_match, explain_invalid_request, join_dashed_values, option_hint
-from perplexity.cli.output import printable_line
 from perplexity.cli.search import SEARCH
 from perplexity.cli.tools import TOOLS_COMMAND
 from perplexity.errors import InvalidRequest, MissingExtra, PerplexityError
 from perplexity.extras import require
+from perplexity.terminal import printable_line
 from perplexity.tools.environment import explain_error
 from perplexity.version import __version__
 

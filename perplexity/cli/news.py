@@ -20,7 +20,7 @@ from perplexity.cli.options import (
     parse_filters,
     parse_providers,
 )
-from perplexity.cli.output import as_json, format_results, notes, printable, printable_line
+from perplexity.cli.output import as_json, format_results, notes
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import (
@@ -35,6 +35,7 @@ from perplexity.news.summary import (
     parse_category,
 )
 from perplexity.notes import no_news_text
+from perplexity.terminal import printable, printable_line
 from perplexity.types import SearchResults, Source
 
 

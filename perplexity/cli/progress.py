@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import TextIO
 
 from perplexity.cli.base import ProcessIO
-from perplexity.cli.output import printable_line
 from perplexity.formatting import pluralize
+from perplexity.terminal import printable_line
 from perplexity.types import Event, Restarted, RunStarted, SearchQueries, Source, Sources, TextDelta
 from perplexity.urls import hostname
 

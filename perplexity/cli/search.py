@@ -19,9 +19,10 @@ from perplexity.cli.options import (
     parse_providers,
     read_input,
 )
-from perplexity.cli.output import as_json, format_results, header, notes, printable, printable_line
+from perplexity.cli.output import as_json, format_results, header, notes
 from perplexity.notes import no_results_text
 from perplexity.sanitize import one_line
+from perplexity.terminal import printable, printable_line
 from perplexity.types import Answer, Query, SearchResults
 from perplexity.validation import parse_max_results, validate_query
 

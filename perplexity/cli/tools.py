@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
 from perplexity.cli.base import Command, ProcessIO, UsageError
-from perplexity.cli.output import escape_json, printable_line
+from perplexity.terminal import escape_json, printable_line
 from perplexity.tools import TOOLS, Tool
 from perplexity.tools.formats import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
 from perplexity.types import JSON

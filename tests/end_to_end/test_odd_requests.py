@@ -6,6 +6,7 @@ import ast
 import asyncio
 import importlib
 import logging
+import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from time import monotonic
@@ -14,6 +15,7 @@ import pytest
 
 import bot
 from tests.end_to_end.conftest import AppHarness
+from tests.fakes.attacks import ATTACKS
 from tests.fakes.half_sent import peers
 from tests.fakes.odd_requests import OddRequest, answer_to, drawn, harms_of_answer, statuses
 from tests.fakes.workspaces import Installations, many_workspaces
@@ -71,6 +73,17 @@ async def test_no_request_is_a_failure(app: Installations, caplog: pytest.LogCap
     assert traces(caplog) == []
     assert await app.rows("SELECT count(*) FROM questions") == [(0,)]
     assert await app.rows("SELECT count(*) FROM installations") == [(0,)]
+
+
+async def test_the_pages_of_an_installation_repeat_nothing_of_the_request(app: Installations) -> None:
+    shown = set()
+    for text in list(ATTACKS.values())[::4]:
+        asked = {name: text[:500].encode("utf-8", "replace").decode() for name in ("error", "state", "code")}
+        for path in ("/slack/oauth_redirect", "/slack/oauth_redirect?code=x&state=y", "/slack/install"):
+            async with app.session.get(f"{app.url}{path}", params=asked, allow_redirects=False) as response:
+                shown.add(re.sub("state=[^&]*", "", await response.text()))
+
+    assert len(shown) <= 4, shown
 
 
 async def test_a_thousand_idle_connections_leave_acknowledgements_under_a_second(harness: AppHarness) -> None:

@@ -16,7 +16,6 @@ from perplexity.claims.propose import parse_block, sentences_to_check
 from perplexity.claims.quotes import prepare
 from perplexity.claims.types import Verdict
 from perplexity.cli.live import StreamingMarkdown
-from perplexity.cli.output import printable
 from perplexity.completions import ThinkStripper
 from perplexity.deepdive.report import SourceList, headings_to_bold, neutralize, neutralize_line
 from perplexity.domains import TextFilter, filter_answer, requested_host
@@ -30,6 +29,7 @@ from perplexity.news.stories import deduplicate, same_story
 from perplexity.notes import no_results_text
 from perplexity.passages import best_passages, bm25_scores
 from perplexity.sanitize import one_line, strip_tags
+from perplexity.terminal import printable
 from perplexity.types import JSON, Answer, Done, Source
 from perplexity.urls import canonical_url, hostname, safe_url
 from perplexity.validation import parse_query

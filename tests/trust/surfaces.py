@@ -5,46 +5,49 @@ A surface takes hostile texts, a few at a time, and yields what it shows with th
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
+from bot.blocks.actions import answer_actions
 from bot.blocks.answer import answer_messages
 from bot.blocks.claims import claims_messages
 from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message, deepdive_started_message
 from bot.blocks.digests import digest_failed_message, digest_messages, digest_result_message
 from bot.blocks.documents import markdown_file, result_file
-from bot.blocks.escaping import one_line, sanitize_message, sanitize_view
+from bot.blocks.escaping import one_line
 from bot.blocks.home import home_blocks
 from bot.blocks.messages import (
     as_direct_message,
     asked_message,
     failure_message,
+    late_message,
     question_stopped_message,
-    without_blocks,
 )
 from bot.blocks.news import news_messages
 from bot.blocks.progress import answer_progress_message, progress_line_message, stopped_message, writing_message
+from bot.blocks.sent import sent_blocks
 from bot.blocks.settings import settings_message
 from bot.blocks.sharing import SharedAnswer, shared_messages
 from bot.blocks.sources import results_messages
-from bot.blocks.status import status_message
 from bot.blocks.streaming import StreamedText
 from bot.commands import COMMANDS
 from bot.commands.ask import ASK
 from bot.commands.help import help_overview, pending_message, text_message, too_many_open_message, usage_message
+from bot.conversations.next_questions import BEGIN, END, take_next_questions
 from bot.errors import UsageError
 from bot.model.digest import Created, Digest, DigestAction, DigestList, DigestReport, Trigger, Updated
-from bot.model.feedback import BadAnswer, Feedback, Rating
 from bot.model.home import HomeData, Recent, Running
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.preferences import ChannelSettings, PersonSettings, Preferences
-from bot.model.question import Choice
+from bot.model.question import AnswerButtons, Choice
 from bot.model.results import KeptResult, Result, SearchPage
 from bot.preferences.settings import load_channel, load_person
+from bot.privacy.outgoing import Sent
 from bot.slack.users import Management
 from bot.views.ask import ask_view
 from bot.views.ask_about import ask_about_view
@@ -61,21 +64,18 @@ from perplexity.filters import Filters
 from perplexity.mcp_server.tools import pages_text, response_text
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
+from perplexity.request_log import SentRequest
 from perplexity.sanitize import format_pages
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source
 from perplexity.urls import safe_url
 from tests.fakes.digests import OWNER, SATURDAY, make_spec
-from tests.fakes.judge import (
-    harms_of_markdown,
-    harms_of_message,
-    harms_of_plain_text,
-    harms_of_tool_result,
-)
+from tests.fakes.judge import harms_of_markdown, harms_of_plain_text, harms_of_tool_result
+from tests.trust.admin_surfaces import admin_figures, admin_home, printed_for_operators
+from tests.trust.shown import Harms, of_messages, of_view
 
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 ID = UUID(int=7)
 
-Harms = Iterator[list[str]]
 Surface = Callable[[Sequence[str]], Harms]
 
 
@@ -95,19 +95,6 @@ PLAIN = (
     Source(number=1, title="One", url="https://docs.python.org/3/"),
     Source(number=2, title="Two", url="https://s2.example/p"),
 )
-
-
-def of_messages(messages: Iterable[OutgoingMessage], allowed: Iterable[str] = ()) -> Harms:
-    """Judge messages as they are posted: with blocks, and without them if Slack refuses those."""
-    known = set(allowed)
-    for message in messages:
-        one = sanitize_message(message)
-        yield harms_of_message({"text": one.text, "blocks": list(one.blocks)}, known)
-        yield harms_of_message({"text": sanitize_message(without_blocks(one)).text}, known)
-
-
-def of_view(view: Mapping[str, Any], allowed: Iterable[str] = ()) -> Harms:
-    yield harms_of_message(sanitize_view(dict(view)), allowed)
 
 
 def answers(texts: Sequence[str], *, sources: tuple[Source, ...] = PLAIN) -> Iterator[Answer]:
@@ -248,6 +235,24 @@ def notices(texts: Sequence[str]) -> Harms:
     yield from of_messages([too_many_open_message([("ask", text, 5.0) for text in texts])])
 
 
+def refused_options(texts: Sequence[str]) -> Harms:
+    """What each command says of an option or a value that it does not take."""
+    for number, text in enumerate(texts):
+        lines = (
+            text,
+            f"--{text}",
+            f"--recency {text} why",
+            f"--domain {text} why",
+            f"set {text} {text}",
+            f"user {text}",
+        )
+        for command in COMMANDS:
+            try:
+                command.parse(lines[number % len(lines)])
+            except UsageError as error:
+                yield from of_messages([usage_message(command, error, slash="/pplx")])
+
+
 def progress(texts: Sequence[str]) -> Harms:
     listed = pages(texts)
     for start in range(0, len(texts), 3):
@@ -358,11 +363,27 @@ def preferences(texts: Sequence[str]) -> Harms:
         yield from of_view(settings_view(loaded, "C1", Management.ALLOWED))
 
 
-def admin_figures(texts: Sequence[str]) -> Harms:
-    """What admins read of feedback: questions and comments as they were typed."""
-    bad = [BadAnswer(reference="r", text=text, reasons=["wrong", text], comment=text, at=AT) for text in texts]
-    feedback = Feedback(ratings=[Rating(provider="Perplexity", effort="fast", up=1, down=2)], bad=bad)
-    yield from of_messages([status_message((), feedback)])
+def what_was_sent(texts: Sequence[str]) -> Harms:
+    """The view of what left for an answer, in which a body may hold anything that a person or a page wrote."""
+    encoded = [text.encode("utf-8", "replace").decode() for text in texts]
+    requests = [
+        SentRequest(
+            service=text, path=f"/{text}?{urlencode({'q': text})}", body=json.dumps({text: [text, {"a": text}]}), at=1e9
+        )
+        for text in encoded
+    ]
+    yield from of_view({"type": "modal", "blocks": sent_blocks(Sent(requests=tuple(requests), left_out={"email": 2}))})
+
+
+def questions_to_choose(texts: Sequence[str]) -> Harms:
+    """Questions that a model or the person wrote, on buttons; and one that came too late."""
+    for text in texts:
+        answer = take_next_questions(
+            Answer(text=f"So.\n{BEGIN}\n1. W{text}\n2. X{text}\n3. Y{text}\n{END}", sources=(), provider="P")
+        )
+        buttons = AnswerButtons(next_questions=answer.next_questions)
+        row = answer_actions(buttons, question_id=ID, private=True, thumbs=True)
+        yield from of_messages([OutgoingMessage(text="So.", blocks=row), late_message(text, 9_000.0, question_id="7")])
 
 
 def files(texts: Sequence[str]) -> Harms:
@@ -405,7 +426,8 @@ SURFACES: Mapping[str, Surface] = {
     one.__name__: one
     for one in (
         an_answer, direct_messages, sources_of_an_answer, passages, results, news, digests, deep_dives, checks, notices,
-        progress, streams, shares, modals, home, preferences, admin_figures, files, command_line, mcp,
+        progress, streams, shares, modals, home, preferences, what_was_sent, questions_to_choose, refused_options,
+        admin_home, admin_figures, printed_for_operators, files, command_line, mcp,
     )
 }  # fmt: skip
 """Every surface by its name."""

@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple, cast
 
-from bot.blocks.escaping import WORD_JOINER, break_mentions
+from bot.blocks.escaping import WORD_JOINER, break_mentions, one_line
 from bot.blocks.markdown.blocks import (
     LONGEST_HEADING,
     MOST_ROWS,
@@ -86,6 +86,11 @@ def neutralize(prose: str) -> str:
     if "*" in prose and "**" in prose:
         prose = BOLD.sub(_freed_bold, prose)
     return break_mentions(prose)
+
+
+def table_cell(text: str) -> str:
+    """Return a name as a cell of a table of ours: on one line, without bars, code or links."""
+    return neutralize(one_line(text).replace("|", "¦").replace("`", "'").replace("\\", "⧵")) or "–"
 
 
 def _broken_entity(match: re.Match[str]) -> str:
