@@ -85,8 +85,8 @@ def _charts(stats: Sequence[ProviderStats]) -> list[Block]:
 
 def _table(stats: Sequence[ProviderStats]) -> str:
     rows = [
-        f"| {table_cell(one.provider)} | {status.answered_of(one.answered, one.asked, one.answer_rate)} | {_seconds(one.p50)} | "
-        f"{_seconds(one.p95)} | {_cost(one)} |"
+        f"| {table_cell(one.provider)} | {status.answered_of(one.answered, one.asked, one.answer_rate)} | "
+        f"{_seconds(one.p50)} | {_seconds(one.p95)} | {_cost(one)} |"
         for one in stats
     ]
     return "\n".join([status.SERVICES_HEADER, "|---|---|---|---|---|", *rows])
