@@ -398,7 +398,7 @@ async def compose(
             chat=chat,
             propose_claims=partial(propose_claims, model=search_services.model),
             name_of=profiles.name_of,
-            admits=admission.admits,
+            asker_refusal=admission.asker_refusal,
             views=Views(client, sanitize=sanitize_view),
             feedback=FeedbackStore(acks),
             sharing=Sharing(

@@ -24,6 +24,7 @@ from bot.model.membership import (
 )
 from bot.model.message import OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, Outcome, QuestionRow
+from bot.model.workspace import workspace_key
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.slack.users import USER_GONE_ERRORS, Profiles
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
@@ -80,7 +81,7 @@ class Admission:
     external: bool = False
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    _logged: set[str] = field(default_factory=set)
+    _forbidden: set[str] = field(default_factory=set)
 
     def is_known_outsider(self, body: dict[str, Any], user_id: str) -> bool:
         """Return whether a user is known to be an outsider, from the request or a profile of the last ten minutes."""
@@ -121,7 +122,7 @@ class Admission:
             log.warning("asker.unknown", extra=row.ids)
             if row.surface == "follow_up":
                 return Outcome(messages=(), state="failed", error="AskerUnknown")
-            unsure = replace(text_message(notices.MEMBER_UNKNOWN), private=True)
+            unsure = replace(text_message(self._unknown), private=True)
             return Outcome(messages=(unsure,), state="failed", error="AskerUnknown")
         log.info("asker.refused", extra=row.ids | {"surface": row.surface})
         if row.surface in CHANNEL_THREADS:
@@ -150,6 +151,21 @@ class Admission:
             return None
         return None if verdict is None else verdict is Affiliation.INTERNAL
 
+    async def asker_refusal(self, user_id: str) -> str | None:
+        """Return why a user is not answered; None if they are."""
+        match await self.admits(user_id):
+            case True:
+                return None
+            case False:
+                return notices.MEMBERS_ONLY
+            case None:
+                return self._unknown
+
+    @property
+    def _unknown(self) -> str:
+        """Why it is unknown whether someone is a member."""
+        return notices.MEMBER_FORBIDDEN if workspace_key() in self._forbidden else notices.MEMBER_UNKNOWN
+
     async def is_member(self, row: QuestionRow, user_id: str, user_team: str) -> bool:
         """Return whether a person is a full member, so that their text may go along with another's question.
 
@@ -163,7 +179,7 @@ class Admission:
     async def affiliation_of(
         self, user_id: str, *, team_id: str, user_team: str, seconds: float = MAX_WAIT_SECONDS
     ) -> Affiliation | None:
-        """Return a user's standing; None if Slack did not answer within `seconds`.
+        """Return a user's standing; None if Slack did not answer within `seconds`, or the app may not ask it.
 
         `team_id` is the workspace of the question; it is used until auth.test has answered. `user_team` is the
         one that an event named within ten minutes as the user's, empty if none did.
@@ -176,11 +192,12 @@ class Admission:
             except FAILURES as error:
                 failed = classify_error(error)
             else:
+                self._forbidden.discard(workspace_key())
                 return affiliation_of(profile, user_team=user_team, ours=ours)
             if isinstance(failed, RouteClosed) and failed.error in USER_GONE_ERRORS:
                 return Affiliation.EXTERNAL
             if isinstance(failed, RouteClosed) and failed.error in PROFILE_FORBIDDEN_ERRORS:
-                self._log_once(failed.error)
+                self._log_forbidden(failed.error)
                 return affiliation_of(None, user_team=user_team, ours=ours)
             wait = min(getattr(failed, "seconds", None) or pause, MAX_PAUSE_SECONDS)
             if self.clock() + wait > end:
@@ -207,7 +224,7 @@ class Admission:
                 unfurl_media=False,
             )
 
-    def _log_once(self, error: str) -> None:
-        if error not in self._logged:
-            self._logged.add(error)
+    def _log_forbidden(self, error: str) -> None:
+        if workspace_key() not in self._forbidden:
+            self._forbidden.add(workspace_key())
             log.warning("asker.unchecked", extra={"error": error})

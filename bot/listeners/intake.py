@@ -204,9 +204,9 @@ def no_place(question: NewQuestion) -> None:
     """Do nothing: no one waits long enough."""
 
 
-async def always_admitted(user_id: str) -> bool | None:
-    """Return True: everyone is answered."""
-    return True
+async def always_admitted(user_id: str) -> str | None:
+    """Return None: everyone is answered."""
+    return None
 
 
 async def never_named(user_id: str) -> str:
@@ -367,7 +367,7 @@ class ListenerContext:
     now: Callable[[], float] = time.time
     propose_claims: ProposeClaims = propose_nothing
     name_of: Callable[[str], Coroutine[Any, Any, str]] = never_named
-    admits: Callable[[str], Awaitable[bool | None]] = always_admitted
+    asker_refusal: Callable[[str], Awaitable[str | None]] = always_admitted
     follow_ups: bool = False
     find_workspace: Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspace | None]] | None = None
     refusal: Callable[[Mapping[str, Any]], str | None] = never_refused

@@ -228,21 +228,20 @@ class Affiliation(Enum):
     EXTERNAL = "external"
 
 
-def affiliation_of(profile: Profile | None, *, user_team: str, ours: Identity) -> Affiliation:
-    """Return whether a person is a full member of the workspace, or of its organization.
+def affiliation_of(profile: Profile | None, *, user_team: str, ours: Identity) -> Affiliation | None:
+    """Return whether a person is a full member of the workspace, or of its organization; None if that is unknown.
 
-    `user_team` is the workspace that an event named as theirs, empty if none did. It decides alone if there is no
-    `profile`. A profile that names neither our workspace nor our organization is no member's.
+    `user_team` is the workspace that an event named as theirs, empty if none did. Without a `profile` it can only say
+    that someone is from elsewhere: guests are of our own workspace. A profile that names neither our workspace nor our
+    organization is no member's.
     """
     theirs = {profile.team_id, profile.enterprise_id} - {""} if profile is not None else set()
     if profile is not None and (profile.outside or not theirs & ours.ids):
         return Affiliation.EXTERNAL
     of_organization = bool(ours.enterprise_id) and ours.enterprise_id in theirs
-    return (
-        Affiliation.EXTERNAL
-        if is_other_workspace(user_team, ours=ours) and not of_organization
-        else Affiliation.INTERNAL
-    )
+    if is_other_workspace(user_team, ours=ours) and not of_organization:
+        return Affiliation.EXTERNAL
+    return Affiliation.INTERNAL if profile is not None else None
 
 
 def is_other_workspace(user_team: str, *, ours: Identity) -> bool:

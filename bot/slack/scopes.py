@@ -63,8 +63,8 @@ SCOPES = (
         why="Checks whether someone who asks is a full member of the workspace, or an admin (for /pplx status); reads "
         "the time zone of a digest's owner, and whether their account is closed; finds the admins to tell that a "
         "budget is spent, if no one is named.",
-        without="Guests are answered like members, only people in ADMIN_USER_IDS can see /pplx status, and digests use "
-        "UTC.",
+        without="No one is answered unless ALLOW_EXTERNAL_USERS is true, since members and guests look alike; "
+        "only people in ADMIN_USER_IDS can see /pplx status, and digests use UTC.",
     ),
 )
 """Those of a base installation, which every other one has, too."""

@@ -12,6 +12,10 @@ MEMBERS_ONLY = (
     "Please ask a member to send me your question."
 )
 MEMBER_UNKNOWN = "I couldn’t check with Slack whether you’re a member of this workspace. Please ask again later."
+MEMBER_FORBIDDEN = (
+    "I can’t check whether you’re a member of this workspace, because Slack doesn’t let me read profiles. "
+    "Please ask an admin to reinstall me with the permission `users:read`."
+)
 NOT_ALLOWED_HERE = (
     "In this channel only some people may ask me. You can ask me in our direct messages, or ask the channel’s creator "
     "to change that."

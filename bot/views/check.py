@@ -81,9 +81,7 @@ async def open_check(body: Mapping[str, Any], context: ListenerContext) -> str |
 
 async def _propose(message: _Message, view_id: str, context: ListenerContext, *, user: str, team: str) -> None:
     """Show the claims of the message in the open modal, if its person is answered at all: a model is paid for them."""
-    admitted = await context.admits(user)
-    if not admitted:
-        said = notices.MEMBERS_ONLY if admitted is False else notices.MEMBER_UNKNOWN
+    if (said := await context.asker_refusal(user)) is not None:
         await _show(modal(CALLBACK_ID, checking.TITLE, [section(escape(said))]), view_id, context)
         return
     with working_for(Asker(team_id=team, user_id=user, channel_id=message.channel)):

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.end_to_end.conftest import AppHarness
 from tests.end_to_end.test_digests import channel_posts, clicks, create_watch, directly, rows, run
 from tests.fakes.news_answers import BUDGET, PLANT
-from tests.fakes.slack import Fault
-
-
-def refusal(error: str) -> Fault:
-    return Fault(status=200, body=json.dumps({"ok": False, "error": error}))
+from tests.fakes.slack import Fault, refusal
 
 
 def direct_messages(harness: AppHarness) -> list[str]:

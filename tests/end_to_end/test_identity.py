@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +12,7 @@ import pytest
 from bot.settings import Settings
 from bot.texts import notices
 from tests.end_to_end.conftest import AppHarness
-from tests.fakes.slack import Fault, Post
-
-
-def refusal(error: str) -> Fault:
-    return Fault(status=200, body=json.dumps({"ok": False, "error": error}))
+from tests.fakes.slack import Fault, Post, refusal
 
 
 async def rows(database: str, query: str) -> list[tuple[Any, ...]]:
@@ -131,14 +126,22 @@ async def test_a_sender_whom_the_event_names_as_of_elsewhere_is_refused_although
     assert harness.perplexity.requests == []
 
 
-@pytest.mark.parametrize(("team", "answered"), [("T1", True), ("T2", False)])
-async def test_without_the_scope_the_event_alone_decides(harness: AppHarness, team: str, answered: bool) -> None:
-    harness.slack.fail("users.info", *[refusal("missing_scope")] * 5)
-    harness.slack.workspace.profiles["U1"] = {"is_restricted": True}
+@pytest.mark.parametrize(
+    ("team", "said"), [("T1", notices.MEMBER_FORBIDDEN), ("T2", notices.MEMBERS_ONLY)], ids=["ours", "elsewhere"]
+)
+async def test_without_the_scope_no_one_is_answered(harness: AppHarness, team: str, said: str) -> None:
+    """The event does not say whether someone is a guest."""
+    harness.slack.workspace.scopes.remove("users:read")
     async with await replace(harness.person, team=team).mention("why"):
         await harness.wait_until_settled(1)
 
-    assert bool(harness.perplexity.requests) is answered
+    assert harness.perplexity.requests == []
+    assert said in harness.slack.posts[-1].shown_text
+    harness.slack.workspace.scopes.append("users:read")
+    if team == "T1":
+        await harness.mention("why", ts="1795255201.000100", id="Ev2")
+        await harness.wait_until_settled(2)
+        assert harness.perplexity.requests
 
 
 @pytest.mark.parametrize("fault", [Fault(status=500, body="oops"), refusal("ratelimited"), Fault(status=0)], ids=str)

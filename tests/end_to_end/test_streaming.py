@@ -14,7 +14,7 @@ from tests.end_to_end.conftest import AppHarness
 from tests.end_to_end.test_stop import stop_button
 from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, end, whole_stream
 from tests.fakes.perplexity import stream_reply
-from tests.fakes.slack import Fault
+from tests.fakes.slack import Fault, refusal
 
 TS = "1795255200.000100"
 TEXT = (
@@ -122,10 +122,6 @@ async def test_without_streams_the_placeholder_is_edited(harness: AppHarness, er
         assert markdown(message.payload) == SHOWN
     remembered = error != "invalid_thread_ts"
     assert methods(harness).count("chat.startStream") == (1 if remembered else 2)
-
-
-def refusal(error: str) -> Fault:
-    return Fault(status=200, body=json.dumps({"ok": False, "error": error}))
 
 
 FAULTS = {

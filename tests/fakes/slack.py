@@ -79,6 +79,11 @@ class Fault:
         return (self.serve_first or self.take_message) and (self.status == 0 or self.seconds >= LONGEST_WAIT_SECONDS)
 
 
+def refusal(error: str) -> Fault:
+    """Return an answer of Slack that refuses a call."""
+    return Fault(status=200, body=json.dumps({"ok": False, "error": error}))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Halt:
     """A call that gets no answer; `reached` is set when it has come, or with `served` when it was done."""

@@ -16,7 +16,7 @@ from bot.texts import notices
 from tests.end_to_end.answer_buttons import questions
 from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.person import Person
-from tests.fakes.slack import FakeSlack
+from tests.fakes.slack import FakeSlack, refusal
 
 GUESTS: Mapping[str, dict[str, Any]] = {
     "a guest": {"is_restricted": True},
@@ -67,6 +67,32 @@ async def test_an_outsider_is_refused_everywhere(harness: AppHarness, kind: str)
 
     assert harness.perplexity.requests == []
     assert said(harness).count(notices.MEMBERS_ONLY) >= 3
+
+
+UNKNOWN = {
+    "no scope": ("missing_scope", notices.MEMBER_FORBIDDEN),
+    "no permission": ("no_permission", notices.MEMBER_FORBIDDEN),
+    "not there": ("user_not_found", notices.MEMBERS_ONLY),
+    "not visible": ("user_not_visible", notices.MEMBERS_ONLY),
+}
+
+
+@pytest.mark.parametrize("why", UNKNOWN)
+async def test_who_cannot_be_known_is_refused_everywhere(harness: AppHarness, why: str) -> None:
+    error, sentence = UNKNOWN[why]
+    harness.slack.fail("users.info", *[refusal(error)] * 20)
+    await ask_everywhere(harness, replace(harness.person, user="U7"))
+
+    assert harness.perplexity.requests == []
+    assert said(harness).count(json.dumps(sentence, ensure_ascii=False).strip('"')) >= 3
+
+
+async def test_an_open_channel_needs_no_profile(harness: AppHarness) -> None:
+    await settings_of_channel(harness, "external on")
+    harness.slack.fail("users.info", *[refusal("missing_scope")] * 20)
+    await ask_everywhere(harness, replace(harness.person, user="U7"))
+
+    assert len(harness.perplexity.requests) == 2
 
 
 async def test_a_channel_that_is_open_answers_outsiders_there_and_nowhere_else(harness: AppHarness) -> None:

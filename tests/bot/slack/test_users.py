@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 
 import pytest
@@ -20,7 +19,7 @@ from bot.slack.users import (
     SlackUsers,
 )
 from tests.fakes.digests import WallClock
-from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
+from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault, refusal
 from tests.fakes.time import Time
 
 
@@ -35,10 +34,6 @@ def users(slack: FakeSlack) -> SlackUsers:
     return SlackUsers(
         AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[]), sleep=WallClock().sleep
     )
-
-
-def refusal(error: str) -> Fault:
-    return Fault(status=200, body=json.dumps({"ok": False, "error": error}))
 
 
 FIRST_PAGE = Fault(status=200, body='{"ok": true, "members": ["U2"], "response_metadata": {"next_cursor": "999"}}')
