@@ -21,6 +21,7 @@ from bot.preferences.precedence import may_ask
 from bot.slack.users import Membership
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore, PostedHistory, PostedStories, Recorded
+from bot.texts import digests
 from perplexity.errors import PerplexityError
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, news_summary
@@ -117,10 +118,6 @@ STOP_REASONS = {Membership.DEACTIVATED: OWNER_LEFT, Membership.NOT_IN_CHANNEL: O
 """The memberships of an owner that stop a digest, and their reason codes."""
 
 
-OWNER_NOT_CHECKED = (
-    "I couldn’t check with Slack whether you may ask in its channel. The next digest covers what this one missed."
-)
-
 OWNER_CHECK_PAUSES = (2.0, 8.0, 20.0)
 """Seconds after which Slack is asked again whether the owner is an admin."""
 
@@ -199,7 +196,7 @@ class DigestRunner:
             await self.sleep(pause)
             is_admin = await context.admins.check_admin(owner)
         if is_admin is None:
-            raise Refused(OWNER_NOT_CHECKED)
+            raise Refused(digests.OWNER_NOT_CHECKED)
         if not is_admin:
             await self.stopper.on_owner_barred(digest, OWNER_MAY_NOT_ASK, by=context.question_id)
         return is_admin

@@ -46,6 +46,28 @@ NO_ZONE = (
 )
 SWITCHED_OFF_HERE = "Digests are switched off here."
 
+NOT_A_MEMBER = "I’m not in its channel, so I can’t post there. Add me with `/invite` first."
+FOREIGN_DIRECT_MESSAGE = (
+    "I can’t post in a direct message between others. Set it up in the one with me, or in a channel."
+)
+NOT_ALLOWED = "The settings of this workspace don’t let me post in its channel. An admin can change that."
+CHANNEL_ARCHIVED = "Its channel is archived."
+OWNER_LEFT_CHANNEL = "You’re no longer in its channel. Join it again first."
+OWNER_MAY_NOT_ASK = (
+    "In its channel only some people may ask me, and you’re not one of them. Ask the channel’s creator to change that."
+)
+STOPPED_BY_ADMIN = "An admin of this workspace stopped it."
+"""Why a digest is not posted, for its owner."""
+
+OWNER_NOT_CHECKED = (
+    "I couldn’t check with Slack whether you may ask in its channel. The next digest covers what this one missed."
+)
+
+
+def not_posted(error: str) -> str:
+    """Return why a digest is not posted for which there is no sentence; `error` is Slack's name for it."""
+    return f"Slack doesn’t let me post there, and calls the reason “{error}”."
+
 
 def in_channel(name: str) -> str:
     """Return the choice to post in a channel."""

@@ -10,7 +10,7 @@ ASK = "Ask"
 TOO_LATE = "Slack didn’t open the window in time. Please click again."
 NOT_OPENED = "Slack couldn’t open the window. Please try again in a minute."
 NOT_UPDATED = "Slack couldn’t change the window, so it shows what it showed before. Please choose again."
-UNKNOWN_FORM = "I no longer know this form. Close it and open it again."
+UNKNOWN_FORM = "I no longer have this form. Close it and open it again."
 
 ASK_THE_WEB = "Ask the web"
 WHAT_TO_DO = "What to do"

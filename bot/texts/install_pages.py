@@ -9,8 +9,8 @@ NOT_INSTALLED = "Not installed"
 
 NOT_ALLOWED = "Not allowed here"
 OTHER_WORKSPACES = (
-    "The operator of this app allows other workspaces only, so the app is no longer in yours. Ask the operator to add "
-    "your workspace’s id to ALLOWED_TEAMS, then install it again."
+    "The operator of this app allows other workspaces only, so it has asked Slack to remove it from yours. Ask the "
+    "operator to add your workspace’s id to ALLOWED_TEAMS, then install it again."
 )
 
 

@@ -44,13 +44,6 @@ NOT_TEXTS = {
 }
 """Strings that look like texts, each with its module and what it is."""
 
-NOT_MOVED = """
-bot/digests/jobs.py
-bot/digests/runner.py
-bot/model/feedback.py
-"""
-"""Modules whose texts are not in `bot/texts` yet."""
-
 SENTENCE = re.compile(r"[^\W\d_].*\s|\s.*[^\W\d_]", re.DOTALL)
 """A letter and a space: words, or one word next to a value."""
 LABEL = re.compile(r"[A-Z][a-z]{2,}…?")
@@ -138,12 +131,8 @@ def texts_in(module: str) -> list[str]:
 
 
 def test_texts_are_in_their_package_alone() -> None:
-    found = {module: texts_in(module) for module in modules() if module not in NOT_MOVED.split()}
+    found = {module: texts_in(module) for module in modules()}
     assert {module: texts for module, texts in found.items() if texts} == {}
-
-
-def test_what_is_not_moved_has_texts() -> None:
-    assert [module for module in NOT_MOVED.split() if not texts_in(module)] == []
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ def direct_messages(harness: AppHarness) -> list[str]:
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        ("not_in_channel", "I am not a member of its channel"),
-        ("channel_not_found", "I am not a member of its channel"),
+        ("not_in_channel", "I’m not in its channel"),
+        ("channel_not_found", "I’m not in its channel"),
         ("is_archived", "Its channel is archived."),
-        ("restricted_action_read_only_channel", "do not let me post in its channel"),
-        ("ekm_access_denied", "do not let me post in its channel"),
+        ("restricted_action_read_only_channel", "don’t let me post in its channel"),
+        ("ekm_access_denied", "don’t let me post in its channel"),
         ("missing_scope", "calls the reason “missing_scope”"),
     ],
 )
@@ -50,7 +50,7 @@ async def test_a_digest_in_a_direct_message_between_others_asks_for_no_invitatio
     await run(harness, BUDGET, settled=4, trigger="t2")
 
     notice, _ = direct_messages(harness)
-    assert "I cannot post in a direct message between others." in notice
+    assert "I can’t post in a direct message between others." in notice
     assert "/invite" not in notice
 
 
@@ -117,7 +117,7 @@ async def test_a_digest_whose_owner_left_the_channel_stops_without_a_call_and_it
     assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
     assert harness.perplexity.requests == []
     (notice,) = direct_messages(harness)
-    assert "*Digest 1 (World: europe) has stopped.* You are not in its channel any more." in notice
+    assert "*Digest 1 (World: europe) has stopped.* You’re no longer in its channel." in notice
     assert "`/pplx watch resume 1` resumes it." in notice
     assert channel_posts(harness) == []
 
@@ -163,7 +163,7 @@ async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(
     await run(harness, BUDGET, settled=5, trigger="t3")
 
     (notice,) = direct_messages(harness)
-    assert "*Digest 1 (World: europe) was skipped.* You are not in its channel any more." in notice
+    assert "*Digest 1 (World: europe) was skipped.* You’re no longer in its channel." in notice
     assert await rows(database, "SELECT state FROM digests") == [("paused",)]
     assert harness.perplexity.requests == []
 
