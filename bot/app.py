@@ -427,6 +427,7 @@ async def compose(
             is_admin=admins.is_admin,
             verify_admin=admins.verify_admin,
             stop_digest=digests.stopper.stop_for_admin,
+            admin_data=home.admin.data,
             is_known_outsider=admission.is_known_outsider,
             record_sender=admission.record_sender,
             request_file=partial(workspaces.request_file, seconds=SAME_FILE_SECONDS),
@@ -488,7 +489,10 @@ def _limits(settings: Settings) -> dict[str, str]:
     """Return the limits that the settings have, by their labels."""
     return {
         admin_home.OPEN_QUESTIONS: str(settings.open_questions_per_user or admin_home.NO_LIMIT),
+        admin_home.PERSONS_QUESTIONS: str(settings.user_questions_per_minute or admin_home.NO_LIMIT),
+        admin_home.CHANNELS_QUESTIONS: str(settings.channel_questions_per_minute or admin_home.NO_LIMIT),
         admin_home.THREAD_QUESTIONS: str(settings.thread_answers_per_minute or admin_home.NO_LIMIT),
+        admin_home.AT_ONCE: str(_workspace_limit(settings) or admin_home.NO_LIMIT),
         admin_home.PERSONS_DIGESTS: str(settings.digests_per_user),
         admin_home.CHANNELS_DIGESTS: str(settings.digests_per_channel),
     }

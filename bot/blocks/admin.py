@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import UTC
 
@@ -9,6 +10,7 @@ from bot.blocks.digests import next_run_text, schedule_text
 from bot.blocks.elements import MAX_TEXT, context, divider, header, section
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.spending import budget_lines, spending_sentence
+from bot.budgets.amounts import format_rounded
 from bot.model.admin import DIRECT, AdminData, Problem, Recorded, Use
 from bot.model.digest import Digest, State
 from bot.model.message import Block
@@ -19,7 +21,12 @@ from perplexity.formatting import format_dollars
 STOP_DIGEST = "admin_stop_digest"
 """The id of the button that stops another person's digest."""
 
-MAX_DIGESTS = 10
+MAX_DAYS = 7
+MAX_ROWS = 10
+MAX_DIGESTS = 8
+MAX_RECORDED = 20
+"""The most rows that the home tab shows; `bot/blocks/admin_pages.py` shows the others."""
+
 MAX_PROBLEMS = 5
 _MAX_CHANGE = 150
 
@@ -29,7 +36,7 @@ PAUSE_SPENDING, RESUME_SPENDING = "pause_spending", "resume_spending"
 
 
 def admin_blocks(data: AdminData) -> list[Block]:
-    """Return the blocks of the part for admins: at most 46, so that a home tab has less than a hundred."""
+    """Return the blocks of the part for admins: at most 42, so that a home tab has less than a hundred."""
     return [
         divider(),
         header(texts.TITLE),
@@ -57,15 +64,15 @@ def _use(data: AdminData) -> Iterator[Block]:
     if not use.days:
         yield section(f"{texts.USE_AND_COST}\n{texts.NO_QUESTIONS}")
         return
-    yield from _table_of(texts.BY_DAY, texts.DAY, use.days, _text)
-    yield from _table_of(texts.BY_PERSON, texts.PERSON, use.people, _person)
-    yield from _table_of(texts.BY_CHANNEL, texts.CHANNEL, use.channels, _channel)
-    yield from _table_of(texts.BY_SERVICE, texts.SERVICE, use.providers, _text)
+    yield from _table_of(texts.BY_DAY, texts.DAY, use.days[:MAX_DAYS], _text)
+    yield from _table_of(texts.BY_PERSON, texts.PERSON, use.people[:MAX_ROWS], _person)
+    yield from _table_of(texts.BY_CHANNEL, texts.CHANNEL, use.channels[:MAX_ROWS], _channel)
+    yield from _table_of(texts.BY_SERVICE, texts.SERVICE, use.providers[:MAX_ROWS], _text)
 
 
 def _table_of(title: str, first: str, rows: Sequence[Use], cell: Callable[[str], Block]) -> Iterator[Block]:
     yield section(title)
-    cells = [[cell(one.name), _text(str(one.questions)), _text(format_dollars(one.cost_usd) or "–")] for one in rows]
+    cells = [[cell(one.name), _text(str(one.questions)), _text(format_rounded(one.cost))] for one in rows]
     yield _table([first, texts.QUESTIONS, texts.DOLLARS], cells, right={1, 2})
 
 
@@ -80,13 +87,23 @@ def _text(text: str) -> Block:
 
 def _person(user_id: str | None) -> Block:
     """Return a cell with a person's name, which Slack fills in; it mentions no one."""
-    if not user_id:
+    if not is_person(user_id):
         return _text(texts.THE_APP if user_id == "" else texts.ERASED)
     return _rich_text({"type": "user", "user_id": user_id})
 
 
+def is_person(user_id: str | None) -> bool:
+    """Return whether Slack takes an id for a person's; it refuses a view with another one."""
+    return re.fullmatch("[UW][A-Z0-9]+", user_id or "") is not None
+
+
+def is_channel(channel_id: str) -> bool:
+    """Return whether Slack takes an id for a channel's."""
+    return re.fullmatch("[CG][A-Z0-9]+", channel_id) is not None
+
+
 def _channel(channel_id: str) -> Block:
-    if channel_id[:1] in {"C", "G"}:
+    if is_channel(channel_id):
         return _rich_text({"type": "channel", "channel_id": channel_id})
     return _text(texts.DIRECT_MESSAGES if channel_id.startswith(DIRECT) else channel_id)
 
@@ -125,11 +142,16 @@ def _confirm(title: str, text: str, *, confirm: str, deny: str) -> Block:
 def _digests(digests: Sequence[Digest]) -> Iterator[Block]:
     yield section(texts.DIGESTS if digests else f"{texts.DIGESTS}\n{texts.NO_DIGESTS}")
     for one in digests[:MAX_DIGESTS]:
-        yield _rich_text(*_digest_line(one))
-        if one.state is State.ACTIVE:
-            yield {"type": "actions", "elements": [_stop_button(one)]}
+        yield from digest_blocks(one)
     if len(digests) > MAX_DIGESTS:
         yield context(texts.shown_of(MAX_DIGESTS, len(digests)))
+
+
+def digest_blocks(digest: Digest) -> Iterator[Block]:
+    """Yield a digest, with a button that stops it while it is active."""
+    yield _rich_text(*_digest_line(digest))
+    if digest.state is State.ACTIVE:
+        yield {"type": "actions", "elements": [_stop_button(digest)]}
 
 
 def _subject(digest: Digest) -> str:
@@ -173,13 +195,14 @@ def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:
             _person(one.user_id),
             _text(one.what),
             _channel(one.channel_id),
-            _text(_change(one)),
+            _text(change_text(one)),
         ]
-        for one in recorded
+        for one in recorded[:MAX_RECORDED]
     ]
     yield _table([texts.WHEN, texts.WHO, texts.WHAT, texts.WHERE, texts.CHANGE], cells)
 
 
-def _change(one: Recorded) -> str:
+def change_text(one: Recorded) -> str:
+    """Return what a change was before and after, or what was decided."""
     values = [shorten(one_line(value), _MAX_CHANGE) for value in (one.before, one.after) if value is not None]
     return " → ".join(values) or one.decision

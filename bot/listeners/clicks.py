@@ -73,6 +73,11 @@ class Click:
         return str(self._view.get("hash", ""))
 
     @property
+    def in_modal(self) -> bool:
+        """Whether that view is a modal, and not the home tab."""
+        return self._view.get("type") == "modal"
+
+    @property
     def metadata(self) -> Mapping[str, Any]:
         """What that view was opened with."""
         return read_metadata(self._view)

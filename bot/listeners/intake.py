@@ -17,6 +17,7 @@ from bot.clock import ARRIVED
 from bot.commands.base import Command, manages_nothing
 from bot.commands.help import MAX_LISTED
 from bot.delivery.shares import Sharing
+from bot.model.admin import AdminData
 from bot.model.digest import Digest, DigestService
 from bot.model.membership import team_of
 from bot.model.message import MarkdownFile, OutgoingMessage, SuggestedPrompt
@@ -204,6 +205,11 @@ def no_place(question: NewQuestion) -> None:
     """Do nothing: no one waits long enough."""
 
 
+async def no_admin_data(team_id: str) -> AdminData:
+    """Return nothing: no one is an admin."""
+    return AdminData()
+
+
 async def always_admitted(user_id: str) -> str | None:
     """Return None: everyone is answered."""
     return None
@@ -331,6 +337,8 @@ class ListenerContext:
 
     `show_place` shows the asker of a message how many questions are before it, as long as it waits.
 
+    `admin_data` returns what admins see of a workspace; it raises database errors.
+
     `find_workspace` returns which of many installations a request is for; it raises database errors. `refusal` returns
     why a request is refused, `record_end` records that the app is no longer installed, `change_access` which workspaces
     of an organization have it. `is_admin` returns whether a user is an admin, `verify_admin` too, or None if Slack does
@@ -383,6 +391,7 @@ class ListenerContext:
     is_admin: Callable[[str], Awaitable[bool]] = never_admin
     verify_admin: Callable[[str], Awaitable[bool | None]] = verify_no_admin
     stop_digest: Callable[[UUID, str, Collection[str]], Awaitable[Digest | None]] = stop_no_digest
+    admin_data: Callable[[str], Awaitable[AdminData]] = no_admin_data
     management: Callable[[str, str], Awaitable[Management]] = manages_nothing
     is_known_outsider: Callable[[dict[str, Any], str], bool] = never_known
     record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]] = record_nothing

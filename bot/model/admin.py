@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from bot.model.digest import Digest
-from bot.model.spending import NO_BUDGETS, Budgets, Spending
+from bot.model.spending import NO_BUDGETS, NO_SPENDING, Budgets, Spending
 
 DIRECT = "D"
 """The name of all direct messages together, instead of a channel's id."""
@@ -15,11 +15,11 @@ DIRECT = "D"
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """The questions of a day, a person, a channel or a service; `cost_usd` is the known part, None without any."""
+    """The questions of a day, a person, a channel or a service, and what the calls cost, in micro-dollars."""
 
     name: str
     questions: int
-    cost_usd: float | None
+    cost: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class AdminData:
     `spending` has the budgets that admins have set, `defaults` are those that hold otherwise.
     """
 
-    spending: Spending
+    spending: Spending = NO_SPENDING
     defaults: Budgets = NO_BUDGETS
     use: WorkspaceUse = WorkspaceUse()
     digests: Sequence[Digest] = ()

@@ -133,15 +133,18 @@ class Spending:
     has paused all spending, empty if that person's data was erased, None if it is not paused.
     """
 
-    today: int
-    month: int
-    reserved: int
-    cut: int
-    people: tuple[Spent, ...]
-    channels: tuple[Spent, ...]
-    providers: tuple[Spent, ...]
-    lines: tuple[BudgetLine, ...]
+    today: int = 0
+    month: int = 0
+    reserved: int = 0
+    cut: int = 0
+    people: tuple[Spent, ...] = ()
+    channels: tuple[Spent, ...] = ()
+    providers: tuple[Spent, ...] = ()
+    lines: tuple[BudgetLine, ...] = ()
     paused_by: str | None = None
+
+
+NO_SPENDING = Spending()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,44 +1,52 @@
-"""What admins see of their workspace: use and cost in one pass over its questions, and what was recorded lately."""
+"""What admins see of their workspace: use and cost in one pass over its questions and calls, and what was recorded."""
 
 from __future__ import annotations
 
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from time import monotonic
+
+from psycopg.rows import DictRow
+
+from bot.clock import utc_now
 from bot.model.admin import DIRECT, Recorded, Use, WorkspaceUse
 from bot.storage.questions import Pool
 
 USE_DAYS = 30
 """Of how many days the use is counted."""
 
-MAX_ROWS = 10
-"""The most rows of each table."""
+PAST_SECONDS = 3600.0
+"""How long the sums of the days before today are kept: in a large workspace they take a second or two."""
 
-MAX_DAYS = 7
-"""The most days that are listed."""
+MAX_WORKSPACES = 100
+"""Of how many workspaces they are kept."""
 
 RECORDED_DAYS = 7
-MAX_RECORDED = 20
+MAX_RECORDED = 1_000
+"""The most entries that are read: those of the last week, as long as they are not more."""
 
-_USE = """
+_SUMS = """
     WITH counted AS (
-        SELECT (received_at AT TIME ZONE 'UTC')::date AS day, user_id,
-            CASE WHEN channel_id LIKE 'D%%' THEN %(direct)s ELSE channel_id END AS channel_id,
-            coalesce(provider, '') AS provider, cost_usd
-        FROM questions
-        WHERE team_id = %(team_id)s AND received_at > now() - %(days)s * interval '1 day'),
-    summed AS (
-        SELECT grouping(day, user_id, channel_id, provider) AS kind,
-            coalesce(day::text, user_id, channel_id, provider) AS name,
-            count(*) AS questions, sum(cost_usd) AS cost_usd
-        FROM counted GROUP BY GROUPING SETS ((day), (user_id), (channel_id), (provider))),
-    ranked AS (
-        SELECT *, row_number() OVER (
-            PARTITION BY kind ORDER BY CASE WHEN kind = 7 THEN name END DESC, cost_usd DESC NULLS LAST, questions DESC,
-                name) AS place
-        FROM summed)
-    SELECT kind, name, questions, cost_usd FROM ranked
-    WHERE place <= CASE WHEN kind = 7 THEN %(most_days)s ELSE %(most)s END
-    ORDER BY kind, place
+        SELECT (received_at AT TIME ZONE 'UTC')::date AS day, user_id, channel_id, coalesce(provider, '') AS provider,
+            1 AS questions, 0 AS cost
+        FROM questions WHERE team_id = %(team_id)s AND received_at >= %(since)s AND received_at < %(until)s
+        UNION ALL
+        SELECT (at AT TIME ZONE 'UTC')::date, user_id, channel_id, provider, 0, cost
+        FROM ledger WHERE team_id = %(team_id)s AND at >= %(since)s AND at < %(until)s AND cost > 0),
+    placed AS (
+        SELECT day, user_id, provider, questions, cost,
+            CASE WHEN channel_id LIKE 'D%%' THEN %(direct)s ELSE channel_id END AS channel_id
+        FROM counted)
+    SELECT grouping(day, user_id, channel_id, provider) AS kind,
+        coalesce(day::text, user_id, channel_id, provider) AS name,
+        sum(questions)::bigint AS questions, sum(cost)::bigint AS cost
+    FROM placed GROUP BY GROUPING SETS ((day), (user_id), (channel_id), (provider))
 """
-"""Count and sum the questions of a workspace by day (kind 7), person (11), channel (13) and service (14)."""
+"""Count the questions of a workspace, and sum what its calls cost, by day, person, channel and service."""
+
+_KINDS = {7: "days", 11: "people", 13: "channels", 14: "providers"}
 
 _RECORDED = """
     SELECT a.at, CASE WHEN a.who = '' THEN '' ELSE p.user_id END AS user_id, a.what, a.channel_id, a.decision,
@@ -53,20 +61,53 @@ _RECORDED = """
 
 
 class AdminStore:
-    """Reads what admins see. All of it raises database errors."""
+    """Reads what admins see. All of it raises database errors. `clock` is monotonic."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(
+        self, pool: Pool, *, now: Callable[[], datetime] = utc_now, clock: Callable[[], float] = monotonic
+    ) -> None:
         self._pool = pool
+        self._now = now
+        self._clock = clock
+        self._past: OrderedDict[str, tuple[date, float, Sequence[DictRow]]] = OrderedDict()
+        self._counting = asyncio.Lock()
 
     async def use(self, team_id: str) -> WorkspaceUse:
-        """Return the use of the last weeks; days are in UTC."""
-        values = {"team_id": team_id, "days": USE_DAYS, "direct": DIRECT, "most": MAX_ROWS, "most_days": MAX_DAYS}
+        """Return the use of the last weeks; days are in UTC. Those before today are counted once an hour."""
+        today = self._now().astimezone(UTC).date()
+        async with self._counting:
+            past = await self._past_sums(team_id, today)
+        sums: dict[str, dict[str, Use]] = {name: {} for name in _KINDS.values()}
+        for row in [*past, *await self._sums(team_id, today, today + timedelta(days=2))]:
+            known = sums[_KINDS[row["kind"]]]
+            before = known.get(row["name"], Use(name=row["name"], questions=0, cost=0))
+            known[row["name"]] = Use(
+                name=row["name"], questions=before.questions + row["questions"], cost=before.cost + row["cost"]
+            )
+        days = sorted(sums.pop("days").values(), key=lambda one: one.name, reverse=True)
+        return WorkspaceUse(
+            days=days,
+            **{
+                name: sorted(known.values(), key=lambda one: (-one.cost, -one.questions, one.name))
+                for name, known in sums.items()
+            },
+        )
+
+    async def _past_sums(self, team_id: str, today: date) -> Sequence[DictRow]:
+        day, at, rows = self._past.get(team_id, (date.min, 0.0, ()))
+        if day != today or self._clock() - at > PAST_SECONDS:
+            rows = await self._sums(team_id, today - timedelta(days=USE_DAYS - 1), today)
+            self._past[team_id] = (today, self._clock(), rows)
+        self._past.move_to_end(team_id)
+        if len(self._past) > MAX_WORKSPACES:
+            self._past.popitem(last=False)
+        return rows
+
+    async def _sums(self, team_id: str, first: date, end: date) -> Sequence[DictRow]:
+        since, until = (datetime.combine(day, time(), UTC) for day in (first, end))
+        values = {"team_id": team_id, "since": since, "until": until, "direct": DIRECT}
         async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_USE, values)).fetchall()
-        kinds: dict[int, list[Use]] = {7: [], 11: [], 13: [], 14: []}
-        for row in rows:
-            kinds[row.pop("kind")].append(Use(**row))
-        return WorkspaceUse(days=kinds[7], people=kinds[11], channels=kinds[13], providers=kinds[14])
+            return await (await connection.execute(_SUMS, values)).fetchall()
 
     async def recorded(self, team_id: str) -> list[Recorded]:
         """Return what admins and the app did in the last week, the last first; not the questions."""

@@ -54,6 +54,8 @@ _LINES = """
     WHERE team_id = %(team_id)s AND subject NOT LIKE 'erased %%' ORDER BY scope DESC, subject
 """
 
+_PAUSED = "SELECT user_id FROM spending_pauses WHERE team_id = %(team_id)s"
+
 _SETTERS = "SELECT DISTINCT user_id FROM budgets WHERE team_id = %(team_id)s AND user_id <> '' ORDER BY 1"
 
 _OWN = """
@@ -132,6 +134,13 @@ class BudgetStore:
             providers=providers,
             lines=tuple(BudgetLine(**line) for line in lines),
         )
+
+    async def lines(self, team_id: str) -> tuple[tuple[BudgetLine, ...], str | None]:
+        """Return the budgets that admins have set, and who has paused all spending, as `Spending` has them."""
+        async with self._pool.connection() as connection:
+            lines = await (await connection.execute(_LINES, {"team_id": team_id})).fetchall()
+            paused = await (await connection.execute(_PAUSED, {"team_id": team_id})).fetchone()
+        return tuple(BudgetLine(**line) for line in lines), None if paused is None else paused["user_id"]
 
     async def setters(self, team_id: str) -> list[str]:
         """Return the admins who set a workspace's budgets."""

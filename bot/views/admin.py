@@ -4,26 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from time import monotonic
 
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.admin import STOP_DIGEST, admin_blocks
+from bot.blocks.admin_pages import OPEN_PAGE, PARTS, page_blocks, page_buttons
+from bot.blocks.elements import section
 from bot.blocks.status import ADMIN_ISSUES
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.intake import ADMIN_SECONDS, ListenerContext
 from bot.model.admin import AdminData, Problem
 from bot.model.audit import AuditHealth
 from bot.model.digest import Digest
+from bot.model.membership import team_of
 from bot.model.message import Block
+from bot.model.spending import Spending
 from bot.slack.users import Admins
-from bot.storage.admin import AdminStore
+from bot.slack.views import NotOpened, View
+from bot.storage.admin import MAX_WORKSPACES, AdminStore
 from bot.storage.budgets import BudgetStore
+from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.texts import admin_home as texts
-from bot.texts import status
+from bot.texts import admin_pages as pages
+from bot.texts import clicks, status
+from bot.views.base import modal, show_modal
+from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
+
+SPENDING_SECONDS = 60.0
+"""How long the sums of what was spent are kept; those of a large workspace take a second."""
+
+PAGE_MODAL = "admin_page_modal"
+_PAGE = re.compile(rf"{OPEN_PAGE}(?:{'|'.join(PARTS)}):[0-9]{{1,5}}")
 
 _FIXES = {"AuthenticationError": texts.SET_NEW_KEY, "BillingError": texts.BUY_CREDIT}
 """What an admin can do about a service, by the class of its error."""
@@ -45,21 +62,38 @@ class AdminHome:
     workers_alive: Callable[[], Awaitable[int]]
     budgets: BudgetStore
     limits: Mapping[str, str]
+    clock: Callable[[], float] = monotonic
+    _spent: dict[str, tuple[Spending, float]] = field(default_factory=dict)
 
     async def blocks(self, team_id: str, user_id: str) -> list[Block]:
         """Return the blocks of the part for admins; none for other people, and while Slack does not say who it is."""
         if not await self.admins.is_admin(user_id):
             return []
-        data = AdminData(
+        data = await self.data(team_id)
+        return [*admin_blocks(data), *page_buttons(data)]
+
+    async def data(self, team_id: str) -> AdminData:
+        """Return what admins see of a workspace; who asks for it has checked that it is for an admin."""
+        return AdminData(
             use=await self.store.use(team_id),
             digests=await self.digests(team_id),
             problems=await self._problems(),
             recorded=await self.store.recorded(team_id),
             limits=self.limits,
-            spending=await self.budgets.spending(team_id),
+            spending=await self._spending(team_id),
             defaults=self.budgets.budgets,
         )
-        return admin_blocks(data)
+
+    async def _spending(self, team_id: str) -> Spending:
+        """Return what was spent, of a minute ago at most, with the budgets of now: a click has just changed them."""
+        spending, at = self._spent.get(team_id, (None, 0.0))
+        if spending is None or self.clock() - at > SPENDING_SECONDS:
+            spending = await self.budgets.spending(team_id)
+            if len(self._spent) >= MAX_WORKSPACES:
+                self._spent.clear()
+            self._spent[team_id] = spending, self.clock()
+        lines, paused_by = await self.budgets.lines(team_id)
+        return replace(spending, lines=lines, paused_by=paused_by)
 
     async def _problems(self) -> list[Problem]:
         found = [
@@ -78,6 +112,41 @@ class AdminHome:
 def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to the buttons of the part for admins."""
     button(app, context, STOP_DIGEST, stop_digest)
+    button(app, context, _PAGE, show_page)
+
+
+async def show_page(click: Click, context: ListenerContext) -> Reply | None:
+    """Show a page of all rows of a table to an admin: at once a window, and what is in it in a moment."""
+    if refusal := await admin_refusal(click.user, context):
+        log.warning("admin.refused", extra={"action": click.action_id})
+        return text_reply(refusal)
+    _, part, page = click.action_id.split(":")
+    team, view_id = team_of(click.body), click.view_id
+    if not click.in_modal:
+        opened = await show_modal(context, click.trigger_id, _page_view(part, page, [section(pages.COUNTING)]))
+        if isinstance(opened, str):
+            return text_reply(opened)
+        view_id = opened.id
+    context.start(_fill(view_id, team, part, page, context))
+    return None
+
+
+def _page_view(part: str, page: str, blocks: list[Block]) -> View:
+    return modal(PAGE_MODAL, PARTS[part].title, blocks, metadata={"part": part, "page": page})
+
+
+async def _fill(view_id: str, team: str, part: str, page: str, context: ListenerContext) -> None:
+    """Show a page in an open window, for a person who was just found to be an admin."""
+    try:
+        data = await context.admin_data(team)
+    except DATABASE_UNAVAILABLE as error:
+        log.warning("view.not_updated", extra={"error": type(error).__name__, "view": PAGE_MODAL})
+        blocks: list[Block] = [section(clicks.DATABASE_DOWN)]
+    else:
+        blocks = await run_in_thread(page_blocks, data, part, int(page))
+    result = await context.views.update(view_id, _page_view(part, page, blocks))
+    if isinstance(result, NotOpened):  # most often the person has closed it
+        log.info("view.not_updated", extra={"error": result.error, "view": PAGE_MODAL})
 
 
 async def stop_digest(click: Click, context: ListenerContext) -> Reply:
@@ -86,6 +155,9 @@ async def stop_digest(click: Click, context: ListenerContext) -> Reply:
         log.warning("admin.refused", extra={"action": click.action_id})
         return text_reply(refusal)
     digest = await context.stop_digest(click.id, click.user, click.teams) if click.id is not None else None
+    part, page = (str(click.metadata.get(name, "")) for name in ("part", "page"))
+    if click.in_modal and part in PARTS and page.isdecimal():
+        context.start(_fill(click.view_id, team_of(click.body), part, page, context))
     return text_reply(texts.UNKNOWN_DIGEST if digest is None else texts.DIGEST_STOPPED)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import get_args
 
 from slack_bolt.async_app import AsyncApp
@@ -15,7 +16,7 @@ from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.intake import ListenerContext
 from bot.model.membership import team_of
 from bot.model.message import Block
-from bot.model.spending import Scope, Spending
+from bot.model.spending import BudgetLine, Scope
 from bot.slack.views import View
 from bot.texts import admin_home as texts
 from bot.views.admin import admin_refusal
@@ -40,20 +41,20 @@ async def open_budgets(click: Click, context: ListenerContext) -> Reply | None:
     """Open the form for an admin."""
     if refusal := await admin_refusal(click.user, context):
         return text_reply(refusal)
-    spending = await context.budgets.spending(team_of(click.body))
-    problem = await open_modal(context, click.trigger_id, budgets_view(spending))
+    lines, _ = await context.budgets.lines(team_of(click.body))
+    problem = await open_modal(context, click.trigger_id, budgets_view(lines))
     return None if problem is None else text_reply(problem)
 
 
-def budgets_view(spending: Spending) -> View:
+def budgets_view(lines: Sequence[BudgetLine]) -> View:
     """Build the form with the budgets that are set."""
-    shown: dict[str, str] = {scope: _shown(spending, scope) for scope in SCOPES}
+    shown: dict[str, str] = {scope: _shown(lines, scope) for scope in SCOPES}
     blocks = [*(_input(scope, shown[scope]) for scope in SCOPES), context_block(texts.OTHER_BUDGETS)]
     return modal(CALLBACK_ID, texts.BUDGETS_TITLE, blocks, submit=texts.SAVE, close=texts.CANCEL, metadata=shown)
 
 
-def _shown(spending: Spending, scope: Scope) -> str:
-    for line in spending.lines:
+def _shown(lines: Sequence[BudgetLine], scope: Scope) -> str:
+    for line in lines:
         if (line.scope, line.subject) == (scope, ""):
             return OFF if line.amount is None else format_amount(line.amount).removeprefix("$").replace(",", "")
     return ""

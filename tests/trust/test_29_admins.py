@@ -17,16 +17,20 @@ from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
 from bot.blocks.admin import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, STOP_DIGEST, admin_blocks
+from bot.blocks.admin_pages import OPEN_PAGE, PARTS, page_blocks, page_buttons
 from bot.blocks.home import home_blocks
+from bot.budgets.amounts import format_rounded
 from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
 from bot.model.digest import Digest, DigestSpec, Owner
 from bot.model.home import HomeData, Recent, Running, Used
 from bot.model.schedule import Schedule
 from bot.model.spending import BudgetLine, Spending
 from bot.playground.limits import check_view
-from bot.storage.admin import MAX_DAYS, MAX_RECORDED, MAX_ROWS
+from bot.storage.admin import AdminStore
 from bot.storage.homes import MAX_RECENT, MAX_RUNNING
+from bot.storage.questions import connection_pool
 from bot.texts import admin_home
+from bot.views.base import modal
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault
 
@@ -81,14 +85,17 @@ async def workspace(harness: AppHarness) -> AppHarness:
     await ask(harness, "/pplx watch technology weekdays 9:00", user=OTHER)
     await ask(harness, f"/ask {SECRET}", user=OTHER)
     await harness.wait_until_settled(2)
+    async with asyncio.timeout(10):
+        while await rows(harness.database, "SELECT 1 FROM ledger WHERE state = 'reserved'"):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
     return harness
 
 
 async def test_an_admin_sees_use_cost_digests_and_no_texts(workspace: AppHarness, database: str) -> None:
     text = await open_home(workspace, admin_home.TITLE, "Everyone’s digests", "Technology")
 
-    costs = await rows(database, "SELECT sum(cost_usd) AS cost FROM questions")
-    assert f"${costs[0]['cost']:.4f}".rstrip("0") in text
+    costs = await rows(database, "SELECT sum(cost) AS cost FROM ledger")
+    assert format_rounded(costs[0]["cost"]) in text
     assert '{"type": "user", "user_id": "U2"}' in text
     assert '{"type": "channel", "channel_id": "C1"}' in text
     assert '"text": "perplexity' in text.lower()
@@ -219,8 +226,8 @@ async def test_what_is_wrong_is_shown_with_a_fix(workspace: AppHarness, database
 
 
 TEXTS = st.text(max_size=300)
-COSTS = st.none() | st.floats(0, 1e6)
-USES = st.builds(Use, name=TEXTS, questions=st.integers(0, 10**9), cost_usd=COSTS)
+COSTS = st.integers(0, 10**12)
+USES = st.builds(Use, name=TEXTS, questions=st.integers(0, 10**9), cost=COSTS)
 DIGEST = Digest(
     id=uuid4(),
     number=1,
@@ -264,14 +271,14 @@ SPENDING = Spending(
         AdminData,
         use=st.builds(
             WorkspaceUse,
-            days=st.lists(USES, max_size=MAX_DAYS),
-            people=st.lists(USES.map(lambda use: replace(use, name="U012AB3CD")), min_size=1, max_size=MAX_ROWS),
-            channels=st.lists(USES.map(lambda use: replace(use, name="C012AB3CD")), min_size=1, max_size=MAX_ROWS),
-            providers=st.lists(USES, min_size=1, max_size=MAX_ROWS),
+            days=st.lists(USES, max_size=30),
+            people=st.lists(USES.map(lambda use: replace(use, name="U012AB3CD")), min_size=1, max_size=60),
+            channels=st.lists(USES.map(lambda use: replace(use, name="C012AB3CD")), min_size=1, max_size=60),
+            providers=st.lists(USES, min_size=1, max_size=60),
         ),
         digests=st.lists(st.just(DIGEST), max_size=40),
         problems=st.lists(st.builds(Problem, text=TEXTS, fix=TEXTS), max_size=9),
-        recorded=st.lists(RECORDED, max_size=MAX_RECORDED),
+        recorded=st.lists(RECORDED, max_size=60),
         spending=st.just(SPENDING),
         limits=st.dictionaries(st.sampled_from("abcd"), st.sampled_from(["5", "no limit"]), min_size=1),
     )
@@ -286,12 +293,114 @@ def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: Adm
         used=[Used(command="ask", questions=3, cost_usd=0.1)] * 9,
     )
     own = home_blocks(full, [DIGEST] * 20, texts={}, examples=["x"], slash="", notice="Told.")
-    blocks = [*own, *admin_blocks(data)]
+    blocks = [*own, *admin_blocks(data), *page_buttons(data)]
 
     assert check_view({"type": "home", "blocks": blocks}) == []
     assert len(blocks) <= 100
     tables = [cell for block in blocks if block["type"] == "table" for row in block["rows"] for cell in row]
     assert sum(len(str(cell.get("text", ""))) for cell in tables) <= 10_000
+
+    for part in PARTS:
+        for page in (0, 1, 99):
+            assert check_view(modal("x", PARTS[part].title, page_blocks(data, part, page))) == []
+
+
+async def page(harness: AppHarness, *words: str) -> str:
+    """Wait until the open window shows these words, and return all of it."""
+    async with asyncio.timeout(15):
+        while True:
+            content = json.dumps(dict(harness.slack.modal(ADMIN).content), ensure_ascii=False)
+            if all(word in content for word in words):
+                return content
+            await asyncio.sleep(0.05)
+
+
+async def test_what_does_not_fit_has_pages(workspace: AppHarness, database: str) -> None:
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute(
+            "INSERT INTO ledger (id, team_id, channel_id, user_id, provider, effort, reserved, cost, state, ended_at)"
+            " SELECT gen_random_uuid(), 'T1', 'C1', 'UP' || n, 'Perplexity', 'fast', 0, n * 10000, 'settled', now()"
+            " FROM generate_series(1, 99) n"
+        )
+    text = await open_home(workspace, admin_home.TITLE, "Use by person (100)")
+    assert '"UP99"' in text
+    assert '"UP1"' not in text
+    assert f"{OPEN_PAGE}days:0" not in text
+
+    await press(workspace, f"{OPEN_PAGE}people:0")
+    first = await page(workspace, "1 to 40 of 100", '"UP99"', '"UP60"', "$0.99")
+    assert '"UP59"' not in first
+    await turn(workspace, 1)
+    await page(workspace, "41 to 80 of 100", '"UP59"', "Previous")
+    await turn(workspace, 2)
+    last = await page(workspace, "81 to 100 of 100", '"UP1"', '"U2"')
+    assert "Next" not in last
+    assert SECRET not in first + last
+
+    # Each turn asks Slack anew.
+    workspace.slack.workspace.admins.clear()
+    await turn(workspace, 1)
+    await home(workspace, admin_home.NOT_ADMIN)
+    assert "81 to 100" in await page(workspace)
+
+
+async def turn(harness: AppHarness, number: int) -> None:
+    view = harness.slack.modal(ADMIN)
+    async with await harness.person.press(view, f"{OPEN_PAGE}people:{number}", token=str(uuid4())) as response:
+        assert response.status == 200
+
+
+async def test_every_digest_can_be_stopped_on_its_page(workspace: AppHarness, database: str) -> None:
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute(
+            "INSERT INTO digests SELECT (jsonb_populate_record(d, jsonb_build_object("
+            "'id', gen_random_uuid(), 'number', 1 + n, 'topic', 'topic' || n))).*"
+            " FROM digests d, generate_series(1, 10) n"
+        )
+    await open_home(workspace, admin_home.TITLE, "Everyone’s digests (11)")
+    await press(workspace, f"{OPEN_PAGE}digests:0")
+    await page(workspace, "1 to 11 of 11", "topic9", "topic10")
+
+    digest = (await rows(database, "SELECT id FROM digests ORDER BY number DESC LIMIT 1"))[0]["id"]
+    view = workspace.slack.modal(ADMIN)
+    buttons = [
+        (element["action_id"], element["value"])
+        for block in view.content["blocks"]
+        if block["type"] == "actions"
+        for element in block["elements"]
+    ]
+    assert (STOP_DIGEST, str(digest)) in buttons
+    assert len(buttons) == 11
+
+
+async def test_a_page_is_refused_to_others(workspace: AppHarness) -> None:
+    await open_home(workspace, "Your recent questions", user="U3")
+    forged = replace(workspace.person, user="U3")
+    async with await forged.click(f"{OPEN_PAGE}people:0", "admin", token=str(uuid4())) as response:
+        assert response.status == 200
+
+    await workspace.slack.wait_until(
+        lambda: admin_home.NOT_ADMIN in json.dumps([p.payload for p in workspace.slack.posts])
+    )
+    with pytest.raises(LookupError):
+        workspace.slack.modal("U3")
+
+
+async def test_days_are_those_of_utc(harness: AppHarness, database: str) -> None:
+    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+        name = (await (await connection.execute("SELECT current_database()")).fetchone() or [""])[0]
+        await connection.execute(f"ALTER DATABASE \"{name}\" SET timezone = 'Pacific/Kiritimati'".encode())
+    async with connection_pool(database) as pool:
+        async with pool.connection() as connection:
+            await connection.execute(
+                "INSERT INTO ledger (id, team_id, channel_id, user_id, provider, effort, reserved, cost, state, at)"
+                " VALUES (gen_random_uuid(), 'T9', 'C1', 'U1', 'Perplexity', 'fast', 0, 7, 'settled',"
+                " '2026-11-20 23:30Z'), (gen_random_uuid(), 'T9', 'C1', 'U1', 'Perplexity', 'fast', 0, 5, 'settled',"
+                " '2026-11-21 00:30Z')"
+            )
+        now = datetime(2026, 11, 21, 1, tzinfo=UTC)
+        use = await AdminStore(pool, now=lambda: now).use("T9")
+    assert [(one.name, one.cost) for one in use.days] == [("2026-11-21", 5), ("2026-11-20", 7)]
 
 
 async def test_an_admin_stops_another_person_s_question__recorded_as_theirs(

@@ -1,0 +1,118 @@
+"""Renders the pages of the part for admins: rows for which the home tab has no room. A modal has no tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any
+
+from bot.blocks.admin import (
+    MAX_DAYS,
+    MAX_DIGESTS,
+    MAX_RECORDED,
+    MAX_ROWS,
+    change_text,
+    digest_blocks,
+    is_channel,
+    is_person,
+)
+from bot.blocks.elements import context
+from bot.blocks.escaping import clean, one_line
+from bot.budgets.amounts import format_rounded
+from bot.model.admin import DIRECT, AdminData, Recorded, Use
+from bot.model.message import Block
+from bot.texts import admin_home
+from bot.texts import admin_pages as texts
+
+OPEN_PAGE = "admin_page:"
+"""What the `action_id` of a button that shows a page begins with; the part and the number of the page follow."""
+
+PAGE_ROWS = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Rows that may not fit: their title, those of a workspace, and how many the home tab shows.
+
+    One is an `item` of a list, or has `blocks` of its own.
+    """
+
+    title: str
+    rows: Callable[[AdminData], Sequence[Any]]
+    shown: int
+    item: Callable[[Any], list[Block]] | None = None
+    blocks: Callable[[Any], Iterable[Block]] | None = None
+
+
+def page_buttons(data: AdminData) -> list[Block]:
+    """Return the buttons for all rows of the tables that the home tab shows the beginning of; none without any."""
+    buttons = [
+        _button(texts.all_of(part.title, len(part.rows(data))), f"{OPEN_PAGE}{name}:0")
+        for name, part in PARTS.items()
+        if len(part.rows(data)) > part.shown
+    ]
+    return [context(texts.EVERYTHING), {"type": "actions", "elements": buttons}] if buttons else []
+
+
+def page_blocks(data: AdminData, name: str, page: int) -> list[Block]:
+    """Return the blocks of a page of a part, counted from 0; of the last one if there are no more so many."""
+    part = PARTS[name]
+    rows = part.rows(data)
+    page = max(0, min(page, (len(rows) - 1) // PAGE_ROWS))
+    first = page * PAGE_ROWS
+    shown = rows[first : first + PAGE_ROWS]
+    blocks = [context(texts.place(first + 1 if rows else 0, first + len(shown), len(rows)))]
+    if part.blocks is not None:
+        blocks += [block for row in shown for block in part.blocks(row)]
+    elif part.item is not None and shown:
+        items = [{"type": "rich_text_section", "elements": part.item(row)} for row in shown]
+        bullets = {"type": "rich_text_list", "style": "bullet", "elements": items}
+        blocks.append({"type": "rich_text", "elements": [bullets]})
+    turns = [_button(texts.PREVIOUS, f"{OPEN_PAGE}{name}:{page - 1}")] if page else []
+    turns += [_button(texts.NEXT, f"{OPEN_PAGE}{name}:{page + 1}")] if first + PAGE_ROWS < len(rows) else []
+    return [*blocks, *([{"type": "actions", "elements": turns}] if turns else [])]
+
+
+def _button(label: str, action_id: str) -> Block:
+    return {"type": "button", "text": {"type": "plain_text", "text": label}, "action_id": action_id, "value": "admin"}
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": clean(one_line(text)) or texts.NO_NAME}
+
+
+def _person(user_id: str | None) -> Block:
+    return {"type": "user", "user_id": user_id} if is_person(user_id) else _text(texts.ERASED)
+
+
+def _channel(channel_id: str) -> Block:
+    if is_channel(channel_id):
+        return {"type": "channel", "channel_id": channel_id}
+    return _text(admin_home.DIRECT_MESSAGES if channel_id.startswith(DIRECT) else channel_id)
+
+
+def _use(name: Callable[[str], Block]) -> Callable[[Use], list[Block]]:
+    return lambda one: [name(one.name), _text(texts.use(one.questions, format_rounded(one.cost)))]
+
+
+def _recorded(one: Recorded) -> list[Block]:
+    place = [_text(" · "), _channel(one.channel_id)] if one.channel_id else []
+    return [
+        _text(f"{one.at.astimezone(UTC):%Y-%m-%d %H:%M} · "),
+        _person(one.user_id),
+        _text(f" · {one.what}"),
+        *place,
+        _text(f" · {change_text(one)}"),
+    ]
+
+
+PARTS: Mapping[str, Part] = {
+    "days": Part(title=texts.DAYS, rows=lambda data: data.use.days, shown=MAX_DAYS, item=_use(_text)),
+    "people": Part(title=texts.PEOPLE, rows=lambda data: data.use.people, shown=MAX_ROWS, item=_use(_person)),
+    "channels": Part(title=texts.CHANNELS, rows=lambda data: data.use.channels, shown=MAX_ROWS, item=_use(_channel)),
+    "services": Part(title=texts.SERVICES, rows=lambda data: data.use.providers, shown=MAX_ROWS, item=_use(_text)),
+    "digests": Part(title=texts.DIGESTS, rows=lambda data: data.digests, shown=MAX_DIGESTS, blocks=digest_blocks),
+    "changes": Part(title=texts.CHANGES, rows=lambda data: data.recorded, shown=MAX_RECORDED, item=_recorded),
+}
+"""The parts by the names in `action_id`s; `shown` are the rows of `bot/blocks/admin.py`."""
