@@ -235,6 +235,8 @@ _TEXT_KINDS = {RegionKind.PROSE, RegionKind.MATH}
 _BLOCK_CODE = {RegionKind.FENCE, RegionKind.INDENTED}
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|\](?=\()|(?<![^\W_])(?:mailto|xmpp):(?=\S)", re.IGNORECASE)
 # A definition makes a link of each marker of its number: https://spec.commonmark.org/0.31.2/#link-reference-definitions
+_UNDERLINE = re.compile("=+|-+")
+"""What makes a heading of the lines above it. https://spec.commonmark.org/0.31.2/#setext-headings"""
 _DEFINITION = re.compile(r"^([ \t>*+\-0-9.)]*\[(?:\\.|[^\[\]\\]){1,999}\]):", re.MULTILINE | re.DOTALL)
 
 
@@ -251,7 +253,7 @@ def neutralize_line(text: str) -> str:
     """Return a title, a date or a note on one line that is no heading, list, quotation or definition of a link."""
     words, _ = drop_unknown_links(one_line(text), ())
     line = _break_definitions(_MARKUP.sub(r"\g<0> ", words).strip())
-    plain = not line or read_blocks(line)[0].kind is BlockKind.PARAGRAPH
+    plain = not line or (not _UNDERLINE.fullmatch(line) and read_blocks(line)[0].kind is BlockKind.PARAGRAPH)
     return line if plain else f"{_WORD_JOINER}{line}"
 
 

@@ -69,6 +69,8 @@ def test_passages_are_quotations() -> None:
 @settings(max_examples=200, deadline=None)
 @given(wild, wild)
 @example("", "[b]: http://evil.com 'T'")
+@example("=", "")
+@example("--", "")
 def test_only_sources_are_links_and_only_the_question_is_a_heading(text: str, title: str) -> None:
     sources = (Source(number=1, title=title, url="https://s1.example/", snippet=text, date=title),)
     results: list[Result] = [
