@@ -86,7 +86,7 @@ def asked_in(request: Received) -> Any:
 
 async def wait_for_log(caplog: pytest.LogCaptureFixture, event: str) -> None:
     """Wait until the app has logged an event."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             if event in caplog.messages:
                 return

@@ -41,7 +41,7 @@ async def answered(browser: BrowserClient, line: str, words: str) -> list[dict[s
     """Send a line and return the messages with these words, once there is one."""
     before = len(await browser.shown())
     assert await browser.say(line) == 204
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             shown = (await browser.shown())[before:]
             if found := [message for message in shown if words in str(message)]:

@@ -38,7 +38,7 @@ def shown(harness: AppHarness, user: str = "U1") -> str:
 
 async def home(harness: AppHarness, *words: str, user: str = "U1", without: str = "\0") -> str:
     """Wait until the home tab shows these words."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while True:
             text = shown(harness, user)
             if text and all(word in text for word in words) and without not in text:

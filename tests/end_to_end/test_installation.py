@@ -38,7 +38,7 @@ async def rows(database: str, query: str) -> list[tuple[Any, ...]]:
         return await (await connection.execute(query.encode())).fetchall()
 
 
-async def wait_for_rows(database: str, query: str, expected: list[tuple[Any, ...]], *, seconds: float = 15) -> None:
+async def wait_for_rows(database: str, query: str, expected: list[tuple[Any, ...]], *, seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         found = await rows(database, query)
         while found != expected:
@@ -71,7 +71,7 @@ async def test_a_revoked_token_pauses_digests_and_ends_what_is_open(
     await wait_for_rows(database, "SELECT DISTINCT state FROM questions ORDER BY 1", [("answered",), ("stopped",)])
     assert await rows(database, "SELECT state, next_at FROM digests") == [("paused", None)]
     assert await rows(database, "SELECT count(*) FROM questions WHERE text = ''") == [(0,)]
-    await asyncio.wait_for(harness.perplexity.cancel_requested.wait(), 10)
+    await asyncio.wait_for(harness.perplexity.cancel_requested.wait(), 60)
     harness.perplexity.runs["resp_1"] = [CANCELLED]
     assert asked >= 2
 
@@ -156,7 +156,7 @@ async def test_every_process_hears_of_it_within_seconds(
             assert response.status == 200
         await harness.wait_until_settled(1)
         await send_event(harness.person, REVOKED)
-        async with asyncio.timeout(6):
+        async with asyncio.timeout(20):
             while True:
                 async with await person.type_command("/search why", trigger="t2") as response:
                     if response.status == 403:

@@ -20,15 +20,18 @@ from tests.fakes.slack import Fault, Post
 TS = "1795255200.000100"
 ROOT = "1795255100.000900"
 ANSWER = "Example answer"
+STOP = '"action_id": "stop"'
 
 
 async def answer(harness: AppHarness, *, channel: str = "C1", thread: str = TS, holds: str = ANSWER) -> Post:
-    """Wait until a thread shows an answer, and return the one message that the thread then holds."""
-    await harness.slack.wait_until(
-        lambda: any(holds in post.shown_text for post in harness.slack.thread(channel, thread))
-    )
-    (post,) = harness.slack.thread(channel, thread)
-    return post
+    """Wait until a thread holds one message, a whole answer that can no longer be stopped, and return it."""
+
+    def answered() -> list[Post]:
+        shown = harness.slack.thread(channel, thread)
+        return [post for post in shown if len(shown) == 1 and holds in post.shown_text and STOP not in post.shown_text]
+
+    await harness.slack.wait_until(lambda: bool(answered()))
+    return answered()[0]
 
 
 async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_place(harness: AppHarness) -> None:
@@ -321,7 +324,7 @@ async def test_try_again_while_the_first_question_is_not_settled__it_says_no_mor
 
 
 async def wait_until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not holds():  # noqa: ASYNC110 - a log record tells no one that it came
             await asyncio.sleep(0.05)
 

@@ -100,7 +100,7 @@ async def app(
 
 async def recorded(database: str) -> tuple[object, ...] | None:
     """Wait for the question to be settled; return what its row says."""
-    async with asyncio.timeout(10), await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+    async with asyncio.timeout(60), await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
         while True:
             cursor = await connection.execute("SELECT command, state, provider, cost_usd::float FROM questions")
             row = await cursor.fetchone()

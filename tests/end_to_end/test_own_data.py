@@ -34,7 +34,7 @@ async def two_people(harness: AppHarness) -> AppHarness:
 
 
 async def wait_for_home(harness: AppHarness, text: str) -> str:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while True:
             try:
                 view = dict(harness.slack.home("U1").content)

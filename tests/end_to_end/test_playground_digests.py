@@ -35,7 +35,7 @@ async def browser(database: str, perplexity: FakePerplexity, session: ClientSess
 
 async def shown(browser: BrowserClient, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """Return the first message of the page that holds, as soon as there is one."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             found = [message for message in await browser.shown() if holds(message)]
             if found:

@@ -304,7 +304,7 @@ async def test_looks_at_the_health_take_no_connection_from_questions(harness: Ap
         looking = [asyncio.create_task(looks(page)) for page in ("readyz", "metrics") * 10]
         await asyncio.sleep(0.2)
 
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(3):  # Slack's limit
             assert "Searching" in (await harness.ask("/ask why"))["text"]
 
     assert set(await asyncio.gather(*looking)) <= {200, 503}
@@ -323,11 +323,17 @@ async def test_a_very_long_answer__every_word_arrives_in_order_in_numbered_messa
     harness.perplexity.script("/v1/agent", json_reply(body))
 
     await harness.ask("/ask tell me everything")
-    (first,) = await harness.slack.wait_for(1)
-    (total,) = map(int, re.findall(r"Part 1 of (\d+)", first.shown_text))
-    posts = await harness.slack.wait_for(total)
+
+    def parts() -> list[int]:
+        return [place for place, post in enumerate(harness.slack.posts) if "Part 1 of " in post.shown_text]
+
+    await harness.slack.wait_until(lambda: bool(parts()))
+    (before,) = parts()  # on a busy machine it says first how long it has been searching
+    (total,) = map(int, re.findall(r"Part 1 of (\d+)", harness.slack.posts[before].shown_text))
+    posts = (await harness.slack.wait_for(before + total))[before:]
 
     shown = [b["text"] for post in posts for b in post.payload["blocks"] if b["type"] == "markdown"]
     assert re.findall(r"w\d+", " ".join(shown)) == words
-    assert [post.method for post in posts] == ["response_url"] * 5 + ["chat.postMessage"] * (total - 5)
+    uses = 5 - before  # of those that Slack allows of a response_url
+    assert [post.method for post in posts] == ["response_url"] * uses + ["chat.postMessage"] * (total - uses)
     assert harness.slack.refusals == []

@@ -21,7 +21,7 @@ async def status(harness: AppHarness, *, trigger: str) -> dict[str, Any]:
 
 async def figures_hold(harness: AppHarness, words: str) -> dict[str, Any]:
     """Ask until the figures, which are written a second later, hold some words."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         number = 0
         while True:
             number += 1
@@ -84,7 +84,7 @@ async def test_a_rejected_key_is_shown_although_a_fallback_answers(harness: AppH
     assert "*Perplexity* does not accept the configured key." in str(shown["blocks"])
 
     await harness.ask("/search why not", trigger="q9")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while ready[1]:
             await asyncio.sleep(0.2)
             async with harness.session.get(f"{harness.url}/readyz") as response:

@@ -34,7 +34,7 @@ def button(slack: FakeSlack) -> str:
 
 
 async def wait_for_state(workspace: Workspace, state: str) -> None:
-    async with asyncio.timeout(10), await psycopg.AsyncConnection.connect(workspace.database) as connection:
+    async with asyncio.timeout(60), await psycopg.AsyncConnection.connect(workspace.database) as connection:
         while True:
             rows = await connection.execute("SELECT state FROM questions")
             if [found for (found,) in await rows.fetchall()] == [state]:
@@ -53,7 +53,7 @@ async def test_a_background_run_says_how_long_it_takes_and_is_cancelled_by_a_sto
         await slack.wait_until(lambda: any(" s" in m.payload["text"] for m in slack.thread("DU1", TS)))
 
         await click_stop(workspace, web, button(slack))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await perplexity.cancel_requested.wait()
         await slack.wait_until(lambda: "*Stopped" in slack.thread("DU1", TS)[0].shown_text)
 

@@ -74,7 +74,7 @@ async def answer_until(workspace: Workspace, *deaths: At) -> None:
         process = await workspace.start()
         if number == 0:
             await ask(workspace, process)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await halt.reached.wait()
         await process.kill()
         await give_back(workspace.database)
@@ -141,7 +141,7 @@ async def test_kill_9_of_a_worker_at_a_call_for_a_channel__one_answer_is_left(
     halt = workspace.slack.halt("chat.startStream" if streams else "chat.update", served=True)
     web, worker = await workspace.start("run", "--no-worker"), await workspace.start("worker")
     await ask(workspace, web, channel="C1")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await halt.reached.wait()
 
     await worker.kill()
@@ -165,7 +165,7 @@ async def test_kill_9_of_a_worker_whose_record_is_lost__one_answer_is_left(
     async with halted_query(workspace.database, change) as halted:
         worker = await workspace.start("worker")
         await ask(workspace, web, channel="C1")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await halted.reached()
         await worker.kill()
         await halted.roll_back()

@@ -65,7 +65,7 @@ async def old_answer(harness: AppHarness, text: str) -> Message:
 
 
 async def wait_for_rows(harness: AppHarness, query: str, expected: list[tuple[Any, ...]]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         found = await rows(harness, query)
         while found != expected:
             await asyncio.sleep(0.05)

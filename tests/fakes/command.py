@@ -76,10 +76,10 @@ async def run(*arguments: str, piped: str | None = None, settings: Mapping[str, 
     """Run a command to its end; `piped` comes through a pipe, None is a stdin with nothing in it."""
     process: asyncio.subprocess.Process | ForkedProcess
     if piped is None:
-        async with start(*arguments, settings=settings or {}) as process, asyncio.timeout(30):
+        async with start(*arguments, settings=settings or {}) as process, asyncio.timeout(90):
             out, err = await process.communicate()
     else:
-        async with start_interpreter(*arguments, settings=settings or {}) as process, asyncio.timeout(30):
+        async with start_interpreter(*arguments, settings=settings or {}) as process, asyncio.timeout(90):
             out, err = await process.communicate(piped.encode())
     assert process.returncode is not None
     return CommandResult(code=process.returncode, out=out.decode(), err=err.decode())

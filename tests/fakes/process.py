@@ -84,7 +84,7 @@ class Process:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    async def logs(self, event: str, count: int, *, seconds: float = 20) -> None:
+    async def logs(self, event: str, count: int, *, seconds: float = 60) -> None:
         """Wait until the log holds an event so many times."""
         async with asyncio.timeout(seconds), self.logged:
             await self.logged.wait_for(lambda: sum(event in line for line in self.log) >= count)

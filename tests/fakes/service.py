@@ -142,7 +142,7 @@ class FakeService:
         """Let go of the answers that wait, and of those to come."""
         self._free.set()
 
-    async def wait_for(self, count: int, *, seconds: float = 20) -> list[Received]:
+    async def wait_for(self, count: int, *, seconds: float = 60) -> list[Received]:
         """Return the requests as soon as there are that many."""
         async with asyncio.timeout(seconds), self._changed:
             await self._changed.wait_for(lambda: len(self.requests) >= count)

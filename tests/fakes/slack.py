@@ -306,13 +306,13 @@ class FakeSlack:
         self.workspace.deleted.add(channel)
         self.lasting["response_url"] = Fault(status=404, body="channel_not_found")
 
-    async def wait_for(self, count: int, *, seconds: float = 20) -> list[Post]:
+    async def wait_for(self, count: int, *, seconds: float = 60) -> list[Post]:
         """Wait until `count` messages were taken. Raises TimeoutError."""
         async with asyncio.timeout(seconds), self._changed:
             await self._changed.wait_for(lambda: len(self.posts) >= count)
         return self.posts
 
-    async def wait_until(self, predicate: Callable[[], bool], *, seconds: float = 20) -> None:
+    async def wait_until(self, predicate: Callable[[], bool], *, seconds: float = 60) -> None:
         """Wait until a predicate is true after a call. Raises TimeoutError."""
         async with asyncio.timeout(seconds), self._changed:
             await self._changed.wait_for(predicate)

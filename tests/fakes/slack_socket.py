@@ -44,7 +44,7 @@ class FakeSlackSocket:
             await connection.close()
         await self._runner.cleanup()
 
-    async def connected(self, count: int, *, seconds: float = 10) -> None:
+    async def connected(self, count: int, *, seconds: float = 60) -> None:
         """Wait until that many connections were made."""
         async with asyncio.timeout(seconds), self._changed:
             await self._changed.wait_for(lambda: len(self.connections) >= count)

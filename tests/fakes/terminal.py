@@ -35,14 +35,14 @@ class Terminal:
         self.shown = self._written.decode(errors="replace")
         self._changed.set()
 
-    async def wait_until(self, true: Callable[[str], bool], *, seconds: float = 20) -> None:
+    async def wait_until(self, true: Callable[[str], bool], *, seconds: float = 60) -> None:
         """Wait until what was shown is so."""
         async with asyncio.timeout(seconds):
             while not true(self.shown):
                 self._changed.clear()
                 await self._changed.wait()
 
-    async def wait(self, *, seconds: float = 20) -> tuple[int, str]:
+    async def wait(self, *, seconds: float = 60) -> tuple[int, str]:
         """Return the exit code and what came through the pipe: stderr, or stdout if stderr is the terminal."""
         piped = self.process.stderr or self.process.stdout
         async with asyncio.timeout(seconds):

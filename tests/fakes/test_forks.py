@@ -17,7 +17,7 @@ async def printed(process: asyncio.subprocess.Process | ForkedProcess) -> tuple[
     """Return a process's exit code and what it wrote."""
     assert process.stdout is not None
     assert process.stderr is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         out, err = await asyncio.gather(process.stdout.read(), process.stderr.read())
         return await process.wait(), out.decode(), err.decode()
 
@@ -57,7 +57,7 @@ async def test_it_takes_signals(database: str, number: signal.Signals, code: int
 
     process.process.send_signal(number)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert (running, await process.process.wait()) == (None, code)
 
 

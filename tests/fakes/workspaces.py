@@ -160,7 +160,7 @@ class Installations:
         async with await psycopg.AsyncConnection.connect(self.database) as connection:
             await connection.execute(statement.encode(), values)
 
-    async def wait_for_rows(self, query: str, expected: list[tuple[Any, ...]], *, seconds: float = 15) -> None:
+    async def wait_for_rows(self, query: str, expected: list[tuple[Any, ...]], *, seconds: float = 60) -> None:
         async with asyncio.timeout(seconds):
             found = await self.rows(query)
             while found != expected:

@@ -297,7 +297,7 @@ async def test_a_shutdown_leaves_the_run_alone_so_that_it_can_be_resumed(fake: F
 
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:
         asking = asyncio.create_task(client.answer("why", model="high", on_run=on_run))
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), 60)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
@@ -317,7 +317,7 @@ async def test_an_abandoned_run_is_cancelled_even_while_its_id_is_handed_on(fake
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:
         question = Question(messages=(Message(role="user", content="why"),), model="high", resumable=False)
         asking = asyncio.create_task(client.answer(question, on_run=on_run))
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), 60)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
@@ -363,6 +363,6 @@ async def test_a_limit_that_outlasts_the_run_s_time_ends_it_at_once(
 
     with pytest.raises(RateLimitError):
         await client.answer("why", model="high")
-    await asyncio.wait_for(fake.cancel_requested.wait(), 5)
+    await asyncio.wait_for(fake.cancel_requested.wait(), 60)
 
     assert (time.slept, fake.cancelled) == ([1.0], ["resp_1"])

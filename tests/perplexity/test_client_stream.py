@@ -204,7 +204,7 @@ async def test_a_task_that_is_cancelled_cancels_its_run(fake: FakePerplexity) ->
                 told.set()
 
         listening = asyncio.create_task(listen())
-        await asyncio.wait_for(told.wait(), 5)
+        await asyncio.wait_for(told.wait(), 60)
         listening.cancel()
         with pytest.raises(asyncio.CancelledError):
             await listening

@@ -185,7 +185,7 @@ async def test_a_rotation_that_was_interrupted_goes_on(database: str) -> None:
     async with await psycopg.AsyncConnection.connect(database, autocommit=True, row_factory=dict_row) as connection:
         stopped = asyncio.create_task(rotate(connection, BOTH))
         async with await psycopg.AsyncConnection.connect(database) as watching:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 query = "SELECT count(*) FROM installations WHERE bot_token LIKE %s"
                 changed = 0
                 while changed == 0:

@@ -31,7 +31,7 @@ async def ledger(database: str) -> list[dict[str, Any]]:
 
 async def booked(database: str, count: int, *, open_calls: int = 0) -> list[dict[str, Any]]:
     """Return the calls, once there are so many and all but some have ended."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             calls = await ledger(database)
             if len(calls) >= count and sum(call["state"] == "reserved" for call in calls) <= open_calls:
@@ -268,14 +268,14 @@ async def test_a_pause_ends_the_spending_of_every_process_within_five_seconds(wo
     assert len(perplexity.requests) == 8
 
     await workspace.ask(two, 20)
-    await wait_for(lambda: shown("An admin has paused all paid searches") == 9, seconds=10)
+    await wait_for(lambda: shown("An admin has paused all paid searches") == 9, seconds=60)
     assert len(perplexity.requests) == 8
     # What was cut off is counted at its ceiling.
     assert {(call["state"], call["cost"]) for call in await booked(workspace.database, 8)} == {("cut", 20_000)}
 
     perplexity.release()
     await press_pause(workspace, two, "resume")
-    await wait_for(lambda: shown("Paid searches are allowed again") == 1, seconds=10)
+    await wait_for(lambda: shown("Paid searches are allowed again") == 1, seconds=60)
     await workspace.ask(one, 21)
     await perplexity.wait_for(9)
 
@@ -288,7 +288,7 @@ async def test_a_background_run_is_cancelled_upstream_by_a_pause(
     await harness.ask("/ask --model high why", trigger="t1")
     await perplexity.wait_for(3)
     await harness.ask("/pplx pause", trigger="t2")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await perplexity.cancel_requested.wait()
     [call] = await booked(harness.database, 1)
     assert (call["effort"], call["state"], call["cost"]) == ("high", "cut", 2_000_000)
@@ -301,7 +301,7 @@ async def test_a_hundred_questions_on_the_last_reservation_overspend_by_none(wor
     workspace.perplexity.hold()
     await asyncio.gather(*(workspace.ask((one, two)[number % 2], number) for number in range(100)))
     slack = workspace.slack
-    await wait_for(lambda: sum("is used up" in post.shown_text for post in slack.posts) == 99, seconds=30)
+    await wait_for(lambda: sum("is used up" in post.shown_text for post in slack.posts) == 99, seconds=120)
     workspace.perplexity.release()
     [call] = await booked(workspace.database, 1)
     assert (call["state"], call["cost"], len(workspace.perplexity.requests)) == ("settled", ANSWER, 1)

@@ -73,7 +73,7 @@ async def check(database: str, *, key: str | None = KEY, **known: Any) -> Verifi
 
 async def chained(database: str, questions: int) -> list[dict[str, Any]]:
     """Wait until so many questions are chained, and return their entries."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             found = await rows(database, "SELECT * FROM audit WHERE what LIKE 'question.%' ORDER BY number")
             if len(found) >= questions:
@@ -262,7 +262,7 @@ async def test_an_entry_that_is_chained_during_an_erasure_does_not_name_the_pers
 async def waiting(database: str, count: int) -> None:
     """Wait until so many connections wait for a lock."""
     query = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         found = await rows(database, query)
         while len(found) < count:
             await asyncio.sleep(0.01)
@@ -319,7 +319,7 @@ async def ready(harness: AppHarness) -> tuple[int, bool]:
 
 
 async def until(read: Callable[[], Any], expected: object) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while True:
             if await read() == expected:
                 return

@@ -178,7 +178,7 @@ async def test_a_backup_is_restored__with_answers_digests_and_an_unbroken_audit_
     await harness.ask("/pplx watch technology weekdays 9:00", trigger="t1")
     await harness.ask("/ask before the backup", trigger="t2")
     await harness.wait_until_settled(2)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while len(await rows(harness.database, "SELECT 1 FROM audit")) < 3:  # noqa: ASYNC110 - another process's work
             await asyncio.sleep(0.05)
     dump, name = str(tmp_path / "web-answers.dump"), f"restored_{uuid4().hex}"
@@ -210,7 +210,7 @@ async def answers(harness: AppHarness, settings: Settings, database: str) -> Non
         async with await person.type_command("/ask after the restore", trigger="t3") as response:
             assert response.status == 200
         await harness.slack.wait_for(posts + 1)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(await rows(database, "SELECT 1 FROM audit")) < 4:  # noqa: ASYNC110 - another task's work
                 await asyncio.sleep(0.05)
         stop.set()

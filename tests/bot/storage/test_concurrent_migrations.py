@@ -144,7 +144,7 @@ async def test_questions_that_are_received_during_migrations_do_not_deadlock(dat
                 later.append(altering("procrastinate/99", "procrastinate_jobs", number))
                 later.append(altering("99", "questions", number))
                 before = received.count
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(60):
                     assert await migrate(database, migrations=[*all_migrations(), *later]) == 2
                     while received.count == before:
                         ended, _ = await asyncio.wait(loops, timeout=0.01, return_when=asyncio.FIRST_COMPLETED)

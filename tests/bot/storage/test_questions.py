@@ -65,7 +65,7 @@ async def test_an_insert_that_is_cancelled_while_it_waits_is_cancelled(questions
     async with await AsyncConnection.connect(database) as connection:
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('T1:U1', 6))")
         insert = asyncio.create_task(questions.insert(new()))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not await waiting_for_a_lock(connection):
                 await asyncio.wait([insert], timeout=0.01)
         insert.cancel()

@@ -250,13 +250,13 @@ async def test_the_database_goes_away_and_a_question_in_work_is_neither_cancelle
     assert accepted < 2
 
 
-async def wait_until(holds: Callable[[], bool], *, seconds: float = 20) -> None:
+async def wait_until(holds: Callable[[], bool], *, seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not holds():  # noqa: ASYNC110 - the database says nothing of itself
             await asyncio.sleep(0.02)
 
 
-async def until_async(read: Callable[[], Awaitable[object]], expected: object, *, seconds: float = 20) -> None:
+async def until_async(read: Callable[[], Awaitable[object]], expected: object, *, seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while await read() != expected:  # noqa: ASYNC110 - the database says nothing of itself
             await asyncio.sleep(0.05)
@@ -370,7 +370,7 @@ async def test_a_job_that_this_version_cannot_do_waits_in_the_queue_for_another(
         jobs.register_handler(unknown)
         await QuestionStore(pool).insert(question())
         working = asyncio.create_task(jobs.work(drain_seconds=1))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await looked.wait()
             while True:
                 async with pool.connection() as connection:
@@ -444,7 +444,7 @@ async def test_a_job_that_is_announced_is_taken_without_a_poll(queue: Queue) -> 
     await until_async(partial(_count_listeners, queue), 1)
     first = await manager.fetch_job(None, worker)
     await questions.insert(question("U2"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await heard.wait()
     second = await fetch_jobs(manager, worker)
     listening.cancel()
@@ -489,7 +489,7 @@ async def test_a_job_that_was_removed_with_the_end_of_its_question_is_done(queue
     jobs.register_handler(answer)
     await questions.insert(question())
     working = asyncio.create_task(jobs.work(drain_seconds=5))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await done.wait()
     working.cancel()
     await asyncio.wait({working})

@@ -110,7 +110,7 @@ def answer_slowly(app: Installations, seconds: float) -> None:
 
 async def asked(app: Installations) -> None:
     """Wait until Slack has got the first refresh token."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         sent = await refreshes(app)
         while sent < 1:
             await asyncio.sleep(0.01)

@@ -46,7 +46,7 @@ async def shell(program: str, *arguments: str) -> str:
     process = await asyncio.create_subprocess_exec(
         program, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         out, err = await process.communicate()
     assert (process.returncode, err.decode()) == (0, "")
     return out.decode()

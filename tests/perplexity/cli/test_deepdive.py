@@ -95,7 +95,7 @@ async def test_without_either_key_the_report_names_both(settings: dict[str, str]
 
 async def test_ctrl_c_cancels_the_run_at_the_service(fake: FakePerplexity, settings: dict[str, str]) -> None:
     fake.script("/v1/agent/resp_1", Fault(hang=True))
-    async with start("deepdive", "heat pumps", settings=settings) as process, asyncio.timeout(30):
+    async with start("deepdive", "heat pumps", settings=settings) as process, asyncio.timeout(90):
         await fake.wait_for(2)
         process.send_signal(signal.SIGINT)
         _, said = await process.communicate()

@@ -35,7 +35,7 @@ async def test_steps_and_seconds_are_shown_and_cleared() -> None:
         progress.show_event(Sources(sources=(Source(number=1, title="A", url="https://a.example/"),)))
         progress.show_event(TextDelta(text="secret"))
         progress.show_event(TextDelta(text="secret"))
-        await asyncio.wait_for(ticked.wait(), 5)
+        await asyncio.wait_for(ticked.wait(), 60)
 
     shown = stream.getvalue().split("\r\x1b[K")
     assert shown[1:6] == [

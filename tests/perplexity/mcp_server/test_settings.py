@@ -215,7 +215,7 @@ async def test_the_log_says_what_was_called_and_no_text(level: str, lines: int) 
                 await _call(session, "perplexity_ask", ASKED)
                 await _call(session, "perplexity_ask", {"messages": "a secret question"})
             process.send_signal(signal.SIGTERM)
-            written = (await asyncio.wait_for(process.stderr.read(), 20)).decode()
+            written = (await asyncio.wait_for(process.stderr.read(), 60)).decode()
 
     told = [line for line in written.splitlines() if "call.ended" in line]
     assert len(told) == lines
