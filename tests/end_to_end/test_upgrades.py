@@ -35,7 +35,13 @@ OPEN = {"U3": "delivering", "U4": "working", "U5": "received"}
 
 
 @pytest.fixture
-async def database(postgres: str, slack: FakeSlack) -> AsyncIterator[str]:
+def rolling() -> bool:
+    """Whether processes of the old version still write when this version has migrated."""
+    return False
+
+
+@pytest.fixture
+async def database(postgres: str, slack: FakeSlack, rolling: bool) -> AsyncIterator[str]:
     """Yield the address of a database that this version has migrated."""
     name = f"test_{uuid4().hex}"
     conninfo = make_conninfo(postgres, dbname=name)
@@ -46,9 +52,11 @@ async def database(postgres: str, slack: FakeSlack) -> AsyncIterator[str]:
     async with await psycopg.AsyncConnection.connect(postgres, autocommit=True) as connection:
         await connection.execute(f"CREATE DATABASE {name}".encode())
         await migrate(conninfo, migrations=before)
+        if rolling:
+            assert await migrate(conninfo) == len(later)
         async with await psycopg.AsyncConnection.connect(conninfo) as old:
             await old.execute(data.encode())
-        assert await migrate(conninfo) == len(later)
+        assert await migrate(conninfo) == (0 if rolling else len(later))
         yield f"postgresql:///?{urlencode(conninfo_to_dict(postgres) | {'dbname': name})}"
         await connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
@@ -80,6 +88,12 @@ def answers_to(harness: AppHarness, token: str) -> list[Post]:
     ]
 
 
+def test_processes_of_the_old_version_may_go_on() -> None:
+    """They refuse to start on a database that a newer version has changed, rather than added to."""
+    assert [one.name for one in own_migrations() if one.name > LAST and not one.additive] == []
+
+
+@pytest.mark.parametrize("rolling", [False, True])
 async def test_the_open_questions_are_answered_once(harness: AppHarness) -> None:
     waiting = "SELECT DISTINCT state FROM questions WHERE user_id IN ('U3', 'U4', 'U5')"
     await wait_for_rows(harness, waiting, [("answered",)])
