@@ -351,9 +351,14 @@ class Fallback:
         )
 
     def _current_breakers(self) -> Mapping[str, Breaker]:
-        """Return the breakers of the configured keys, or of the owner whose keys the task brings along."""
-        own = current_own_keys()
-        owner = "" if own is None else own.owner
+        """Return the breakers of the configured keys, and of the owner of those that the task brings along instead."""
+        shared, own = self._breakers_of(""), current_own_keys()
+        if own is None:
+            return shared
+        owned = self._breakers_of(own.owner)
+        return {name: (owned if name in own.names else shared)[name] for name in shared}
+
+    def _breakers_of(self, owner: str) -> Mapping[str, Breaker]:
         breakers = self._breakers.get(owner)
         if breakers is None:
             breakers = {one.name: Breaker(self._policy, clock=self._clock) for one in self._providers}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 class OwnKeys:
     """The keys of one `owner` by the address of their service, as it is configured, without a final slash.
 
-    What fails with them is counted apart, so that one owner's bad key keeps no one else from a service.
+    `names` are the display names of these services. What fails there is counted apart, so that one owner's bad key
+    keeps no one else from a service; at the others the configured keys are used, and what fails counts for everyone.
     """
 
     owner: str
+    names: Collection[str] = ()
     keys: Mapping[str, str] = field(repr=False)
 
 

@@ -154,7 +154,8 @@ class AttemptLog:
 
         What failed with a workspace's own key is left out: the app's admin can do nothing about it.
         """
-        if attempt.error_class is not None and current_own_keys() is not None:
+        own = current_own_keys()
+        if attempt.error_class is not None and own is not None and attempt.provider in own.names:
             return
         self.pending.append(TimedAttempt(at=self.now(), attempt=attempt))
 

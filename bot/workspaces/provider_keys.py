@@ -10,9 +10,10 @@ from psycopg.rows import DictRow, dict_row
 from bot.settings import Settings, validate_secret
 from bot.workspaces.encryption import KeyRing, place_of
 from perplexity.own_keys import OwnKeys
+from perplexity.providers import PROVIDERS
 
-AGENT = "agent"
-"""The name of the agent's model among the services."""
+AGENT, AGENT_MODEL = "agent", "Agent"
+"""The name of the agent's model among the services, and that of its runs."""
 
 _SET = """
     INSERT INTO provider_keys (id, provider, secret)
@@ -45,7 +46,9 @@ def addresses(settings: Settings) -> Mapping[str, str]:
 def own_keys(owner: str, secrets: Mapping[str, str], *, services: Mapping[str, str]) -> OwnKeys | None:
     """Return a workspace's keys by the addresses of their services, None if it has none."""
     keys = {services[name]: secret for name, secret in secrets.items() if name in services}
-    return OwnKeys(owner=owner, keys=keys) if keys else None
+    titles = {name: PROVIDERS[name].title if name in PROVIDERS else AGENT_MODEL for name in services}
+    names = frozenset(title for name, title in titles.items() if services[name] in keys)
+    return OwnKeys(owner=owner, names=names, keys=keys) if keys else None
 
 
 class NotKept(Exception):

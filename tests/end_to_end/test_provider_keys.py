@@ -17,6 +17,7 @@ from bot.workspaces.registry import Workspaces
 from bot.workspaces.rotation import rotate_keys
 from tests.fakes.model_server import KEY as MODEL_KEY
 from tests.fakes.model_server import MODEL, FakeModelServer, Replies, Says
+from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.workspaces import KEY, SECOND_KEY, Installations, many_workspaces
 
@@ -204,6 +205,25 @@ async def test_a_key_does_not_outlive_its_installation_if_the_app_is_installed_a
     await app.install("T1")
 
     assert await app.rows("SELECT count(*) FROM provider_keys") == [(0,)]
+
+
+async def test_what_fails_with_the_app_s_key_is_the_admin_s_to_know_whoever_asked(database: str) -> None:
+    async with (
+        FakeOpenRouter() as other,
+        many_workspaces(
+            database,
+            keys=None,
+            providers="openrouter,perplexity",
+            openrouter_api_key=SecretStr("sk-or-bad"),
+            openrouter_base_url=other.base_url,
+        ) as app,
+    ):
+        await app.install("T1")
+        await set_key(database, "T1", "perplexity", OWN, keys=RING)
+        await ask(app, "T1", "mixed")
+        assert used(app.perplexity) == [OWN]
+        failed = "SELECT provider, error_class FROM attempts WHERE error_class IS NOT NULL"
+        await app.wait_for_rows(failed, [("OpenRouter", "AuthenticationError")])
 
 
 REFUSED = {

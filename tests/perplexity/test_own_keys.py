@@ -73,11 +73,26 @@ async def test_what_fails_with_one_owner_s_key_rests_for_that_owner_alone() -> N
     provider = Failing("One")
     chain = Fallback([provider, FakeProvider("Two")], breaker=BreakerPolicy(failures=2, seconds=1_000))
     for _ in range(4):
-        with using_keys(OwnKeys(owner="T1", keys={})):
+        with using_keys(OwnKeys(owner="T1", names=["One"], keys={})):
             await chain.search(Query(text="why"))
     assert len(provider.queries) == 2
 
     for owner in ("T2", None):
-        with using_keys(None if owner is None else OwnKeys(owner=owner, keys={})):
+        with using_keys(None if owner is None else OwnKeys(owner=owner, names=["One"], keys={})):
             await chain.search(Query(text="why"))
     assert len(provider.queries) == 4
+
+
+async def test_what_fails_with_the_configured_key_rests_for_everyone() -> None:
+    """Also if the owner brings along a key for another service."""
+
+    class Failing(FakeProvider):
+        async def _act(self) -> None:
+            raise ServerError("for everyone")
+
+    provider = Failing("One")
+    chain = Fallback([provider, FakeProvider("Two")], breaker=BreakerPolicy(failures=2, seconds=1_000))
+    for owner in ("T1", "T2", "T1", None):
+        with using_keys(None if owner is None else OwnKeys(owner=owner, names=["Two"], keys={})):
+            await chain.search(Query(text="why"))
+    assert len(provider.queries) == 2

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from itertools import count
 
 import psycopg
 import pytest
@@ -16,6 +18,8 @@ from pydantic import SecretStr, ValidationError
 
 from bot.settings import Settings, read_keys
 from bot.workspaces.encryption import KeyRing, Undecryptable, place_of
+from bot.workspaces.provider_keys import set_key
+from bot.workspaces.registry import CACHE_SECONDS, Workspaces
 from bot.workspaces.rotation import BATCH, rotate, rotate_keys, summary, unreadable
 from tests.fakes.ports import free_port
 from tests.fakes.workspaces import KEY, SECOND_KEY, Installations, many_workspaces, serving
@@ -178,6 +182,33 @@ async def test_keys_change_while_the_app_serves(app: Installations) -> None:
     async with await psycopg.AsyncConnection.connect(app.database, row_factory=dict_row) as reading:
         assert await unreadable(reading, NEW) == []
         assert len(await unreadable(reading, RING)) == 3 * BATCH + 4
+
+
+async def test_keys_change_while_every_request_reads_its_token_and_its_keys(database: str) -> None:
+    """As the guide says: every process has both keys before the rotation. No cache hides a row that cannot be read."""
+    async with many_workspaces(
+        database, keys=None, providers="perplexity", encryption_keys=SecretStr(f"{SECOND_KEY},{KEY}")
+    ) as app:
+        registry = app.app.installation
+        assert isinstance(registry, Workspaces)
+        for team in ("T1", "T2"):
+            await app.install(team)
+            await set_key(database, team, "perplexity", f"pplx-own-{team}", keys=RING)
+        await fill(database, 3 * BATCH)
+        reads = count(step=CACHE_SECONDS)
+        registry.clock = lambda: float(next(reads))
+        load = asyncio.create_task(ask_many(app, QUESTIONS))
+        await app.wait_for_rows("SELECT count(*) > 5 FROM questions", [(True,)])
+        result = await rotate_keys(database, BOTH)
+        assert not load.done()
+        assert await load == {200}
+        answered = "SELECT team_id, state, count(*)::int FROM questions GROUP BY 1, 2 ORDER BY 1"
+        half = QUESTIONS // 2
+        await app.wait_for_rows(answered, [("T1", "answered", half), ("T2", "answered", half)], seconds=60)
+    # Two of T1 and T2 were encrypted with the first key already, by the process itself.
+    assert (result.changed, result.current, result.unreadable) == (3 * BATCH + 2, 2, [])
+    sent = Counter(request.headers["Authorization"] for request in app.perplexity.requests)
+    assert sent == {"Bearer pplx-own-T1": half, "Bearer pplx-own-T2": half}
 
 
 async def test_a_rotation_that_was_interrupted_goes_on(database: str) -> None:
