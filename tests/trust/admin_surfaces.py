@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from bot.blocks.admin import admin_blocks
+from bot.blocks.admin_pages import PARTS, page_blocks
 from bot.blocks.spending import spending_message
 from bot.blocks.status import status_message
 from bot.doctor.checks import failure, render, warning
@@ -44,8 +45,8 @@ def _digest(text: str) -> Digest:
 
 def admin_home(texts: Sequence[str]) -> Harms:
     """The part of the home tab for admins: names of services, problems, limits, topics, and changes."""
-    use = [Use(name=text, questions=1, cost_usd=0.5) for text in texts]
-    people, channels = Use(name="U1", questions=1, cost_usd=None), Use(name="C1", questions=1, cost_usd=None)
+    use = [Use(name=text, questions=1, cost=500_000) for text in texts]
+    people, channels = Use(name="U1", questions=1, cost=0), Use(name="C1", questions=1, cost=0)
     recorded = [
         Recorded(at=AT, user_id="U1", what=text, channel_id="C1", decision=text, before=text, after=text)
         for text in texts
@@ -60,7 +61,9 @@ def admin_home(texts: Sequence[str]) -> Harms:
     )
     owner = json.dumps({"type": "user", "user_id": OWNER.user_id})
     yield from of_view({"type": "home", "blocks": admin_blocks(data)}, {"C1", ASKER, owner})
-    yield from of_view(budgets_view(data.spending))
+    for part in PARTS:
+        yield from of_view({"type": "modal", "blocks": page_blocks(data, part, 0)}, {"C1", ASKER, owner})
+    yield from of_view(budgets_view(data.spending.lines))
 
 
 def admin_figures(texts: Sequence[str]) -> Harms:
