@@ -29,14 +29,19 @@ SHORT = 100
 
 def sent_blocks(sent: Sent) -> list[Block]:
     """Return the blocks of a modal about what was sent; a part of it, with a note, if it is too long."""
-    facts = [texts.count_requests(len(sent.requests)), left_out_text(sent.left_out)]
+    count = len(sent.requests) + sum(sent.not_kept.values())
+    facts = [texts.count_requests(count), left_out_text(sent.left_out)]
     blocks, left = [section(texts.INTRO), context(" · ".join(filter(None, facts)))], MAX_CHARS
-    for number, request in enumerate(sent.requests, 1):
-        blocks += [divider(), section(_title(number, request))]
+    before = 0
+    for place, request in enumerate(sent.requests, 1):
+        blocks += [divider(), section(_title(place + before, request))]
         for text in _texts(request):
             shown = text[: max(0, left)]
             blocks += [_plain(shown[start : start + MAX_TEXT]) for start in range(0, len(shown), MAX_TEXT)]
             left -= len(text)
+        if not_kept := sent.not_kept.get(place, 0):
+            blocks.append(context(texts.not_kept(not_kept)))
+            before += not_kept
     hidden = max(0, -left)
     if len(blocks) > MAX_BLOCKS or hidden:
         return [*blocks[: MAX_BLOCKS - 1], context(texts.CUT)]

@@ -17,6 +17,9 @@ from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Answer, Event, Query, Question, SearchResults
 from perplexity.x_posts.types import PostSource, PostSummary
 
+MAX_SAVED = 400_000
+"""About how many characters of a question's requests are saved: those of an agent repeat all that was said before."""
+
 
 @dataclass(kw_only=True)
 class Outgoing:
@@ -31,13 +34,36 @@ class Outgoing:
         return count_left_out(self.left_out)
 
     def take(self) -> str | None:
-        """Return what is to be saved, as JSON, a line a request; None if there is nothing new."""
+        """Return what is to be saved, as JSON, a line a request; None if there is nothing new.
+
+        If it is very long, requests in the middle are only counted, in the line before them.
+        """
         new, self.log.requests = self.log.requests, []
         if not new:
             return None
-        lines = [vars(request) for request in new]
+        first, last = _kept(new)
+        lines = [vars(request) for request in new[:first] + new[last:]]
+        if first < last:
+            lines[first - 1] = lines[first - 1] | {"not_kept": last - first}
         lines[-1] = lines[-1] | {"left_out": self.counts}
         return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+
+
+def _kept(requests: Sequence[SentRequest]) -> tuple[int, int]:
+    """Return where the requests that are not saved begin and end.
+
+    The first and the last one are saved, and as many more from both sides as are short enough.
+    """
+    first, last, left = 1, len(requests), MAX_SAVED - len(requests[0].body)
+    from_end = True
+    while first < last:
+        one = requests[last - 1] if from_end else requests[first]
+        left -= len(one.body)
+        if left < 0 and last < len(requests):
+            break
+        first, last = (first, last - 1) if from_end else (first + 1, last)
+        from_end = not from_end
+    return first, last
 
 
 _current: ContextVar[Outgoing | None] = ContextVar("outgoing", default=None)
@@ -56,9 +82,13 @@ def recorded(outgoing: Outgoing) -> Iterator[Outgoing]:
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """What was sent for a question: the requests in order, and how many things of each kind were left out of them."""
+    """What was sent for a question: the requests in order, and how many things of each kind were left out of them.
+
+    `not_kept` is how many more were sent after a request, by its number from 1, whose texts were too long to keep.
+    """
 
     requests: tuple[SentRequest, ...] = ()
+    not_kept: Mapping[int, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -66,9 +96,12 @@ def load_sent(saved: str) -> Sent:
     """Read what `Outgoing.take` returned, each time that it was saved."""
     lines: list[dict[str, Any]] = [json.loads(line) for line in saved.split("\n") if line]
     left_out: dict[str, int] = {}
-    for line in lines:
+    not_kept: dict[int, int] = {}
+    for number, line in enumerate(lines, 1):
         left_out |= line.pop("left_out", {})
-    return Sent(requests=tuple(SentRequest(**line) for line in lines), left_out=left_out)
+        if count := line.pop("not_kept", 0):
+            not_kept[number] = count
+    return Sent(requests=tuple(SentRequest(**line) for line in lines), not_kept=not_kept, left_out=left_out)
 
 
 def note_left_out(left_out: Sequence[LeftOut]) -> None:

@@ -10,6 +10,11 @@ CUT = "The rest is too long for this window. Your admin can export all of it."
 NOTHING = "I sent nothing to a search service for this answer, or I no longer know what I sent."
 
 
+def not_kept(count: int) -> str:
+    """Return that the texts of some requests in the middle are not kept."""
+    return f"{pluralize(count, 'more request')} left here. What they said is not kept, because it is too long."
+
+
 def count_requests(count: int) -> str:
     """Return how many requests were sent."""
     return pluralize(count, "request")

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from bot.privacy.outgoing import Outgoing, load_sent
+import json
+
+import pytest
+
+from bot.blocks.sent import sent_blocks
+from bot.privacy.outgoing import MAX_SAVED, Outgoing, load_sent
+from bot.texts import sent as texts
 
 
 def test_a_request_that_did_not_leave_after_all_hides_no_later_one() -> None:
@@ -17,3 +23,40 @@ def test_a_request_that_did_not_leave_after_all_hides_no_later_one() -> None:
 
     assert {request.service for request in load_sent(saved).requests} >= {"a.example", "c.example"}
     assert outgoing.take() is None
+
+
+@pytest.mark.parametrize("length", [10, MAX_SAVED // 20, 2 * MAX_SAVED])
+@pytest.mark.parametrize("count", [1, 2, 3, 40])
+def test_of_many_long_requests_the_first_and_the_last_are_kept_and_the_others_counted(count: int, length: int) -> None:
+    """As those of an agent, which repeat all that was said before."""
+    outgoing = Outgoing()
+    for number in range(count):
+        outgoing.log.add("a.example", f"/{number}", json.dumps(["x" * length]))
+    saved = outgoing.take() or ""
+    sent = load_sent(saved)
+
+    kept = [int(request.path[1:]) for request in sent.requests]
+    assert {0, count - 1} <= set(kept)
+    assert kept == sorted(set(kept))
+    assert len(kept) + sum(sent.not_kept.values()) == count
+    assert len(saved) < MAX_SAVED + 2 * (length + 200)
+    if count * length < MAX_SAVED:
+        assert sent.not_kept == {}
+
+
+def test_what_was_sent_says_how_many_are_not_kept_and_numbers_the_others() -> None:
+    outgoing = Outgoing()
+    for number in range(40):
+        outgoing.log.add("a.example", f"/{number}", json.dumps(["x" * (MAX_SAVED // 4) if 0 < number < 39 else "why"]))
+    shown = json.dumps(sent_blocks(load_sent(outgoing.take() or "")), ensure_ascii=False)
+
+    assert "40 requests" in shown
+    assert "*1. a.example*" in shown
+    outgoing = Outgoing()
+    for number in range(9):
+        outgoing.log.add("a.example", f"/{number}", json.dumps("why"))
+    sent = load_sent((outgoing.take() or "").replace('"at":', '"not_kept": 5, "at":', 1))
+    shown = json.dumps(sent_blocks(sent), ensure_ascii=False)
+    assert texts.not_kept(5) in shown
+    assert "*7. a.example*" in shown
+    assert "*14. a.example*" in shown
