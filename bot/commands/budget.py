@@ -139,7 +139,7 @@ BUDGET = Command(
         ("channel here 5", "what may be spent in this channel a day"),
         ("workspace 300", "what may be spent in all a month"),
         ("user off", "no limit"),
-        ("user reset", "what the app is set up with"),
+        ("user reset", "back to what the app is set up with"),
     ),
     has_slash_command=False,
     runs_without_arguments=True,

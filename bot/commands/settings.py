@@ -152,10 +152,10 @@ SETTINGS = Command(
     usage="[channel] [NAME VALUE | NAME reset | reset]",
     examples=(
         ("effort high", "think longer from now on"),
-        ("language de", "answers in German, whatever the question is in"),
+        ("language de", "always answer in German"),
         ("channel allow docs.python.org, peps.python.org", "only these sites, for everyone in this channel"),
         ("channel askers admins", "who may ask in this channel"),
-        ("reset", "take all of your settings back"),
+        ("reset", "reset all of your settings"),
     ),
     has_slash_command=False,
     runs_without_arguments=True,

@@ -18,7 +18,7 @@ ALWAYS = Option(
     value="daily|weekdays|mon,thu",
     help="Post on these days even when nothing is new",
     kind=ValueKind.DAYS,
-    label="Days with a post in any case",
+    label="Days with a post even if nothing is new",
 )
 ZONE = Option(
     name="--zone",
@@ -125,9 +125,9 @@ WATCH = Command(
     usage='CATEGORY ["TOPIC"] [weekdays] 9:00 | list | pause N | resume N | delete N | run N',
     options=PARSER.options,
     examples=(
-        (pplx.DIGEST_EXAMPLE, "posted here, Monday to Friday, by your clock"),
+        (pplx.DIGEST_EXAMPLE, "posted here, Monday to Friday, in your time zone"),
         ("science mon,thu 5:30pm", "a whole category, on two days"),
-        ("world daily 7:30 --zone Asia/Tokyo", "by another clock than yours"),
+        ("world daily 7:30 --zone Asia/Tokyo", "in another time zone"),
         ("business daily 8:00 --always fri", "posts on Fridays even when nothing is new"),
         ("list", "your digests, with their numbers"),
         ("pause 2", "and `resume 2`, `delete 2`, `run 2`: pause, resume, delete or run it now"),

@@ -101,7 +101,7 @@ def workspaces_budget(month: date) -> str:
 def budget_used(budget: str, *, percent: int, spent: str, allowed: str, slash: str) -> str:
     """Return, for an admin, how much of a budget is spent; `slash` is the umbrella command."""
     share = "is used up" if percent >= 100 else f"is {percent}% used"
-    what = "Further questions are refused. " if percent >= 100 else ""
+    what = "I refuse further questions. " if percent >= 100 else ""
     return f"{budget} {share}: {spent} of {allowed}. {what}Change it with `{slash} budget`."
 
 

@@ -105,7 +105,7 @@ class TestWithABudget:
         told = notices(harness)
         assert [post.shown_text for post in told] == [told[0].shown_text]
         assert "<@U1>’s budget for" in told[0].shown_text
-        assert "is used up: $0.00114 of $0.021. Further questions are refused." in told[0].shown_text
+        assert "is used up: $0.00114 of $0.021. I refuse further questions." in told[0].shown_text
 
 
 class TestWithoutNamedAdmins:
