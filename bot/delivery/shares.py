@@ -29,7 +29,7 @@ from bot.slack.messages import (
 )
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.shares import ShareState, ShareStore
-from bot.texts import shares
+from bot.texts import sharing
 
 log = logging.getLogger(__name__)
 
@@ -158,13 +158,13 @@ def _sentence(share: Share, result: PostResult, posted: int, *, app: str) -> str
     """Return what the asker is told; empty if they see for themselves that the answer is shared."""
     match result:
         case Sent():
-            return "" if share.posts_there else shares.shared(share.channel)
+            return "" if share.posts_there else sharing.shared(share.channel)
         case Retryable(maybe_posted=True):
-            return shares.unconfirmed(share.channel)
+            return sharing.unconfirmed(share.channel)
         case _ if posted:
-            return shares.incomplete(share.channel, posted=posted, of=len(share.messages))
+            return sharing.incomplete(share.channel, posted=posted, of=len(share.messages))
         case RouteClosed(error=error) if error in _NOT_A_MEMBER_ERRORS:
-            return shares.not_a_member(share.channel, app=app)
+            return sharing.not_a_member(share.channel, app=app)
         case RouteClosed():
-            return shares.not_allowed(share.channel)
-    return shares.NOT_TAKEN
+            return sharing.not_allowed(share.channel)
+    return sharing.NOT_TAKEN

@@ -180,7 +180,7 @@ def resume_hint(slash: str, number: int) -> str:
 
 def change_hint(slash: str) -> str:
     """Return how to change one of the listed digests."""
-    return f"`{slash} pause N`, and so `resume`, `delete` and `run`"
+    return f"`{slash} pause N` pauses a digest; `resume`, `delete` and `run` work the same way"
 
 
 def example_hint(slash: str, example: str) -> str:

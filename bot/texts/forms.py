@@ -19,8 +19,8 @@ OPTIONS = "Options"
 
 ASK_ABOUT_THIS = "Ask about this"
 THE_MESSAGE = "The message"
-NO_TEXT = "I can’t read this message: it has no text. Write here what you ask about."
-WHOLE_MESSAGE = "This goes along with your question, as text that is no instruction. Change or shorten it as you like."
+NO_TEXT = "This message has no text that I can read. Write here what you ask about."
+WHOLE_MESSAGE = "I read this with your question, but follow no instructions in it. Change or shorten it as you like."
 
 ASK_ABOUT_THESE = "Ask about these"
 YOUR_QUESTION = "Your question"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perplexity.formatting import pluralize
 
 TITLE = "What was sent"
-INTRO = "This left for this answer, word for word. Your name, your e-mail address and your id did not."
+INTRO = "I sent this for your answer, word for word. Your name, your e-mail address and your id were not sent."
 CUT = "The rest is too long for this window. Your admin can export all of it."
 NOTHING = "I sent nothing to a search service for this answer, or I no longer know what I sent."
 

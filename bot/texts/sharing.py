@@ -1,4 +1,4 @@
-"""Sharing an answer: the preview, and what everyone reads above and below the answer."""
+"""Sharing an answer: the preview, what everyone reads above and below the answer, and what became of it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ ALREADY_SHARED = "You’ve shared this answer already."
 MAYBE_SHARED = "You’ve shared this answer already, but Slack didn’t confirm it. Look in the channel."
 TOO_LONG = "This answer is too long for a preview, so I can’t share it. Ask for a shorter one, and share that."
 NO_PARTS = "Choose at least one part."
+NOT_TAKEN = "Slack didn’t accept what you shared. Please share again in a minute."
 NOTHING_CHOSEN = "Nothing is chosen, so nothing would be shared."
 
 
@@ -49,3 +50,28 @@ def shared_by(name: str, provider: str, seconds: float, count: str) -> str:
 def original_cost(cost: str) -> str:
     """Return what the answer cost that is shared."""
     return f"the original cost {cost}"
+
+
+def shared(channel: str) -> str:
+    """Return that the answer is in the channel."""
+    return f"I shared your answer in {channel}."
+
+
+def incomplete(channel: str, *, posted: int, of: int) -> str:
+    """Return that only the first messages are in the channel, of so many."""
+    return f"Slack accepted only the first {posted} of {of} messages that you shared in {channel}."
+
+
+def unconfirmed(channel: str) -> str:
+    """Return that the answer may be in the channel."""
+    return f"Slack didn’t confirm that it posted what you shared. Look in {channel}: I won’t post it a second time."
+
+
+def not_a_member(channel: str, *, app: str) -> str:
+    """Return that the app, of this name, is not in the channel."""
+    return f"I’m not in {channel}. Type `/invite @{app}` there, then share again."
+
+
+def not_allowed(channel: str) -> str:
+    """Return that Slack refused the answer in this channel."""
+    return f"Slack doesn’t let me post in {channel}, so I didn’t share the answer."
