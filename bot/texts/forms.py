@@ -4,7 +4,6 @@ from __future__ import annotations
 
 CLOSE = "Close"
 CANCEL = "Cancel"
-SAVE = "Save"
 ASK = "Ask"
 
 TOO_LATE = "Slack didn’t open the window in time. Please click again."

@@ -141,6 +141,44 @@ def test_each_exception_is_needed() -> None:
     assert set(NOT_TEXTS) - found == set()
 
 
+def test_every_text_is_used() -> None:
+    modules = {path: ast.parse(path.read_text("utf-8")) for path in ROOT.glob("bot/**/*.py")}
+    texts = {path.stem: tree for path, tree in modules.items() if path.parent.name == "texts"}
+    defined = {(module, name) for module, tree in texts.items() for name in _defined(tree)}
+    used = {one for tree in modules.values() for one in _used(tree)}
+    used |= {
+        (module, node.id)
+        for module, tree in texts.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    assert len(defined) > 400
+    assert defined - used == set()
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def _used(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the texts that a module uses, each with its own module."""
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module="bot.texts", names=imported):
+                names |= {one.asname or one.name: one.name for one in imported}
+            case ast.ImportFrom(module=str(module), names=imported) if module.startswith("bot.texts."):
+                yield from ((module.removeprefix("bot.texts."), one.name) for one in imported)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=text) if name in names:
+                yield names[name], text
+
+
 @pytest.mark.parametrize(
     ("line", "is_text"),
     [
