@@ -138,6 +138,7 @@ async def test_who_may_ask(harness: AppHarness) -> None:
 async def test_an_admin_whom_slack_does_not_name_just_now_is_asked_to_come_back(harness: AppHarness) -> None:
     harness.slack.workspace.admins.add("U9")
     await ask(harness, "/pplx settings channel askers admins")
+    await ask(harness, "/pplx settings channel external on")  # so that nothing else needs the profile
     harness.slack.fail("users.info", *[NO_SCOPE] * 9)
 
     told = await ask(harness, "/ask --public why", user="U9")
