@@ -55,6 +55,7 @@ from bot.storage.installation import WorkspaceStore
 from bot.storage.ledger import Ledger
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore
+from bot.storage.proposals import ProposalStore
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
 from bot.storage.retention import Retention
 from bot.storage.shares import ShareStore
@@ -399,6 +400,8 @@ async def compose(
             propose_claims=partial(propose_claims, model=search_services.model),
             name_of=profiles.name_of,
             asker_refusal=admission.asker_refusal,
+            keep_proposal=ProposalStore(acks).record,
+            move_proposal=ProposalStore(acks).move,
             views=Views(client, sanitize=sanitize_view),
             feedback=FeedbackStore(acks),
             sharing=Sharing(

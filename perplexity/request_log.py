@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -25,10 +25,21 @@ class SentRequest:
 
 @dataclass(kw_only=True)
 class RequestLog:
-    """The requests in the order in which they left; `now` returns seconds since 1970."""
+    """The requests in the order in which they left; `now` returns seconds since 1970.
+
+    `before_sending` is awaited after each was noted, and before it leaves; if it raises, nothing leaves.
+    """
 
     requests: list[SentRequest] = field(default_factory=list)
     now: Callable[[], float] = time.time
+    before_sending: Callable[[], Awaitable[None]] | None = None
+
+    async def record(self, service: str, path: str, body: str) -> SentRequest:
+        """Note a request that is about to leave. Raises what `before_sending` raises."""
+        sent = self.add(service, path, body)
+        if self.before_sending is not None:
+            await self.before_sending()
+        return sent
 
     def add(self, service: str, path: str, body: str) -> SentRequest:
         """Note a request that leaves now."""

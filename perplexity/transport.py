@@ -224,7 +224,7 @@ class Transport:
             headers = {**self._auth_headers(own), "Accept": accept}
         log, sent = current_request_log(), None
         if log is not None and (text is not None or "?" in path):
-            sent = log.add(self._host, self._base_path + path, text or "")
+            sent = await log.record(self._host, self._base_path + path, text or "")
         try:
             response: aiohttp.ClientResponse = await self._session().request(
                 # A redirect would carry the key to any host that it names.

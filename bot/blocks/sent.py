@@ -27,11 +27,16 @@ SHORT = 100
 """The longest value that is shown on one line with others."""
 
 
-def sent_blocks(sent: Sent) -> list[Block]:
-    """Return the blocks of a modal about what was sent; a part of it, with a note, if it is too long."""
+def sent_blocks(sent: Sent, *, interrupted: int = 0) -> list[Block]:
+    """Return the blocks of a modal about what was sent; a part of it, with a note, if it is too long.
+
+    `interrupted` is how often the work on the question was, so that requests may be missing.
+    """
     count = len(sent.requests) + sum(sent.not_kept.values())
     facts = [texts.count_requests(count), left_out_text(sent.left_out)]
     blocks, left = [section(texts.INTRO), context(" · ".join(filter(None, facts)))], MAX_CHARS
+    if interrupted:
+        blocks.append(context(texts.interrupted(interrupted)))
     before = 0
     for place, request in enumerate(sent.requests, 1):
         blocks += [divider(), section(_title(place + before, request))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Coroutine
 from typing import Any
 from uuid import UUID
 
@@ -32,12 +33,13 @@ async def ask_in_direct_message(
     root: OutgoingMessage,
     parent: UUID | None = None,
     action: str = "",
+    asked: Callable[[UUID], Coroutine[Any, Any, None]] | None = None,
 ) -> str | None:
     """Ask a question below `root`, a message that the app posts to a person; return a problem for the person, or None.
 
     `text` is the command's, escaped as Slack escapes what people type. `key` names what asked, such as a view: the same
     key asks once, and may be used again after a problem. If the question cannot be saved, the message is deleted again.
-    `parent` and `action` are as in a `NewQuestion`.
+    `parent` and `action` are as in a `NewQuestion`. `asked` is started with the id of the question that was saved.
     """
     question_id = context.new_id()
     beginning = asyncio.create_task(_begin_thread(context, user, root, question_id=question_id))
@@ -66,6 +68,8 @@ async def ask_in_direct_message(
     submitted = await _submit(question, context)
     if submitted is not Submitted.NEW:
         context.start(_delete(context, channel, thread_ts))
+    elif asked is not None:
+        context.start(asked(question_id))
     return await _problem(submitted, question, context)
 
 

@@ -215,6 +215,14 @@ async def always_admitted(user_id: str) -> str | None:
     return None
 
 
+async def keep_no_proposal(id: UUID, team_id: str, user_id: str, sent: str) -> None:
+    """Keep nothing."""
+
+
+async def move_no_proposal(id: UUID, team_id: str, user_id: str, question_id: UUID) -> None:
+    """Move nothing."""
+
+
 async def never_named(user_id: str) -> str:
     """Return an empty name."""
     return ""
@@ -330,7 +338,9 @@ class ListenerContext:
     the acknowledgement. `feedback` holds what people think of answers, `sharing` posts those that are shared,
     `preferences` holds the settings, `budgets` what may be spent; `management` returns whether a person may change the
     settings of a channel.
-    `propose_claims` finds what can be checked in a message, `name_of` returns a person's name, empty if it is unknown.
+    `propose_claims` finds what can be checked in a message; `keep_proposal` keeps what is sent for that, by an id, the
+    workspace and the person, and `move_proposal` counts it for the question that is made of it. `name_of` returns a
+    person's name, empty if it is unknown.
     `suggest_prompts` shows questions to choose from in a direct message. `withdraw_answer` starts withdrawing the
     answer to a question whose message was deleted, `delete_question` deleting both. `home_opened` shows a person the
     home tab, `home_changed` shows it anew to one who has it open, with a notice.
@@ -376,6 +386,8 @@ class ListenerContext:
     propose_claims: ProposeClaims = propose_nothing
     name_of: Callable[[str], Coroutine[Any, Any, str]] = never_named
     asker_refusal: Callable[[str], Awaitable[str | None]] = always_admitted
+    keep_proposal: Callable[[UUID, str, str, str], Awaitable[None]] = keep_no_proposal
+    move_proposal: Callable[[UUID, str, str, UUID], Awaitable[None]] = move_no_proposal
     follow_ups: bool = False
     find_workspace: Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspace | None]] | None = None
     refusal: Callable[[Mapping[str, Any]], str | None] = never_refused

@@ -148,6 +148,13 @@ TABLES: Mapping[str, Table] = {
             "unconfirmed late_seconds conversation shown streaming parent action public text_deleted_at",
         ),
     ),
+    # What was sent to find the claims of a message goes to the question, or after a day.
+    "proposals": Table(
+        of_person=_PERSON,
+        of_workspace=_WORKSPACE,
+        outdated="at <= now() - least(%(days)s, 1) * interval '1 day'",
+        columns=_columns(person="user_id", place="team_id", text="sent", none="id at"),
+    ),
     "last_choices": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,

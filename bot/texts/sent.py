@@ -10,6 +10,14 @@ CUT = "The rest is too long for this window. Your admin can export all of it."
 NOTHING = "I sent nothing to a search service for this answer, or I no longer know what I sent."
 
 
+def interrupted(times: int) -> str:
+    """Return that requests of tries that were interrupted may be missing; `times` is how often that happened."""
+    return (
+        f"I was interrupted {pluralize(times, 'time')} while I worked on this. What an interrupted try sent may be "
+        "missing here."
+    )
+
+
 def not_kept(count: int) -> str:
     """Return that the texts of some requests in the middle are not kept."""
     return f"{pluralize(count, 'more request')} left here. What they said is not kept, because it is too long."

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
+from psycopg import Error
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks.elements import context as small_text
@@ -16,14 +19,16 @@ from bot.blocks.elements import link, section
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
 from bot.commands.check import CHECK, text_of_claims
 from bot.commands.help import text_message
-from bot.errors import UsageError
+from bot.errors import BudgetUnknown, UsageError
 from bot.listeners.asking import ask_in_direct_message
 from bot.listeners.intake import ListenerContext
 from bot.model.asker import Asker, working_for
 from bot.model.membership import team_of
 from bot.model.message import Block, OutgoingMessage
+from bot.privacy.outgoing import Outgoing, recorded
 from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View
+from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.texts import checking, failures, notices, times
 from bot.views.base import Response, Submission, errors, modal, plain, show_modal, submission
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE
@@ -84,13 +89,23 @@ async def _propose(message: _Message, view_id: str, context: ListenerContext, *,
     if (said := await context.asker_refusal(user)) is not None:
         await _show(modal(CALLBACK_ID, checking.TITLE, [section(escape(said))]), view_id, context)
         return
-    with working_for(Asker(team_id=team, user_id=user, channel_id=message.channel)):
+    proposal, outgoing = context.new_id(), Outgoing()
+
+    async def keep() -> None:
+        if (sent := outgoing.take()) is not None:
+            try:
+                await context.keep_proposal(proposal, team, user, sent)
+            except (*DATABASE_UNAVAILABLE, Error):
+                raise BudgetUnknown(notices.BUDGET_UNKNOWN) from None
+
+    outgoing.log.before_sending = keep
+    with working_for(Asker(team_id=team, user_id=user, channel_id=message.channel)), recorded(outgoing):
         proposed, link, author = await asyncio.gather(
             context.propose_claims(message.text, seconds=PROPOSE_SECONDS),
             context.chat.permalink(message.channel, message.ts),
             context.name_of(message.author),
         )
-    message = replace(message, link=link or "", author=author)
+    message = replace(message, link=link or "", author=author, proposal=str(proposal))
     await _show(claims_view(message, proposed), view_id, context)
 
 
@@ -106,7 +121,10 @@ async def _show(view: View, view_id: str, context: ListenerContext) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Message:
-    """The message that is checked: its text as it was typed, and where it is; `author` is an id, then a name."""
+    """The message that is checked: its text as it was typed, and where it is; `author` is an id, then a name.
+
+    `proposal` names what was sent to find its claims.
+    """
 
     text: str
     author: str
@@ -114,6 +132,7 @@ class _Message:
     channel_name: str
     ts: str
     link: str = ""
+    proposal: str = ""
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> _Message:
@@ -131,7 +150,13 @@ class _Message:
     @property
     def metadata(self) -> Mapping[str, str]:
         """What the modal brings back."""
-        return {"author": self.author, "channel_name": self.channel_name, "ts": self.ts, "link": self.link}
+        return {
+            "author": self.author,
+            "channel_name": self.channel_name,
+            "ts": self.ts,
+            "link": self.link,
+            "proposal": self.proposal,
+        }
 
 
 def _id(body: Mapping[str, Any], name: str) -> str:
@@ -197,6 +222,16 @@ async def submit(submitted: Submission, context: ListenerContext) -> Response | 
         CHECK.parse(text)
     except UsageError as error:
         return errors(**{block_id(1): error.problem})
+
+    async def count_proposal(question_id: UUID) -> None:
+        """Show in **What was sent** also what found the claims."""
+        with suppress(ValueError):
+            proposal = UUID(str(submitted.metadata.get("proposal") or ""))
+            try:
+                await context.move_proposal(proposal, submitted.team, submitted.user, question_id)
+            except (*DATABASE_UNAVAILABLE, Error) as error:
+                log.warning("sent.not_saved", extra={"error": type(error).__name__})
+
     problem = await ask_in_direct_message(
         context,
         user=submitted.user,
@@ -205,6 +240,7 @@ async def submit(submitted: Submission, context: ListenerContext) -> Response | 
         command=CHECK,
         text=text,
         root=checked_message(submitted.metadata),
+        asked=count_proposal,
     )
     return None if problem is None else errors(**{block_id(1): problem})
 

@@ -31,6 +31,6 @@ async def open_sent(click: Click, context: ListenerContext) -> Reply | None:
     sent = await context.questions.sent(row.id)
     if sent is None:
         return text_reply(texts.NOTHING)
-    blocks = await run_in_thread(sent_blocks, sent)
+    blocks = await run_in_thread(lambda: sent_blocks(sent, interrupted=row.redeliveries))
     problem = await open_modal(context, click.trigger_id, modal(CALLBACK_ID, texts.TITLE, blocks))
     return None if problem is None else text_reply(problem)

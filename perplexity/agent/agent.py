@@ -243,7 +243,7 @@ async def _use_own_key(base_url: str, request: Request) -> None:
 async def _note_request(request: Request) -> None:
     """Note a call of the model for the code that asked for it."""
     if (log := current_request_log()) is not None:
-        log.add(request.url.host, request.url.path, (await request.aread()).decode())
+        await log.record(request.url.host, request.url.path, (await request.aread()).decode())
 
 
 def _direct_client() -> AsyncClient:

@@ -270,7 +270,7 @@ class DuckDuckGo:
         if (log := current_request_log()) is not None:
             # From this side of the call: the library makes the request.
             asked = {"q": text, "region": code, "timelimit": timelimit, "page": page}
-            log.add(SERVICE, "/", json.dumps(asked))
+            await log.record(SERVICE, "/", json.dumps(asked))
         return await self._threads.run(find)
 
     def _today(self) -> date:

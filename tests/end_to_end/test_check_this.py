@@ -8,8 +8,10 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
+import psycopg
 import pytest
 
+from bot.privacy.outgoing import load_sent
 from bot.texts import checking, notices
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.claims import ScriptedPerplexity
@@ -163,3 +165,47 @@ async def test_a_busy_slack_is_asked_again_to_show_the_claims(harness: AppHarnes
     harness.slack.fail("views.update", Fault(status=429, headers={"Retry-After": "0"}))
 
     assert any((await proposed(harness, HONEST[0])).values())
+
+
+async def sent_texts(harness: AppHarness) -> list[str]:
+    """Return what was kept of what was sent, of proposals and then of questions."""
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        found = await connection.execute("SELECT sent FROM proposals UNION ALL SELECT sent FROM questions")
+        return [str(sent) for (sent,) in await found.fetchall()]
+
+
+async def test_what_was_sent_shows_also_what_found_the_claims(harness: AppHarness) -> None:
+    case = HONEST[0]
+    await proposed(harness, case)
+    (before,) = await sent_texts(harness)
+    assert [json.loads(one.body) for one in load_sent(before).requests] == [
+        request.json for request in harness.perplexity.requests
+    ]
+    async with await harness.person.submit(harness.slack.modal()):
+        pass
+    await result(harness, 1)
+    await harness.wait_until_settled(1)
+
+    (after,) = await sent_texts(harness)
+    assert after.startswith(before)
+    sent = [json.loads(one.body) for one in load_sent(after).requests]
+    assert sorted(map(json.dumps, sent)) == sorted(json.dumps(one.json) for one in harness.perplexity.requests)
+
+
+async def test_what_finds_the_claims_is_kept_before_it_leaves(harness: AppHarness) -> None:
+    """So that it is listed, too, if the app is killed meanwhile."""
+    assert isinstance(harness.perplexity, ScriptedPerplexity)
+    harness.perplexity.hold()
+    async with await harness.person.message_shortcut("check_this", MESSAGE | {"text": HONEST[0].message}):
+        await harness.slack.wait_until(lambda: bool(harness.perplexity.requests))
+    assert HONEST[0].message[:20] in (await sent_texts(harness))[0]
+    harness.perplexity.release()
+
+
+async def test_without_a_database_nothing_leaves_for_a_proposal(harness: AppHarness) -> None:
+    async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
+        await connection.execute("ALTER TABLE proposals ADD CHECK (false) NOT VALID")
+        claims = await proposed(harness, HONEST[0])
+
+    assert claims  # the message's own sentences
+    assert harness.perplexity.requests == []

@@ -48,9 +48,10 @@ def test_what_was_sent_says_how_many_are_not_kept_and_numbers_the_others() -> No
     outgoing = Outgoing()
     for number in range(40):
         outgoing.log.add("a.example", f"/{number}", json.dumps(["x" * (MAX_SAVED // 4) if 0 < number < 39 else "why"]))
-    shown = json.dumps(sent_blocks(load_sent(outgoing.take() or "")), ensure_ascii=False)
+    shown = json.dumps(sent_blocks(load_sent(outgoing.take() or ""), interrupted=1), ensure_ascii=False)
 
     assert "40 requests" in shown
+    assert texts.interrupted(1) in shown
     assert "*1. a.example*" in shown
     outgoing = Outgoing()
     for number in range(9):
