@@ -14,7 +14,7 @@ from bot.slack.messages import Chat, PostResult, Retryable, Sent, seconds_of
 from bot.slack.threads import ThreadReader
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
-from bot.texts import deletions
+from bot.texts import home
 
 log = logging.getLogger(__name__)
 
@@ -23,10 +23,10 @@ class Deleted(Enum):
     """What became of the messages of an answer that were to be deleted."""
 
     ALL = ""
-    LATER = deletions.MESSAGES_LATER
+    LATER = home.NOT_DELETED_YET
     """Slack was unavailable."""
 
-    REFUSED = deletions.MESSAGES_STAY
+    REFUSED = home.MESSAGES_STAY
 
 
 DELETE_PAUSES = (0.5, 1.0)
@@ -75,7 +75,7 @@ class AnswerWithdrawal:
             return deleted.value
         except DATABASE_UNAVAILABLE as error:
             log.warning("question.not_deleted", extra=row.ids | {"error": type(error).__name__})
-            return deletions.DATABASE_DOWN
+            return home.DELETION_DATABASE_DOWN
 
     async def _find(self, row: QuestionRow) -> list[str] | None:
         """Return the `ts` of the messages of an answer; None if they are not to be deleted."""

@@ -57,6 +57,14 @@ DELETE_WARNING = (
 DELETE_IT = "Delete it"
 KEEP = "Keep"
 
+NOT_DELETED_YET = (
+    "Slack didn’t delete my messages just now, so I kept the question. Please delete it again in a minute."
+)
+MESSAGES_STAY = "I deleted the question, but Slack doesn’t let me delete my messages in its thread: they stay."
+DELETION_DATABASE_DOWN = (
+    "I can’t reach my database just now, so I kept the question. Please delete it again in a minute."
+)
+
 
 def intro(slash: str) -> str:
     """Return what the app is for; `slash` goes before the name of a command."""
