@@ -17,7 +17,7 @@ WHOSE: Mapping[Scope, str] = {
 
 
 def over_budget_sentence(over: OverBudget, *, effort: str) -> str:
-    """Return why a call is refused, when its budget begins anew, and what can be done."""
+    """Return why a call is refused, when its budget resets, and what can be done."""
     if not over.allowed:
         return notices.no_budget(WHOSE[over.scope])
     whose, allowed, wait = WHOSE[over.scope], format_amount(over.allowed), times.wait(over.resets)

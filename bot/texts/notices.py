@@ -71,7 +71,7 @@ def no_budget(budget: str) -> str:
 
 
 def used_up(budget: str, *, allowed: str, wait: str) -> str:
-    """Return that nothing is left of a budget; `wait` is when it begins anew."""
+    """Return that nothing is left of a budget; `wait` is when it resets."""
     return f"{budget} ({allowed}) is used up. It resets {wait}. Ask again then, or ask an admin for more."
 
 
