@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from bot.services import provider_config
+from bot.storage.installation import WorkspaceStore
 from bot.storage.personal_data import PersonalDataStore
-from bot.storage.questions import connection_pool
+from bot.storage.questions import Pool, connection_pool
 from bot.worker.background import cancel_runs
+from perplexity.own_keys import OwnKeys, using_keys
 from perplexity.providers import open_providers
 from perplexity.terminal import escape_json
 
 if TYPE_CHECKING:
     from bot.settings import Settings
 
-CancelRuns = Callable[[Sequence[str]], Awaitable[None]]
+CancelRuns = Callable[[Mapping[str, Sequence[str]]], Awaitable[None]]
+"""Cancels runs at the services, which are listed by workspace."""
 
 NOTHING_KEPT = "{user}  nothing is kept of this person\n"
 NOT_CONFIRMED = "Without a terminal, `erase` needs --yes, since it cannot ask you. Nothing was erased.\n"
@@ -110,10 +114,43 @@ async def run_export(people: People, *, conninfo: str, terminal: Terminal) -> in
 async def run_erase(settings: Settings, people: People, *, confirmed: bool, conninfo: str, terminal: Terminal) -> int:
     """Erase on an open database, and cancel runs at the services that the settings name."""
     async with connection_pool(conninfo, size=1) as pool, open_providers(provider_config(settings)) as providers:
+        keys_of = _own_keys(settings, pool)
+
+        async def cancel(runs: Mapping[str, Sequence[str]]) -> None:
+            for team, run_ids in runs.items():
+                with using_keys(await keys_of(team)):
+                    await cancel_runs(providers, run_ids)
+
         return await erase_people(
             PersonalDataStore(pool),
             people,
             confirmed=confirmed,
-            cancel=lambda run_ids: cancel_runs(providers, run_ids),
+            cancel=cancel,
             terminal=terminal,
         )
+
+
+def _own_keys(settings: Settings, pool: Pool) -> Callable[[str], Awaitable[OwnKeys | None]]:
+    """Return what finds the keys that a workspace brings along for its questions."""
+    if not settings.oauth_configured:
+        return _no_keys
+    # Encryption takes a while to import, which one workspace with its own token need not wait for.
+    from bot.workspaces.encryption import KeyRing, Undecryptable
+    from bot.workspaces.installations import Installations
+    from bot.workspaces.provider_keys import addresses, own_keys
+
+    store, ring, services = WorkspaceStore(pool, many=True), KeyRing.of(settings.key_bytes), addresses(settings)
+    installations = Installations(pool, calls=pool, keys=ring, workspaces=store)
+
+    async def find(team_id: str) -> OwnKeys | None:
+        with suppress(Undecryptable):
+            installed = await installations.find_by_team(team_id)
+            if installed is not None:
+                return own_keys(installed.identity.id, installed.provider_keys, services=services)
+        return None
+
+    return find
+
+
+async def _no_keys(team_id: str) -> None:
+    """Return None: one workspace has no keys but the app's."""

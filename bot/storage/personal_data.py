@@ -21,9 +21,9 @@ _STOP = """
         UPDATE questions SET state = 'stopped', attempt = attempt + 1, settled_at = now(), response_url = NULL
         WHERE state IN ('received', 'working', 'delivering')
             AND user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
-        RETURNING id, run_id)
-    SELECT run_id FROM stopped WHERE run_id IS NOT NULL
-    UNION SELECT s.run_id FROM stages s JOIN stopped q ON q.id = s.question_id
+        RETURNING id, team_id, run_id)
+    SELECT team_id, run_id FROM stopped WHERE run_id IS NOT NULL
+    UNION SELECT q.team_id, s.run_id FROM stages s JOIN stopped q ON q.id = s.question_id
     WHERE s.run_id IS NOT NULL AND s.result IS NULL
 """
 _PAUSE = """
@@ -86,13 +86,16 @@ class PersonalDataStore:
                 counts[name] = row["count"] if row is not None else 0
         return {name: count for name, count in counts.items() if count}
 
-    async def stop_work(self, user_id: str, *, team_id: str | None = None) -> list[str]:
-        """Stop a person's digests and open questions; return the runs that are running at the services."""
+    async def stop_work(self, user_id: str, *, team_id: str | None = None) -> dict[str, list[str]]:
+        """Stop a person's digests and open questions; return the runs at the services that go on, by workspace."""
         values = {"user": user_id, "team": team_id}
         async with self._pool.transaction() as connection:
             await connection.execute(_PAUSE, values)
             rows = await (await connection.execute(_STOP, values)).fetchall()
-        return [str(row["run_id"]) for row in rows]
+        runs: dict[str, list[str]] = {}
+        for row in rows:
+            runs.setdefault(row["team_id"], []).append(str(row["run_id"]))
+        return runs
 
     async def erase(self, user_id: str, *, team_id: str | None = None, own: bool = False) -> dict[str, int]:
         """Delete everything of a person in one transaction; return how many rows of each table that were.

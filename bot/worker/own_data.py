@@ -53,7 +53,8 @@ class OwnData:
     async def erase(self, team_id: str, user_id: str) -> None:
         """Stop what is open and erase everything of a person in a workspace; raise nothing."""
         try:
-            self.cancel_runs(await self.store.stop_work(user_id, team_id=team_id))
+            runs = await self.store.stop_work(user_id, team_id=team_id)
+            self.cancel_runs(runs.get(team_id, []))
             erased = await self.store.erase(user_id, team_id=team_id, own=True)
         except (*DATABASE_UNAVAILABLE, Error) as error:
             log.warning("erasure.failed", extra={"error": type(error).__name__})

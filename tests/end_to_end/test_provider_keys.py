@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
+from bot.data_requests import People, Terminal, run_erase
 from bot.settings import read_keys
 from bot.workspaces.encryption import KeyRing
 from bot.workspaces.provider_keys import NotKept, delete_key, list_keys, set_key
 from bot.workspaces.registry import Workspaces
 from bot.workspaces.rotation import rotate_keys
 from tests.fakes.model_server import KEY as MODEL_KEY
-from tests.fakes.model_server import MODEL, FakeModelServer, Replies, Says
+from tests.fakes.model_server import MODEL, FakeModelServer, Replies, Says, Turn, calls
 from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.workspaces import KEY, SECOND_KEY, Installations, many_workspaces
@@ -57,6 +60,69 @@ async def test_a_key_is_used_for_its_workspace_alone(app: Installations) -> None
     await delete_key(app.database, "T1", "perplexity")
     await ask(app, "T1", "k9")
     assert used(app.perplexity)[-1] == APP_S
+
+
+LINES = (
+    "/search about {team}",
+    "/ask about {team}",
+    "/ask --model high about {team}",
+    "/deepdive about {team}",
+    "/pplx check All is about {team}.",
+    "/ask --agent about {team}",
+)
+"""Everything that asks a service, with a text that says whose question it is."""
+
+
+async def test_at_once_each_question_leaves_with_the_key_of_its_own_workspace(database: str) -> None:
+    """Workspaces that bring a key, one that does not, and one of an organization that does."""
+    keys = {"T1": "pplx-own-1", "T2": "pplx-own-2", "T7": "pplx-own-7", "T8": APP_S}
+
+    def turn(messages: list[dict[str, Any]]) -> Turn:
+        team = re.search(r"about (T\d)", str(messages))
+        assert team is not None
+        found = any(message["role"] == "tool" for message in messages)
+        return Says(text="So.") if found else calls("search_pages", query=f"about {team[1]}")
+
+    async with FakeModelServer(turn) as model:
+        agent: dict[str, Any] = {"agent_model": MODEL, "agent_base_url": model.base_url}
+        async with many_workspaces(
+            database,
+            keys=None,
+            providers="perplexity",
+            allowed_teams="T1,T2,T8,E1",
+            open_questions_per_user=0,
+            agent_api_key=SecretStr(MODEL_KEY),
+            **agent,
+        ) as app:
+            for team in ("T1", "T2", "T8"):
+                await app.install(team)
+            await app.install(None, enterprise="E1", organization=True)
+            for owner, key in (("T1", keys["T1"]), ("T2", keys["T2"]), ("E1", keys["T7"])):
+                await set_key(database, owner, "perplexity", key, keys=RING)
+                await set_key(database, owner, "agent", f"model-{key}", keys=RING)
+            people = {team: app.person(team) for team in ("T1", "T2", "T8")}
+            people["T7"] = app.person("T7", enterprise="E1", organization=True)
+            sent = [
+                people[team].type_command(line.format(team=team), trigger=f"{team}-{number}-{round_}")
+                for round_ in range(2)
+                for number, line in enumerate(LINES)
+                for team in people
+            ]
+            assert {response.status for response in await asyncio.gather(*sent)} == {200}
+            done = "SELECT count(*) FROM questions WHERE state = 'answered'"
+            await app.wait_for_rows(done, [(len(sent),)], seconds=60)
+            begun = {
+                (named[1], request.headers["Authorization"].removeprefix("Bearer "))
+                for request in app.perplexity.requests
+                if (named := re.search(r"about (T\d)", str(request.json)))
+            }
+        assert begun == set(keys.items())
+        asked = {
+            (named[1], str(key).removeprefix("Bearer "))
+            for request, key in zip(model.requests, model.keys, strict=True)
+            if (named := re.search(r"about (T\d)", str(request)))
+        }
+    assert asked == {(team, MODEL_KEY if team == "T8" else f"model-{key}") for team, key in keys.items()}
 
 
 async def test_the_database_has_no_key_in_clear_and_the_ring_changes(app: Installations) -> None:
@@ -195,6 +261,27 @@ async def test_the_runs_of_a_workspace_that_its_organization_takes_off_are_cance
             await web.perplexity.cancel_requested.wait()
         assert web.perplexity.cancelled == ["resp_1"]
     assert (await list_keys(database)).startswith("E1")
+
+
+async def test_the_runs_of_a_person_who_is_erased_are_cancelled_with_the_keys_of_their_workspaces(
+    database: str,
+) -> None:
+    async with many_workspaces(database, work=False, keys=None) as web:
+        for team in ("T1", "T2"):
+            await web.install(team)
+            async with await web.person(team).type_command("/ask --model high why", trigger=team) as response:
+                assert response.status == 200
+        await set_key(database, "T1", "perplexity", OWN, keys=RING)
+        await web.execute("UPDATE questions SET state = 'working', run_id = 'resp_' || team_id")
+
+        terminal = Terminal(stdin=StringIO(), stdout=StringIO(), stderr=StringIO())
+        people = People(users=("U1",))
+        assert await run_erase(web.settings, people, confirmed=True, conninfo=database, terminal=terminal) == 0
+        sent = {request.path: request.headers["Authorization"] for request in web.perplexity.requests}
+    assert sent == {
+        "/v1/agent/resp_T1/cancel": f"Bearer {OWN}",
+        "/v1/agent/resp_T2/cancel": f"Bearer {APP_S}",
+    }
 
 
 async def test_a_key_does_not_outlive_its_installation_if_the_app_is_installed_again_at_once(

@@ -230,7 +230,7 @@ async def test_open_questions_are_stopped_before_an_erasure_and_their_runs_are_n
 
     runs = await PersonalDataStore(pool).stop_work(ANNA.user)
 
-    assert sorted(runs) == ["run-UANNA", "stage-facts"]
+    assert {team: sorted(found) for team, found in runs.items()} == {"TANNA": ["run-UANNA", "stage-facts"]}
     rows = await two_people.execute("SELECT user_id, state FROM questions ORDER BY 1")
     assert await rows.fetchall() == [("UANNA", "stopped"), ("UBERT", "working")]
     rows = await two_people.execute("SELECT user_id, state FROM digests ORDER BY 1")
