@@ -81,16 +81,27 @@ class RequestOrigin:
         """Read a command, an event or a click.
 
         An event from a shared channel may name its sender's workspace. Then the authorization names the installation
-        for which the app gets it.
+        for which the app gets it: a workspace, or an organization. Of the two workspaces that the event then names, the
+        one with that organization counts; without one it is the organization itself.
         """
         team = _text(body, "team_id") or _id(body, "team")
         enterprise = _text(body, "enterprise_id") or _id(body, "enterprise")
         enterprise = enterprise or _text(_part(body, "team"), "enterprise_id")
         authorization = _authorization(body)
         if body.get("is_ext_shared_channel") is True or not (team or enterprise):
-            team = _text(authorization, "team_id") or team
             enterprise = _text(authorization, "enterprise_id") or ("" if authorization else enterprise)
+            if authorization.get("is_enterprise_install") is True and body.get("is_ext_shared_channel") is True:
+                team = _workspace_in(enterprise, body) or enterprise
+            team = _text(authorization, "team_id") or team
         return cls(team_id=team, enterprise_id=enterprise, app_id=_text(body, "api_app_id"))
+
+
+def _workspace_in(enterprise: str, body: Mapping[str, Any]) -> str:
+    """Return which of the workspaces that an event names is of an organization; empty if none is said to be."""
+    for prefix in ("", "context_"):
+        if enterprise and _text(body, f"{prefix}enterprise_id") == enterprise:
+            return _text(body, f"{prefix}team_id")
+    return ""
 
 
 def is_foreign(named: RequestOrigin, *, ours: Identity, app_id: str | None) -> bool:

@@ -90,6 +90,7 @@ class Workspaces:
     _kept: OrderedDict[tuple[str, ...], _Kept] = field(default_factory=OrderedDict)
     _reading: dict[tuple[str, ...], asyncio.Task[Installed | None]] = field(default_factory=dict)
     _teams: dict[tuple[str, str], float] = field(default_factory=dict)
+    _forgotten: int = 0
     _cleaned: dict[str, tuple[WorkspaceRow, float]] = field(default_factory=dict)
     _refreshed_at: float | None = None
     _refresh_failed: dict[str, float] = field(default_factory=dict)
@@ -196,6 +197,7 @@ class Workspaces:
 
     def forget(self, id: str) -> None:
         """Read an installation, or that of a workspace, again before the next use; and any that was absent."""
+        self._forgotten += 1
         for key, kept in list(self._kept.items()):
             if kept.installed is None or id in key or kept.installed.identity.id == id:
                 del self._kept[key]
@@ -322,7 +324,7 @@ class Workspaces:
             return kept.installed
 
     async def _read(self, key: tuple[str, ...], read: Callable[[], Awaitable[Installed | None]]) -> Installed | None:
-        at = self.clock()
+        at, forgotten = self.clock(), self._forgotten
         try:
             installed = await read()
         except Undecryptable:
@@ -331,6 +333,8 @@ class Workspaces:
         if installed is not None and not self._is_allowed(installed.identity):
             log.warning("workspace.not_allowed", extra={"team": installed.identity.id})
             installed = None
+        if forgotten != self._forgotten:
+            return installed  # what was read may have ended since
         self._keep(key, _Kept(installed=installed, at=at))
         if installed is not None:
             self._keep(("id", installed.identity.id), _Kept(installed=installed, at=at))

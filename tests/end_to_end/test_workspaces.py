@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -27,6 +28,12 @@ async def mention(person: Person, text: str, *, ts: str) -> int:
 
 def answers(posts: list[Post]) -> list[str]:
     return [post.workspace for post in posts if post.method == "chat.postMessage"]
+
+
+async def wait_until_settled(app: Installations) -> None:
+    await app.wait_for_rows(
+        "SELECT count(*) FROM questions WHERE state IN ('received', 'working', 'delivering')", [(0,)]
+    )
 
 
 async def wait_until_answered(app: Installations, count: int) -> None:
@@ -71,6 +78,27 @@ async def test_a_channel_of_one_workspace_is_never_tried_with_the_token_of_anoth
     assert ("T1", "C2") not in tried
     assert ("T2", "C1") not in tried
     assert {("T1", "C1"), ("T2", "C2")} <= tried
+
+
+@pytest.mark.parametrize("context", [("T7", "E1"), ("E1", "E1"), (None, None), ("T1", None)])
+async def test_who_writes_in_a_shared_channel_does_not_become_one_of_that_organization(
+    app: Installations, context: tuple[str | None, str | None]
+) -> None:
+    """Slack may name the sender's workspace as the event's, here one that has the app for itself."""
+    await app.install("T1")
+    await app.install(None, enterprise="E1", organization=True)
+    theirs = app.person(ORG_TEAM, enterprise="E1", organization=True)
+    shared = {"team_id": "T1", "enterprise_id": None, "is_ext_shared_channel": True}
+    shared |= dict(zip(("context_team_id", "context_enterprise_id"), context, strict=True))
+    async with await replace(theirs, sent=theirs.sent | shared).mention(
+        "why?", ts="1795255200.000100", user_team="T1"
+    ) as response:
+        assert response.status == 200
+    assert await mention(app.person("T1"), "why?", ts="1795255300.000100") == 200
+    await wait_until_settled(app)
+
+    assert await app.rows("SELECT team_id, state FROM questions WHERE team_id = 'T1'") == [("T1", "answered")]
+    assert answers(app.slack.posts).count("T1") == 1
 
 
 async def test_a_person_who_is_an_admin_in_one_workspace_is_none_in_another(app: Installations) -> None:

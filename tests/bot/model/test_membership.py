@@ -51,6 +51,33 @@ def test_a_request_is_the_app_s_own_or_foreign(body: dict[str, Any], ours: Ident
     assert is_foreign(RequestOrigin.from_body(body), ours=ours, app_id="A1") is foreign
 
 
+SHARED = {
+    "team_id": "T2",
+    "enterprise_id": None,
+    "is_ext_shared_channel": True,
+    "authorizations": [{"enterprise_id": "E1", "team_id": None, "is_enterprise_install": True}],
+}
+"""An event of an organization's app from a shared channel, in which someone of T2 wrote."""
+
+
+@pytest.mark.parametrize(
+    ("context", "team"),
+    [
+        ({"context_team_id": "T1", "context_enterprise_id": "E1"}, "T1"),
+        ({"context_team_id": "T1", "context_enterprise_id": "E2"}, "E1"),
+        ({"context_team_id": "T1"}, "E1"),
+        ({}, "E1"),
+        ({"team_id": "T1", "enterprise_id": "E1", "context_team_id": "T2"}, "T1"),
+        ({"team_id": None, "enterprise_id": "E1", "context_team_id": "T2"}, "E1"),
+    ],
+    ids=str,
+)
+def test_what_an_organization_s_app_hears_of_other_workspaces_is_not_theirs(context: dict[str, str], team: str) -> None:
+    named = RequestOrigin.from_body(SHARED | context)
+
+    assert (named.team_id, named.enterprise_id) == (team, "E1")
+
+
 @pytest.mark.parametrize("flag", OUTSIDE_FLAGS)
 @pytest.mark.parametrize("value", [True, "true", 1])
 def test_guests_strangers_and_bots_are_not_members(flag: str, value: object) -> None:
@@ -93,7 +120,8 @@ IDS = st.text("TE12\x00\ud800", max_size=3)
 VALUES = st.recursive(st.none() | st.booleans() | st.integers() | IDS, st.lists, max_leaves=5)
 NAMES = st.sampled_from([
     "team_id", "enterprise_id", "api_app_id", "team", "enterprise", "user", "event", "authorizations", "id",
-    "is_ext_shared_channel", "user_team", "tokens", "type",
+    "is_ext_shared_channel", "user_team", "tokens", "type", "context_team_id", "team_ids",
+    "context_enterprise_id",
 ])  # fmt: skip
 BODIES = st.dictionaries(NAMES, VALUES | st.dictionaries(NAMES, VALUES))
 

@@ -109,6 +109,20 @@ async def test_while_the_database_is_away_what_was_read_last_counts() -> None:
         await one.of_request(command("T2"))
 
 
+async def test_what_ends_while_it_is_read_is_not_kept() -> None:
+    table, clock = Table({"T1": installed("T1")}), Time()
+    one = workspaces(table, clock)
+    reading = asyncio.create_task(one.of_request(command("T1")))
+    for _ in range(2):
+        await asyncio.sleep(0)
+    assert (len(table.reads), reading.done()) == (1, False)
+    one.forget("T1")  # as when its end is recorded
+    await reading
+    del table.rows["T1"]
+
+    assert await one.of_request(command("T1")) is None
+
+
 async def test_the_cache_is_bounded() -> None:
     table, clock = Table({}), Time()
     one = workspaces(table, clock)
