@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from bot.texts import notices
 from tests.end_to_end.conftest import AppHarness
 
 BAD_KEY = {"error": {"type": "invalid_api_key", "message": "bad key"}}
@@ -59,12 +60,10 @@ async def test_only_the_asker_sees_it(harness: AppHarness) -> None:
     assert len(shown["blocks"]) == 1
 
 
-async def test_slack_away__only_those_whom_the_settings_name_are_admins(harness: AppHarness) -> None:
-    from tests.fakes.slack import Fault
+async def test_whose_profile_cannot_be_read_is_no_admin(harness: AppHarness) -> None:
+    harness.slack.workspace.scopes.remove("users:read")
 
-    harness.slack.fail("users.info", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
-
-    assert "Only admins" in (await status(harness, trigger="t1"))["text"]
+    assert notices.MEMBER_FORBIDDEN in (await status(harness, trigger="t1"))["text"]
 
 
 async def test_a_rejected_key_is_shown_although_a_fallback_answers(harness: AppHarness) -> None:
