@@ -237,6 +237,8 @@ async def test_a_method_without_its_scope_is_refused() -> None:
         "conversations.info": "channels:read",
         "conversations.replies": "channels:history",
         "conversations.members": "channels:read",
+        "files.completeUploadExternal": "files:write",
+        "files.getUploadURLExternal": "files:write",
         "users.info": "users:read",
         "users.list": "users:read",
     }
