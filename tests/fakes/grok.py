@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,7 @@ class FakeGrok(FakeService):
         unknown = sorted({*body} - FIELDS) or sorted({*body["tools"][0]} - TOOL_FIELDS)
         if unknown:
             return _error(422, f"unknown field {unknown[0]}")
+        self.charge(request, str(Decimal(fixture()["usage"]["cost_in_usd_ticks"]) / 10**10))
         return web.json_response(reply_body(sentiment()))
 
 

@@ -76,6 +76,7 @@ def fixture(name: str) -> bytes:
 
 
 SEARCH_DOLLARS = "0.005"
+FAST_SEARCH_DOLLARS = "0.001"
 
 
 def cost_of(recorded: bytes) -> str:
@@ -139,7 +140,7 @@ class FakePerplexity(FakeService):
         refused = self._unauthorized(request) or _unknown(body, SEARCH_FIELDS)
         if (instead := await self.fault(request) or refused) is not None:
             return instead
-        self.charge(request, SEARCH_DOLLARS)
+        self.charge(request, FAST_SEARCH_DOLLARS if body.get("search_type") == "fast" else SEARCH_DOLLARS)
         return whole(fixture("search.200.json"))
 
     async def _sonar(self, request: web.Request) -> web.StreamResponse:

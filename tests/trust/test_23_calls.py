@@ -1,0 +1,77 @@
+"""Item 23: every call that a question makes is reserved and booked, whatever makes it, and the sums are the invoice."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from bot.budgets.amounts import format_amount
+from bot.budgets.ceilings import AGENT, CEILINGS, POSTS, SEARCH
+from bot.settings import Settings
+from tests.docs.pages import ROOT
+from tests.end_to_end.conftest import AppHarness
+from tests.trust.services import Services, services, with_all_services
+
+__all__ = ["services"]
+
+CALLS = {
+    "/search why": [SEARCH],
+    "/news technology": ["fast"],
+    "/ask why": ["fast"],
+    "/ask --model low why": ["low"],
+    "/ask --reasoning why": ["medium"],
+    "/ask --model high why": ["high"],
+    "/ask --model xhigh why": ["xhigh"],
+    "/deepdive heat pumps": ["high", POSTS, "medium"],
+    "/ask --agent why": [AGENT, SEARCH, AGENT],
+    "/pplx check The sky is blue.": ["fast", SEARCH, "fast"],
+}
+"""The efforts of the calls of each command: of the agent with one search, and of one claim to check."""
+
+
+@pytest.fixture
+def settings(settings: Settings, services: Services) -> Settings:
+    return with_all_services(settings, services)
+
+
+async def booked(database: str, count: int) -> list[dict[str, Any]]:
+    """Return the calls once there are so many and all have ended."""
+    async with (
+        asyncio.timeout(20),
+        await psycopg.AsyncConnection.connect(database, row_factory=dict_row, autocommit=True) as connection,
+    ):
+        while True:
+            calls = await (await connection.execute("SELECT * FROM ledger ORDER BY at, id")).fetchall()
+            if len(calls) >= count and all(call["state"] != "reserved" for call in calls):
+                return calls
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("line", CALLS)
+async def test_every_call_of_a_command_is_booked_for_its_asker(
+    harness: AppHarness, services: Services, line: str
+) -> None:
+    await harness.ask(line, trigger="t1")
+    await harness.wait_until_settled(1)
+    calls = await booked(harness.database, len(CALLS[line]))
+
+    assert Counter(call["effort"] for call in calls) == Counter(CALLS[line])
+    assert {(call["team_id"], call["user_id"], call["channel_id"]) for call in calls} == {("T1", "U1", "C1")}
+    assert all(call["reserved"] == CEILINGS[call["effort"]] for call in calls)
+    # The stand-in for the agent's model does not say what it costs: that counts as what was reserved.
+    unknown = [call["cost"] for call in calls if call["effort"] == AGENT]
+    assert unknown == [CEILINGS[AGENT]] * len(unknown)
+    known = sum(call["cost"] for call in calls if call["effort"] != AGENT)
+    assert known == services.perplexity.invoice + services.posts.invoice
+
+
+def test_the_costs_at_the_ceilings_are_written_down() -> None:
+    page = (ROOT / "docs/budgets.md").read_text(encoding="utf-8")
+    written = dict(re.findall(r"^\| `(/[^`]+)`.*\| (\$[\d.]+)[^|]*\|$", page, re.MULTILINE))
+    assert written == {line: format_amount(sum(CEILINGS[effort] for effort in CALLS[line])) for line in CALLS}
