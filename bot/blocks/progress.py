@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.blocks.elements import context, markdown, primary_button, secondary_button, section
-from bot.blocks.escaping import WORD_JOINER, clean, code, escape, one_line, shorten
+from bot.blocks.escaping import clean, code, escape, one_line, shorten
 from bot.blocks.markdown.render import neutralize
 from bot.blocks.messages import fallback_text
 from bot.blocks.sources import link_url
@@ -52,7 +52,7 @@ def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) 
             {
                 "type": "task_card",
                 "task_id": "1",
-                "title": _task_title(_searched(queries, done=searched)),
+                "title": shorten(_searched(queries, done=searched), _TITLE),
                 "status": "complete" if searched else "in_progress",
             }
         )
@@ -91,11 +91,6 @@ def progress_text(queries: Sequence[str], sources: Sequence[Source], *, seconds:
 def _searched(queries: Sequence[str], *, done: bool) -> str:
     shown = [neutralize(clean(shorten(one_line(query), _QUERY))) for query in queries[-3:]]
     return progress.searched(shown, done=done)
-
-
-def _task_title(text: str) -> str:
-    """Return a title, which is a bare string in which mentions must not come alive."""
-    return shorten(text.replace("<", f"<{WORD_JOINER}"), _TITLE)
 
 
 def _sites(sources: Sequence[Source]) -> list[tuple[str, str]]:

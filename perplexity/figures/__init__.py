@@ -16,11 +16,12 @@ from typing import NamedTuple
 from perplexity.citations import CitedText
 from perplexity.figures.amounts import NUMBER, SPACES, kind_after, power_end, read_suffix, unit_before
 from perplexity.figures.dates import CLOCK_TIME, find_dates, find_durations, find_worded_times, minutes_of, seconds_of
+from perplexity.figures.dates import compile_patterns as compile_dates
 from perplexity.figures.excerpts import Excerpt, read_excerpt
 from perplexity.figures.moments import Moments
 from perplexity.figures.numbers import Number, letters_around
 from perplexity.figures.sentences import cited_sentences
-from perplexity.figures.shares import SHARE_WORDS, Share, find_shares
+from perplexity.figures.shares import SHARE_WORDS, Share, find_shares, share_phrases
 from perplexity.figures.words import WordedNumber, find_worded
 
 
@@ -71,6 +72,13 @@ def check_figures(cited: CitedText) -> tuple[CheckedSentence, ...]:
     )
 
 
+def compile_patterns() -> None:
+    """Compile what the first checks would compile, for tens of milliseconds: a process can do so before it answers."""
+    compile_dates()
+    for percentage in range(1, 101):
+        share_phrases(percentage)
+
+
 class _Figure(NamedTuple):
     """A figure of a sentence, from `start` to `end`; `is_number` is whether words around it belong to it.
 
@@ -111,6 +119,7 @@ _NEAR_A_TIME = re.compile(
     re.IGNORECASE,
 )
 _CENTURY = re.compile(r"(?<![\d.,])([12]?\d)(?:st|nd|rd|th|\.)[ -](?:[cC]entury|Jahrhunderts?|Jh\.?)(?![^\W\d_])")
+_OF_A_CENTURY = re.compile(r"[ -](?:century|jahrhunderts?)(?![^\W\d_])")
 _PART = re.compile(r"\d+")
 _TAIL = re.compile(r"(?:[ \u00a0]?[%€]|[ \u00a0-]?[^\W\d_]{1,40})?")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -268,6 +277,10 @@ def _in_words(text: str) -> Iterator[_Figure]:
     for share in find_shares(text, lower, words):
         yield _Figure(share.start, share.end, text[share.start : share.end], _any(Excerpt.has_share, share=share))
     for found in find_worded(lower, words):
+        if century := _OF_A_CENTURY.match(lower, found.end):
+            has = _any(Excerpt.has_century, number=str(found.value))
+            yield _Figure(found.start, century.end(), text[found.start : century.end()], has)
+            continue
         last = read_suffix(text, found.end).end
         yield _Figure(found.start, last, text[found.start : last], _any_worded(text, found))
 

@@ -122,6 +122,7 @@ _OTHERUNITS = {
     "day": (("hour", Decimal(24)), ("week", 1 / Decimal(7))), "hour": (("minute", Decimal(60)),
     ("day", 1 / Decimal(24))),
     "minute": (("second", Decimal(60)), ("hour", 1 / Decimal(60))), "second": (("minute", 1 / Decimal(60)),),
+    "%": (("‰", Decimal(10)),), "‰": (("%", Decimal("0.1")),),
     "cent": (("USD", Decimal("0.01")), ("EUR", Decimal("0.01"))), "USD": (("cent", Decimal(100)),),
     "EUR": (("cent", Decimal(100)),),
 }  # fmt: skip
@@ -279,7 +280,9 @@ def read_amounts(text: str, start: int, end: int, *, depth: int = 0) -> tuple[Am
     if not plain:
         return ()
     money = unit_before(text, start)
-    suffix = read_suffix(text, end, is_money=money != "")
+    # A loss of "(4.2) million".
+    in_brackets = text[end : end + 1] == ")" and text[start - 1 : start] == "("
+    suffix = read_suffix(text, end + in_brackets, is_money=money != "")
     if text[start:end] == "10" and (power := _POWER_ALONE.match(text, end)):
         value = Decimal(10).scaleb(_exponent(power) - 1)
         return (Amount(value, "", Decimal(1), is_scaled=True, bare=value),)

@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
 
-from perplexity.figures.words import number_words
+from perplexity.figures.words import number_words, ordinal_words
 
 
 class Moment(NamedTuple):
@@ -104,6 +104,12 @@ def _part_named() -> re.Pattern[str]:
     return re.compile(rf"(?P<part>[QqHh](?:uarter|uartals?|alf|albjahre?s?))(?!\w)(?:{_OF_YEAR}(?P<year>{_YEAR}))?")
 
 
+def compile_patterns() -> None:
+    """Compile what the first date would compile."""
+    for compiled in (_digits_first, _month_first, _until_month, _part_first, _part_named):
+        compiled()
+
+
 _FISCAL = re.compile(rf"(?<![^\W\d_])(?:FY|GJ)[ \u00a0-]?'?(?P<year>{_YEAR}|\d\d(?!\d))")
 _ORDINAL = re.compile(
     r"(?<!\w)(?:(1st|first|erste[mnrs]?|1\.)|(2nd|second|zweite[mnrs]?|2\.)|(3rd|third|dritte[mnrs]?|3\.)"
@@ -119,6 +125,10 @@ _BEFORE_A_MONTH = re.compile(
 _BEFORE_A_DAY = re.compile(r"(?<!\w)(?:am|vom|zum|ab|den|dem|seit|bis|der|(?:Mo|Di|Mi|Do|Fr|Sa|So)\.?,?)[ \u00a0]\Z")
 _AFTER_A_DAY = re.compile(r"[ \u00a0]?(?:bis|und|-|–)|[,:;]")
 _LONGEST_BEFORE = 16
+_LONGEST_DAY = 20
+_DAY_ENDS = frozenset(["of", "te", "en", "er"])
+"""How what is before a month ends if that is a day in words."""
+_LAST_WORD = re.compile(r"(?<!\w)(?:(?:twenty|thirty)-)?[^\W\d_]{4,20}\Z")
 CLOCK_TIME = re.compile(
     r"([0-9](?<![\d.,:][0-9])\d?)(?=[:.][0-5]\d(?!\d|[.,]\d)|[ \u00a0\u202f]?[UaApPobtu–-])"
     r"(?:[:.]([0-5]\d)(?![\d:]|[.,]\d))?"
@@ -286,6 +296,11 @@ def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
         if start and (text[start - 1].isalnum() or text[start - 1] == "_"):
             continue
         month, day = _month(match["name"]), match["day"]
+        if not day and text[start - 3 : start - 1] in _DAY_ENDS and (worded := _worded_day(text, start)):
+            first, number = worded
+            year = _short_year(match["only_year"]) if match["only_year"] else None
+            yield WrittenDate(first, match.end(), _moment(year, month, number))
+            continue
         if day:
             year = _number(match["year"])
             readings = _moment(year, month, int(day))
@@ -303,6 +318,14 @@ def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
             until = _until_month().match(text, match.end())
             readings = (Moment(None, month), *([Moment(None, _month(until["last"]))] if until else []))
             yield WrittenDate(start, until.end() if until else match.end(), readings, until is not None)
+
+
+def _worded_day(text: str, month: int) -> tuple[int, int] | None:
+    """Return where the day before a month begins and its number, as in "the first of June" and "am ersten Juni"."""
+    joint = " of " if text.endswith(" of ", 0, month) else " "
+    word = _LAST_WORD.search(text, max(0, month - len(joint) - _LONGEST_DAY), month - len(joint))
+    number = ordinal_words().get(word[0].lower(), 0) if word and text.endswith(joint, 0, month) else 0
+    return (word.start(), number) if word and 0 < number <= 31 else None
 
 
 def _by_parts(text: str, *, bare: bool) -> Iterator[WrittenDate]:

@@ -229,8 +229,8 @@ class Excerpt:
             return True
         if number.written in _SLASHED and self.contains(_SLASHED[number.written]):
             return True
-        if amount.unit == "%":
-            return self.wording.says_percentage(amount.value)
+        if amount.unit == "%" or (not number.in_words and self.wording.says_part(amount)):
+            return amount.unit != "%" or self.wording.says_percentage(amount.value)
         if amount.unit or value >= 100:
             return self.wording.has_words(length_words(amount.unit, amount.value))
         if number.in_words and value in self.wording.listed:
@@ -389,9 +389,16 @@ class Excerpt:
             if unit := self._left_out(number, place):
                 others = tuple(other if other.unit else other._replace(unit=unit) for other in others)
             for other in others:
-                if any(rounds(number, mine, other) for mine in number.amounts):
+                if any(rounds(number, mine, other) for mine in number.amounts) and not self._is_other_year(
+                    number, place
+                ):
                     return not any(letters_around(self.text, *place))
         return False
+
+    def _is_other_year(self, number: Number, place: tuple[int, int]) -> bool:
+        """Return whether both numbers can be years: 2020 is not about 2022."""
+        written = self.text[slice(*place)]
+        return number.is_year and not number.counts and len(written) == 4 and written.isdecimal()
 
     def _left_out(self, number: Number, place: tuple[int, int]) -> str:
         """Return the unit that a number without one may have in a table or a list: percent, or money for "19.99"."""

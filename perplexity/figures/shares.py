@@ -77,6 +77,8 @@ def _small(written: str) -> int:
 
 
 def _share(text: str, start: int, end: int, word: str) -> Iterator[Share]:
+    if text.endswith((" and a ", "-and-a-"), 0, start):  # "a year and a half"
+        return
     count, parts = _COUNT.search(text, max(0, start - 8), start), _PARTS[word]
     several = 3 if word == "dreiviertel" else _COUNTS.get(count[1].lower(), 1) if count else 1
     first = count.start(1) if count and several > 1 else start

@@ -13,9 +13,21 @@ from perplexity.figures.words import phrases_of
 
 _LONGER_WORD = re.compile(r"teen|ty|zehn|zig|hundert|tausend|einhalb|und\w{3,8}zig")
 _POINTS = {
-    Decimal("0.25"): ("quarter point", "quarter-point", "quarter of a p", "quarter percentage", "viertelpunkt"),
+    Decimal("0.25"): (
+        "quarter point",
+        "quarter-point",
+        "quarter of a p",
+        "quarter percentage",
+        "viertelpunkt",
+        "viertel prozentp",
+        "viertelprozentp",
+    ),
     Decimal("0.5"): ("half point", "half-point", "half a p", "half percentage", "halber p", "halben p"),
 }
+_ZERO = ("zero", "null", "nil", "nought")
+_PARTS = {25: ("quarter", "quarter of a", "viertel"), 50: ("half", "half a", "halbe", "halben"),
+          75: ("three quarters of a", "three-quarters of a", "dreiviertel")}  # fmt: skip
+_SCALES = {6: ("million",), 9: ("billion", "milliarde")}
 _TRIPLED = 200
 """The highest percentage that is written in words."""
 _ONES = ("a", "one", "an", "eine", "ein")
@@ -74,6 +86,21 @@ class Wording:
         phrases = share_phrases(round(value))
         return (phrases is not None and phrases.search(self.lower) is not None) or self.has_words(
             counted_shares(round(value))
+        )
+
+    def says_part(self, amount: Amount) -> bool:
+        """Return whether nothing, a part of a million, or a part of a percentage point is said in words."""
+        if not amount.value:
+            return any(contains(self.lower, word) for word in _ZERO)
+        if not amount.unit and self.has_words(_POINTS.get(amount.value, ())):
+            return True
+        return any(
+            f"{part}{joint}{name}" in self.lower
+            for power, names in _SCALES.items()
+            for part in _PARTS.get(int(amount.value.scaleb(2 - power)), ())
+            if amount.value == Decimal(int(amount.value.scaleb(2 - power))).scaleb(power - 2)
+            for joint in (" ", "-", "")
+            for name in names
         )
 
     @cached_property

@@ -28,13 +28,29 @@ _GERMAN = (
 )
 _ENGLISH_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _GERMAN_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
-_ENGLISH_ORDINALS = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_GERMAN_ORDINALS = "dritte vierte fünfte sechste siebte achte neunte zehnte elfte zwölfte"
+_ENGLISH_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_GERMAN_ORDINALS = "erste zweite dritte vierte fünfte sechste siebte achte neunte zehnte elfte zwölfte"
+_GERMAN_ENDINGS = ("", "n", "r", "s", "m")
+
+
+@cache
+def ordinal_words() -> dict[str, int]:
+    """Return the ordinals from 1 to 99 by their words, in lower case: "twenty-first", "einundzwanzigsten"."""
+    english = _ENGLISH_ORDINALS.split(" ") + [f"{word}th" for word in _ENGLISH.split(" ")[13:]]
+    german = _GERMAN_ORDINALS.split(" ") + [f"{word}te" for word in _GERMAN.split(" ")[13:]]
+    found = dict(zip(english, range(1, 20), strict=True))
+    ending = dict(zip(german, range(1, 20), strict=True))
+    units = ("", "ein", *_GERMAN.split(" ")[2:10])
+    for tens, (one, other) in enumerate(zip(_ENGLISH_TENS.split(" "), _GERMAN_TENS.split(" "), strict=True), 2):
+        found[f"{one[:-1]}ieth"] = 10 * tens
+        found |= {f"{one}-{word}": 10 * tens + unit for unit, word in enumerate(english[:9], 1)}
+        ending |= {f"{word}und{other}ste" if word else f"{other}ste": 10 * tens + n for n, word in enumerate(units)}
+    return found | {word + more: number for word, number in ending.items() for more in _GERMAN_ENDINGS}
 
 
 @cache
 def number_words() -> dict[str, int]:
-    """Return the numbers from 2 to 99 and the ordinals from 3 to 12 by their words, in lower case."""
+    """Return the numbers from 2 to 99 and the ordinals from 3 to 99 by their words, in lower case."""
     english, german = _ENGLISH.split(" "), _GERMAN.split(" ")
     words = dict(zip(english, range(20), strict=True)) | dict(zip(german, range(20), strict=True))
     for place, (one, other) in enumerate(zip(_ENGLISH_TENS.split(" "), _GERMAN_TENS.split(" "), strict=True), 2):
@@ -42,9 +58,7 @@ def number_words() -> dict[str, int]:
         for unit in range(1, 10):
             ones = "ein" if unit == 1 else german[unit]
             words |= {f"{one}-{english[unit]}": 10 * place + unit, f"{ones}und{other}": 10 * place + unit}
-    words |= dict(zip(_ENGLISH_ORDINALS.split(" "), range(3, 13), strict=True))
-    for ordinal, number in zip(_GERMAN_ORDINALS.split(" "), range(3, 13), strict=True):
-        words |= {ordinal + ending: number for ending in ("", "n", "r", "s", "m")}
+    words |= {word: number for word, number in ordinal_words().items() if number > 2}
     return {word: number for word, number in words.items() if number > 1}
 
 
@@ -212,6 +226,8 @@ _LENGTHS = {
     ("day", 7): ("a week", "one week", "one-week", "eine woche", "einer woche", "einwöch"),
     ("day", 14): ("fortnight",),
     ("week", 2): ("fortnight",),
+    ("month", 3): ("quarter of a year", "vierteljahr", "vierteljähr"),
+    ("month", 18): ("year and a half", "anderthalb jahr", "eineinhalb jahr"),
     ("month", 6): ("half a year", "half-year", "halbes jahr", "halben jahr", "halbjahr", "halbjähr"),
     ("month", 12): ("a year", "one year", "one-year", "ein jahr", "einem jahr", "eines jahres", "einjähr"),
 }  # fmt: skip

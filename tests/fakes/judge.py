@@ -70,8 +70,8 @@ def harms_of_tool_result(text: str) -> list[str]:
 def texts_of(value: Any, place: str = "", kind: str = "mrkdwn") -> Iterator[tuple[str, str, str]]:
     """Yield each text that is shown with its place and the way in which it is read.
 
-    Kinds are "mrkdwn", which a client links by itself, "verbatim", "markdown", "plain", "url", and "element" for a part
-    of a rich text or a picture that is itself a harm.
+    Kinds are "mrkdwn", which a client links by itself, "verbatim", "bare", "markdown", "plain", "url", and
+    "element" for a part of a rich text or a picture that is itself a harm.
     """
     if isinstance(value, str):
         yield place, kind, value
@@ -102,6 +102,8 @@ _KINDS = {
     "broadcast": "element",
     "channel": "element",
     "team": "element",
+    "task_card": "bare",
+    "plan": "bare",
     "image": "element",
     "video": "element",
     "file": "element",
@@ -123,6 +125,8 @@ def _harms(kind: str, text: str, allowed: frozenset[str]) -> tuple[str, ...]:
     elif kind == "markdown":
         found += _calls(text)
         found += _markdown(text, allowed)
+    elif kind == "bare":  # a string of which Slack does not say how it is read
+        found += _calls(text)
     elif kind in {"mrkdwn", "verbatim"}:
         found += _calls(_OUR_DATE.sub("", text))
         found += _mrkdwn(text, allowed, verbatim=kind == "verbatim")

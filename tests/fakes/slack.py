@@ -201,6 +201,7 @@ class FakeSlack:
         self.closing = False
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self._halts: list[Halt] = []
+        self._unfolding: list[Arguments] = []
         self._uses = UseCounter(clock=time.time)
         self._changed = asyncio.Condition()
         self._runner: web.AppRunner | None = None
@@ -223,6 +224,7 @@ class FakeSlack:
     ) -> None:
         assert self._runner is not None
         await self._runner.cleanup()
+        assert error is not None or not self._unfolding, f"Slack would unfold links in {self._unfolding[0]}"
 
     @property
     def api_url(self) -> str:
@@ -371,7 +373,7 @@ class FakeSlack:
         if grant is None and token != self._token_of(method) and (token in {*self.oauth.tokens, *self.oauth.revoked}):
             return await self._answered(method, arguments, {"ok": False, "error": self.oauth.error(token)})
         if method in {"chat.postMessage", "chat.postEphemeral"}:
-            _check_unfurling(arguments)
+            self._check_unfurling(arguments)
         if thread_ts := arguments.get("ts" if method == "conversations.replies" else "thread_ts"):
             self._put_question(arguments.get("channel") or arguments["channel_id"], thread_ts)
         api = WebApi(
@@ -439,7 +441,7 @@ class FakeSlack:
     async def _respond(self, token: str, payload: dict[str, Any]) -> web.Response:
         if payload.get("delete_original"):
             return web.Response(text="ok")
-        _check_unfurling(payload)
+        self._check_unfurling(payload)
         try:
             await check(payload)
         except SlackError as error:
@@ -471,6 +473,10 @@ class FakeSlack:
             workspace=workspace,
         )
 
+    def _check_unfurling(self, message: Arguments) -> None:
+        if (message.get("unfurl_links"), message.get("unfurl_media")) != (False, False):
+            self._unfolding.append(message)
+
     async def _changed_by(self, post: Post | None) -> None:
         async with self._changed:
             self.posts += [] if post is None else [post]
@@ -494,10 +500,6 @@ async def _late(fault: Fault | None, request: web.Request, answer: web.Response)
         if fault.status == 0 and request.transport is not None:
             request.transport.abort()
     return answer
-
-
-def _check_unfurling(message: Arguments) -> None:
-    assert (message["unfurl_links"], message["unfurl_media"]) == (False, False)
 
 
 def _ts_of(answer: dict[str, Any]) -> dict[str, str]:

@@ -241,9 +241,6 @@ RULES = (
     ),
     _rule("no call is in an address", URLS, '_MENTION.sub("%40", ', "str(", LINKS, "tests/perplexity/test_urls.py"),
     _rule(
-        "titles of tasks call no one", "bot/blocks/progress.py", 'text.replace("<", f"<{WORD_JOINER}")', "text", CALLS
-    ),
-    _rule(
         "queries in progress are broken text",
         "bot/blocks/progress.py",
         "neutralize(clean(shorten(one_line(query), _QUERY)))",
@@ -305,7 +302,7 @@ RULES = (
     ),
     _rule(
         "nothing controls a terminal",
-        "perplexity/cli/output.py",
+        "perplexity/terminal.py",
         "return _UNSAFE.sub(lambda match: _picture(ord(match[0])), text",
         "return (text",
         CALLS,
