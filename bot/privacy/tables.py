@@ -216,20 +216,21 @@ TABLES: Mapping[str, Table] = {
         ),
     ),
     "audit_outbox": Table(
-        of_person="(user_id = %(user)s OR strpos(concat(before, after), %(user)s) > 0)"
+        of_person="(user_id = %(user)s OR strpos(concat_ws(' ', before, after, subject), %(user)s) > 0)"
         " AND (%(team)s::text IS NULL OR team_id = %(team)s)",
         of_workspace="team_id = ANY(%(teams)s) AND user_id <> ''",
         forget_person={
             "who": "CASE WHEN user_id = %(user)s THEN replace(gen_random_uuid()::text, '-', '') ELSE who END",
             "user_id": "CASE WHEN user_id = %(user)s THEN '' ELSE user_id END",
+            "subject": "replace(subject, %(user)s, replace(gen_random_uuid()::text, '-', ''))",
             "before": "replace(before::text, %(user)s, replace(gen_random_uuid()::text, '-', ''))::json",
             "after": "replace(after::text, %(user)s, replace(gen_random_uuid()::text, '-', ''))::json",
         },
         forget_workspace={"who": "replace(gen_random_uuid()::text, '-', '')", "user_id": "''"},
         columns=_columns(
-            person="user_id before after",
+            person="user_id before after subject",
             place="team_id channel_id",
-            none="id at who what cost_microusd decision subject",
+            none="id at who what cost_microusd decision",
         ),
     ),
     "audit_people": Table(
@@ -275,7 +276,12 @@ TABLES: Mapping[str, Table] = {
     "ledger": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
-        forget_person={"user_id": "''", "question_id": "NULL"},
+        # The id of a direct message would tell whose it is.
+        forget_person={
+            "user_id": "''",
+            "question_id": "NULL",
+            "channel_id": "CASE WHEN starts_with(channel_id, 'D') THEN 'D' ELSE channel_id END",
+        },
         outdated="at < now() - interval '400 days'",
         columns=_columns(
             person="user_id",

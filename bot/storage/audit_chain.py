@@ -12,6 +12,7 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
+from bot.model.admin import DIRECT
 from bot.model.audit import APP, BEGINNING, AuditHealth, Entry, Head, SigningKey, people_in, pseudonym, without_people
 from bot.storage.audit import head_of, read_health, save_head, signing_key
 from bot.storage.questions import Pool
@@ -54,6 +55,10 @@ _ADD = """
 _REMOVE = "DELETE FROM audit_outbox WHERE id = ANY(%(ids)s)"
 
 
+_NAMING = ("subject", "before", "after")
+"""The columns that may name people besides the one who acts."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Waiting:
     """What is to be chained, with its id in the outbox and the person's id; `who` is set if that person is erased."""
@@ -75,17 +80,20 @@ class _Waiting:
     @property
     def people(self) -> set[tuple[str, str]]:
         """The people to be replaced by their pseudonyms."""
-        named = people_in(self.values["before"]) | people_in(self.values["after"]) | {self.user_id}
+        named = set().union(*(people_in(self.values[name]) for name in _NAMING), {self.user_id})
         return {(self.team, user) for user in named if user}
 
     def entry(self, number: int, pseudonyms: Mapping[tuple[str, str], str]) -> Entry:
-        """Return it as an entry; `pseudonyms` are by workspace and person's id."""
+        """Return it as an entry; `pseudonyms` are by workspace and person's id.
+
+        All direct messages are one place: the id of one would tell whose it is.
+        """
         who = self.who or (pseudonyms[self.team, self.user_id] if self.user_id else APP)
         changed = {
-            name: without_people(self.values[name], lambda user: pseudonyms[self.team, user])
-            for name in ("before", "after")
+            name: without_people(self.values[name], lambda user: pseudonyms[self.team, user]) for name in _NAMING
         }
-        return Entry(**self.values | changed, number=number, who=who)
+        place = DIRECT if self.values["channel_id"].startswith(DIRECT) else self.values["channel_id"]
+        return Entry(**self.values | changed | {"channel_id": place}, number=number, who=who)
 
 
 class AuditStore:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -115,6 +116,17 @@ async def test_what_is_kept_names_no_one_and_goes_with_the_day(database: str, po
         await connection.execute("UPDATE erased_spending SET period = period - 1, at = at - interval '1 day'")
         assert (await BudgetStore(pool).own("T1", ADA)).today == 0
         assert await Retention(pool=pool, days=30).sweep() == 1
+
+
+async def test_a_call_from_a_direct_message_no_longer_says_which(database: str, pool: Pool) -> None:
+    ledger = Ledger(pool)
+    for channel in ("D0ADA1815", "C1"):
+        assert isinstance(await ledger.reserve(replace(call(None), channel_id=channel)), Granted)
+    await PersonalDataStore(pool).erase(ADA)
+
+    async with connect(database) as connection:
+        found = await (await connection.execute("SELECT channel_id FROM ledger ORDER BY 1")).fetchall()
+        assert found == [("C1",), ("D",)]
 
 
 async def test_ones_own_erasure_keeps_an_admins_limit_and_a_command_does_not(database: str, pool: Pool) -> None:

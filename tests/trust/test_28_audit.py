@@ -18,6 +18,7 @@ from bot.model.audit import Change
 from bot.model.preferences import ChannelSettings
 from bot.storage.audit import record_change
 from bot.storage.audit_chain import AuditStore
+from bot.storage.budgets import BudgetStore
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import Pool, connection_pool
@@ -237,6 +238,31 @@ async def test_erasing_a_person_leaves_the_chain_and_no_way_back_to_them(databas
     assert [one["user_id"] for one in people] == [BOB]
     tables = [await rows(database, query) for query in ("SELECT * FROM audit", "SELECT * FROM audit_outbox")]
     assert ADA not in json.dumps(tables, default=str)
+
+
+@pytest.mark.parametrize("erased_first", [True, False])
+async def test_neither_the_subject_nor_the_place_of_an_entry_leads_to_a_person(
+    database: str, pool: Pool, *, erased_first: bool
+) -> None:
+    store, data = AuditStore(pool, key=KEY), PersonalDataStore(pool)
+    await BudgetStore(pool).change(team_id="T1", user_id=BOB, scope="user", subject=ADA, amount=1)
+    await execute(
+        database,
+        "INSERT INTO audit_outbox (team_id, user_id, what, channel_id, decision, subject) VALUES"
+        " ('T1', 'WHO', 'question.ask', 'D0ADA1815', 'answered', gen_random_uuid()::text)".replace("WHO", ADA),
+    )
+    if erased_first:
+        await data.erase(ADA)
+        assert await store.write() == 2
+    else:
+        assert await store.write() == 2
+        await data.erase(ADA)
+
+    assert (await check(database)).ok
+    tables = [await rows(database, query) for query in ("SELECT * FROM audit", "SELECT * FROM audit_outbox")]
+    assert ADA not in json.dumps(tables, default=str)
+    assert "D0ADA" not in json.dumps(tables, default=str)
+    assert [(one["what"], one["channel_id"]) for one in tables[0]] == [("budget.user", ""), ("question.ask", "D")]
 
 
 async def test_an_entry_that_is_chained_during_an_erasure_does_not_name_the_person_again(
