@@ -11,7 +11,7 @@ SENT_DIRECTLY = "sent to you directly"
 
 def note(seconds: float) -> str:
     """Return what is said below an answer to a message that was written so long ago."""
-    return f"You asked this {age(seconds)} ago; I could not answer before."
+    return f"You asked this {age(seconds)} ago; I couldn’t answer before."
 
 
 def question(asked: str, seconds: float) -> str:

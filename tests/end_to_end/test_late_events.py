@@ -30,7 +30,7 @@ def shown(harness: AppHarness) -> str:
 async def test_a_message_of_twenty_minutes_ago_is_answered_and_says_so(harness: AppHarness) -> None:
     await write(harness, written(1200), headers=RETRY)
 
-    assert "You asked this 20 minutes ago; I could not answer before." in " ".join(
+    assert "You asked this 20 minutes ago; I couldn’t answer before." in " ".join(
         map(str, harness.slack.shown.values())
     )
     assert len(harness.perplexity.requests) == 1
