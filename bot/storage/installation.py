@@ -84,7 +84,8 @@ _CHANGE_ACCESS = """
     ORDER BY 1
     ON CONFLICT (team_id) DO UPDATE
     SET enterprise_id = excluded.enterprise_id, revoked = excluded.revoked, changed_at = excluded.changed_at
-    WHERE o.changed_at IS NULL OR o.changed_at <= excluded.changed_at
+    WHERE (o.changed_at IS NULL OR o.changed_at <= excluded.changed_at)
+        AND (o.enterprise_id = excluded.enterprise_id OR NOT excluded.revoked)
     RETURNING team_id
 """
 _CLOSE_TEAMS = """
@@ -94,7 +95,8 @@ _CLOSE_TEAMS = """
         SELECT t, t, %(id)s, 'uninstalled', now() FROM unnest(%(teams)s::text[]) t
         WHERE NOT EXISTS (SELECT 1 FROM installations i WHERE i.id = t)
         ORDER BY 1
-        ON CONFLICT (id) DO UPDATE SET state = excluded.state, closed_at = excluded.closed_at
+        ON CONFLICT (id) DO UPDATE SET enterprise_id = excluded.enterprise_id, state = excluded.state,
+            closed_at = excluded.closed_at
         RETURNING *)
     SELECT c.*, b.state AS before FROM closed c LEFT JOIN before b USING (id)
 """
@@ -234,8 +236,9 @@ class WorkspaceStore:
     async def change_access(self, change: AccessChange) -> list[str]:
         """Let workspaces have the app of their organization, or take them off it; return those for which that is new.
 
-        None of them if the organization does not have the app, or Slack has said something later. A workspace that is
-        taken off it is as one that has uninstalled it, unless it has an installation of its own.
+        None of them if the organization does not have the app, or Slack has said something later; an organization
+        cannot take off a workspace that is of another one by now. One that is taken off it is as one that has
+        uninstalled it, unless it has an installation of its own.
         """
         values: dict[str, Any] = {"id": change.enterprise_id, "revoked": not change.granted, "at": change.at}
         async with self._pool.transaction() as connection:

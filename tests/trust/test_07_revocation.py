@@ -202,10 +202,14 @@ async def test_an_organization_has_no_say_about_workspaces_of_others(app: Instal
     await use(app, app.person("T1"), "t1")
     count = await app.rows("SELECT count(*) FROM questions")
     assert await send(app.organization("E1"), access("revoked", "T1")) == 200
+    assert await send(app.organization("E1"), access("revoked", "T20")) == 200
     assert await send(app.organization("E9"), access("revoked", "T1", "T20")) == 200
     odd: list[Any] = [None, "T1", [], [None, 1, {}], {"T1": 1}]
     for teams in odd:
         assert await send(app.organization("E1"), {"type": "team_access_revoked", "team_ids": teams}) == 200
+    registry = app.app.installation
+    assert isinstance(registry, Workspaces)
+    await registry.sweep()
 
     assert await app.rows("SELECT count(*) FROM questions") == count
     # T1 has an installation of its own, whatever became of its organization's.
