@@ -8,8 +8,8 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import lru_cache
-from typing import Generic, Protocol, TypeVar
+from functools import lru_cache, partial
+from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
 
 from bot.errors import AgentNotSetUp, UsageError
@@ -361,3 +361,14 @@ class Command(Generic[Request, Result]):
             options=tuple(one for one in self.options if one is not option),
             examples=tuple((line, what) for line, what in self.examples if option.name not in line.split()),
         )
+
+
+def asker_alone(_: Any) -> Audience:
+    """Return that only the asker sees the reply."""
+    return Audience.ASKER
+
+
+free_subcommand = partial(
+    Command, has_slash_command=False, runs_without_arguments=True, free=True, audience=asker_alone
+)
+"""Makes a command of `/pplx` that asks no service, also without arguments, and whose reply only its asker sees."""

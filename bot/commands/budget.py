@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import get_args
 
 from bot.blocks.spending import spending_message
 from bot.budgets.amounts import ALLOWED, parse_amount
-from bot.commands.base import Command, CommandContext, Reply
+from bot.commands.base import CommandContext, Reply, free_subcommand
 from bot.commands.help import text_message
 from bot.commands.parsing import check_length, closest_match, inline_code
 from bot.errors import UsageError
@@ -124,12 +124,7 @@ def render(result: BudgetResult, _: BudgetRequest, audience: Audience) -> Reply:
     return Reply(messages=(message,))
 
 
-def audience_of(_: Any) -> Audience:
-    """Return who sees it."""
-    return Audience.ASKER
-
-
-BUDGET = Command(
+BUDGET = free_subcommand(
     name="budget",
     summary="See what is spent, and set budgets (admins)",
     usage="[user | channel | workspace] [ID] [DOLLARS | off | reset]",
@@ -141,12 +136,8 @@ BUDGET = Command(
         ("user off", "no limit"),
         ("user reset", "back to what the app is set up with"),
     ),
-    has_slash_command=False,
-    runs_without_arguments=True,
-    free=True,
     for_everyone=True,
     parse=parse,
-    audience=audience_of,
     answer=answer,
     render=render,
 )
@@ -187,30 +178,20 @@ def render_switch(text: str, _: SwitchRequest, audience: Audience) -> Reply:
     return Reply(messages=(text_message(text),))
 
 
-PAUSE = Command(
+PAUSE = free_subcommand(
     name="pause",
     summary="Stop all paid searches at once (admins)",
     usage="",
-    has_slash_command=False,
-    runs_without_arguments=True,
-    free=True,
     for_everyone=True,
     parse=_parse_switch("pause"),
-    audience=audience_of,
     answer=pause,
     render=render_switch,
 )
 
-RESUME = Command(
+RESUME = replace(
+    PAUSE,
     name="resume",
     summary="Allow paid searches again (admins)",
-    usage="",
-    has_slash_command=False,
-    runs_without_arguments=True,
-    free=True,
-    for_everyone=True,
     parse=_parse_switch("resume"),
-    audience=audience_of,
     answer=resume,
-    render=render_switch,
 )

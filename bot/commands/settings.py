@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.settings import settings_message
-from bot.commands.base import Command, CommandContext, Reply
+from bot.commands.base import CommandContext, Reply, free_subcommand
 from bot.commands.filters import capitalize_sentences
 from bot.commands.parsing import check_length, closest_match, inline_code
 from bot.errors import UsageError
@@ -135,18 +135,13 @@ async def _refusal(request: SettingsRequest, context: CommandContext) -> str:
     return {Management.DENIED: settings.NOT_MANAGER, Management.UNKNOWN: settings.CREATOR_UNKNOWN}.get(management, "")
 
 
-def audience_of(_: SettingsRequest) -> Audience:
-    """Return who sees the settings."""
-    return Audience.ASKER
-
-
 def render(result: SettingsResult, _: SettingsRequest, audience: Audience) -> Reply:
     """Render the settings."""
     message = settings_message(result.preferences, in_channel=result.in_channel, slash=result.slash, note=result.note)
     return Reply(messages=(message,))
 
 
-SETTINGS = Command(
+SETTINGS = free_subcommand(
     name="settings",
     summary="See and change your settings, and those of this channel",
     usage="[channel] [NAME VALUE | NAME reset | reset]",
@@ -157,12 +152,8 @@ SETTINGS = Command(
         ("channel askers admins", "who may ask in this channel"),
         ("reset", "reset all of your settings"),
     ),
-    has_slash_command=False,
-    runs_without_arguments=True,
-    free=True,
     for_everyone=True,
     parse=parse,
-    audience=audience_of,
     answer=answer,
     render=render,
 )

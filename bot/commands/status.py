@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.blocks.status import status_message
-from bot.commands.base import Command, CommandContext, Reply
+from bot.commands.base import CommandContext, Reply, free_subcommand
 from bot.commands.help import text_message
 from bot.errors import UsageError
 from bot.model.audit import AuditHealth
@@ -51,11 +51,6 @@ async def answer(_: StatusRequest, context: CommandContext) -> Status | None:
     )
 
 
-def audience_of(_: StatusRequest) -> Audience:
-    """Return who sees the statistics."""
-    return Audience.ASKER
-
-
 def render(status: Status | None, _: StatusRequest, audience: Audience) -> Reply:
     """Render the statistics."""
     if status is None:
@@ -64,15 +59,11 @@ def render(status: Status | None, _: StatusRequest, audience: Audience) -> Reply
     return Reply(messages=(message,))
 
 
-STATUS = Command(
+STATUS = free_subcommand(
     name="status",
     summary="See how the search services are doing (admins)",
     usage="",
-    has_slash_command=False,
-    runs_without_arguments=True,
-    free=True,
     parse=parse,
-    audience=audience_of,
     answer=answer,
     render=render,
 )
