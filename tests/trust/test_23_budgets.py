@@ -297,6 +297,8 @@ async def test_a_background_run_is_cancelled_upstream_by_a_pause(
 async def test_a_hundred_questions_on_the_last_reservation_overspend_by_none(workspace: Workspace) -> None:
     workspace.settings["BUDGET_WORKSPACE_MONTH_USD"] = "0.0399"
     workspace.settings["OPEN_QUESTIONS_PER_USER"] = "0"
+    # The call is held until all others are refused, which may take a while.
+    workspace.settings.update(ANSWER_PROVIDER_SECONDS="300", ANSWER_CHAIN_SECONDS="310")
     one, two = await asyncio.gather(workspace.start(), workspace.start())
     workspace.perplexity.hold()
     await asyncio.gather(*(workspace.ask((one, two)[number % 2], number) for number in range(100)))
