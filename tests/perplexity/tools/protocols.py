@@ -5,17 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from typing import Any
 
-from anthropic.types import ToolParam, ToolResultBlockParam, ToolUseBlock
-from mcp import types as mcp
-from openai.types.chat import (
-    ChatCompletionFunctionToolParam,
-    ChatCompletionMessageFunctionToolCall,
-    ChatCompletionToolMessageParam,
-)
-from openai.types.responses import FunctionToolParam, ResponseFunctionToolCall
-from openai.types.responses.response_input_param import FunctionCallOutput
 from pydantic import TypeAdapter
 
 from perplexity.tools import Tool
@@ -51,11 +44,15 @@ class Protocol:
     failed: Callable[[Any], bool | None]
 
 
-def typed(kind: Any) -> Callable[[Any], Any]:
-    """Return what reads and writes by a type of an SDK."""
-    adapter: TypeAdapter[Any] = TypeAdapter(kind)
-    return lambda value: adapter.dump_python(
-        adapter.validate_python(value), mode="json", by_alias=True, exclude_unset=True
+def typed(module: str, name: str) -> Callable[[Any], Any]:
+    """Return what reads and writes by a type of an SDK, which takes long to import: that is done at its first use."""
+
+    @cache
+    def adapter() -> TypeAdapter[Any]:
+        return TypeAdapter(getattr(import_module(module), name))
+
+    return lambda value: adapter().dump_python(
+        adapter().validate_python(value), mode="json", by_alias=True, exclude_unset=True
     )
 
 
@@ -66,50 +63,50 @@ def _said(arguments: Any) -> str:
 PROTOCOLS: Mapping[str, Protocol] = {
     "openai_chat": Protocol(
         export=to_openai_chat,
-        defined=typed(ChatCompletionFunctionToolParam),
+        defined=typed("openai.types.chat", "ChatCompletionFunctionToolParam"),
         call=lambda name, arguments: {
             "id": "call_1",
             "type": "function",
             "function": {"name": name, "arguments": _said(arguments)},
         },
-        called=typed(ChatCompletionMessageFunctionToolCall),
+        called=typed("openai.types.chat", "ChatCompletionMessageFunctionToolCall"),
         reply=reply_openai_chat,
-        replied=typed(ChatCompletionToolMessageParam),
+        replied=typed("openai.types.chat", "ChatCompletionToolMessageParam"),
         text=lambda reply: str(reply["content"]),
         failed=lambda reply: None,
     ),
     "openai_responses": Protocol(
         export=to_openai_responses,
-        defined=typed(FunctionToolParam),
+        defined=typed("openai.types.responses", "FunctionToolParam"),
         call=lambda name, arguments: {
             "type": "function_call",
             "call_id": "call_1",
             "name": name,
             "arguments": _said(arguments),
         },
-        called=typed(ResponseFunctionToolCall),
+        called=typed("openai.types.responses", "ResponseFunctionToolCall"),
         reply=reply_openai_responses,
-        replied=typed(FunctionCallOutput),
+        replied=typed("openai.types.responses.response_input_param", "FunctionCallOutput"),
         text=lambda reply: str(reply["output"]),
         failed=lambda reply: None,
     ),
     "anthropic": Protocol(
         export=to_anthropic,
-        defined=typed(ToolParam),
+        defined=typed("anthropic.types", "ToolParam"),
         call=lambda name, arguments: {"type": "tool_use", "id": "toolu_1", "name": name, "input": arguments},
-        called=typed(ToolUseBlock),
+        called=typed("anthropic.types", "ToolUseBlock"),
         reply=reply_anthropic,
-        replied=typed(ToolResultBlockParam),
+        replied=typed("anthropic.types", "ToolResultBlockParam"),
         text=lambda reply: str(reply["content"]),
         failed=lambda reply: bool(reply["is_error"]),
     ),
     "mcp": Protocol(
         export=to_mcp,
-        defined=typed(mcp.Tool),
+        defined=typed("mcp.types", "Tool"),
         call=lambda name, arguments: {"name": name, "arguments": arguments},
-        called=typed(mcp.CallToolRequestParams),
+        called=typed("mcp.types", "CallToolRequestParams"),
         reply=reply_mcp,
-        replied=typed(mcp.CallToolResult),
+        replied=typed("mcp.types", "CallToolResult"),
         text=lambda reply: str(reply["content"][0]["text"]),
         failed=lambda reply: bool(reply["isError"]),
     ),
