@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 from perplexity.cli.base import ProcessIO
 from perplexity.cli.main import main
-from tests.fakes.forks import PIPE, ROOT, ForkedProcess, can_fork
+from tests.fakes.forks import DEVNULL, PIPE, ROOT, ForkedProcess, can_fork
 from tests.fakes.process import KEPT
 
-DEVNULL = asyncio.subprocess.DEVNULL
 COMMAND = (sys.executable, "-m", "perplexity")
 
 
@@ -35,15 +34,18 @@ def environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 @asynccontextmanager
 async def start(
-    *arguments: str, stdout: int = PIPE, stderr: int = PIPE, settings: Mapping[str, str]
+    *arguments: str, stdin: int = DEVNULL, stdout: int = PIPE, stderr: int = PIPE, settings: Mapping[str, str]
 ) -> AsyncIterator[asyncio.subprocess.Process | ForkedProcess]:
-    """Give a process with nothing to read, forked if a fork is the same; it is killed unless it has ended."""
+    """Give a process, forked if a fork is the same; it is killed unless it has ended.
+
+    It has nothing to read, unless `stdin` is PIPE.
+    """
     if not can_fork(environment(settings)):
-        async with start_interpreter(*arguments, stdin=DEVNULL, stdout=stdout, stderr=stderr, settings=settings) as one:
+        async with start_interpreter(*arguments, stdin=stdin, stdout=stdout, stderr=stderr, settings=settings) as one:
             yield one
         return
     process = await ForkedProcess.start(
-        "perplexity", *arguments, environment=environment(settings), stdout=stdout, stderr=stderr
+        "perplexity", *arguments, environment=environment(settings), stdin=stdin, stdout=stdout, stderr=stderr
     )
     async with _killed(process):
         yield process
@@ -74,13 +76,9 @@ async def _killed(process: asyncio.subprocess.Process | ForkedProcess) -> AsyncI
 
 async def run(*arguments: str, piped: str | None = None, settings: Mapping[str, str] | None = None) -> CommandResult:
     """Run a command to its end; `piped` comes through a pipe, None is a stdin with nothing in it."""
-    process: asyncio.subprocess.Process | ForkedProcess
-    if piped is None:
-        async with start(*arguments, settings=settings or {}) as process, asyncio.timeout(90):
-            out, err = await process.communicate()
-    else:
-        async with start_interpreter(*arguments, settings=settings or {}) as process, asyncio.timeout(90):
-            out, err = await process.communicate(piped.encode())
+    stdin = DEVNULL if piped is None else PIPE
+    async with start(*arguments, stdin=stdin, settings=settings or {}) as process, asyncio.timeout(90):
+        out, err = await process.communicate((piped or "").encode())
     assert process.returncode is not None
     return CommandResult(code=process.returncode, out=out.decode(), err=err.decode())
 

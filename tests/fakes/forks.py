@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Self
 
 ROOT = Path(__file__).parents[2]
-PIPE = asyncio.subprocess.PIPE
+DEVNULL, PIPE = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
 FORKS = multiprocessing.get_context("forkserver")
 BEFORE = "tests.fakes.imported_app"
 FORKS.set_forkserver_preload([BEFORE])
@@ -37,16 +37,22 @@ def can_fork(environment: Mapping[str, str]) -> bool:
 
 
 def _run(
-    module: str, arguments: Sequence[str], environment: Mapping[str, str], output: Connection, errors: Connection
+    module: str,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    streams: tuple[Connection | None, Connection, Connection],
 ) -> None:
-    """Be `python -m module …`, with nothing to read. Raises ImportError if nothing was imported before the fork."""
+    """Be `python -m module …`, with nothing to read but a pipe. Raises ImportError if nothing was imported before."""
     if "perplexity.mcp_server.server" not in sys.modules:  # the fork server ignores it
         raise ImportError(f"{BEFORE} could not be imported")
-    for number, stream in ((1, output), (2, errors)):
-        os.dup2(stream.fileno(), number)
-        stream.close()
+    for number, stream in enumerate(streams):
+        if stream is not None:
+            os.dup2(stream.fileno(), number)
+            stream.close()
     # As Python makes them: a terminal gets its lines at once.
     encoding = sys.stdout.encoding
+    if streams[0] is not None:
+        sys.stdin = open(0, encoding=encoding, closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding=encoding, closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", 1, encoding=encoding, errors="backslashreplace", closefd=False)  # noqa: SIM115
     os.environ.clear()
@@ -61,23 +67,38 @@ class ForkedProcess:
     """What tests use of `asyncio.subprocess.Process`, for a process that was forked."""
 
     process: ForkServerProcess
+    stdin: asyncio.StreamWriter | None
     stdout: asyncio.StreamReader | None
     stderr: asyncio.StreamReader | None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
     async def start(
-        cls, module: str, *arguments: str, environment: Mapping[str, str], stdout: int = PIPE, stderr: int = PIPE
+        cls,
+        module: str,
+        *arguments: str,
+        environment: Mapping[str, str],
+        stdin: int = DEVNULL,
+        stdout: int = PIPE,
+        stderr: int = PIPE,
     ) -> Self:
-        """Fork a process with exactly this environment; its streams are pipes, or the descriptors that are given."""
+        """Fork a process with exactly this environment; its streams are pipes, or the descriptors that are given.
+
+        `stdin` is a pipe, or there is nothing to read.
+        """
+        its_input, piped = FORKS.Pipe(duplex=False) if stdin == PIPE else (None, None)
         (output, its_output), (errors, its_errors) = _stream(stdout), _stream(stderr)
-        what = (module, arguments, dict(environment), its_output, its_errors)
+        streams = its_input, its_output, its_errors
+        what = (module, arguments, dict(environment), streams)
         process = FORKS.Process(target=_run, args=what, daemon=True)
         # The first one waits for the imports.
         await asyncio.to_thread(process.start)
-        its_output.close()
-        its_errors.close()
-        started = cls(process=process, stdout=await _reader(output), stderr=await _reader(errors))
+        for stream in streams:
+            if stream is not None:
+                stream.close()
+        started = cls(
+            process=process, stdin=await _writer(piped), stdout=await _reader(output), stderr=await _reader(errors)
+        )
         asyncio.get_running_loop().add_reader(process.sentinel, started._end)
         return started
 
@@ -105,14 +126,19 @@ class ForkedProcess:
         assert self.returncode is not None
         return self.returncode
 
-    async def communicate(self) -> tuple[bytes, bytes]:
-        """Read its pipes to their end, and wait until it has ended."""
+    async def communicate(self, written: bytes = b"") -> tuple[bytes, bytes]:
+        """Write to its pipe and close it, read the others to their end, and wait until it has ended."""
+        if self.stdin is not None:
+            self.stdin.write(written)
+            self.stdin.close()
         read = await asyncio.gather(*(_rest(stream) for stream in (self.stdout, self.stderr)))
         await self.wait()
         return read[0], read[1]
 
     def _end(self) -> None:
         asyncio.get_running_loop().remove_reader(self.process.sentinel)
+        if self.stdin is not None:
+            self.stdin.close()
         self.ended.set()
 
 
@@ -127,6 +153,14 @@ async def _reader(pipe: Connection | None) -> asyncio.StreamReader | None:
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     return reader
+
+
+async def _writer(pipe: Connection | None) -> asyncio.StreamWriter | None:
+    if pipe is None:
+        return None
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, pipe)
+    return asyncio.StreamWriter(transport, protocol, None, loop)
 
 
 async def _rest(stream: asyncio.StreamReader | None) -> bytes:

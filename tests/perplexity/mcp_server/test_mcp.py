@@ -19,7 +19,8 @@ from perplexity.mcp_server.tools import CONTINUE
 from perplexity.providers import open_providers
 from perplexity.providers.base import ProviderConfig
 from perplexity.retry import RetryPolicy
-from tests.fakes.command import run, start_interpreter
+from tests.fakes.command import run, start
+from tests.fakes.forks import PIPE
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, sse, stream_reply
 from tests.fakes.ports import free_port
 from tests.perplexity.mcp_server.connecting import WAYS, connected, listening
@@ -382,7 +383,7 @@ def test_the_host_that_it_listens_on_may_be_named(host: str, port: int, hosts: s
 
 async def test_stdout_holds_the_protocol_and_nothing_else(fake: FakePerplexity) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
-    async with start_interpreter("mcp", settings=settings(fake)) as process, asyncio.timeout(90):
+    async with start("mcp", stdin=PIPE, settings=settings(fake)) as process, asyncio.timeout(90):
         out, err = await process.communicate(b"nonsense\n" + json.dumps(call).encode() + b"\n")
 
     assert process.returncode == 0
@@ -399,7 +400,7 @@ async def test_a_signal_stops_it_and_cancels_what_it_was_doing(
     fake.script("/v1/agent", stream_reply(BEGUN, hang=True))
     port = free_port()
     words = [*arguments, str(port)] if transport == "http" else arguments
-    async with start_interpreter(*words, settings=settings(fake)) as process:
+    async with start(*words, stdin=PIPE, settings=settings(fake)) as process:
         assert process.stderr is not None
         assert process.stdin is not None
         call = asyncio.create_task(_call(process.stdin, port, transport, process.stderr))
@@ -431,7 +432,7 @@ async def _call(stdin: asyncio.StreamWriter, port: int, transport: str, stderr: 
 
 async def test_a_key_that_cannot_be_right_ends_it_at_once() -> None:
     wrong = {"PERPLEXITY_API_KEY": "two words"}
-    async with start_interpreter("mcp", settings=wrong) as process, asyncio.timeout(90):
+    async with start("mcp", stdin=PIPE, settings=wrong) as process, asyncio.timeout(90):
         assert process.stderr is not None
         err = await process.stderr.read()
 
