@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from psycopg import Error
 
 from bot.blocks.elements import section
 from bot.budgets.sentences import notice_text
@@ -36,23 +39,30 @@ class BudgetWatch:
     slash: str
     enter: Callable[[str], Awaitable[bool]] = only_workspace
     seconds: float = WATCH_SECONDS
+    _due: deque[BudgetNotice] = field(default_factory=deque)
 
     async def run(self) -> None:
         """Look again and again until cancelled."""
         while True:
             try:
                 await self.look()
-            except DATABASE_UNAVAILABLE as error:
+            except (*DATABASE_UNAVAILABLE, Error) as error:
                 log.warning("budgets.not_watched", extra={"error": type(error).__name__})
             await asyncio.sleep(self.seconds)
 
     async def look(self) -> None:
-        """End the calls whose processes are gone, and send the notices that are due. Raises database errors."""
+        """Send the notices that are due, and end the calls whose processes are gone. Raises database errors."""
+        self._due.extend(await self.ledger.notices())
+        for _ in range(len(self._due)):
+            notice = self._due.popleft()
+            try:
+                if not await self._tell(notice):
+                    await self.ledger.not_told(notice)
+            except BaseException:
+                self._due.append(notice)  # the ledger takes it for sent
+                raise
         if cut := await self.ledger.cut_abandoned():
             log.warning("ledger.cut", extra={"count": cut})
-        for notice in await self.ledger.notices():
-            if not await self._tell(notice):
-                await self.ledger.not_told(notice)
 
     async def _tell(self, notice: BudgetNotice) -> bool:
         """Return False if no admin could be told and a later try may succeed."""
