@@ -188,10 +188,12 @@ PAUSE = free_subcommand(
     render=render_switch,
 )
 
-RESUME = replace(
-    PAUSE,
+RESUME = free_subcommand(
     name="resume",
     summary="Allow paid searches again (admins)",
+    usage="",
+    for_everyone=True,
     parse=_parse_switch("resume"),
     answer=resume,
+    render=render_switch,
 )

@@ -61,7 +61,7 @@ NO_READER = frozenset({"compile", "getLogger", "LookupError", "RuntimeError", "T
     "AgentNotSetUp", "Message", "RequestCancelled", "SlackClientError",
 }  # fmt: skip
 """Functions and errors whose strings no one reads in Slack: those of the second line are for the log, or for models."""
-TABLES = frozenset({"Command", "CommandForm", "Option"})
+TABLES = frozenset({"Command", "CommandForm", "Option", "free_subcommand"})
 """Rows of the tables that the parser, the help, the manifest and the forms read: their texts are in them."""
 
 
