@@ -78,11 +78,12 @@ class RequestOrigin:
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> RequestOrigin:
-        """Read a command, an event or a click.
+        """Read a command, an event, a click or a submitted form.
 
         An event from a shared channel may name its sender's workspace. Then the authorization names the installation
         for which the app gets it: a workspace, or an organization. Of the two workspaces that the event then names, the
-        one with that organization counts; without one it is the organization itself.
+        one with that organization counts; without one it is the organization itself. A form from a shared channel names
+        both, too: its `view.app_installed_team_id` is the installation's.
         """
         team = _text(body, "team_id") or _id(body, "team")
         enterprise = _text(body, "enterprise_id") or _id(body, "enterprise")
@@ -93,6 +94,10 @@ class RequestOrigin:
             if authorization.get("is_enterprise_install") is True and body.get("is_ext_shared_channel") is True:
                 team = _workspace_in(enterprise, body) or enterprise
             team = _text(authorization, "team_id") or team
+        installed = _text(_part(body, "view"), "app_installed_team_id")
+        if installed and team and installed not in {team, enterprise}:
+            # A form that was opened in a shared channel, by a person of another workspace.
+            team, enterprise = installed, installed if installed.startswith("E") else ""
         return cls(team_id=team, enterprise_id=enterprise, app_id=_text(body, "api_app_id"))
 
 

@@ -45,6 +45,11 @@ ORGANIZATION = Identity(team_id="T1", enterprise_id="E1", is_enterprise_install=
         ({"team_id": "T2", "authorizations": [{"team_id": "T1"}]}, WORKSPACE, True),
         ({"team_id": "T2", "authorizations": [{"team_id": "T1"}], "is_ext_shared_channel": True}, WORKSPACE, False),
         ({"team_id": "T1", "authorizations": [{"team_id": "T2"}], "is_ext_shared_channel": True}, WORKSPACE, True),
+        ({"team": {"id": "T2"}, "view": {"app_installed_team_id": "T1"}}, WORKSPACE, False),
+        ({"team": {"id": "T2"}, "enterprise": {"id": "E2"}, "view": {"app_installed_team_id": "T1"}}, IN_GRID, False),
+        ({"team": {"id": "T2"}, "view": {"app_installed_team_id": "E1"}}, ORGANIZATION, False),
+        ({"team": {"id": "T1"}, "view": {"app_installed_team_id": "T2"}}, WORKSPACE, True),
+        ({"team": None, "enterprise": {"id": "E1"}, "view": {"app_installed_team_id": "T1"}}, ORGANIZATION, False),
     ],
 )
 def test_a_request_is_the_app_s_own_or_foreign(body: dict[str, Any], ours: Identity, foreign: bool) -> None:
