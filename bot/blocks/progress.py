@@ -123,11 +123,17 @@ def stopped_blocks(*, seconds: float, question_id: str) -> tuple[Block, ...]:
     )
 
 
-def broken_off_blocks(*, cost_usd: float | None, reference: str, question_id: str) -> tuple[Block, ...]:
-    """Return what follows the text of an answer that broke off after some of it was shown."""
+def broken_off_blocks(
+    *, cost_usd: float | None, reference: str, question_id: str, refusal: str = ""
+) -> tuple[Block, ...]:
+    """Return what follows the text of an answer that broke off after some of it was shown.
+
+    If it was ended by a `refusal`, which is not escaped, that is said, and there is nothing to try again.
+    """
+    again = primary_button(progress.TRY_AGAIN, action_id="retry", value=question_id)
     return (
-        section(progress.broken_off(cost_usd)),
-        primary_button(progress.TRY_AGAIN, action_id="retry", value=question_id),
+        section(progress.refused_midway(escape(refusal)) if refusal else progress.broken_off(cost_usd)),
+        *(() if refusal else (again,)),
         context(progress.reference(code(reference))),
     )
 

@@ -62,6 +62,11 @@ def broken_off(cost_usd: float | None) -> str:
     return f":warning: You have only a part of this answer: it broke off{cost}."
 
 
+def refused_midway(why: str) -> str:
+    """Return the line below the text of an answer that was ended while it was written; `why` is a sentence."""
+    return f":warning: You have only a part of this answer. {why}"
+
+
 def reference(shown: str) -> str:
     """Return the last line below such an answer: by what it is found in the log."""
     return f"Reference {shown}"

@@ -328,7 +328,8 @@ class CommandRunner:
         request = command.parse(row.text)
         audience = self._audience(row, request)
         reply = await run_in_thread_if_long(len(answer.text), command.render, answer, request, audience)
-        below = broken_off_blocks(cost_usd=cost_usd, reference=row.reference, question_id=str(row.id))
+        refusal = error.sentence if isinstance(error, Refused) else ""
+        below = broken_off_blocks(cost_usd=cost_usd, reference=row.reference, question_id=str(row.id), refusal=refusal)
         return Outcome(
             messages=with_actions(reply.messages, below),
             state="failed",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections import Counter
 from typing import Any
 
@@ -75,3 +76,25 @@ def test_the_costs_at_the_ceilings_are_written_down() -> None:
     page = (ROOT / "docs/budgets.md").read_text(encoding="utf-8")
     written = dict(re.findall(r"^\| `(/[^`]+)`.*\| (\$[\d.]+)[^|]*\|$", page, re.MULTILINE))
     assert written == {line: format_amount(sum(CEILINGS[effort] for effort in CALLS[line])) for line in CALLS}
+
+
+async def test_a_pause_ends_an_answer_that_is_being_written(harness: AppHarness, services: Services) -> None:
+    harness.slack.workspace.admins.add("U1")
+    services.perplexity._pause = 1.0
+    await harness.send_direct_message("why")
+    await services.perplexity.wait_for(1)
+    await harness.slack.wait_until(lambda: any(method == "chat.startStream" for method, _ in harness.slack.calls))
+
+    began = time.monotonic()
+    await harness.ask("/pplx pause", trigger="p")
+    [call] = await booked(harness.database, 1)
+
+    assert time.monotonic() - began < 5
+    assert (call["state"], call["cost"]) == ("cut", CEILINGS["fast"])
+    await harness.wait_until_settled(2)
+    shown = str([message.as_slack() for message in harness.slack.timeline.seen_by("U1", "DU1")])
+    assert "You have only a part of this answer. An admin has paused all paid searches" in shown
+    assert "retry" not in shown
+    async with asyncio.timeout(5):
+        while not services.perplexity.served[0].left:  # noqa: ASYNC110 - the other end of a connection
+            await asyncio.sleep(0.02)
