@@ -96,6 +96,8 @@ class RetryingJobManager(JobManager):
         self._removed: set[int] = set()
         self._empty = False
         self._fetching = asyncio.Lock()
+        self._worker_id: int | None = None
+        self._reply_awaited = False
         self.stopping = False
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
@@ -143,6 +145,7 @@ class RetryingJobManager(JobManager):
 
         async def announced(*, channel: str, notification: Notification) -> None:
             self._empty = False
+            await self._take_at_once()
             await on_notification(channel=channel, notification=notification)
 
         await self._with_retry(partial(super().listen_for_jobs, on_notification=announced, queues=queues))
@@ -154,11 +157,13 @@ class RetryingJobManager(JobManager):
     async def register_worker(self) -> int:
         """Register a worker and return its id."""
         self._forget_taken()
-        return await self._with_retry(super().register_worker)
+        self._worker_id = await self._with_retry(super().register_worker)
+        return self._worker_id
 
     async def unregister_worker(self, worker_id: int) -> None:
         """Remove a worker that ends; the jobs that it has taken and not begun go back to the queue."""
-        if self._taken:
+        self._worker_id = None
+        if self._taken or self._reply_awaited:
             self._forget_taken()
             await self._with_retry(partial(self._return_unknown, worker_id))
         await self._with_retry(partial(super().unregister_worker, worker_id))
@@ -181,13 +186,25 @@ class RetryingJobManager(JobManager):
         """Remove no worker: after a database outage every worker looks dead; `recover_stalled` decides which are."""
         return []
 
+    async def _take_at_once(self) -> None:
+        """Take a job as soon as it is announced, if nothing is in work.
+
+        The process may write the question's acknowledgement next, and the database need not wait for that. While others
+        are in work, several jobs are taken together, which is cheaper.
+        """
+        if self._worker_id is None or self.stopping or self._running or self._fetching.locked():
+            return
+        await self._take(self._worker_id)
+
     async def _take(self, worker_id: int) -> None:
         """Take as many jobs as can be begun. Between two tries, return what the failed one may have taken."""
         async with self._fetching:
             self._empty = True
             most = max(1, min(TAKEN_AT_ONCE, self._at_once - len(self._running)))
             take = partial(self._take_next, worker_id=worker_id, most=most)
+            self._reply_awaited = True
             rows = await self._with_retry(take, before_again=partial(self._return_unknown, worker_id))
+            self._reply_awaited = False
             self._running.update(row["id"] for row in rows)
             self._taken.extend(map(Job.from_row, rows))
             if len(rows) == most:

@@ -454,6 +454,36 @@ async def test_a_job_that_is_announced_is_taken_without_a_poll(queue: Queue) -> 
     assert len(second) == 1
 
 
+@pytest.mark.parametrize(("in_work", "stopping", "taken"), [(0, False, 1), (1, False, 0), (0, True, 0)])
+async def test_a_job_is_taken_as_soon_as_it_is_announced_if_nothing_is_in_work(
+    queue: Queue, in_work: int, stopping: bool, taken: int
+) -> None:
+    _, questions = await queue.process()
+    manager, heard = await manager_of(queue), asyncio.Event()
+    worker = await manager.register_worker()
+    if in_work:
+        await questions.insert(question("U1"))
+        assert len(await fetch_jobs(manager, worker)) == 1
+    manager.stopping = stopping
+    statuses: list[tuple[str, int | None]] = []
+
+    async def announced(*, channel: str, notification: Notification) -> None:
+        statuses.extend(await queue.jobs())
+        heard.set()
+
+    listening = asyncio.create_task(manager.listen_for_jobs(on_notification=announced))
+    await until_async(partial(_count_listeners, queue), 1)
+    await questions.insert(question("U2"))
+    async with asyncio.timeout(20):
+        await heard.wait()
+    listening.cancel()
+    await asyncio.wait({listening})
+
+    assert statuses.count(("doing", worker)) == in_work + taken
+    if taken:
+        assert len(await fetch_jobs(manager, worker)) == 1
+
+
 async def _count_listeners(queue: Queue) -> int:
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE 'LISTEN %'"
     async with queue.pool.connection() as connection:
