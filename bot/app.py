@@ -383,7 +383,7 @@ async def compose(
         jobs.register_handler(question_worker.process)
 
         services = ListenerContext(
-            intake=Intake(questions=received, metrics=metrics),
+            intake=Intake(questions=received, metrics=metrics, added=jobs.added),
             questions=received,
             commands=commands,
             metrics=metrics,

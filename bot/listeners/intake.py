@@ -69,11 +69,13 @@ class Intake:
     """Saves questions for the listeners.
 
     `seconds` is the time for everything from the arrival of the request, retries included; `clock` is monotonic.
-    Questions that are closed because they are asked again are counted in `metrics`.
+    Questions that are closed because they are asked again are counted in `metrics`. `added` is called when a question
+    and its job were saved.
     """
 
     questions: QuestionStore
     metrics: Metrics
+    added: Callable[[], None] = lambda: None
     seconds: float = ACK_SECONDS
     clock: Callable[[], float] = monotonic
     _running: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -138,6 +140,7 @@ class Intake:
                 self.metrics.settled(command=inserted.withdrawn, state="withdrawn")
             match inserted.received:
                 case Received.NEW:
+                    self.added()
                     return Submitted.NEW, inserted
                 case Received.DUPLICATE:
                     return Submitted.DUPLICATE, None

@@ -98,6 +98,8 @@ class RetryingJobManager(JobManager):
         self._fetching = asyncio.Lock()
         self._worker_id: int | None = None
         self._reply_awaited = False
+        self._notify: NotificationCallback | None = None
+        self._taking: asyncio.Task[None] | None = None
         self.stopping = False
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
@@ -144,10 +146,16 @@ class RetryingJobManager(JobManager):
         """Listen for new jobs, on a new connection whenever the one before is lost."""
 
         async def announced(*, channel: str, notification: Notification) -> None:
+            if self._taking is not None and not self._taking.done():
+                await asyncio.wait({self._taking})
+            if notification["job_id"] in self._running:  # taken when it was added
+                return
             self._empty = False
-            await self._take_at_once()
+            if self._takes_at_once():
+                await self._take(self._worker_id or NO_WORKER)
             await on_notification(channel=channel, notification=notification)
 
+        self._notify = on_notification
         await self._with_retry(partial(super().listen_for_jobs, on_notification=announced, queues=queues))
 
     async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:
@@ -186,19 +194,36 @@ class RetryingJobManager(JobManager):
         """Remove no worker: after a database outage every worker looks dead; `recover_stalled` decides which are."""
         return []
 
-    async def _take_at_once(self) -> None:
-        """Take a job as soon as it is announced, if nothing is in work.
+    def added(self) -> None:
+        """Take the job that this process has just added, if nothing is in work, before the database announces it.
 
-        The process may write the question's acknowledgement next, and the database need not wait for that. While others
-        are in work, several jobs are taken together, which is cheaper.
+        The process writes the question's acknowledgement next, and the database need not wait for that.
         """
-        if self._worker_id is None or self.stopping or self._running or self._fetching.locked():
+        if self._notify is not None and self._takes_at_once():
+            self._taking = asyncio.create_task(self._take_added(self._notify))
+
+    async def _take_added(self, notify: NotificationCallback) -> None:
+        try:
+            self._empty = False
+            await self._take(self._worker_id or NO_WORKER)
+        except QUEUE_UNAVAILABLE:  # of a worker that ends
             return
-        await self._take(self._worker_id)
+        if self._taken:
+            await notify(channel="", notification={"type": "job_inserted", "job_id": self._taken[0].id or 0})
+
+    def _takes_at_once(self) -> bool:
+        """Return whether a new job is taken before the worker asks for it.
+
+        While others are in work, several jobs are taken together, which is cheaper.
+        """
+        free = not (self.stopping or self._running or self._fetching.locked())
+        return self._worker_id is not None and free
 
     async def _take(self, worker_id: int) -> None:
         """Take as many jobs as can be begun. Between two tries, return what the failed one may have taken."""
         async with self._fetching:
+            if self._taken:
+                return
             self._empty = True
             most = max(1, min(TAKEN_AT_ONCE, self._at_once - len(self._running)))
             take = partial(self._take_next, worker_id=worker_id, most=most)
@@ -304,6 +329,10 @@ class JobQueue:
         self._app = App(connector=PsycopgConnector())
         self._manager = RetryingJobManager(self._app.connector, pool, at_once=at_once)
         self._app.job_manager = self._manager
+
+    def added(self) -> None:
+        """Have the worker of this process, if it has one, look for a job that was just added. Returns at once."""
+        self._manager.added()
 
     async def open(self) -> None:
         """Share the process's pool with the engine."""

@@ -484,6 +484,49 @@ async def test_a_job_is_taken_as_soon_as_it_is_announced_if_nothing_is_in_work(
         assert len(await fetch_jobs(manager, worker)) == 1
 
 
+@pytest.mark.parametrize("in_work", [0, 1])
+async def test_a_job_of_the_same_process_is_taken_once_and_need_not_be_announced(queue: Queue, in_work: int) -> None:
+    _, questions = await queue.process()
+    manager, heard = await manager_of(queue), asyncio.Event()
+    worker = await manager.register_worker()
+
+    async def announced(*, channel: str, notification: Notification) -> None:
+        heard.set()
+
+    listening = asyncio.create_task(manager.listen_for_jobs(on_notification=announced))
+    await until_async(partial(_count_listeners, queue), 1)
+    for n in range(in_work):
+        await questions.insert(question(f"U{n}"))
+        await until_async(queue.jobs, [("doing", worker)])
+        assert len(await fetch_jobs(manager, worker)) == 1
+    heard.clear()
+    async with queue.pool.connection() as connection:
+        await connection.execute("DROP TRIGGER procrastinate_jobs_notify_queue_job_inserted_v1 ON procrastinate_jobs")
+    await questions.insert(question("U9"))
+
+    manager.added()
+
+    if in_work:
+        assert await queue.jobs() == [("doing", worker), ("todo", None)]
+    else:
+        async with asyncio.timeout(20):
+            await heard.wait()
+        assert len(await fetch_jobs(manager, worker)) == 1
+    listening.cancel()
+    await asyncio.wait({listening})
+
+
+async def test_without_a_worker_an_added_job_is_left_to_others(queue: Queue) -> None:
+    _, questions = await queue.process()
+    manager = await manager_of(queue)
+    await questions.insert(question("U1"))
+
+    manager.added()
+    await asyncio.sleep(0)
+
+    assert await queue.jobs() == [("todo", None)]
+
+
 async def _count_listeners(queue: Queue) -> int:
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE 'LISTEN %'"
     async with queue.pool.connection() as connection:
