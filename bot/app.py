@@ -73,7 +73,8 @@ from bot.web.signature import RequestVerifier
 from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller, StopWatcher
 from bot.worker.budget_watch import BudgetWatch
 from bot.worker.own_data import OwnData
-from bot.worker.worker import CommandRunner, QuestionWorker, only_workspace
+from bot.worker.runner import CommandRunner
+from bot.worker.worker import QuestionWorker, only_workspace
 from perplexity.attempts import Attempt
 from perplexity.claims.propose import propose_claims
 

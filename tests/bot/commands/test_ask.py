@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bot.commands.ask import ASK, SAME_LANGUAGE, AskRequest, parse
 from bot.errors import AgentNotSetUp, UsageError
 from bot.model.message import Audience
-from bot.worker.worker import user_message
+from bot.worker.error_messages import user_message
 from perplexity.filters import Filters
 from perplexity.types import Message, Question
 from tests.fakes.commands import command_context

@@ -17,7 +17,7 @@ from bot.model.question import QuestionRow
 from bot.slack.messages import Chat
 from bot.storage.database import DatabaseRetry
 from bot.worker.background import BackgroundTasks, RunCanceller, StopWatcher
-from bot.worker.worker import CommandRunner
+from bot.worker.runner import CommandRunner
 from perplexity.client import PerplexityClient
 from perplexity.models import Timeouts
 from perplexity.providers.perplexity import PerplexityProvider

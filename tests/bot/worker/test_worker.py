@@ -21,7 +21,8 @@ from bot.storage.database import DatabaseRetry
 from bot.storage.questions import QuestionStore, connection_pool
 from bot.web.metrics import Metrics
 from bot.worker.background import StopWatcher
-from bot.worker.worker import MAX_REDELIVERIES, MAX_REDELIVERIES_IN_DELIVERY, CommandRunner, QuestionWorker
+from bot.worker.runner import MAX_REDELIVERIES, CommandRunner
+from bot.worker.worker import MAX_REDELIVERIES_IN_DELIVERY, QuestionWorker
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question

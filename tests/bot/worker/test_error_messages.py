@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bot.texts import failures
-from bot.worker.worker import user_message
+from bot.worker.error_messages import user_message
 from perplexity.attempts import Attempt
 from perplexity.errors import (
     AllProvidersFailed,

@@ -1,0 +1,532 @@
+"""Running the command of one question: its thread, its settings, its limits, and what it says if it fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+from bot.blocks.actions import answer_actions, with_actions
+from bot.blocks.elements import context as context_block
+from bot.blocks.elements import quote_question
+from bot.blocks.escaping import unescape_slack
+from bot.blocks.messages import FailureAction, failure_message, late_message, late_note, question_stopped_message
+from bot.blocks.progress import broken_off_blocks
+from bot.commands.base import (
+    DISABLED_AGENT,
+    Admins,
+    Agent,
+    Command,
+    CommandContext,
+    Progress,
+    manages_nothing,
+    no_audit,
+    no_feedback,
+    no_uploads,
+)
+from bot.commands.help import pending_message, text_message
+from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
+from bot.delivery.delivery import ClaimLost
+from bot.errors import BudgetUnknown, Refused
+from bot.model.audit import AuditHealth
+from bot.model.digest import DigestService
+from bot.model.feedback import Feedback
+from bot.model.message import Audience, Block, OutgoingMessage
+from bot.model.preferences import ChannelSettings
+from bot.model.provider_stats import ProviderStats
+from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Outcome, QuestionRow, Thread, Turn
+from bot.model.results import KeptResult, dump_result
+from bot.preferences.precedence import (
+    RestrictedAgent,
+    RestrictedProvider,
+    are_restricted,
+    excludes_posts,
+    may_ask,
+    preferred,
+    restrict,
+)
+from bot.privacy.outgoing import Outgoing, recorded
+from bot.privacy.redaction import left_out_text
+from bot.slack.users import Management
+from bot.storage.budgets import BudgetStore
+from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
+from bot.storage.preferences import PreferenceStore
+from bot.storage.questions import QuestionStore
+from bot.streaming.live import LiveAnswer
+from bot.texts import failures, notices
+from bot.worker.background import StopWatcher
+from bot.worker.error_messages import is_refusal, is_retryable, user_message
+from perplexity.attempts import Attempt
+from perplexity.deepdive.pipeline import DeepDiveRunner
+from perplexity.deepdive.types import NullStageStore, StageStore
+from perplexity.errors import (
+    AllProvidersFailed,
+    PerplexityError,
+    RequestCancelled,
+)
+from perplexity.filters import in_words
+from perplexity.notes import is_empty_result
+from perplexity.providers.base import Provider
+from perplexity.threads import run_in_thread, run_in_thread_if_long
+
+log = logging.getLogger(__name__)
+
+BUDGET_TRIES = 30
+"""How often a question is tried again whose calls could not be reserved: with the pauses for about ten minutes."""
+
+ASK_AFTER_SECONDS = 2 * 3600.0
+"""A message that is older is answered only after its asker has said that an answer is still wanted."""
+
+MAX_REDELIVERIES = 5
+"""How often a question may come back from a dead or stopped worker before the asker is told instead."""
+
+
+COMMAND_SURFACES = frozenset({"slash", "click"})
+"""The surfaces whose answers are private unless they are asked to be public."""
+
+THREAD_SURFACES = {"mention": BY_MENTION, "follow_up": BY_MENTION, "im": IN_DIRECT_MESSAGE}
+"""The surfaces whose questions are messages, answered in their threads, and how the app is called there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandRunner:
+    """Runs the commands of questions. `commands` are by name; `clock` measures seconds; `stops` ends stopped work.
+
+    `thread_history` returns what people wrote in a thread before a question, except in the messages of these `ts`;
+    `reads_threads` is whether it does so in channels that have no setting. `saves_files` is whether answers can be
+    saved as files.
+    `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
+    when it is given up. With `keeps_text` an answer can build on those before it.
+    """
+
+    questions: QuestionStore
+    provider: Provider
+    admins: Admins
+    provider_stats: Callable[[], Awaitable[Sequence[ProviderStats]]]
+    digests: DigestService
+    commands: Mapping[str, Command[Any, Any]]
+    database_retry: DatabaseRetry
+    stops: StopWatcher
+    agent: Agent = DISABLED_AGENT
+    model: Provider | None = None
+    deepdives: DeepDiveRunner | None = None
+    thread_history: Callable[[QuestionRow, Sequence[str]], Awaitable[Thread]] | None = None
+    reads_threads: bool = True
+    stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
+    can_upload: Callable[[], Awaitable[bool]] = no_uploads
+    saves_files: bool = True
+    feedback: Callable[[str], Awaitable[Feedback]] = no_feedback
+    audit: Callable[[], Awaitable[AuditHealth]] = no_audit
+    next_questions: bool = False
+    keeps_text: bool = True
+    preferences: PreferenceStore | None = None
+    budgets: BudgetStore | None = None
+    management: Callable[[str, str], Awaitable[Management]] = manages_nothing
+    cancel_runs: Callable[[UUID], None] = lambda question_id: None
+    clock: Callable[[], float] = monotonic
+
+    def usage_reply(self, row: QuestionRow) -> Outcome | None:
+        """Return the outcome of a message that asks for help, or nothing that can be asked: no listener answers it."""
+        if row.surface not in THREAD_SURFACES:
+            return None
+        message = usage_reply(row.text, self.commands[row.command], THREAD_SURFACES[row.surface])
+        return None if message is None else Outcome(messages=(message,), state="answered")
+
+    def late_reply(self, row: QuestionRow) -> Outcome | None:
+        """Return the outcome of a message that is so old that its asker is asked first; None for another question."""
+        waited = self._waited(row)
+        if row.surface not in THREAD_SURFACES or waited <= ASK_AFTER_SECONDS or row.redeliveries or row.action:
+            return None
+        asked = self.commands[row.command].parse_question_text(row.text)
+        return Outcome(messages=(late_message(asked, waited, question_id=str(row.id)),), state="answered")
+
+    def _waited(self, row: QuestionRow) -> float:
+        """Return how many seconds ago a message was written, or another question received."""
+        return row.late_seconds + max(0.0, self.clock() - row.received)
+
+    async def refused(self, row: QuestionRow) -> Outcome | None:
+        """Return the outcome of a question that its asker may not ask in its channel; None if they may.
+
+        The command of a digest checks its owner itself, who is told by a direct message.
+        """
+        channel = row.preferences.channel
+        if row.surface == "digest" or self.commands[row.command].for_everyone:
+            return None
+        if may_ask(channel, row.user_id, is_admin=False):
+            return None
+        is_admin = await self.admins.check_admin(row.user_id)
+        if is_admin:
+            return None
+        sentence, error = (
+            (notices.ALLOWED_UNKNOWN, "AskerNotChecked")
+            if is_admin is None
+            else (notices.NOT_ALLOWED_HERE, "NotAllowedHere")
+        )
+        log.info("asker.not_allowed", extra=row.ids | {"surface": row.surface})
+        told = () if row.surface == "follow_up" else (replace(text_message(sentence), private=True),)
+        return Outcome(messages=told, state="failed", error=error)
+
+    def shows_text(self, row: QuestionRow) -> bool:
+        """Return whether the text of the question's answer can be shown while it is made."""
+        return self.commands[row.command].ending is not None
+
+    def placeholder(self, row: QuestionRow) -> OutgoingMessage:
+        """Return the message that the question's answer replaces. Raises UsageError if the text cannot be parsed."""
+        command = self.commands[row.command]
+        request = command.parse(row.text)
+        public = row.surface not in THREAD_SURFACES and command.audience(request) is Audience.CHANNEL
+        return pending_message(command, request, question_id=str(row.id), public=public)
+
+    def stopped_message(self, row: QuestionRow) -> OutgoingMessage:
+        """Return what is shown of a question that its asker stopped."""
+        return question_stopped_message(
+            self.commands[row.command].parse_question_text(row.text), question_id=str(row.id)
+        )
+
+    async def run(self, row: QuestionRow, progress: Progress, *, live: LiveAnswer | None = None) -> Outcome:
+        """Return what becomes of a question, a failure too. Raises `ClaimLost` if another worker has claimed it.
+
+        `live` shows the answer while it is made. What it has shown of one that breaks off stays.
+        """
+        with recorded(Outgoing()) as outgoing:
+            try:
+                outcome = await self._run(row, progress, outgoing, live)
+            except ClaimLost:
+                await self._save_sent(row, outgoing)
+                raise
+        return replace(outcome, sent=outgoing.take())
+
+    async def _save_sent(self, row: QuestionRow, outgoing: Outgoing) -> None:
+        """Save what was sent for a question that gets no answer from here."""
+        if (sent := outgoing.take()) is None:
+            return
+        try:
+            await self.questions.record_sent(row.id, sent)
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("sent.not_saved", extra=row.ids | {"error": type(error).__name__})
+
+    async def _run(
+        self,
+        row: QuestionRow,
+        progress: Progress,
+        outgoing: Outgoing,
+        live: LiveAnswer | None,
+    ) -> Outcome:
+        started = self.clock()
+        if row.redeliveries > MAX_REDELIVERIES:
+            self.cancel_runs(row.id)
+            return self._failure(row, failures.INTERRUPTED, error="interrupted", seconds=None)
+        try:
+            return await self._execute_once_known(row, started, progress, outgoing, live)
+        except RequestCancelled:
+            raise ClaimLost from None
+        except PerplexityError as error:
+            tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
+            log.warning("question.failed", extra=row.ids | {"error": type(error).__name__})
+            if await self._still_ours(row):
+                self.cancel_runs(row.id)
+            if (shown := await self._broken_off(row, live, error, started=started)) is not None:
+                return shown
+            sentence, way_on = await run_in_thread(self._explain, row, error)
+            failed = self._failure(
+                row,
+                sentence,
+                error=type(error).__name__,
+                seconds=self.clock() - started,
+                tried=tried,
+                way_on=way_on,
+                private=is_refusal(error),
+            )
+            return replace(failed, cost_usd=error.cost_usd)
+        except Exception as error:
+            log.exception("question.broke", extra=row.ids)
+            self.cancel_runs(row.id)
+            if (shown := await self._broken_off(row, live, error, started=started)) is not None:
+                return shown
+            return self._failure(
+                row, failures.INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - started
+            )
+
+    async def _broken_off(
+        self, row: QuestionRow, live: LiveAnswer | None, error: Exception, *, started: float
+    ) -> Outcome | None:
+        """Return the outcome of an answer that failed after text of it was shown; None if none was.
+
+        The text stays with its sources, and what says below them that the answer broke off.
+        """
+        command = self.commands[row.command]
+        if live is None or command.ending is None or (answer := await live.broken_off()) is None:
+            return None
+        provider, cost_usd = "", None
+        if isinstance(error, PerplexityError):
+            tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
+            provider, cost_usd = error.provider or (tried[-1].provider if tried else ""), error.cost_usd
+        answer = replace(answer, provider=provider, seconds=self.clock() - started)
+        request = command.parse(row.text)
+        audience = self._audience(row, request)
+        reply = await run_in_thread_if_long(len(answer.text), command.render, answer, request, audience)
+        refusal = error.sentence if isinstance(error, Refused) else ""
+        below = broken_off_blocks(cost_usd=cost_usd, reference=row.reference, question_id=str(row.id), refusal=refusal)
+        return Outcome(
+            messages=with_actions(reply.messages, below),
+            state="failed",
+            seconds=answer.seconds,
+            error=type(error).__name__,
+            cost_usd=cost_usd,
+            ending=command.ending(answer, request, audience).followed_by(below),
+        )
+
+    def _explain(self, row: QuestionRow, error: PerplexityError) -> tuple[str, FailureAction | None]:
+        """Return the sentence for a failure, and the button below it."""
+        return self._sentence(row, error), self._way_on(row, error)
+
+    def _sentence(self, row: QuestionRow, error: PerplexityError) -> str:
+        command = self.commands[row.command]
+        if command.nothing_found is None or not is_empty_result(error):
+            return user_message(error)
+        return user_message(error, nothing=command.nothing_found(command.parse(row.text)))
+
+    def _way_on(self, row: QuestionRow, error: PerplexityError) -> FailureAction | None:
+        """Return the button below a failure: one that may help, or none."""
+        wider = self.commands[row.command].past_week
+        if wider is not None and is_empty_result(error) and wider(row.text) is not None:
+            return "past_week"
+        return "retry" if is_retryable(error) else None
+
+    def audience(self, row: QuestionRow) -> Audience:
+        """Return who may see it by a response_url: a failure is the asker's alone, an answer goes to its place."""
+        if row.outcome != "answered" or row.surface in THREAD_SURFACES:
+            return Audience.ASKER
+        if row.public is not None:
+            return Audience.CHANNEL if row.public else Audience.ASKER
+        return self._audience(row, self.commands[row.command].parse(row.text))
+
+    def _audience(self, row: QuestionRow, request: Any) -> Audience:
+        """Return who sees an answer: where a message asked, everyone in that conversation."""
+        if row.surface in THREAD_SURFACES:
+            return Audience.CHANNEL if row.surface in CHANNEL_THREADS else Audience.ASKER
+        return self.commands[row.command].audience(request)
+
+    async def _execute_once_known(
+        self,
+        row: QuestionRow,
+        started: float,
+        progress: Progress,
+        outgoing: Outgoing,
+        live: LiveAnswer | None,
+    ) -> Outcome:
+        """Run the command; again, as soon as the database is back, if that could not say what is left of the budgets.
+
+        The reply has to wait for the database, too. Raises BudgetUnknown if it is unavailable for very long.
+        """
+        for _ in range(BUDGET_TRIES):
+            try:
+                return await self._execute(row, started, progress, outgoing, live)
+            except BudgetUnknown:
+                log.warning("budget.unknown", extra=row.ids)
+            with suppress(*DATABASE_UNAVAILABLE):
+                await self.database_retry(lambda: self.questions.get(row.id))
+        return await self._execute(row, started, progress, outgoing, live)
+
+    async def _execute(
+        self,
+        row: QuestionRow,
+        started: float,
+        progress: Progress,
+        outgoing: Outgoing,
+        live: LiveAnswer | None,
+    ) -> Outcome:
+        command = self.commands[row.command]
+        request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
+        if command.prefer is not None:
+            settings = preferred(row.preferences)
+            # What a button asks below an answer is as private as its text says, whatever was set since.
+            request = command.prefer(request, replace(settings, public=None) if row.action else settings)
+        if command.add_turns is not None:
+            turns = [] if row.conversation in {None, row.id} else await self._earlier_turns(row)
+            thread = await self._thread(row, turns)
+            if turns or thread.messages:
+                request = command.add_turns(request, turns, thread)
+
+        async def on_run(run_id: str) -> None:
+            if not await self._record_run(row, run_id, outgoing.take()):
+                raise RequestCancelled("another worker holds the question")
+
+        async def check_cancelled() -> None:
+            if not await self._still_ours(row):
+                raise RequestCancelled("the question was stopped, or is another worker's")
+
+        context = CommandContext(
+            provider=self.provider,
+            admins=self.admins,
+            provider_stats=self.provider_stats,
+            digests=self.digests,
+            user_id=row.user_id,
+            agent=self.agent,
+            run_id=row.run_id,
+            on_run=on_run,
+            check_cancelled=check_cancelled,
+            question_id=row.id,
+            team_id=row.team_id,
+            channel_id=row.channel_id,
+            deepdives=self.deepdives,
+            stages=self.stages(row),
+            progress=progress,
+            on_event=None if live is None else live.on_event,
+            text_shown=lambda: live is not None and live.has_shown_text,
+            can_upload=self.can_upload,
+            feedback=self.feedback,
+            audit=self.audit,
+            preferences=self.preferences,
+            budgets=self.budgets,
+            management=self.management,
+            parent=await self._parent(row),
+            action=row.action,
+            next_questions=self.next_questions,
+            model=self.model,
+            channel=row.preferences.channel,
+        )
+        context = _keep_to_sites(context, row.preferences.channel)
+        result = await self.stops.guard(row, command.answer(request, context))
+        length = command.result_length(result)
+        audience = self._audience(row, request)
+        reply = await run_in_thread_if_long(length, command.render, result, request, audience)
+        actions = self._actions(row, command, result, request, audience)
+        below = (*self._notes(row, command, outgoing), *actions) if reply.messages else ()
+        remembered = None
+        if command.remember is not None and row.surface in THREAD_SURFACES:
+            remembered = await run_in_thread_if_long(length, command.remember, result)
+        ending = None if command.ending is None else command.ending(result, request, audience)
+        return Outcome(
+            messages=with_actions(reply.messages, below),
+            state="answered",
+            seconds=self.clock() - started,
+            remembered=remembered,
+            ending=None if ending is None else ending.followed_by(below),
+            result=dump_result(result, limits=_limits(command, request, row)) if actions else None,
+            public=audience is Audience.CHANNEL if row.surface in COMMAND_SURFACES else None,
+            **vars(reply.stats),
+        )
+
+    def _notes(self, row: QuestionRow, command: Command[Any, Any], outgoing: Outgoing) -> Iterator[Block]:
+        """Yield what is said below an answer about the texts behind it."""
+        forgot = not self.keeps_text and command.add_turns is not None and row.conversation not in {None, row.id}
+        late = late_note(self._waited(row)) if row.surface in THREAD_SURFACES else ""
+        sentences = [late, left_out_text(outgoing.counts), notices.NO_MEMORY if forgot else ""]
+        if any(sentences):
+            yield context_block(" ".join(filter(None, sentences)))
+
+    async def _parent(self, row: QuestionRow) -> KeptResult | None:
+        """Return the answer below which a button asked this question."""
+        parent = row.parent
+        return None if parent is None else await self.database_retry(lambda: self.questions.result(parent))
+
+    def _actions(
+        self, row: QuestionRow, command: Command[Any, Any], result: Any, request: Any, audience: Audience
+    ) -> tuple[Block, ...]:
+        """Return the buttons below an answer."""
+        if command.buttons is None:
+            return ()
+        private = row.surface not in THREAD_SURFACES and audience is Audience.ASKER
+        buttons = command.buttons(result, request)
+        return answer_actions(buttons, question_id=row.id, private=private, thumbs=not private, save=self.saves_files)
+
+    async def _earlier_turns(self, row: QuestionRow) -> list[Turn]:
+        """Return the turns before a question, each question without its options and without the message it is about."""
+        turns = await self.database_retry(lambda: self.questions.turns(row))
+        own = self.commands[row.command].parse_question_text(row.text)
+        earlier = [
+            replace(
+                turn, question=command.parse_question_text(turn.question), about=command.parse_about_text(turn.question)
+            )
+            for turn in turns
+            if (command := self.commands.get(turn.command)) is not None
+        ]
+        # A button that asks the same question again wants another answer.
+        return [turn for turn in earlier if not (row.action and turn.question == own)]
+
+    async def _thread(self, row: QuestionRow, turns: Sequence[Turn]) -> Thread:
+        """Return what else people wrote in a channel's thread before a question, if its settings allow to read it."""
+        history = row.preferences.channel.history
+        allowed = self.reads_threads if history is None else history
+        if self.thread_history is None or not allowed or row.surface not in CHANNEL_THREADS:
+            return NO_THREAD
+        thread = await self.thread_history(row, [turn.ts for turn in turns])
+        typed = (message._replace(text=unescape_slack(message.text)) for message in thread.messages)
+        return replace(thread, messages=tuple(typed))
+
+    async def _record_run(self, row: QuestionRow, run_id: str, sent: str | None) -> bool:
+        """Return whether the question is still ours.
+
+        While the database is unavailable, the run goes on but cannot be resumed.
+        """
+        try:
+            return await self.database_retry(lambda: self.questions.record_run(row, run_id, sent=sent))
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("run.not_recorded", extra=row.ids | {"error": type(error).__name__})
+            return True
+
+    async def _still_ours(self, row: QuestionRow) -> bool:
+        """Return whether the question is open and this worker's. While the database is unavailable, return True."""
+        try:
+            found = await self.questions.get(row.id)
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("question.not_read", extra=row.ids | {"error": type(error).__name__})
+            return True
+        return found is not None and (found.claim, found.state in OPEN) == (row.claim, True)
+
+    def _failure(
+        self,
+        row: QuestionRow,
+        sentence: str,
+        *,
+        error: str,
+        seconds: float | None,
+        tried: tuple[Attempt, ...] = (),
+        way_on: FailureAction | None = "retry",
+        private: bool = False,
+    ) -> Outcome:
+        command = self.commands[row.command]
+        if command.render_failure is not None:
+            message = command.render_failure(command.parse(row.text), sentence, row.reference)
+        else:
+            seen_by = Audience.CHANNEL if row.surface in CHANNEL_THREADS and not private else Audience.ASKER
+            message = failure_message(
+                sentence,
+                reference=row.reference,
+                question_id=str(row.id),
+                attempts=tried,
+                seconds=seconds,
+                action=way_on,
+                private=private,
+                quote=quote_question(command.parse_question_text(row.text), seen_by),
+            )
+        return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
+
+
+def _limits(command: Command[Any, Any], request: Any, row: QuestionRow) -> list[str]:
+    return [] if command.filters is None else in_words(restrict(command.filters(request), row.preferences.channel))
+
+
+def _keep_to_sites(context: CommandContext, channel: ChannelSettings) -> CommandContext:
+    """Return the context with services that keep to a channel's sites, for every command."""
+    if not are_restricted(channel):
+        return context
+    dives = context.deepdives
+    if dives is not None:
+        dives = replace(
+            dives,
+            facts=RestrictedProvider(provider=dives.facts, channel=channel),
+            synthesis=RestrictedProvider(provider=dives.synthesis, channel=channel),
+            posts=None if excludes_posts(channel) else dives.posts,
+        )
+    return replace(
+        context,
+        provider=RestrictedProvider(provider=context.provider, channel=channel),
+        agent=RestrictedAgent(agent=context.agent, channel=channel),
+        deepdives=dives,
+    )
