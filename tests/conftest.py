@@ -18,6 +18,7 @@ from zlib import crc32
 
 import psycopg
 import pytest
+from hypothesis import settings
 from psycopg.conninfo import make_conninfo
 
 from bot.storage.database import migrate
@@ -31,6 +32,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # The modules and tests stay until the end: to look through them for garbage costs seconds, here and at the exit.
 gc.disable()
+
+# How long one example takes is no finding: the machine may be busy. What must be fast has a test of its own.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - folders in it get a name of their own, as in /tmp
 """A file system in memory, on Linux. One on a disk is slow to create files after many were deleted (ext4)."""
@@ -67,9 +72,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Collect the garbage of the tests, and of nothing that was there before them."""
-    # Its plugins ask the collector about what they register, which must not be frozen then.
-    import hypothesis  # noqa: F401
-
     gc.freeze()
     gc.enable()
 

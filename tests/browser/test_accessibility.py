@@ -260,7 +260,7 @@ def test_a_text_from_right_to_left_keeps_its_direction(page: Page, app: App, art
         return [one.value_of_css_property("direction") for one in found]
 
     first, second = message.find_elements(By.CSS_SELECTOR, "td")
-    assert [directions(one) for one in ("ul", "table", "blockquote")] == [["rtl", "ltr"], ["rtl"], ["rtl"]]
+    assert [directions(one) for one in (".body ul", "table", "blockquote")] == [["rtl", "ltr"], ["rtl"], ["rtl"]]
     assert first.location["x"] > second.location["x"]
 
 

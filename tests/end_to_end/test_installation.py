@@ -90,16 +90,14 @@ async def test_an_uninstalled_app_forgets_every_text(
     assert [await send_event(harness.person, event) for event in events] == [200] * len(events)
 
     await wait_for_rows(database, "SELECT count(*) FROM questions", [(0,)])
-    assert await rows(database, "SELECT team_id FROM last_choices") == [("T2",)]
-    assert (
-        await rows(
-            database,
-            "SELECT id::text FROM digests UNION SELECT stage FROM stages UNION SELECT fingerprint FROM digest_seen"
-            " UNION SELECT question_id::text FROM digest_runs",
-        )
-        == []
+    await wait_for_rows(database, "SELECT team_id FROM last_choices", [("T2",)])
+    await wait_for_rows(
+        database,
+        "SELECT id::text FROM digests UNION SELECT stage FROM stages UNION SELECT fingerprint FROM digest_seen"
+        " UNION SELECT question_id::text FROM digest_runs",
+        [],
     )
-    assert await rows(database, "SELECT state FROM workspaces") == [("uninstalled",)]
+    await wait_for_rows(database, "SELECT state FROM workspaces", [("uninstalled",)])
 
 
 async def test_tokens_of_people_change_nothing(harness: AppHarness, database: str) -> None:
