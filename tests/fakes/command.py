@@ -78,7 +78,7 @@ async def run(*arguments: str, piped: str | None = None, settings: Mapping[str, 
     """Run a command to its end; `piped` comes through a pipe, None is a stdin with nothing in it."""
     stdin = DEVNULL if piped is None else PIPE
     async with start(*arguments, stdin=stdin, settings=settings or {}) as process, asyncio.timeout(90):
-        out, err = await process.communicate((piped or "").encode())
+        out, err = await process.communicate(None if piped is None else piped.encode())
     assert process.returncode is not None
     return CommandResult(code=process.returncode, out=out.decode(), err=err.decode())
 

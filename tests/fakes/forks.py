@@ -126,10 +126,10 @@ class ForkedProcess:
         assert self.returncode is not None
         return self.returncode
 
-    async def communicate(self, written: bytes = b"") -> tuple[bytes, bytes]:
+    async def communicate(self, written: bytes | None = None) -> tuple[bytes, bytes]:
         """Write to its pipe and close it, read the others to their end, and wait until it has ended."""
         if self.stdin is not None:
-            self.stdin.write(written)
+            self.stdin.write(written or b"")
             self.stdin.close()
         read = await asyncio.gather(*(_rest(stream) for stream in (self.stdout, self.stderr)))
         await self.wait()
