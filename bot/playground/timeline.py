@@ -351,7 +351,7 @@ def _size(message: Message | None) -> int:
 def _with_block_ids(blocks: tuple[Block, ...]) -> Iterator[Block]:
     """Yield the blocks, each with an id, as Slack does; a click contains it."""
     for block in blocks:
-        yield block if block.get("block_id") else {**block, "block_id": secrets.token_hex(3)}
+        yield block if block.get("block_id") else {**block, "block_id": secrets.token_hex(8)}
 
 
 HEARTBEAT_SECONDS = 15.0

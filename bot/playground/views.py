@@ -314,6 +314,6 @@ class Views:
 def with_block_ids(content: Surface) -> dict[str, Any]:
     """Return a view with an id for each block, as Slack adds them."""
     blocks = [
-        block if block.get("block_id") else {**block, "block_id": secrets.token_hex(3)} for block in content["blocks"]
+        block if block.get("block_id") else {**block, "block_id": secrets.token_hex(8)} for block in content["blocks"]
     ]
     return {**content, "blocks": blocks}
