@@ -1,6 +1,6 @@
 """Disables each rule of the gate, one at a time, and shows which test notices: `python -m tests.mutants`.
 
-Each rule is disabled in a copy of the sources; a rule that no test misses is a failure of this run.
+Each rule is disabled in a copy of the sources; this run fails if there is a rule without which every test passes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a rule: the test that failed, empty if none did."""
+    """The test that failed without a rule; empty if none did."""
 
     rule: Rule
     failed: str
@@ -38,7 +38,7 @@ class Outcome:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the chosen rules and print the table; return 1 if a rule is missed by no test."""
+    """Run the chosen rules and print the table; return 1 if a rule has no test that fails without it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="rules whose name contains this")
     parser.add_argument("--processes", type=int, default=max(1, min(4, os.cpu_count() or 1)))
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             outcomes = list(pool.map(lambda rule: _report(_run(rule, trees)), rules))
     _print(f"\n{table(outcomes)}")
     survived = [outcome for outcome in outcomes if not outcome.failed]
-    _print(f"{len(outcomes) - len(survived)} of {len(outcomes)} rules are missed by a test.")
+    _print(f"A test fails without {len(outcomes) - len(survived)} of the {len(outcomes)} rules.")
     return 1 if survived else 0
 
 
