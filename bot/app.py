@@ -30,8 +30,9 @@ from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.digests.service import DigestComponents
 from bot.listeners import actions, answer_actions, installation, messages, slash
 from bot.listeners.admission import Admission
+from bot.listeners.context import ListenerContext
 from bot.listeners.installation import Installation, token_hash
-from bot.listeners.intake import ACK_SECONDS, Intake, ListenerContext
+from bot.listeners.intake import ACK_SECONDS, Intake
 from bot.metering import Meter
 from bot.model.workspace import ActiveWorkspace
 from bot.process import Application

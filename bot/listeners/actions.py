@@ -25,7 +25,8 @@ from bot.listeners.clicks import (
     submission_refusal,
     text_reply,
 )
-from bot.listeners.intake import ListenerContext, Submitted
+from bot.listeners.context import ListenerContext
+from bot.listeners.intake import Submitted
 from bot.model.audit import stop_change
 from bot.model.digest import DigestAction, DigestNotFound, DigestResult
 from bot.model.message import MarkdownFile

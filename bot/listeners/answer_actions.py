@@ -27,7 +27,8 @@ from bot.listeners.clicks import (
     submission_refusal,
     text_reply,
 )
-from bot.listeners.intake import ListenerContext, Submitted
+from bot.listeners.context import ListenerContext
+from bot.listeners.intake import Submitted
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
 from bot.texts import clicks
 

@@ -10,7 +10,8 @@ from uuid import UUID
 
 from bot.blocks import escaping
 from bot.commands.base import Command
-from bot.listeners.intake import ListenerContext, Submitted
+from bot.listeners.context import ListenerContext
+from bot.listeners.intake import Submitted
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.slack.messages import FAILURES, Sent

@@ -17,7 +17,8 @@ from bot.blocks.actions import question_of_block
 from bot.commands.base import Command
 from bot.commands.help import text_message
 from bot.errors import UsageError
-from bot.listeners.intake import ListenerContext, Submitted
+from bot.listeners.context import ListenerContext
+from bot.listeners.intake import Submitted
 from bot.listeners.slash import too_many_open
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Audience, OutgoingMessage

@@ -14,7 +14,7 @@ from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.model.membership import (
     ACCESS_EVENTS,
     FOREIGN,

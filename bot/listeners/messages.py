@@ -17,7 +17,8 @@ from bot.commands.ask import ASK
 from bot.commands.help import SHOWN_AHEAD, text_message
 from bot.commands.routing import begins_conversation, route_message
 from bot.conversations.prompts import choose_prompts
-from bot.listeners.intake import ListenerContext, Submitted
+from bot.listeners.context import ListenerContext
+from bot.listeners.intake import Submitted
 from bot.listeners.slash import too_many_open
 from bot.model.audit import stop_change
 from bot.model.membership import RequestOrigin

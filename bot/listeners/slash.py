@@ -20,7 +20,8 @@ from bot.commands.help import (
 )
 from bot.commands.routing import RoutedCommand, mention_line, route_slash_command
 from bot.errors import UsageError
-from bot.listeners.intake import ListenerContext, Submitted
+from bot.listeners.context import ListenerContext
+from bot.listeners.intake import Submitted
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.texts import failures, notices

@@ -16,7 +16,7 @@ from bot.blocks.admin_pages import OPEN_PAGE, PARTS, page_blocks, page_buttons
 from bot.blocks.elements import section
 from bot.blocks.status import ADMIN_ISSUES
 from bot.listeners.clicks import Click, Reply, button, text_reply
-from bot.listeners.intake import ADMIN_SECONDS, ListenerContext
+from bot.listeners.context import ADMIN_SECONDS, ListenerContext
 from bot.model.admin import AdminData, Problem
 from bot.model.audit import AuditHealth
 from bot.model.digest import Digest

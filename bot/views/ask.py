@@ -19,7 +19,7 @@ from bot.conversations.memory import quote_message
 from bot.errors import UsageError
 from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
 from bot.listeners.clicks import Click, Reply, button
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.listeners.slash import ANY_COMMAND, is_bare
 from bot.model.message import Block
 from bot.model.question import Choice

@@ -16,7 +16,8 @@ from bot.conversations.pages import numbered_pages
 from bot.errors import UsageError
 from bot.listeners.answer_actions import submit_below
 from bot.listeners.clicks import Click, Reply, button, clicked_question, is_public, may_see, text_reply
-from bot.listeners.intake import ListenerContext, Submitted
+from bot.listeners.context import ListenerContext
+from bot.listeners.intake import Submitted
 from bot.model.results import SearchPage
 from bot.slack.views import View
 from bot.texts import clicks, forms

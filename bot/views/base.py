@@ -15,7 +15,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.listeners.clicks import DATABASE_SECONDS, TextDeleted, read_metadata
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Block
 from bot.slack.views import NotOpened, Opened, View, ViewResult

@@ -13,7 +13,7 @@ from bot.blocks.elements import context as context_block
 from bot.blocks.spending import LABELS
 from bot.budgets.amounts import ALLOWED, format_amount, parse_amount
 from bot.listeners.clicks import Click, Reply, button, text_reply
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.model.spending import BudgetLine, Scope

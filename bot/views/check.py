@@ -21,7 +21,7 @@ from bot.commands.check import CHECK, text_of_claims
 from bot.commands.help import text_message
 from bot.errors import BudgetUnknown, UsageError
 from bot.listeners.asking import ask_in_direct_message
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.model.asker import Asker, working_for
 from bot.model.membership import team_of
 from bot.model.message import Block, OutgoingMessage

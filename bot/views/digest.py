@@ -16,7 +16,7 @@ from bot.commands.watch_syntax import parse_days, parse_time, write_digest_spec
 from bot.errors import UsageError
 from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
 from bot.listeners.clicks import Click, Reply, button
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.listeners.slash import ANY_COMMAND, is_bare
 from bot.model.digest import DigestSpec
 from bot.model.schedule import Schedule, zone_of

@@ -9,7 +9,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import FEEDBACK
 from bot.listeners.clicks import Click, Reply, button, clicked_question, may_see, text_reply
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.model.feedback import MAX_COMMENT, REASONS
 from bot.model.message import Block
 from bot.slack.views import View

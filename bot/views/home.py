@@ -22,7 +22,7 @@ from bot.commands.base import Command
 from bot.conversations.prompts import EXAMPLES
 from bot.listeners.asking import ask_in_direct_message
 from bot.listeners.clicks import Click, Reply, clicked_question, command_of, menu, text_reply
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.model.digest import DigestService, Owner
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import OPEN as OPEN_STATES

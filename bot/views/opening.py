@@ -14,7 +14,7 @@ from bot.blocks.elements import section
 from bot.blocks.escaping import escape
 from bot.commands.help import text_message
 from bot.listeners.clicks import Click, Reply, text_reply
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.listeners.slash import acknowledge, respond
 from bot.model.membership import team_of
 from bot.slack.messages import FAILURES

@@ -6,7 +6,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.home import ERASE_OWN, EXPORT_OWN
 from bot.listeners.clicks import Click, Reply, button, text_reply
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.texts import own_data as texts
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 from bot.views.opening import person_of

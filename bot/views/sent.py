@@ -7,7 +7,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.actions import MORE, SENT
 from bot.blocks.sent import sent_blocks
 from bot.listeners.clicks import Click, Reply, clicked_question, menu, text_reply
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.texts import clicks
 from bot.texts import sent as texts
 from bot.views.base import modal, open_modal

@@ -16,7 +16,7 @@ from bot.blocks.elements import header
 from bot.blocks.escaping import escape
 from bot.blocks.settings import SETTINGS_BUTTON
 from bot.listeners.clicks import Click, Reply, button, text_reply
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.model.message import Block
 from bot.model.preferences import ADMINS, EVERYONE, Preferences
 from bot.preferences.settings import CHANNEL, MAX_PEOPLE, PERSON, S, Setting, parse_setting

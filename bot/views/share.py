@@ -36,7 +36,7 @@ from bot.listeners.clicks import (
     is_public,
     text_reply,
 )
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import QuestionRow
 from bot.model.results import KeptResult, SearchPage

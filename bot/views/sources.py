@@ -14,7 +14,7 @@ from bot.blocks.elements import divider, section, static_select
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.sources import linked_title, site_and_date
 from bot.listeners.clicks import Click, Reply, as_uuid, button, find_question, may_see, text_reply
-from bot.listeners.intake import ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.model.message import Block
 from bot.model.results import KeptResult
 from bot.slack.views import View

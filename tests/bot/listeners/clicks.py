@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
-from typing import cast
 from uuid import UUID
 
 from slack_bolt.async_app import AsyncBoltRequest
@@ -13,20 +12,11 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.app import bolt_app
-from bot.blocks.escaping import sanitize_view
-from bot.commands import COMMANDS
-from bot.delivery.shares import Sharing
-from bot.listeners.intake import Intake, ListenerContext
+from bot.listeners.context import ListenerContext
 from bot.model.message import MarkdownFile, OutgoingMessage
 from bot.slack.connection import SlackConnection
-from bot.slack.messages import Chat
-from bot.slack.views import Views
-from bot.storage.budgets import BudgetStore
-from bot.storage.feedback import FeedbackStore
-from bot.storage.preferences import PreferenceStore
-from bot.storage.questions import QuestionStore
-from bot.web.metrics import Metrics
 from tests.fakes.digest_service import FakeDigests
+from tests.fakes.listeners import listener_context
 
 
 @dataclass(kw_only=True)
@@ -74,25 +64,10 @@ class RecordingListeners:
         raise AssertionError(question_id)
 
     def _services(self) -> ListenerContext:
-        questions = cast("QuestionStore", self)
-        return ListenerContext(
-            intake=Intake(questions=questions, metrics=Metrics()),
-            questions=questions,
-            commands=COMMANDS,
-            metrics=Metrics(),
+        return listener_context(
+            self,
             reply_privately=self._reply,
             replace_original=self._reply,
-            cancel_runs=lambda _: None,
             load_report=self._report_of,
-            upload_file=lambda file, user_id, *, on_failure, on_refusal: None,
-            post_in_thread=lambda *_: asyncio.sleep(0),
-            post_ephemeral=lambda *_: asyncio.sleep(0),
-            chat=Chat(AsyncWebClient(base_url="http://127.0.0.1:9/")),
-            views=Views(AsyncWebClient(base_url="http://127.0.0.1:9/"), sanitize=sanitize_view),
-            feedback=cast("FeedbackStore", self),
-            sharing=cast("Sharing", self),
-            preferences=cast("PreferenceStore", self),
-            budgets=cast("BudgetStore", self),
-            start=lambda work: work.close(),
             digests=self.digests,
         )

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
-from uuid import UUID
 
 import pytest
 from psycopg import OperationalError
@@ -14,24 +13,18 @@ from slack_bolt.async_app import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.app import bolt_app
-from bot.blocks.escaping import sanitize_view
-from bot.commands import COMMANDS
 from bot.conversations.prompts import EXAMPLES
-from bot.delivery.shares import Sharing
-from bot.listeners.intake import Intake, ListenerContext
+from bot.listeners.context import ListenerContext
+from bot.listeners.intake import Intake
 from bot.listeners.messages import MessageEvent, parse_event, receive, suggest_prompts
 from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion
 from bot.slack.connection import SlackConnection
-from bot.slack.messages import Chat, PostResult, Sent
-from bot.slack.views import Views
-from bot.storage.budgets import BudgetStore
-from bot.storage.feedback import FeedbackStore
-from bot.storage.preferences import PreferenceStore
+from bot.slack.messages import PostResult, Sent
 from bot.storage.questions import QuestionStore
 from bot.texts import failures
 from bot.web.metrics import Metrics
-from tests.fakes.digest_service import FakeDigests
+from tests.fakes.listeners import listener_context
 
 
 def envelope(*own: str, **event: Any) -> dict[str, Any]:
@@ -97,10 +90,6 @@ def test_both_events_of_a_mention_have_one_key_and_another_message_another() -> 
     assert other.delivery_key != mention.delivery_key
 
 
-async def no_report(question_id: UUID) -> None:
-    """Return no report."""
-
-
 @dataclass
 class DatabaseDown:
     """A database that fails, and the replies to the asker; with `hangs` a reply never arrives."""
@@ -132,31 +121,12 @@ class DatabaseDown:
         self.ephemeral_posts.append((channel, user, thread_ts, message.text))
 
     def services(self) -> ListenerContext:
-        async def tell(url: str | None, message: OutgoingMessage) -> None:
-            raise AssertionError(url, message)
-
-        questions = cast("QuestionStore", self)
-        return ListenerContext(
-            intake=Intake(questions=questions, metrics=Metrics(), seconds=0.45),
-            questions=questions,
-            commands=COMMANDS,
-            metrics=Metrics(),
-            reply_privately=tell,
-            replace_original=tell,
-            cancel_runs=lambda _: None,
-            load_report=no_report,
-            upload_file=lambda file, user_id, *, on_failure, on_refusal: None,
+        return listener_context(
+            self,
+            intake=Intake(questions=cast("QuestionStore", self), metrics=Metrics(), seconds=0.45),
             post_in_thread=self.say,
             post_ephemeral=self.whisper,
             suggest_prompts=self.suggest,
-            chat=Chat(AsyncWebClient(base_url="http://127.0.0.1:9/")),
-            views=Views(AsyncWebClient(base_url="http://127.0.0.1:9/"), sanitize=sanitize_view),
-            feedback=cast("FeedbackStore", self),
-            sharing=cast("Sharing", self),
-            preferences=cast("PreferenceStore", self),
-            budgets=cast("BudgetStore", self),
-            start=lambda work: work.close(),
-            digests=FakeDigests(),
         )
 
 
