@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.budgets.ceilings import AGENT
 from bot.commands import COMMANDS
-from bot.commands.base import Agent, DisabledAgent
+from bot.commands.context import Agent, DisabledAgent
 from bot.commands.routing import slash_commands
 from bot.manifest import manifest
 from bot.metering import Meter, MeteredPosts, MeteredProvider

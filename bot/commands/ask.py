@@ -10,7 +10,8 @@ from functools import partial
 from bot.blocks.actions import ASK_ABOUT, RECHECK
 from bot.blocks.answer import answer_ending, answer_messages
 from bot.blocks.escaping import escape
-from bot.commands.base import Command, CommandContext, CommandForm, Option, Reply, Stats, ValueKind
+from bot.commands.base import Command, CommandForm, Option, Reply, Stats, ValueKind
+from bot.commands.context import CommandContext
 from bot.commands.filters import (
     AFTER,
     BEFORE,

@@ -9,7 +9,8 @@ from typing import get_args
 
 from bot.blocks.spending import spending_message
 from bot.budgets.amounts import ALLOWED, parse_amount
-from bot.commands.base import CommandContext, Reply, free_subcommand
+from bot.commands.base import Reply, free_subcommand
+from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.commands.parsing import check_length, closest_match, inline_code
 from bot.errors import UsageError

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 
 from bot.blocks.claims import claims_messages
 from bot.blocks.escaping import escape, unescape_slack
-from bot.commands.base import Command, CommandContext, Reply, Stats
+from bot.commands.base import Command, Reply, Stats
+from bot.commands.context import CommandContext
 from bot.commands.filters import usage_errors
 from bot.errors import UsageError
 from bot.model.message import Audience

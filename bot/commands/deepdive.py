@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message, deepdive_started_message
-from bot.commands.base import Command, CommandContext, CommandForm, Reply, Stats
+from bot.commands.base import Command, CommandForm, Reply, Stats
+from bot.commands.context import CommandContext
 from bot.commands.filters import PRIVATE, PUBLIC, audience_for, parse_visibility, usage_errors
 from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError

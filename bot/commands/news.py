@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from bot.blocks.news import news_messages
-from bot.commands.base import Command, CommandContext, CommandForm, Reply, Stats
+from bot.commands.base import Command, CommandForm, Reply, Stats
+from bot.commands.context import CommandContext
 from bot.commands.filters import (
     COUNTRY,
     DOMAIN,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.blocks.sources import results_messages
-from bot.commands.base import Command, CommandContext, CommandForm, Option, Reply, Stats
+from bot.commands.base import Command, CommandForm, Option, Reply, Stats
+from bot.commands.context import CommandContext
 from bot.commands.filters import (
     FILTERS,
     MODE,

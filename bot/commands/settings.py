@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.settings import settings_message
-from bot.commands.base import CommandContext, Reply, free_subcommand
+from bot.commands.base import Reply, free_subcommand
+from bot.commands.context import CommandContext
 from bot.commands.filters import capitalize_sentences
 from bot.commands.parsing import check_length, closest_match, inline_code
 from bot.errors import UsageError

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.blocks.status import status_message
-from bot.commands.base import CommandContext, Reply, free_subcommand
+from bot.commands.base import Reply, free_subcommand
+from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.errors import UsageError
 from bot.model.audit import AuditHealth

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.blocks.digests import digest_result_message
-from bot.commands.base import Command, CommandContext, Option, Reply, ValueKind
+from bot.commands.base import Command, Option, Reply, ValueKind
+from bot.commands.context import CommandContext
 from bot.commands.parsing import OptionParser, inline_code, parse_options
 from bot.commands.watch_syntax import parse_digest_spec, parse_zone
 from bot.errors import UsageError

@@ -16,7 +16,8 @@ from bot.blocks.digests import (
     undeliverable_message,
 )
 from bot.clock import utc_now
-from bot.commands.base import Command, CommandContext, Reply
+from bot.commands.base import Command, Reply
+from bot.commands.context import CommandContext
 from bot.model.audit import Change
 from bot.model.digest import Digest, DigestRun, Owner, State, Trigger, parse_run
 from bot.model.message import Audience, OutgoingMessage

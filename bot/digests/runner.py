@@ -12,7 +12,8 @@ from typing import Protocol
 from uuid import UUID
 
 from bot.blocks.digests import digest_failed_message, digest_messages
-from bot.commands.base import Command, CommandContext, Reply, Stats
+from bot.commands.base import Command, Reply, Stats
+from bot.commands.context import CommandContext
 from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, OWNER_MAY_NOT_ASK, DigestStopper
 from bot.errors import Refused
 from bot.model.digest import Digest, DigestReport, DigestRun, State, Trigger, parse_run, search_window_start

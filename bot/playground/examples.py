@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from bot.blocks.elements import context
-from bot.commands.base import Command, CommandContext, Progress, Reply, no_uploads
+from bot.commands.base import Command, Reply
+from bot.commands.context import CommandContext, Progress, no_uploads
 from bot.errors import NoKey
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.attempts import RequestKind

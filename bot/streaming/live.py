@@ -30,7 +30,7 @@ from bot.blocks.progress import (
     written_message,
 )
 from bot.blocks.streaming import StreamedText
-from bot.commands.base import PACE_SECONDS, Progress
+from bot.commands.context import PACE_SECONDS, Progress
 from bot.delivery.delivery import ClaimLost
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import QuestionRow, StreamEnding

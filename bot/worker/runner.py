@@ -16,11 +16,11 @@ from bot.blocks.elements import quote_question
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.messages import FailureAction, failure_message, late_message, late_note, question_stopped_message
 from bot.blocks.progress import broken_off_blocks
-from bot.commands.base import (
+from bot.commands.base import Command
+from bot.commands.context import (
     DISABLED_AGENT,
     Admins,
     Agent,
-    Command,
     CommandContext,
     Progress,
     manages_nothing,

@@ -8,10 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID, uuid4
 
-from bot.commands.base import (
-    NULL_PROGRESS,
-    Progress,
-)
+from bot.commands.context import NULL_PROGRESS, Progress
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages

@@ -24,7 +24,8 @@ from tests.fakes.slack import BOT_TOKEN, FakeSlack
 ROOT = Path(__file__).parents[2]
 FILE = '''"""`/coin`: heads or tails."""
 
-from bot.commands.base import Command, CommandContext, Reply, Stats
+from bot.commands.base import Command, Reply, Stats
+from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.model.message import Audience
 

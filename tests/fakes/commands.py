@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bot.commands.base import CommandContext
+from bot.commands.context import CommandContext
 from bot.model.provider_stats import ProviderStats
 from perplexity.providers.base import Provider
 from tests.fakes.digest_service import FakeDigests

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
-from bot.commands.base import CommandContext
+from bot.commands.context import CommandContext
 from bot.digests.jobs import DigestStopper, run_question
 from bot.digests.runner import DigestRunner, FindUnseen, StorySelector
 from bot.model.digest import Digest, DigestReport, DigestRun, Trigger
