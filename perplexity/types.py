@@ -33,66 +33,99 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """A raw web search: at most `max_results` (1–20) pages of at most `max_tokens_per_page` tokens each.
-
-    `news` asks for news only, and `fast` for the cheaper and quicker search, if a provider has one.
-    `seconds` is the time that may be spent on it, retries included; None takes the provider's own limit. `persist`
-    repeats it after a 5xx or a limit until that time is over, as a chain has its last provider do. `before_retry` is
-    awaited before a request is sent again, with the error that ended the one before; what it raises is raised.
-    """
+    """A raw web search."""
 
     text: str
     filters: Filters = NO_FILTERS
     max_results: int = 5
+    """The most pages, 1 to 20."""
+
     max_tokens_per_page: int = 1024
     news: bool = False
+    """Whether to search news only."""
+
     fast: bool = False
+    """Whether to take the cheaper and quicker search, if the provider has one."""
+
     seconds: float | None = None
+    """The time that may be spent on it, retries included; None for the provider's own limit."""
+
     persist: bool = field(default=False, compare=False)
+    """Whether to repeat it after a 5xx or a rate limit until `seconds` are over, as a chain's last provider does."""
+
     before_retry: BeforeRetry | None = field(default=None, compare=False, repr=False)
+    """Awaited before a request is sent again, with the error that ended the one before; what it raises is raised."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question for an answer model.
-
-    `standalone` is the last turn with what it refers to, for a provider that can only search; empty if that is the turn
-    itself. `model` is a Sonar name, an effort or `vendor/model`; None takes the default of the mode. `schema` asks for
-    JSON, `news` for an answer from news, `offline` for one from the messages alone, by a provider that can leave its
-    search out; if its service searched anyway, that is a failure. `max_tokens` is the most that the model may write,
-    `context` how much of the pages Perplexity gives it to read.
-    `tools` are further ones that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none. `run_id`
-    resumes a background run that was paid for already; `on_run` is awaited with the id of a new one, before its
-    result is waited for. A run that is given up, because its time is over or `on_run` raised (such as
-    `RequestCancelled`), is cancelled at the service; one whose task is cancelled goes on and can be resumed. If the
-    question is not `resumable`, its run is cancelled in that case, too, also a quick answer's. `check_cancelled` is
-    awaited before a chain asks a second provider; it raises RequestCancelled if the answer is no longer wanted, so that
-    no other provider is paid for it. `persist` and `before_retry` are as in a `Query`. `on_event` is called with the
-    events of an answer that is not streamed to the caller, `Done` left out; unlike a stream, such an answer may begin
-    anew (`Restarted`). `text_shown` returns whether someone sees text of the answer already: then nothing is asked
-    again, neither of the same service nor of the next one, and the failure is raised.
-    """
+    """A question for an answer model."""
 
     messages: tuple[Message, ...]
     standalone: str = ""
+    """The last turn with what it refers to, for a provider that can only search; empty if it is the turn itself."""
+
     reasoning: bool = False
     model: str | None = None
+    """A Sonar name, an effort or `vendor/model`; None for the default of the mode."""
+
     filters: Filters = NO_FILTERS
     schema: Mapping[str, JSON] | None = None
+    """A JSON Schema of the answer's text; None for prose."""
+
     max_tokens: int | None = None
+    """The most tokens that the model may write."""
+
     context: Context | None = None
+    """How much of the pages Perplexity gives its model to read."""
+
     tools: tuple[Mapping[str, JSON], ...] = ()
+    """Further tools that the service runs, such as `{"type": "fetch_url"}`; Sonar models take none."""
+
     news: bool = False
+    """Whether to answer from news."""
+
     offline: bool = False
+    """Whether to answer from the messages alone, by a provider that can leave its search out.
+
+    If its service searches anyway, that is a failure.
+    """
+
     seconds: float | None = None
+    """The time that may be spent on it, retries included; None for the provider's own limit."""
+
     run_id: str | None = None
+    """A background run to resume, which was paid for already."""
+
     resumable: bool = True
+    """Whether a run goes on, and can be resumed, if its task is cancelled; otherwise it is cancelled at the service.
+
+    A run that is given up because its time is over, or because `on_run` raised, is cancelled in any case.
+    """
+
     persist: bool = field(default=False, compare=False)
+    """As in a `Query`."""
+
     on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
+    """Awaited with the id of a new background run, before its result is waited for."""
+
     on_event: Callable[[Event], None] | None = field(default=None, compare=False, repr=False)
+    """Called with the events of an answer that is not streamed to the caller, `Done` left out.
+
+    Unlike a stream, such an answer may start again from its beginning (`Restarted`).
+    """
+
     check_cancelled: Callable[[], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
+    """Awaited before a chain asks a second provider; raises RequestCancelled if the answer is no longer wanted."""
+
     before_retry: BeforeRetry | None = field(default=None, compare=False, repr=False)
+    """As in a `Query`."""
+
     text_shown: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
+    """Return whether someone sees text of the answer already.
+
+    Then a failure is raised at once: neither the same service nor the next one is asked again.
+    """
 
     @property
     def text(self) -> str:
@@ -184,32 +217,38 @@ class Passage:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A sourced answer.
-
-    A `MODEL` answer has `text` with markers such as `[1]` or `[web:4]` that refer to `Source.number`; a `PASSAGES`
-    answer has `passages` and its `text` holds the same, marked. `incomplete` says why a model stopped early
-    (None: it finished). `failed` lists the providers that were tried before this one. `provider` is the display name.
-    `as_of` is the line to be shown first if the question asked for something newer than what the answer cites,
-    `stand_in` the line above it if what the answer was made from is by another provider than the first choice.
-    """
+    """A sourced answer."""
 
     text: str
+    """Text with markers such as `[1]` or `[web:4]`, which refer to `Source.number`."""
+
     sources: tuple[Source, ...]
     provider: str
+    """The display name of the provider."""
+
     kind: AnswerKind = AnswerKind.MODEL
     passages: tuple[Passage, ...] = ()
+    """The passages of a `PASSAGES` answer; its `text` holds the same, with markers."""
+
     model: str | None = None
     effort: str | None = None
     reasoning: str | None = None
     queries: tuple[str, ...] = ()
     incomplete: str | None = None
+    """Why the model stopped early; None if it finished."""
+
     usage: Usage = Usage()
     seconds: float = 0.0
     id: str | None = None
     notes: tuple[str, ...] = ()
     failed: tuple[Attempt, ...] = ()
+    """The providers that were tried before this one."""
+
     as_of: str = ""
+    """The line to show first if the question asked for something newer than what the answer cites."""
+
     stand_in: str = ""
+    """The line above that if the answer was made from the results of another provider than the first choice."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,18 +24,12 @@ CHANNEL_THREADS = frozenset({"mention", "follow_up"})
 
 @dataclass(frozen=True, kw_only=True)
 class NewQuestion:
-    """What a listener knows about a question when it writes it down.
-
-    `thread_ts` is the thread to answer in; `message_ts` the app's message there whose place the answer takes.
-    `again` is the earlier question that this one asks again. With `starts_conversation` it continues no earlier one.
-    `parent` is the question below whose answer a button asked this one, `action` that button; its answer is a message
-    of its own. The refusal of a `resubmittable` one is not remembered: a person can click or submit a form again.
-    `late_seconds` is how long after it was written Slack has delivered a message, if that was not the first try. One
-    that is not `limited` is taken however many there are.
-    """
+    """What a listener knows about a question when it is saved."""
 
     id: UUID
     delivery_key: str
+    """The same for all deliveries of one question."""
+
     surface: str
     command: str
     text: str
@@ -44,14 +38,31 @@ class NewQuestion:
     user_id: str
     response_url: str | None = field(default=None, repr=False)
     thread_ts: str | None = None
+    """The thread in which it is answered."""
+
     message_ts: str | None = None
+    """The app's message in that thread which the answer replaces."""
+
     again: UUID | None = None
+    """The earlier question that this one asks again."""
+
     starts_conversation: bool = False
+    """Whether it continues no earlier conversation."""
+
     parent: UUID | None = None
+    """The question below whose answer a button asked this one; the answer to it is a message of its own."""
+
     action: str = ""
+    """The action of that button."""
+
     resubmittable: bool = False
+    """Whether its refusal is not remembered, because a person can click or submit a form again."""
+
     late_seconds: int = 0
+    """How long after it was written Slack has delivered the message, if that was not the first try."""
+
     limited: bool = True
+    """Whether limits of questions apply."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,21 +163,7 @@ NO_THREAD = Thread()
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionRow:
-    """One question as the database holds it; `messages` is None until its answer was rendered.
-
-    `received` is when it was received on this process's monotonic clock, computed from its age by the database's own
-    clock; `received_at` is the database's wall clock. `unconfirmed` counts the posts of the current part to the
-    response_url that got no clear reply. `conversation` is the id of the first question of its conversation.
-
-    `streams` are the `ts` of the messages in which its answer is being written, `shown` how many characters of it Slack
-    has confirmed; while it is `streaming`, one of the messages may be open, also one that is not known here.
-
-    `parent` and `action` are as in a `NewQuestion`. `public` is whether the answer to a command is for everyone in the
-    channel, None before there is one. `late_seconds` is as in a `NewQuestion`. `preferences` are the settings that held
-    when it was claimed.
-
-    `text_deleted_at` is when the texts of the question and its answer were deleted; None while they are kept.
-    """
+    """One question as the database holds it."""
 
     id: UUID
     surface: str
@@ -177,29 +174,56 @@ class QuestionRow:
     user_id: str
     response_url: str | None = field(repr=False)
     response_uses: int
+    """How many uses of the response_url were taken."""
+
     message_ts: str | None
     thread_ts: str | None
     state: str
     claim: int
     redeliveries: int
     messages: tuple[OutgoingMessage, ...] | None
+    """The rendered answer; None until it is rendered."""
+
     outcome: str | None
     part: int
+    """The message that is posted next."""
+
     run_id: str | None
     received_at: datetime
+    """When it was received by the database's wall clock."""
+
     received: float
+    """The same by this process's monotonic clock, computed from its age in the database."""
+
     unconfirmed: int = 0
+    """How many posts of the present part to the response_url got no clear reply."""
+
     delivery_key: str = ""
     conversation: UUID | None = None
+    """The first question of its conversation."""
+
     streams: tuple[str, ...] = ()
+    """The `ts` of the messages in which its answer is being written."""
+
     shown: int = 0
+    """How many characters of the answer Slack has confirmed."""
+
     streaming: bool = False
+    """Whether one of the messages may be open, even one that is not known here."""
+
     parent: UUID | None = None
+    """As in a `NewQuestion`."""
+
     action: str = ""
     public: bool | None = None
+    """Whether the answer to a command is for everyone in the channel; None before there is one."""
+
     late_seconds: int = 0
     text_deleted_at: datetime | None = None
+    """When the texts of the question and its answer were deleted; None while they are kept."""
+
     preferences: Preferences = NO_PREFERENCES
+    """The settings that applied when it was claimed."""
 
     @property
     def replaces_clicked(self) -> bool:
@@ -285,12 +309,7 @@ _NO_FIGURES = {"messages", "state", "remembered", "ending", "result", "public", 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The result of a question: its messages, and the figures that the row keeps of it.
-
-    `remembered` is what of the answer goes along with the next question of its conversation, `ending` how it ends in a
-    message that shows its text already. `result` is what the buttons below it work with, as JSON values. `public` is as
-    in a `QuestionRow`. `sent` is what left for the search services, as `Outgoing.take` returns it.
-    """
+    """The result of a question: its messages, and what the row keeps of it."""
 
     messages: Sequence[OutgoingMessage]
     state: str
@@ -301,10 +320,19 @@ class Outcome:
     seconds: float | None = None
     error: str | None = None
     remembered: str | None = None
+    """What of the answer goes with the next question of its conversation."""
+
     ending: StreamEnding | None = None
+    """How the answer ends in a message that shows its text already."""
+
     result: dict[str, Any] | None = None
+    """What the buttons below the answer work with, as JSON values."""
+
     public: bool | None = None
+    """As in a `QuestionRow`."""
+
     sent: str | None = field(default=None, repr=False)
+    """What left for the search services, as `Outgoing.take` returns it."""
 
     @property
     def figures(self) -> dict[str, Any]:

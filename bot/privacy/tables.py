@@ -27,29 +27,38 @@ NONE, PERSON, PLACE, TEXT, SECRET = Data
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """One table. Conditions and expressions are SQL.
-
-    `of_person` finds the rows of a person by `%(user)s`, in the workspace `%(team)s` or, if that is NULL, in each.
-    `of_workspace` finds those of the workspaces `%(teams)s`. None for a table without such rows, or one whose rows go
-    with those of `parent`. What belongs to a person is deleted, unless `forget_person` says what is set instead, or
-    `forgotten_with` names the table without whose rows nothing tells whose these are. `limited_person` is a column of
-    `forget_person` that stays if it is the person who erases: it says whom an admin's limit is for. `forget_workspace`
-    is the same for a workspace, whose rows are then none any more for `of_workspace`.
-
-    `outdated` finds the rows that are older than `%(days)s` days by the database's clock. Their `emptied` columns get
-    these values; a table without any loses the rows.
-    """
+    """One table. Conditions and expressions are SQL."""
 
     columns: Mapping[str, Data]
     of_person: LiteralString | None = None
+    """Finds the rows of a person by `%(user)s`, in the workspace `%(team)s` or, if that is NULL, in each.
+
+    None for a table without such rows, or one whose rows go with those of `parent`.
+    """
+
     of_workspace: LiteralString | None = None
+    """Finds the rows of the workspaces `%(teams)s`; None as in `of_person`."""
+
     parent: str | None = None
+    """The table with whose rows these are deleted."""
+
     forget_person: Mapping[str, LiteralString] = field(default_factory=dict)
+    """What is set in a person's rows instead of deleting them."""
+
     forget_workspace: Mapping[str, LiteralString] = field(default_factory=dict)
+    """The same for a workspace; `of_workspace` finds the rows no more afterwards."""
+
     limited_person: str | None = None
+    """A column of `forget_person` that stays if it names the person who erases: whom an admin's limit is for."""
+
     forgotten_with: str | None = None
+    """The table without whose rows nothing says whose these are."""
+
     outdated: LiteralString | None = None
+    """Finds the rows that are older than `%(days)s` days by the database's clock."""
+
     emptied: Mapping[str, LiteralString] = field(default_factory=dict)
+    """What is set in outdated rows; if this is empty, they are deleted."""
 
 
 def _columns(

@@ -184,18 +184,25 @@ Check = Callable[[ProviderConfig], Awaitable[Sequence[Diagnosis]]]
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderSpec:
-    """What settings, command line, tools and doctor need to know of a provider before it is built.
-
-    `title` is its display name. `build` returns None if the configuration lacks its key. `key_variables` are the
-    environment variables of the key, of which the first one that is set counts; none means that it needs no key.
-    `base_url_variable` is the variable of its address, `base_url` the default. Without a `check`, the doctor only says
-    that a key is set. `perplexity_models` says whether Perplexity's own models write its answers.
-    """
+    """What settings, command line, tools and doctor need to know of a provider before it is built."""
 
     title: str
+    """The display name."""
+
     build: Callable[[ProviderConfig], Provider | None]
+    """Return the provider; None if the configuration lacks its key."""
+
     key_variables: tuple[str, ...] = ()
+    """The environment variables of the key, of which the first one that is set counts; none if it needs no key."""
+
     base_url_variable: str = ""
+    """The environment variable of its address."""
+
     base_url: str = ""
+    """The default of that address."""
+
     check: Check | None = None
+    """Without one, the doctor only says that a key is set."""
+
     perplexity_models: bool = False
+    """Whether Perplexity's own models write its answers."""
