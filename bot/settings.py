@@ -27,6 +27,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from bot.model.spending import Budgets
 from bot.privacy.redaction import Redactor, compile_patterns, parse_kinds
 from perplexity.errors import InvalidRequest
+from perplexity.formatting import listed
 from perplexity.providers import PROVIDERS, validate_order
 from perplexity.transport import OPEN_SECONDS
 from perplexity.urls import hostname, is_https_or_loopback
@@ -56,6 +57,9 @@ Seconds = Annotated[float, Field(gt=0, le=3600)]
 Dollars = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)]
 
 OPENROUTER = "https://openrouter.ai/api/v1"
+
+AUDIT_KEY_CHARACTERS = 32
+"""The fewest characters of `AUDIT_KEY`."""
 
 MAX_PREFIX = 23
 """Slack allows a name 32 characters at most, with the slash: https://docs.slack.dev/reference/app-manifest
@@ -124,7 +128,7 @@ class Settings(_ProviderSettings):
 
     admin_user_ids: str = ""
     security_contact: str = ""
-    audit_key: SecretStr | None = Field(default=None, min_length=32)
+    audit_key: SecretStr | None = None
     allow_external_users: bool = False
     follow_ups: Literal["mention", "always"] = "mention"
     channel_streaming: bool = False
@@ -199,6 +203,15 @@ class Settings(_ProviderSettings):
         if keys is not None:
             read_keys(keys.get_secret_value())
         return keys
+
+    @field_validator("audit_key")
+    @classmethod
+    def _validate_audit_key(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None and len(key) < AUDIT_KEY_CHARACTERS:
+            raise ValueError(
+                f"must have at least {AUDIT_KEY_CHARACTERS} characters, such as `openssl rand -hex 32` prints"
+            )
+        return key
 
     @field_validator("slack_oauth_client_id")
     @classmethod
@@ -398,8 +411,15 @@ def _is_openrouter(url: str) -> bool:
     return hostname(url) == hostname(OPENROUTER)
 
 
-_REPLACEMENTS = (("Input should be", "must be"), ("a valid integer", "a whole number"), ("a valid number", "a number"))
-"""Phrases of the library, and our own."""
+_REPLACEMENTS = (
+    (r"Input should be", "must be"),
+    (r"a valid integer", "a whole number"),
+    (r"a valid (number|decimal)", "a number"),
+    (r"greater than or equal to (\S+)", r"\1 or more"),
+    (r"less than or equal to (\S+)", r"\1 or less"),
+    (r"Decimal input should have no more than (\d+) decimal places", r"must have at most \1 decimals"),
+)
+"""Patterns of the library's phrases, and our own."""
 
 
 class SettingsError(Exception):
@@ -443,7 +463,7 @@ def _find_missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, st
         yield from _find_missing_oauth(settings, oauth, slack)
         return
     if slack and "slack_bot_token" not in slack:
-        there = " and ".join(sorted(name.upper() for name in slack))
+        there = listed(sorted(name.upper() for name in slack))
         yield "slack_bot_token", f"SLACK_BOT_TOKEN is missing; set it next to {there} to serve Slack, {none}"
     if slack == {"slack_bot_token"}:
         yield (
@@ -470,10 +490,10 @@ _OAUTH_NEEDS = {
 
 def _find_missing_oauth(settings: Settings, oauth: Set[str], slack: Set[str]) -> Iterator[tuple[str, str]]:
     """Yield what an app that workspaces install by OAuth still needs, and what contradicts that."""
-    why = " and ".join(sorted(name.upper() for name in oauth))
+    why = listed(sorted(name.upper() for name in oauth))
     for name in ("slack_bot_token", "slack_app_token"):
         if name in slack:
-            yield name, f"{name.upper()} is for one workspace; unset it, or {why} with which workspaces install the app"
+            yield name, f"{name.upper()} is for a single workspace; unset it, or to serve that one, unset {why}"
     for name, how in _OAUTH_NEEDS.items():
         if not getattr(settings, name) and name not in {*oauth, *slack}:
             yield name, f"{name.upper()} is missing; it is needed next to {why}: {how}"
@@ -494,7 +514,7 @@ def read_keys(value: str) -> tuple[bytes, ...]:
             )
         keys.append(key)
     if len(set(keys)) != len(keys):
-        raise ValueError("names a key twice")
+        raise ValueError("two of the keys are the same; remove one of them")
     return tuple(keys)
 
 
@@ -512,7 +532,7 @@ def _explain(problem: ErrorDetails) -> str:
     shown = "" if secret else f" cannot be {problem['input']!r}"
     allowed = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
     for theirs, ours in _REPLACEMENTS:
-        allowed = allowed.replace(theirs, ours)
+        allowed = re.sub(theirs, ours, allowed)
     return f"{_field_name(problem).upper()}{shown}: {allowed}"
 
 

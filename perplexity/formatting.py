@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
 
@@ -55,6 +56,11 @@ def _format_parts(year: str, month: str | None, day: str | None) -> str:
     if day:
         return format_date(parsed)
     return f"{MONTHS[parsed.month - 1]} {parsed.year}" if month else year
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence: "A", "A and B", "A, B and C"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def pluralize(number: int, noun: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bot.doctor import (
+    admins,
     database,
     local,
     providers,
@@ -111,6 +112,13 @@ CHECKS = (
         timeout_hint=f"{_NETWORK} Is the host in DATABASE_URL right?",
     ),
     Check(
+        title=admins.ADMINS,
+        needs=frozenset({"slack_bot_token", "slack_api_url", "admin_user_ids"}),
+        run=admins.check_admins,
+        seconds=10,
+        timeout_hint=_NETWORK,
+    ),
+    Check(
         title=slack.SHORTCUTS,
         needs=frozenset(),
         run=slack.check_shortcuts,
@@ -128,7 +136,7 @@ CHECKS = (
         title=workspaces.WORKSPACES,
         needs=frozenset({"slack_oauth_client_id", "allowed_teams", "encryption_keys", "public_url"}),
         run=workspaces.check_workspaces,
-        seconds=6,
+        seconds=10,
         timeout_hint=f"{_NETWORK} Is the host in DATABASE_URL right?",
     ),
     Check(title=local.PORT, needs=frozenset({"port"}), run=local.check_port, seconds=3, timeout_hint="Check HOST."),

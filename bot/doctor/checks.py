@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import Any, TypeVar
 
 from bot.settings import Settings
-from perplexity.formatting import pluralize
+from perplexity.formatting import listed, pluralize
 from perplexity.terminal import printable_line
 from perplexity.threads import DaemonExecutor
 
@@ -160,7 +160,7 @@ async def run_checks(context: Context, checks: Sequence[Check]) -> tuple[Finding
 
 async def _run_check(check: Check, context: Context) -> Sequence[Finding]:
     if wrong := sorted(check.needs & context.invalid):
-        return [skipped(check.title, f"Skipped: correct {' and '.join(name.upper() for name in wrong)} first.")]
+        return [skipped(check.title, f"Skipped: correct {listed([name.upper() for name in wrong])} first.")]
     try:
         async with asyncio.timeout(check.seconds):
             return await check.run(context)

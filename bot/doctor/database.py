@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 
 from bot.audit import inspect
 from bot.blocks.messages import LATE_AFTER_SECONDS
-from bot.doctor.checks import Context, Finding, failure, ok, warning
+from bot.doctor.checks import Context, Finding, failure, ok, skipped, warning
 from bot.settings import Settings
 from bot.storage.attempts import read_admin_issues
 from bot.storage.database import all_migrations, applied_migrations, is_pooled, newer
@@ -44,13 +44,13 @@ def _is_writable_folder(folder: Path) -> bool:
 
 
 DATABASE = "Database"
-OLDEST = 13
-"""The oldest Postgres that the job engine supports: https://procrastinate.readthedocs.io"""
+OLDEST = 14
+"""The oldest Postgres that this version says it runs with: docs/production.md"""
 
 _COPY = "Copy DATABASE_URL again. In the password, write signs such as @ : / # % as %40 %3A %2F %23 %25."
 _FULL = (
     "The server has no free connection.",
-    "Run fewer processes, each takes five, or choose a larger plan.",
+    "Run fewer processes, which open up to ten connections each, or choose a larger plan.",
 )
 _PLAIN = ("The server requires an encrypted connection.", "Add ?sslmode=require to the end of DATABASE_URL.")
 _NO_HOST = ("No host has that name.", "Correct the host in DATABASE_URL, or check the network.")
@@ -185,10 +185,16 @@ _LATE = """
 """
 
 
-async def check_late_events(context: Context) -> Sequence[Finding]:
-    """Return whether Slack has delivered messages late, which only its Delayed Events do; none if none came.
+_NONE_LATE = (
+    "No message came late in the last week. Slack does not say whether Delayed Events is on: switch it on in the app's "
+    "settings, under Event Subscriptions, so that mentions and direct messages survive an outage."
+)
 
-    No method of Slack's says whether they are switched on.
+
+async def check_late_events(context: Context) -> Sequence[Finding]:
+    """Return whether Slack has delivered messages late, which only its Delayed Events do.
+
+    No method of Slack's says whether they are switched on. Nothing is returned if the database cannot be read.
     """
     url = context.settings.database_url
     if url is None or "database_url" in context.invalid:
@@ -201,7 +207,7 @@ async def check_late_events(context: Context) -> Sequence[Finding]:
     except (OperationalError, UndefinedTable, UndefinedColumn):
         return []
     if row is None or not row["late"]:
-        return []
+        return [] if context.settings.slack_signing_secret is None else [skipped(LATE, _NONE_LATE)]
     text = (
         f"In the last week Slack delivered {pluralize(row['late'], 'message')} late, at most {row['longest'] // 60} "
         "minutes: Delayed Events is on, and the app could not be reached. Such an answer says how old its question is; "

@@ -97,18 +97,18 @@ async def check_x_posts(context: Context) -> Sequence[Finding]:
         await check_key(key.get_secret_value(), base_url=settings.xai_base_url, open_timeout=settings.open_timeout)
     except PerplexityError as error:
         return [_x_posts_failure(error)]
-    return [ok(X_POSTS, "xAI takes the key. Whether there is credit was not tried, since that costs.")]
+    return [ok(X_POSTS, "xAI accepts the key. Credit was not tried, since that costs.")]
 
 
 def _x_posts_failure(error: PerplexityError) -> Finding:
     """Say what is wrong; the app runs without posts, so none of it is a fault."""
     match error:
         case AuthenticationError() | InvalidRequest():
-            return warning(X_POSTS, "xAI does not take the key.", fix=_XAI_KEYS)
+            return warning(X_POSTS, "xAI refuses the key.", fix=_XAI_KEYS)
         case ConnectionFailed() | TimedOut():
             fix = "Check the network, a proxy (HTTPS_PROXY) and XAI_BASE_URL."
             return warning(X_POSTS, "xAI cannot be reached.", fix=fix)
         case _:
             status = f"status {error.status}" if error.status else type(error).__name__
-            text = f"The key could not be tried: xAI does not tell of it ({status})."
+            text = f"The key could not be tried: xAI says nothing about it ({status})."
             return warning(X_POSTS, text, fix="Ask for a deep dive to try it, which costs something.")

@@ -211,18 +211,17 @@ OF_SETTINGS = {
 
 def _scopes(headers: Mapping[str, str], features: Features) -> Iterator[Finding]:
     """Compare the token's scopes with the manifest's."""
-    granted = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), None)
-    if granted is None:
+    has = granted_scopes(headers)
+    if has is None:
         yield warning(
             SLACK, "Slack did not say which scopes the token has.", fix="Compare OAuth & Permissions with manifest.yml."
         )
         return
-    has = {scope.strip() for scope in granted.split(",")} - {""}
     missing = [scope for scope in SCOPES if scope.name not in has]
     if missing:
         yield failure(
             SLACK,
-            f"Scopes are missing. {_missing_features(missing)}",
+            f"Scopes are missing. {missing_features(missing)}",
             fix="Add them under OAuth & Permissions, then reinstall the app.",
         )
     if unused := sorted(has - {scope.name for scope in features.scopes} - set(HISTORIES)):
@@ -236,16 +235,23 @@ def _scopes(headers: Mapping[str, str], features: Features) -> Iterator[Finding]
     if wanted := [scope for scope in absent if not scope.optional]:
         yield warning(
             SLACK,
-            f"A setting needs more scopes. {_missing_features(wanted)}",
+            f"A setting needs more scopes. {missing_features(wanted)}",
             fix="Replace the app's manifest by what `python -m bot manifest` prints, then reinstall the app.",
         )
     if not (missing or wanted):
         yield ok(SLACK, "The token has every scope that the app needs.")
     if declined := [scope for scope in absent if scope.optional]:
-        yield ok(SLACK, f"Not granted, but optional: {_missing_features(declined)}")
+        yield ok(SLACK, f"Not granted, but optional: {missing_features(declined)}")
 
 
-def _missing_features(scopes: Sequence[Scope]) -> str:
+def granted_scopes(headers: Mapping[str, str]) -> frozenset[str] | None:
+    """Return the scopes of the token that a call was made with, by its answer's headers; None if they do not say."""
+    granted = next((value for name, value in headers.items() if name.lower() == "x-oauth-scopes"), None)
+    return None if granted is None else frozenset(scope.strip() for scope in granted.split(",")) - {""}
+
+
+def missing_features(scopes: Sequence[Scope]) -> str:
+    """Return what does not work without these scopes."""
     return " ".join(f"{scope.name}: {scope.without}" for scope in scopes)
 
 

@@ -11,6 +11,7 @@ from psycopg.rows import DictRow, dict_row
 from bot.budgets.amounts import format_amount
 from bot.commands.routing import ROOT_COMMAND
 from bot.doctor.checks import Context, Finding, warning
+from bot.model.spending import Budgets
 from bot.storage.ledger import ABANDONED_CALLS
 from perplexity.formatting import pluralize
 
@@ -19,6 +20,14 @@ BUDGETS = "Budgets"
 LATE_SECONDS = 300
 """How long a call may be open after its process is gone; the app ends such calls within a minute."""
 
+_VARIABLES = {
+    "BUDGET_USER_DAY_USD": "user",
+    "BUDGET_CHANNEL_DAY_USD": "channel",
+    "BUDGET_WORKSPACE_MONTH_USD": "workspace",
+}
+
+_ZERO = "SELECT team_id, scope FROM budgets WHERE subject = '' AND amount = 0 ORDER BY team_id, scope"
+
 _PAUSES = "SELECT team_id, user_id FROM spending_pauses ORDER BY team_id"
 
 _USED_UP = """
@@ -26,7 +35,7 @@ _USED_UP = """
     FROM budget_use u CROSS JOIN LATERAL (
         SELECT budget_of_v1(u.team_id, u.scope, u.subject, CASE u.scope
             WHEN 'user' THEN %(user)s WHEN 'channel' THEN %(channel)s ELSE %(workspace)s END::bigint) AS amount) b
-    WHERE u.spent >= b.amount AND u.period = CASE u.scope
+    WHERE u.spent >= b.amount AND b.amount > 0 AND u.period = CASE u.scope
         WHEN 'workspace' THEN date_trunc('month', now() AT TIME ZONE 'UTC')::date
         ELSE (now() AT TIME ZONE 'UTC')::date END
     GROUP BY u.team_id, u.scope ORDER BY u.team_id, u.scope
@@ -46,11 +55,23 @@ async def check_budgets(context: Context) -> Sequence[Finding]:
         ) as connection:
             pauses = await (await connection.execute(_PAUSES)).fetchall()
             used_up = await (await connection.execute(_USED_UP, allowed)).fetchall()
+            zero = await (await connection.execute(_ZERO)).fetchall()
             late = await (await connection.execute(ABANDONED_CALLS, {"seconds": LATE_SECONDS})).fetchall()
     except (OperationalError, UndefinedTable, UndefinedFunction):
         return []
     slash = f"/{context.settings.command_prefix}{ROOT_COMMAND}"
-    return [*_pauses(pauses, slash), *_used_up(used_up, slash), *_late(late)]
+    return [*_nothing(budgets, zero, slash), *_pauses(pauses, slash), *_used_up(used_up, slash), *_late(late)]
+
+
+def _nothing(budgets: Budgets, rows: Sequence[DictRow], slash: str) -> Iterator[Finding]:
+    """Return which budgets are $0, so that nothing paid is ever asked for them."""
+    for variable, scope in _VARIABLES.items():
+        if getattr(budgets, scope) == 0:
+            text = f"{variable} is 0: paid searches are refused, unless an admin has set another budget."
+            yield warning(BUDGETS, text, fix=f"Raise it, unset it, or set one with `{slash} budget {scope}`.")
+    for row in rows:
+        text = f"In {row['team_id']}, the budget `{row['scope']}` is $0.00: paid searches are refused."
+        yield warning(BUDGETS, text, fix=f"Raise it with `{slash} budget {row['scope']}`, if that is a mistake.")
 
 
 def _pauses(rows: Sequence[DictRow], slash: str) -> Iterator[Finding]:

@@ -1,20 +1,35 @@
-"""Checks of the installations by OAuth: who has the app, whether their tokens can be read, and whether they last."""
+"""Checks of the installations by OAuth: who has the app, and whether their tokens and keys can be read and used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from psycopg import AsyncConnection, OperationalError
 from psycopg.errors import UndefinedColumn, UndefinedTable
 from psycopg.rows import DictRow, dict_row
+from pydantic import SecretStr
+from slack_sdk.errors import SlackApiError
 
 from bot.doctor.checks import Context, Finding, failure, ok, warning
+from bot.doctor.slack import CONNECTION_ERRORS, api_error_name, client, granted_scopes, missing_features
 from bot.manifest import ORGANIZATION_EVENTS
+from bot.slack.scopes import Features
+from perplexity.providers import PROVIDERS
+from perplexity.providers.base import Diagnosis, ProviderConfig
+
+if TYPE_CHECKING:
+    from bot.workspaces.encryption import KeyRing
 
 WORKSPACES = "Workspaces"
 
 LISTED = 10
 """The most workspaces that a finding names."""
+
+TRIED = 20
+"""The most workspaces whose tokens, and the most keys of theirs, that are tried."""
 
 _INSTALLED = """
     SELECT id, enterprise_id, is_enterprise_install, refresh_error, refresh_token IS NOT NULL AS rotates,
@@ -25,6 +40,11 @@ _TAKEN_OFF = """
     SELECT o.team_id FROM organization_teams o JOIN installations i ON i.id = o.enterprise_id
     WHERE o.revoked AND i.is_enterprise_install ORDER BY 1
 """
+_TOKENS = """
+    SELECT id, bot_token AS secret FROM installations
+    WHERE expires_at IS NULL OR expires_at > now() ORDER BY id LIMIT %(most)s
+"""
+_PROVIDER_KEYS = "SELECT id, provider, secret FROM provider_keys ORDER BY id, provider LIMIT %(most)s"
 
 
 async def check_workspaces(context: Context) -> Sequence[Finding]:
@@ -53,6 +73,7 @@ async def check_workspaces(context: Context) -> Sequence[Finding]:
                 *_installations(rows, settings.teams),
                 *_organizations(rows, taken_off),
                 *await _secrets(connection, settings.key_bytes),
+                *await _use(context, connection),
             ]
     except (OperationalError, UndefinedTable, UndefinedColumn):
         return [listed]
@@ -121,11 +142,107 @@ async def _secrets(connection: AsyncConnection[DictRow], keys: Sequence[bytes]) 
         return [
             warning(
                 WORKSPACES,
-                "Some tokens are encrypted with an older key of ENCRYPTION_KEYS.",
-                fix="Run `python -m bot rotate-keys`; then remove the older keys.",
+                "Some tokens are encrypted with a later key of ENCRYPTION_KEYS, not with the first.",
+                fix="Put the newest key first. Then run `python -m bot rotate-keys`, and remove the others.",
             )
         ]
     return [ok(WORKSPACES, "Every token can be decrypted with the first key of ENCRYPTION_KEYS.")]
+
+
+async def _use(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
+    """Try the tokens at Slack, and the workspaces' own keys at their services, as far as that costs nothing."""
+    from bot.workspaces.encryption import KeyRing
+
+    ring = KeyRing.of(context.settings.key_bytes)
+    tokens = await (await connection.execute(_TOKENS, {"most": TRIED})).fetchall()
+    keys = await (await connection.execute(_PROVIDER_KEYS, {"most": TRIED})).fetchall()
+    return [
+        *await _try_tokens(context, _decrypted(ring, tokens, "bot_token")),
+        *await _try_keys(context, [(row, secret) for row in keys if (secret := _decrypt(ring, row, row["provider"]))]),
+    ]
+
+
+def _decrypted(ring: KeyRing, rows: Sequence[DictRow], place: str) -> Mapping[str, str]:
+    return {row["id"]: secret for row in rows if (secret := _decrypt(ring, row, place))}
+
+
+def _decrypt(ring: KeyRing, row: DictRow, place: str) -> str | None:
+    """Return a secret, None if it cannot be decrypted, which is reported already."""
+    from bot.workspaces.encryption import Undecryptable, place_of
+
+    try:
+        return ring.decrypt(row["secret"], place=place_of(row["id"], place))
+    except Undecryptable:
+        return None
+
+
+async def _try_tokens(context: Context, tokens: Mapping[str, str]) -> Sequence[Finding]:
+    """Return which tokens Slack refuses, and which lack scopes; one that cannot be reached is reported already."""
+    granted = await asyncio.gather(*(_ask_for_scopes(context, token) for token in tokens.values()))
+    refused: dict[str, list[str]] = defaultdict(list)
+    lacking: dict[str, list[str]] = defaultdict(list)
+    wanted = [scope for scope in Features.from_settings(context.settings).scopes if not scope.optional]
+    for team, known in zip(tokens, granted, strict=True):
+        if isinstance(known, str):
+            refused[known].append(team)
+        elif known is not None and (missing := [scope for scope in wanted if scope.name not in known]):
+            lacking[missing_features(missing)].append(team)
+    again = f"have them install the app again at {context.settings.public_url}/slack/install."
+    return [
+        *(
+            failure(
+                WORKSPACES, f"Slack refuses the tokens of these ({error}): {_names(teams)}.", fix=again.capitalize()
+            )
+            for error, teams in sorted(refused.items())
+        ),
+        *(
+            warning(
+                WORKSPACES,
+                f"The tokens of these lack scopes: {_names(teams)}. {features}",
+                fix=f"Replace the app's manifest by what `python -m bot manifest` prints, then {again}",
+            )
+            for features, teams in sorted(lacking.items())
+        ),
+    ]
+
+
+async def _ask_for_scopes(context: Context, token: str) -> frozenset[str] | str | None:
+    """Return a token's scopes, Slack's error if it refuses the token, None if that cannot be known."""
+    try:
+        response = await client(context, SecretStr(token)).auth_test()
+    except SlackApiError as error:
+        name = api_error_name(error)
+        return None if name == "ratelimited" or name.startswith("status") else name
+    except (*CONNECTION_ERRORS, AttributeError):
+        return None
+    return granted_scopes(response.headers)
+
+
+async def _try_keys(context: Context, keys: Sequence[tuple[DictRow, str]]) -> Sequence[Finding]:
+    """Return which of the workspaces' own keys their services refuse."""
+    found = await asyncio.gather(*(_try_key(context, row["provider"], key) for row, key in keys))
+    return [
+        warning(
+            WORKSPACES,
+            f"The key that {row['id']} brought for {row['provider']} cannot be used: {diagnosis.text}",
+            fix=f"Set another with `python -m bot provider-key set {row['id']} {row['provider']}`, or use the app's: "
+            f"`python -m bot provider-key delete {row['id']} {row['provider']}`.",
+        )
+        for (row, _), diagnoses in zip(keys, found, strict=True)
+        for diagnosis in diagnoses
+        if diagnosis.key_refused
+    ]
+
+
+async def _try_key(context: Context, provider: str, key: str) -> Sequence[Diagnosis]:
+    spec = PROVIDERS.get(provider)
+    if spec is None or spec.check is None:
+        return ()
+    settings = context.settings
+    config = ProviderConfig(
+        keys={provider: key}, base_urls=settings.provider_base_urls, open_timeout=settings.open_timeout
+    )
+    return await spec.check(config)
 
 
 def _names(ids: Sequence[str]) -> str:

@@ -171,11 +171,15 @@ class ProviderConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """One result of checking a provider: how serious it is, what was found, and how to fix it."""
+    """One result of checking a provider: how serious it is, what was found, and how to fix it.
+
+    `key_refused` is whether the service refuses the key, or its account has no credit.
+    """
 
     severity: Literal["ok", "warning", "error"]
     text: str
     fix: str = ""
+    key_refused: bool = False
 
 
 Check = Callable[[ProviderConfig], Awaitable[Sequence[Diagnosis]]]

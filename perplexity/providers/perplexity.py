@@ -80,17 +80,17 @@ async def check(config: ProviderConfig) -> Sequence[Diagnosis]:
             await client.models()
     except PerplexityError as error:
         return [_diagnose(error)]
-    return [Diagnosis(severity="ok", text="The key is taken. Whether there is credit was not tried, since that costs.")]
+    return [Diagnosis(severity="ok", text="The key is accepted. Credit was not tried, since that costs.")]
 
 
 def _diagnose(error: PerplexityError) -> Diagnosis:
     match error:
         case AuthenticationError():
             fix = "Make a key at https://console.perplexity.ai and set PERPLEXITY_API_KEY."
-            return Diagnosis(severity="error", text="Perplexity does not take the key.", fix=fix)
+            return Diagnosis(severity="error", text="Perplexity refuses the key.", fix=fix, key_refused=True)
         case BillingError():
             fix = "Buy credit at https://console.perplexity.ai."
-            return Diagnosis(severity="error", text="The account is out of credit.", fix=fix)
+            return Diagnosis(severity="error", text="The account is out of credit.", fix=fix, key_refused=True)
         case ConnectionFailed() | TimedOut():
             fix = "Check the network, a proxy (HTTPS_PROXY) and PERPLEXITY_BASE_URL."
             return Diagnosis(severity="error", text="Perplexity cannot be reached.", fix=fix)

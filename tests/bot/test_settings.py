@@ -211,7 +211,7 @@ def test_one_token_and_oauth_exclude_each_other(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv(name, "xoxb-1" if name == "SLACK_BOT_TOKEN" else "xapp-1")
     monkeypatch.setenv("SLACK_OAUTH_CLIENT_ID", "12.34")
 
-    assert "is for one workspace; unset it" in read_settings()[1][name.lower()]
+    assert "is for a single workspace; unset it" in read_settings()[1][name.lower()]
 
 
 @pytest.mark.parametrize(

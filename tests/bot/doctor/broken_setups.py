@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.perplexity import Fault as PerplexityFault
 from tests.fakes.ports import free_port
 from tests.fakes.service import json_reply
-from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
+from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault, refusal
 
 SIGNING_SECRET = "8f742231b10e8888abcd99eee1285a50"
 CANARY = "hunter2"
@@ -37,6 +38,7 @@ class DoctorSetup:
 
     def __post_init__(self) -> None:
         self.slack.workspace.scopes = [scope.name for scope in SCOPES]
+        self.slack.workspace.admins = {"U9"}
         self.env = {
             "SLACK_BOT_TOKEN": BOT_TOKEN,
             "SLACK_SIGNING_SECRET": SIGNING_SECRET,
@@ -234,6 +236,53 @@ def wrong_key_ring(setup: DoctorSetup) -> None:
     }
 
 
+def malformed_oauth(setup: DoctorSetup) -> None:
+    key = base64.b64encode(CANARY.encode() * 4 + b"1234").decode()
+    setup.env |= {
+        "SLACK_OAUTH_CLIENT_ID": "A012AB3CD",
+        "SLACK_OAUTH_CLIENT_SECRET": CANARY,
+        "PUBLIC_URL": "http://answers.example.com",
+        "ALLOWED_TEAMS": "example.slack.com",
+        "ENCRYPTION_KEYS": f"{key},{key}",
+    }
+
+
+def oauth_next_to_a_token(setup: DoctorSetup) -> None:
+    setup.env |= {
+        "SLACK_OAUTH_CLIENT_ID": "1234.5678",
+        "SLACK_OAUTH_CLIENT_SECRET": CANARY,
+        "PUBLIC_URL": "https://answers.example.com",
+        "ALLOWED_TEAMS": "T012AB3CD",
+        "ENCRYPTION_KEYS": base64.b64encode(bytes(32)).decode(),
+    }
+
+
+def malformed_limits(setup: DoctorSetup) -> None:
+    setup.env |= {"RETENTION_DAYS": "-1", "BUDGET_USER_DAY_USD": "-2", "BUDGET_CHANNEL_DAY_USD": "0.0000001"}
+    setup.env |= {"BUDGET_WORKSPACE_MONTH_USD": "lots", "USER_QUESTIONS_PER_MINUTE": "many"}
+    setup.env |= {"AUDIT_KEY": CANARY, "ADMIN_USER_IDS": "@anna", "SECURITY_CONTACT": "security"}
+
+
+def nothing_to_spend(setup: DoctorSetup) -> None:
+    setup.env |= {"BUDGET_USER_DAY_USD": "0"}
+    with psycopg.connect(setup.database) as connection:
+        connection.execute(
+            "INSERT INTO budgets (team_id, scope, subject, amount, user_id) VALUES ('T1', 'workspace', '', 0, 'U9'),"
+            " ('T1', 'user', 'U1', 0, 'U9')"
+        )
+
+
+def unknown_admins(setup: DoctorSetup) -> None:
+    setup.env["ADMIN_USER_IDS"] = "U06,U07,U08"
+    setup.slack.fail("users.info", refusal("user_not_found"))
+    setup.slack.workspace.left = {"U07"}
+
+
+def no_one_to_tell(setup: DoctorSetup) -> None:
+    setup.env |= {"BUDGET_WORKSPACE_MONTH_USD": "300"}
+    setup.slack.workspace.admins = set()
+
+
 def bad_pattern(setup: DoctorSetup) -> None:
     setup.env |= {"REDACT": "email, shoes", "REDACT_PATTERNS": "([a-z"}
 
@@ -313,6 +362,12 @@ BREAKINGS: Sequence[Breaking] = (
     xai_accepts_key,
     half_an_oauth,
     wrong_key_ring,
+    malformed_oauth,
+    oauth_next_to_a_token,
+    malformed_limits,
+    nothing_to_spend,
+    unknown_admins,
+    no_one_to_tell,
     bad_pattern,
     texts_kept_too_long,
     spent,

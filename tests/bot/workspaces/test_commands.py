@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from io import StringIO
@@ -16,8 +17,9 @@ from bot.doctor import diagnose
 from bot.doctor.checks import Finding
 from bot.settings import read_keys
 from bot.workspaces.encryption import KeyRing, place_of
+from tests.fakes.perplexity import KEY as PERPLEXITY_KEY
 from tests.fakes.perplexity import FakePerplexity
-from tests.fakes.slack import FakeSlack
+from tests.fakes.slack import BOT_TOKEN, FakeSlack, refusal
 from tests.fakes.workspaces import KEY, PUBLIC_URL, SECOND_KEY, oauth_settings
 
 RING = KeyRing.of(read_keys(KEY))
@@ -45,7 +47,7 @@ async def add(database: str, owner: str, columns: Mapping[str, object] = {}, *, 
         "is_enterprise_install": owner.startswith("E"),
         **columns,
     }
-    values["bot_token"] = ring.encrypt("xoxb-1", place=place_of(owner, "bot_token"))
+    values["bot_token"] = ring.encrypt(BOT_TOKEN, place=place_of(owner, "bot_token"))
     names = ", ".join(values)
     places = ", ".join(f"%({name})s" for name in values)
     async with await psycopg.AsyncConnection.connect(database) as connection:
@@ -146,7 +148,7 @@ async def test_the_doctor_is_content_with_a_good_setup(slack: FakeSlack, databas
 
 FAULTS: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "The tokens of these cannot be decrypted: T1.": ("T1", {}, {"encryption_keys": SecretStr(SECOND_KEY)}),
-    "Run `python -m bot rotate-keys`": ("T1", {}, {"encryption_keys": SecretStr(f"{SECOND_KEY},{KEY}")}),
+    "Then run `python -m bot rotate-keys`": ("T1", {}, {"encryption_keys": SecretStr(f"{SECOND_KEY},{KEY}")}),
     "ALLOWED_TEAMS does not list them any more: T9.": ("T9", {}, {}),
     "Every token can be decrypted": ("T9", {"enterprise_id": "E1"}, {}),
     "ALLOWED_TEAMS does not list them any more: E9.": ("E9", {"enterprise_id": "E9"}, {}),
@@ -154,6 +156,35 @@ FAULTS: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "have expired and could not be refreshed: T1.": ("T1", {"expires_at": "2020-01-01"}, {}),
 }
 """What the doctor says for an installation with these columns, and these settings."""
+
+
+async def test_the_doctor_tries_the_tokens_of_workspaces(slack: FakeSlack, database: str) -> None:
+    await add(database, "T1")
+    await add(database, "T2")
+    slack.fail("auth.test", refusal("account_inactive"))
+    slack.workspace.scopes.remove("im:write")
+    said = texts(await findings(slack, database))
+
+    assert re.search(r"Slack refuses the tokens of these \(account_inactive\): T[12]\. Have them install", said)
+    assert re.search(r"The tokens of these lack scopes: T[12]\. im:write: \w", said)
+    assert f"install the app again at {PUBLIC_URL}/slack/install." in said
+
+
+async def test_the_doctor_tries_the_keys_that_workspaces_brought(slack: FakeSlack, database: str) -> None:
+    keys = {"T1": "pplx-refused", "T2": PERPLEXITY_KEY}
+    for owner, key in keys.items():
+        await add(database, owner)
+        async with await psycopg.AsyncConnection.connect(database) as connection:
+            await connection.execute(
+                "INSERT INTO provider_keys (id, provider, secret) VALUES (%s, 'perplexity', %s)",
+                (owner, RING.encrypt(key, place=place_of(owner, "perplexity"))),
+            )
+    said = texts(await findings(slack, database))
+
+    assert "The key that T1 brought for perplexity cannot be used: Perplexity refuses the key." in said
+    assert "`python -m bot provider-key set T1 perplexity`" in said
+    assert "The key that T2" not in said
+    assert "pplx-refused" not in said
 
 
 @pytest.mark.parametrize("expected", FAULTS)

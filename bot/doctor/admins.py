@@ -1,0 +1,85 @@
+"""Checks of the people who are told about budgets: those that ADMIN_USER_IDS names, or the workspace's admins.
+
+https://docs.slack.dev/reference/methods/users.info
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from psycopg import AsyncConnection, OperationalError
+from psycopg.errors import UndefinedTable
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.doctor.checks import Context, Finding, warning
+from bot.doctor.slack import CONNECTION_ERRORS, api_error_name, client
+from bot.slack.users import USER_GONE_ERRORS, AdminList
+
+ADMINS = "Admins"
+
+_SET = "SELECT EXISTS (SELECT FROM budgets WHERE amount > 0)"
+
+
+async def check_admins(context: Context) -> Sequence[Finding]:
+    """Return whom Slack does not know of those named, and whether anyone is told about budgets.
+
+    None if Slack cannot be asked, which its own check reports. With OAuth, an id is of one of many workspaces.
+    """
+    settings = context.settings
+    if settings.slack_bot_token is None:
+        return []
+    try:
+        slack = client(context, settings.slack_bot_token)
+        gone = [user for user in settings.admins if await _is_gone(slack, user)]
+        alone = settings.admins == tuple(gone) and await _has_budgets(context) and not await _has_admins(slack)
+    except (*CONNECTION_ERRORS, AttributeError):
+        return []
+    findings = []
+    if gone:
+        findings.append(
+            warning(
+                ADMINS,
+                f"ADMIN_USER_IDS names people without an account in this workspace: {', '.join(gone)}.",
+                fix="Correct the ids, or remove them. In a profile, Copy member ID is under More.",
+            )
+        )
+    if alone:
+        findings.append(
+            warning(
+                ADMINS,
+                "There are budgets, and no one is told when they are used up: Slack lists no admin of this workspace.",
+                fix="Name someone in ADMIN_USER_IDS. If the scope users:read is missing, reinstall the app with it.",
+            )
+        )
+    return findings
+
+
+async def _is_gone(slack: AsyncWebClient, user: str) -> bool:
+    """Return whether Slack says that a person has no account, or a closed one. Raises the SDK's errors."""
+    try:
+        profile = (await slack.users_info(user=user)).get("user")
+    except SlackApiError as error:
+        return api_error_name(error) in USER_GONE_ERRORS
+    return isinstance(profile, Mapping) and bool(profile.get("deleted"))
+
+
+async def _has_admins(slack: AsyncWebClient) -> bool:
+    """Return whether Slack lists an admin, or does not say."""
+    team = str((await slack.auth_test()).get("team_id", ""))
+    return await AdminList(slack).read(team) != []
+
+
+async def _has_budgets(context: Context) -> bool:
+    """Return whether there is a budget, in the settings or in a database that can be read."""
+    budgets, url = context.settings.budgets, context.settings.database_url
+    if any((budgets.user, budgets.channel, budgets.workspace)):
+        return True
+    if url is None or "database_url" in context.invalid:
+        return False
+    try:
+        async with await AsyncConnection.connect(url.get_secret_value(), prepare_threshold=None) as connection:
+            row = await (await connection.execute(_SET)).fetchone()
+    except (OperationalError, UndefinedTable):
+        return False
+    return row is not None and bool(row[0])
