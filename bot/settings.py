@@ -359,7 +359,7 @@ class Settings(_ProviderSettings):
 
     @property
     def budgets(self) -> Budgets:
-        """The budgets that hold where admins have set none."""
+        """The budgets that apply unless admins have set others."""
         return Budgets.in_dollars(
             user=self.budget_user_day_usd,
             channel=self.budget_channel_day_usd,

@@ -1,4 +1,4 @@
-"""When to try again, and how long to wait first. One deadline holds for all attempts together."""
+"""When to try again, and how long to wait first. All attempts together have one deadline."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def _subject(digest: Digest) -> str:
 
 
 def _digest_line(digest: Digest) -> Iterator[Block]:
-    """Yield what is said of a digest; Slack fills in the names of the channel and the person, and mentions no one."""
+    """Yield the details of a digest; Slack fills in the names of the channel and the person, and mentions no one."""
     yield _leaf(_subject(digest)) | {"style": {"bold": True}}
     yield _leaf(texts.before_channel(schedule_text(digest), next_run_text(digest)))
     if digest.channel_id.startswith(DIRECT):

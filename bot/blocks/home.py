@@ -54,7 +54,7 @@ def home_blocks(
 ) -> list[Block]:
     """Return the blocks of a home tab. `texts` are questions without options, by id; `slash` goes before a command.
 
-    `notice` says what became of the last click; it is escaped. Texts are kept for `retention_days`.
+    `notice`, escaped, is the result of the last click. Texts are kept for `retention_days`.
     """
     blocks = [header(home.TITLE), section(home.intro(slash)), _buttons()]
     if notice:

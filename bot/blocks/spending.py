@@ -17,7 +17,7 @@ LABELS: Mapping[Scope, str] = {"user": texts.PER_PERSON, "channel": texts.PER_CH
 
 
 def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note: str = "") -> OutgoingMessage:
-    """Render the spending and the budgets; `defaults` hold where none is set, `note` is what was done, not escaped."""
+    """Render the spending and the budgets; `defaults` apply if none is set, `note` is what was done, not escaped."""
     lines = [texts.heading(slash), *budget_lines(spending.lines, defaults)]
     blocks: list[Block] = [section(escape(note))] if note else []
     if spending.paused_by is not None:
@@ -48,7 +48,7 @@ def own_spending_text(own: OwnSpending) -> str:
 
 
 def budget_lines(lines: Sequence[BudgetLine], defaults: Budgets) -> list[str]:
-    """Return a line of mrkdwn for each budget; `defaults` hold where none is set."""
+    """Return a line of mrkdwn for each budget; `defaults` apply if none is set."""
     set_for_all = {line.scope: line for line in lines if not line.subject}
     rendered = [
         f"{LABELS[scope]}: *{_amount(set_for_all[scope].amount if scope in set_for_all else default)}*"

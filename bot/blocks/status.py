@@ -29,7 +29,7 @@ def status_message(
     spending: Spending | None = None,
     problem: str = "",
 ) -> OutgoingMessage:
-    """Render the statistics of the last day, what was spent, what was said of answers, and a `problem` of the app."""
+    """Render the statistics of the last day, the spending, the ratings of answers, and a `problem` of the app."""
     rated = [*([section(answers.warning(escape(problem)))] if problem else ()), *_feedback_blocks(feedback)]
     if spending is not None:
         rated = [section(spending_sentence(spending)), *rated]

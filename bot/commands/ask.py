@@ -89,7 +89,7 @@ PARSER = OptionParser(
 SAME_LANGUAGE = Message(
     role="system", content="Answer in the language of the user’s last question, unless it asks for another one."
 )
-"""Goes along with a question for the web whose language no option and no setting names."""
+"""Is sent with a question for the web whose language no option and no setting names."""
 
 
 @dataclass(frozen=True, kw_only=True)

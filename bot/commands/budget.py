@@ -32,7 +32,7 @@ _IDS = {"user": re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^>]*)?>|([UW][A-Z0-9]{2,20})
 class BudgetRequest:
     """What to change; without a `scope`, nothing. An empty `subject` is every person or channel without one of its own.
 
-    `amount` None is no limit; with `reset` the budget of the settings holds again.
+    `amount` None is no limit; with `reset` the budget of the settings applies again.
     """
 
     scope: Scope | None = None

@@ -1,4 +1,4 @@
-"""`/pplx settings`: shows and changes what a person prefers, and what holds in a channel, in words."""
+"""`/pplx settings`: shows and changes what a person prefers, and the settings of a channel, in words."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SettingsRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsResult:
-    """The settings as they are now, and what became of the request, empty if it only asked for them.
+    """The settings as they are now, and what was done, empty if the request only asked for them.
 
     `slash` is what to type.
     """

@@ -1,1 +1,1 @@
-"""What the app remembers of a conversation, and what of it goes along with the next question."""
+"""What the app remembers of a conversation, and what of it is sent with the next question."""

@@ -10,7 +10,7 @@ from perplexity.sanitize import strip_tags
 from perplexity.types import Answer, Message, Question
 
 MAX_EARLIER = 12_000
-"""Characters of the earlier answer that go along."""
+"""Characters of the earlier answer that are sent."""
 
 _INSTRUCTIONS = """\
 The user asked this question before, on {day}. <message> holds the answer of that day. Search the web and answer \

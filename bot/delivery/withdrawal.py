@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class Deleted(Enum):
-    """What became of the messages of an answer that were to be deleted."""
+    """Whether the messages of an answer were deleted."""
 
     ALL = ""
     LATER = home.NOT_DELETED_YET
@@ -40,7 +40,7 @@ _GONE = frozenset({"message_not_found", "thread_not_found"})
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerWithdrawal:
-    """Withdraws answers: deletes their messages, so that they go along with no later question either."""
+    """Withdraws answers: deletes their messages, so that they are sent with no later question."""
 
     questions: QuestionStore
     chat: Chat

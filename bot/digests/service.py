@@ -89,7 +89,7 @@ class StoredDigestService:
         return DigestList(digests=[replace(one, next_at=None) for one in digests] if self.limits.disabled else digests)
 
     async def list_all(self, team_id: str) -> Sequence[Digest]:
-        """Return the digests of a workspace, the dearest first. Raises database errors."""
+        """Return the digests of a workspace, the most expensive first. Raises database errors."""
         return await self.digests.of_team(team_id, now=self.now())
 
     async def apply(self, action: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:

@@ -167,7 +167,7 @@ class Admission:
         return notices.MEMBER_FORBIDDEN if workspace_key() in self._forbidden else notices.MEMBER_UNKNOWN
 
     async def is_member(self, row: QuestionRow, user_id: str, user_team: str) -> bool:
-        """Return whether a person is a full member, so that their text may go along with another's question.
+        """Return whether a person is a full member, so that their text may be sent with another's question.
 
         False if Slack does not answer in time; `user_team` is as in `affiliation_of`.
         """

@@ -99,7 +99,7 @@ async def submit_below(
     promise: Callable[[str], str],
     key: str = "",
 ) -> tuple[Submitted, Reply | None]:
-    """Ask a question below an earlier answer; return what became of it, and the reply to the click.
+    """Ask a question below an earlier answer; return its result, and the reply to the click.
 
     However often the button is clicked, the question is asked once; with another `key`, once for each key.
     """

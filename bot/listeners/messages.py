@@ -38,11 +38,11 @@ RECORDED_SECONDS = 0.3
 PROMPTS_SECONDS = 1.5
 
 RECENT_QUESTIONS = 100
-"""From so many of a person's last questions those are chosen that are suggested."""
+"""How many of a person's last questions the suggestions are chosen from."""
 
 
 EDIT_SECONDS = 60.0
-"""An edit asks anew while the question is open, for so long after the message; a later one changes nothing."""
+"""For this long after the message, an edit asks again while the question is open; a later one changes nothing."""
 DELETE_SECONDS = 24 * 3600.0
 """How long after the message its deletion withdraws a question that is still open."""
 
@@ -209,7 +209,7 @@ async def _receive_question(
 async def _receive_change(
     change: MessageChange, body: dict[str, Any], context: ListenerContext, *, redelivered: bool
 ) -> BoltResponse | None:
-    """Ask anew, or withdraw the question, if the message's question is still open; otherwise withdraw its answer."""
+    """Ask again, or withdraw the question, if the message's question is still open; otherwise withdraw its answer."""
     message, seconds = change.message, DELETE_SECONDS if change.deleted else EDIT_SECONDS
     find = context.questions.open_question_of(
         message.delivery_key, team_id=message.team, user_id=message.user, seconds=seconds

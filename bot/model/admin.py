@@ -24,7 +24,7 @@ class Use:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceUse:
-    """The use of the last weeks: by day, the last one first, and by person, channel and service, the dearest first."""
+    """The use of the last weeks: by day, latest first, and by person, channel and service, most expensive first."""
 
     days: Sequence[Use] = ()
     people: Sequence[Use] = ()
@@ -57,7 +57,7 @@ class Recorded:
 class AdminData:
     """What admins see. `digests` are all of the workspace, `limits` are values by their labels.
 
-    `spending` has the budgets that admins have set, `defaults` are those that hold otherwise.
+    `spending` has the budgets that admins have set, `defaults` are those of the settings, which apply otherwise.
     """
 
     spending: Spending = NO_SPENDING

@@ -53,7 +53,7 @@ class BadAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class Feedback:
-    """What was said of answers: rates by provider and effort, and the bad ones that admins may read."""
+    """What people said about answers: rates by provider and effort, and the bad ones that admins may read."""
 
     ratings: Sequence[Rating] = ()
     bad: Sequence[BadAnswer] = ()

@@ -27,10 +27,10 @@ class PersonSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelSettings:
-    """What holds in a channel: defaults for people who prefer nothing, and rules for all.
+    """The settings of a channel: defaults for people who prefer nothing, and rules for all.
 
     `allow` and `deny` are host names without a `-`; an empty `allow` allows all. `askers` is `EVERYONE`, `ADMINS`, or
-    user ids with spaces between them. `history` is whether what people wrote in a thread goes along with a question.
+    user ids with spaces between them. `history` is whether what people wrote in a thread is sent with a question.
     `external` is whether guests and people from elsewhere may ask.
     """
 

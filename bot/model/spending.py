@@ -80,7 +80,7 @@ class Erased:
 class OverBudget:
     """A call that may cost `amount` does not fit into a budget.
 
-    Of what is `allowed`, `remaining` is left; the budget begins anew in `resets` seconds.
+    Of what is `allowed`, `remaining` is left; the budget resets in `resets` seconds.
     """
 
     scope: Scope

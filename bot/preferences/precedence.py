@@ -17,7 +17,7 @@ from perplexity.types import Answer, Event, Query, Question, SearchResults, Sour
 
 @dataclass(frozen=True, kw_only=True)
 class Preferred:
-    """What holds for a question that does not say otherwise; None, or empty, for the app's own default."""
+    """The settings of a question that does not say otherwise; None, or empty, for the app's own default."""
 
     model: str | None = None
     public: bool | None = None
@@ -40,7 +40,7 @@ NOTHING_PREFERRED = Preferred()
 
 
 def preferred(preferences: Preferences) -> Preferred:
-    """Return what holds for a person in a channel: the person's settings within the channel's rules, then defaults."""
+    """Return what applies to a person in a channel: the person's settings within the channel's rules, then defaults."""
     person, channel = preferences.person, preferences.channel
     visibility = person.visibility or channel.visibility
     try:

@@ -31,7 +31,7 @@ class Setting:
     """One setting: `name` is the word that is typed, `field` the attribute that holds it.
 
     `parse` reads typed words, and raises InvalidRequest. `choices` are the words of a "choice" with their labels.
-    `unset` says what holds without a value.
+    `unset` says what applies without a value.
     """
 
     name: str

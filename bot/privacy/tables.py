@@ -316,7 +316,7 @@ TABLES: Mapping[str, Table] = {
         limited_person="subject",
         columns=_columns(person="subject user_id", place="team_id", none="scope amount at"),
     ),
-    # Of whom an amount is, only the erased person's own id can tell, and only until the day is over.
+    # Only the erased person's own id leads to their amount, and only until the day is over.
     "erased_spending": Table(
         of_workspace=_WORKSPACE,
         outdated="period < (now() AT TIME ZONE 'UTC')::date AND at < now() - interval '1 hour'",

@@ -68,7 +68,7 @@ _OWN = """
 
 
 class BudgetStore:
-    """The tables' operations. `budgets` are those that hold where admins have set none."""
+    """The tables' operations. `budgets` apply unless admins have set others."""
 
     def __init__(self, pool: Pool, *, budgets: Budgets = NO_BUDGETS) -> None:
         self._pool = pool

@@ -269,7 +269,7 @@ class DigestStore:
         return tuple(map(_digest, rows))
 
     async def of_team(self, team_id: str, *, now: datetime) -> tuple[Digest, ...]:
-        """Return the digests of a workspace, the dearest first."""
+        """Return the digests of a workspace, the most expensive first."""
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(OF_TEAM, {"team_id": team_id, "now": now})).fetchall()
         return tuple(map(_digest, rows))

@@ -82,7 +82,7 @@ class FeedbackStore:
             return await (await connection.execute(_EXPLAIN, values)).fetchone() is not None
 
     async def of_team(self, team_id: str) -> Feedback:
-        """Return what was said of a workspace's answers in the last `FEEDBACK_DAYS` days, the most rated first."""
+        """Return the ratings of a workspace's answers in the last `FEEDBACK_DAYS` days, the most rated first."""
         values = {"team_id": team_id, "days": FEEDBACK_DAYS, "most": LISTED_BAD}
         async with self._pool.connection() as connection:
             ratings = await (await connection.execute(_RATINGS, values)).fetchall()

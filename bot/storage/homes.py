@@ -1,4 +1,4 @@
-"""The home tab: who has it open, whose turn it is to be shown anew, and everything that is on it in one query."""
+"""The home tab: who has it open, whose turn it is to be updated, and everything that is on it in one query."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RESERVE = """
     WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND opened_at > now() - %(hours)s * interval '1 hour'
     RETURNING extract(epoch FROM shown_at - now())::float8 AS seconds
 """
-"""Take the next moment at which a person's home tab may be shown anew; no row if it is not open."""
+"""Take the next moment at which a person's home tab may be updated; no row if it is not open."""
 
 _READ = """
     SELECT
@@ -65,7 +65,7 @@ class HomeStore:
             await connection.execute(_OPEN, {"team_id": team_id, "user_id": user_id})
 
     async def reserve(self, team_id: str, user_id: str) -> float | None:
-        """Return in how many seconds the home tab may be shown anew; None if the person has not opened it lately."""
+        """Return in how many seconds the home tab may be updated; None if the person has not opened it lately."""
         values = {"team_id": team_id, "user_id": user_id, "pace": PACE_SECONDS, "hours": OPEN_HOURS}
         async with self._pool.connection() as connection:
             row = await (await connection.execute(_RESERVE, values)).fetchone()

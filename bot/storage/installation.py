@@ -205,7 +205,7 @@ class WorkspaceStore:
                 raise LookupError("the row that was just written is not there")
             await _record_state(connection, "workspace.install", before, row)
             if before is not None and before["state"] != row["state"] == OPEN:
-                # Which of its workspaces have the app, Slack says anew.
+                # Slack says again which of its workspaces have the app.
                 await connection.execute(_FORGET_REVOKED, values)
         return WorkspaceRow.of(row)
 

@@ -125,7 +125,7 @@ class LedgerAway(Exception):
 
 
 class Ledger:
-    """Books the calls of one process. `budgets` are those that hold where admins have set none.
+    """Books the calls of one process. `budgets` apply unless admins have set others.
 
     What was not booked at the end is cut off at its ceiling later, by any process.
     """

@@ -388,7 +388,7 @@ ANSWERED_OF_MESSAGE = f"""
 WITHDRAW_ANSWER = """
     UPDATE questions SET state = 'withdrawn', remembered = NULL WHERE id = %(id)s AND state = 'answered' RETURNING id
 """
-"""Note that the answer to a question is withdrawn; it goes along with no later question."""
+"""Note that the answer to a question is withdrawn; it is sent with no later question."""
 
 DELETE = "DELETE FROM questions WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')"
 """Delete a closed question with everything that belongs to it."""

@@ -238,7 +238,7 @@ class QuestionStore:
     ) -> bool:
         """Return whether a person's reply in a thread is a question: the app has answered there, and settings allow it.
 
-        `default` holds in a channel that has no setting.
+        `default` applies in a channel without a setting.
         """
         place = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
         values = {**place, "user_id": user_id, "follow_ups": default}
@@ -396,7 +396,7 @@ class QuestionStore:
         return await self._row(queries.ANSWERED_OF_MESSAGE, values | {"user_id": user_id})
 
     async def withdraw_answer(self, question_id: UUID) -> bool:
-        """Note that the answer to a question is withdrawn; False if it has none any more."""
+        """Note that the answer to a question is withdrawn; False if it no longer has one."""
         async with self._pool.connection() as connection:
             changed = await connection.execute(queries.WITHDRAW_ANSWER, {"id": question_id})
             return await changed.fetchone() is not None
@@ -493,7 +493,7 @@ IDLE_SECONDS = 10
 """The longest pause between two queries of one transaction."""
 
 RECONNECT_SECONDS = 0.5
-"""A pool stops trying to connect after this time and starts anew at the next request. Otherwise its pauses double up to
+"""A pool stops trying to connect after this time and starts over at the next request. Otherwise its pauses double up to
 a minute (https://www.psycopg.org/psycopg3/docs/advanced/pool.html#connection-quality), and a database that is back is
 noticed that much later."""
 

@@ -1,4 +1,4 @@
-"""Sharing an answer: the preview, what everyone reads above and below the answer, and what became of it."""
+"""Sharing an answer: the preview, what everyone reads above and below the answer, and its result."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ async def open_from_button(click: Click, context: ListenerContext) -> Reply | No
 
 
 async def open_about_message(body: Mapping[str, Any], context: ListenerContext) -> str | None:
-    """Open the modal for a message, whose text goes along. Return a problem for the person."""
+    """Open the modal for a message, whose text is sent with the question. Return a problem for the person."""
     message = body.get("message")
     text = str(message.get("text") or "") if isinstance(message, dict) else ""
     about = clean(unescape_slack(text)).strip()

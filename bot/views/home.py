@@ -56,7 +56,7 @@ NOT_SHOWN = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class HomePublisher:
-    """Shows home tabs anew, in the background, each at most once in three seconds in all processes together.
+    """Updates home tabs in the background, each at most once in three seconds in all processes together.
 
     `commands` are those whose questions are listed, `slash` goes before their names, `retention_days` is how long texts
     are kept. `admin` has the part for admins, `budgets` what a person has spent. `start` runs work in the background.
@@ -80,7 +80,7 @@ class HomePublisher:
         self.start(self._open(team_id, user_id))
 
     def changed(self, team_id: str, user_id: str, notice: str = "") -> None:
-        """Show the home tab anew if the person has it open; `notice` says what became of a click, escaped."""
+        """Update the home tab if the person has it open; `notice`, escaped, is the result of a click."""
         person = (team_id, user_id)
         if person in self._waiting:
             self._waiting[person] = notice or self._waiting[person]
@@ -89,7 +89,7 @@ class HomePublisher:
         self.start(self._publish(team_id, user_id))
 
     async def after(self, work: Coroutine[Any, Any, str], row: QuestionRow) -> None:
-        """Show the home tab of a question's asker anew after some work, with the notice that it returns, if any."""
+        """Update the home tab of a question's asker after some work, with the notice that it returns, if any."""
         self.changed(row.team_id, row.user_id, await work)
 
     async def _open(self, team_id: str, user_id: str) -> None:
@@ -101,7 +101,7 @@ class HomePublisher:
         self.changed(team_id, user_id)
 
     async def tell(self, team_id: str, user_id: str, notice: str) -> None:
-        """Show a person the home tab anew with a notice, which is escaped, even if nothing is known of a tab."""
+        """Update a home tab with a notice, which is escaped, even if it is not known to be open."""
         try:
             result = await self.views.publish(user_id, await self._view(team_id, user_id, notice))
         except DATABASE_UNAVAILABLE as error:
@@ -223,7 +223,7 @@ async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
         context,
         user=user,
         team=team,
-        # Two clicks in a minute are one question, also if the home tab was shown anew between them.
+        # Two clicks in a minute are one question, even if the home tab was updated between them.
         key=f"{row.id}:{click.choice}:{minute}",
         command=command,
         text=row.text,

@@ -1,4 +1,4 @@
-"""Settings: a form for what a person prefers, and for what holds in the channel in which it was opened."""
+"""Settings: a form for what a person prefers, and for the channel in which it was opened."""
 
 from __future__ import annotations
 

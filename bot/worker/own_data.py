@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class OwnData:
-    """Works in the background. `tell` shows a person the home tab anew with a notice, also if no tab is known open.
+    """Works in the background. `tell` updates a home tab with a notice, even if it is not known to be open.
 
     `cancel_runs` starts cancelling runs at the services.
     """

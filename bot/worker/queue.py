@@ -477,7 +477,7 @@ _TAKE_NEXT = """
 """Take the next jobs, one after the other, by procrastinate's own function.
 
 The columns are named: a prepared statement fails when a migration adds one to its result. The function's argument names
-the number, so that it is called anew for each: Postgres keeps what it returned to equal arguments.
+the number, so that it is called for each row: Postgres reuses the result for equal arguments.
 """
 
 _BEAT = "UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s RETURNING id"

@@ -68,7 +68,7 @@ class QuestionWorker:
     """Answers questions.
 
     `admission` decides whose, `runner` runs their commands, `progress_of` shows their progress, `live` their
-    text while it is made; `home_changed` shows a person the home tab anew, `new_id` names a claim. `enter` has the task
+    text while it is made; `home_changed` updates the home tab of a person, `new_id` names a claim. `enter` has the task
     act for the workspace of a question; it returns False if the app is not installed there.
     """
 

@@ -1,4 +1,4 @@
-"""Changing the keys in use: every secret in the database is encrypted anew with the first key of the ring."""
+"""Changing the keys in use: every secret in the database is encrypted again, with the first key of the ring."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ SECRETS = (
 """Every column that holds a secret."""
 
 BATCH = 50
-"""How many secrets are encrypted anew in one transaction: it holds their rows for a few milliseconds."""
+"""How many secrets are encrypted again in one transaction: it holds their rows for a few milliseconds."""
 
 
 @dataclass(kw_only=True)
 class Rotation:
-    """How many secrets were encrypted anew, were current already, and could not be decrypted, with their owners."""
+    """How many secrets were encrypted again, were current already, and could not be decrypted, with their owners."""
 
     changed: int = 0
     current: int = 0

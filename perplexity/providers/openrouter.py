@@ -162,7 +162,7 @@ class OpenRouter:
             question,
             messages=validate_messages(question.messages),
             filters=validate(question.filters),
-            # A run is another service's, so here the question is asked anew.
+            # A run is another service's, so here the question is asked again.
             run_id=None,
         )
         return checked, target, Deadline.after(seconds, self._clock)

@@ -30,7 +30,7 @@ class StreamReader(Protocol):
 
     @property
     def cost_usd(self) -> float | None:
-        """Dollars as far as they are known, None if nothing was said of them."""
+        """Dollars, as far as they are known; None if the service does not say."""
         ...
 
     def feed(self, event: Mapping[str, JSON]) -> list[Event]:

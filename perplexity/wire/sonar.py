@@ -319,7 +319,7 @@ class Sonar:
         }
 
     def notes(self, question: Question) -> tuple[str, ...]:
-        """Return what became of a withdrawn model and of tools."""
+        """Return notes about a withdrawn model and about tools."""
         notes = []
         name = _without_vendor((question.model or "").strip().lower())
         if instead := _WITHDRAWN.get(name):

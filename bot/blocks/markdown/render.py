@@ -180,7 +180,7 @@ def render_whole(document: Document, addresses: Addresses, *, above: Letters = N
 
 
 def _part(pieces: Sequence[MarkdownBlock], document: Document, splitter: Splitter, addresses: Addresses) -> Part:
-    # A heading may become so long by its links that it is none any more.
+    # A heading may become so long by its links that it no longer is one.
     sure = all(
         piece.form is Form.FENCE
         or (piece.blocks is not None and (piece.form is not Form.HEADING or splitter.weigh(piece) <= LONGEST_HEADING))
