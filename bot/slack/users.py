@@ -246,6 +246,8 @@ MAX_WORKSPACES = 1_000
 class AdminList:
     """Lists a workspace's admins and owners, for what they are told unasked. `clock` is monotonic.
 
+    The workspaces of an organization have an installation together, and admins of their own.
+
     https://docs.slack.dev/reference/methods/users.list
     """
 
@@ -255,11 +257,12 @@ class AdminList:
         self._client = client
         self._clock = clock
         self._most = most
-        self._known: OrderedDict[str, tuple[Sequence[str] | None, float]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], tuple[Sequence[str] | None, float]] = OrderedDict()
 
     async def read(self, team_id: str) -> Sequence[str] | None:
         """Return the ids of the first ten admins, of an hour ago at most; None if Slack does not say."""
-        listed, end = self._known.get(workspace_key(), (None, 0.0))
+        workspace = (workspace_key(), team_id)
+        listed, end = self._known.get(workspace, (None, 0.0))
         if self._clock() < end:
             return listed
         try:
@@ -268,14 +271,14 @@ class AdminList:
             log.warning("admins.unknown", extra={"error": type(error).__name__})
             closed = isinstance(classify_error(error), RouteClosed)  # without the scope, there are none to be told
             listed, seconds = [] if closed else None, LIST_AGAIN_SECONDS
-        self._known[workspace_key()] = (listed, self._clock() + seconds)
-        self._known.move_to_end(workspace_key())
+        self._known[workspace] = (listed, self._clock() + seconds)
+        self._known.move_to_end(workspace)
         if len(self._known) > self._most:
             self._known.popitem(last=False)
         return listed
 
     async def _fetch(self, team_id: str) -> Sequence[str]:
-        """Return them; raise one of `FAILURES`. In an organization, those of one of its workspaces."""
+        """Return them; raise one of `FAILURES`."""
         found: list[str] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.model.membership import Identity
+from bot.model.workspace import ActiveWorkspace, act_for
 from bot.slack.users import (
     AUTH_ERRORS,
     LIST_AGAIN_SECONDS,
@@ -207,6 +209,18 @@ async def test_admins_and_owners_are_listed_but_no_guests_bots_or_people_who_lef
     time.now += LIST_SECONDS
     await admins.read("T1")
     assert lists_read(slack) == 4
+
+
+async def test_each_workspace_of_an_organization_has_its_own_admins(slack: FakeSlack) -> None:
+    """One installation is for all of them, with one token."""
+    act_for(ActiveWorkspace(identity=Identity(team_id="E1", enterprise_id="E1", is_enterprise_install=True)))
+    admins = admin_list(slack, Time())
+
+    slack.workspace.admins = {"UFIRST"}
+    assert await admins.read("T1") == ["UFIRST"]
+    slack.workspace.admins = {"USECOND"}
+    assert [await admins.read(team) for team in ("T2", "T1")] == [["USECOND"], ["UFIRST"]]
+    assert [arguments.get("team_id") for method, arguments in slack.calls if method == "users.list"] == ["T1", "T2"]
 
 
 async def test_so_many_admins_are_enough(slack: FakeSlack) -> None:
