@@ -26,6 +26,7 @@ from perplexity.errors import (
     InvalidRequest,
     MissingExtra,
     NothingFound,
+    NotPermitted,
     PerplexityError,
 )
 from perplexity.models import Effort, resolve
@@ -50,7 +51,7 @@ def is_free(error: PerplexityError) -> bool:
         return False
     if isinstance(error, ConnectionFailed):
         return not error.sent
-    return isinstance(error, (APIError, InvalidRequest, MissingExtra, NothingFound))
+    return isinstance(error, (APIError, InvalidRequest, MissingExtra, NothingFound, NotPermitted))
 
 
 @dataclass(kw_only=True)

@@ -209,3 +209,16 @@ async def test_without_a_database_nothing_leaves_for_a_proposal(harness: AppHarn
 
     assert claims  # the message's own sentences
     assert harness.perplexity.requests == []
+    assert await calls_booked(harness) == [("released", 0)]
+
+
+async def calls_booked(harness: AppHarness) -> list[tuple[str, int]]:
+    """Return how the calls ended and what they cost, as soon as all have ended."""
+    query = "SELECT state, cost FROM ledger ORDER BY at"
+    async with (
+        asyncio.timeout(60),
+        await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection,
+    ):
+        while ("reserved", None) in (booked := await (await connection.execute(query)).fetchall()):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    return booked
