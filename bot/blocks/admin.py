@@ -65,7 +65,7 @@ def _use(data: AdminData) -> Iterator[Block]:
         yield section(f"{texts.USE_AND_COST}\n{texts.NO_QUESTIONS}")
         return
     yield from _table_of(texts.BY_DAY, texts.DAY, use.days[:MAX_DAYS], _text)
-    yield from _table_of(texts.BY_PERSON, texts.PERSON, use.people[:MAX_ROWS], _person)
+    yield from _table_of(texts.BY_PERSON, texts.PERSON, use.people[:MAX_ROWS], _asker)
     yield from _table_of(texts.BY_CHANNEL, texts.CHANNEL, use.channels[:MAX_ROWS], _channel)
     yield from _table_of(texts.BY_SERVICE, texts.SERVICE, use.providers[:MAX_ROWS], _text)
 
@@ -85,11 +85,16 @@ def _text(text: str) -> Block:
     return {"type": "raw_text", "text": one_line(text) or "–"}
 
 
-def _person(user_id: str | None) -> Block:
+def _asker(user_id: str) -> Block:
     """Return a cell with a person's name, which Slack fills in; it mentions no one."""
-    if not is_person(user_id):
-        return _text(texts.THE_APP if user_id == "" else texts.ERASED)
-    return _rich_text({"type": "user", "user_id": user_id})
+    return _rich_text({"type": "user", "user_id": user_id}) if is_person(user_id) else _text(texts.ERASED_OR_APP)
+
+
+def doer(user_id: str | None) -> Block:
+    """Return who did something: a person, by a name that Slack fills in, the app, or someone who was erased."""
+    if is_person(user_id):
+        return {"type": "user", "user_id": user_id}
+    return leaf(texts.THE_APP if user_id == "" else texts.ERASED)
 
 
 def is_person(user_id: str | None) -> bool:
@@ -162,19 +167,20 @@ def _subject(digest: Digest) -> str:
 
 def _digest_line(digest: Digest) -> Iterator[Block]:
     """Yield the details of a digest; Slack fills in the names of the channel and the person, and mentions no one."""
-    yield _leaf(_subject(digest)) | {"style": {"bold": True}}
-    yield _leaf(texts.before_channel(schedule_text(digest), next_run_text(digest)))
+    yield leaf(_subject(digest)) | {"style": {"bold": True}}
+    yield leaf(texts.before_channel(schedule_text(digest), next_run_text(digest)))
     if digest.channel_id.startswith(DIRECT):
-        yield _leaf(texts.DIRECT_MESSAGES)
+        yield leaf(texts.DIRECT_MESSAGES)
     else:
         yield {"type": "channel", "channel_id": digest.channel_id}
-    yield _leaf(texts.BEFORE_OWNER)
+    yield leaf(texts.BEFORE_OWNER)
     yield {"type": "user", "user_id": digest.owner.user_id}
     if cost := format_dollars(digest.cost_usd):
-        yield _leaf(texts.after_owner(cost))
+        yield leaf(texts.after_owner(cost))
 
 
-def _leaf(text: str) -> Block:
+def leaf(text: str) -> Block:
+    """Return some words of a rich text."""
     return {"type": "text", "text": text}
 
 
@@ -192,7 +198,7 @@ def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:
     cells = [
         [
             _text(f"{one.at.astimezone(UTC):%Y-%m-%d %H:%M}"),
-            _person(one.user_id),
+            _rich_text(doer(one.user_id)),
             _text(one.what),
             _channel(one.channel_id),
             _text(change_text(one)),

@@ -14,11 +14,13 @@ from bot.blocks.admin import (
     MAX_ROWS,
     change_text,
     digest_blocks,
+    doer,
     is_channel,
     is_person,
+    leaf,
 )
 from bot.blocks.elements import context
-from bot.blocks.escaping import clean, one_line
+from bot.blocks.escaping import one_line
 from bot.budgets.amounts import format_rounded
 from bot.model.admin import DIRECT, AdminData, Recorded, Use
 from bot.model.message import Block
@@ -79,11 +81,11 @@ def _button(label: str, action_id: str) -> Block:
 
 
 def _text(text: str) -> Block:
-    return {"type": "text", "text": clean(one_line(text)) or texts.NO_NAME}
+    return leaf(one_line(text) or texts.NO_NAME)
 
 
-def _person(user_id: str | None) -> Block:
-    return {"type": "user", "user_id": user_id} if is_person(user_id) else _text(texts.ERASED)
+def _asker(user_id: str) -> Block:
+    return {"type": "user", "user_id": user_id} if is_person(user_id) else leaf(admin_home.ERASED_OR_APP)
 
 
 def _channel(channel_id: str) -> Block:
@@ -93,23 +95,19 @@ def _channel(channel_id: str) -> Block:
 
 
 def _use(name: Callable[[str], Block]) -> Callable[[Use], list[Block]]:
-    return lambda one: [name(one.name), _text(texts.use(one.questions, format_rounded(one.cost)))]
+    return lambda one: [name(one.name), leaf(texts.use(one.questions, format_rounded(one.cost)))]
 
 
 def _recorded(one: Recorded) -> list[Block]:
-    place = [_text(" · "), _channel(one.channel_id)] if one.channel_id else []
-    return [
-        _text(f"{one.at.astimezone(UTC):%Y-%m-%d %H:%M} · "),
-        _person(one.user_id),
-        _text(f" · {one.what}"),
-        *place,
-        _text(f" · {change_text(one)}"),
-    ]
+    place = [_channel(one.channel_id)] if one.channel_id else []
+    moment = leaf(f"{one.at.astimezone(UTC):%Y-%m-%d %H:%M}")
+    parts = [moment, doer(one.user_id), _text(one.what), *place, _text(change_text(one))]
+    return [block for part in parts for block in (leaf(" · "), part)][1:]
 
 
 PARTS: Mapping[str, Part] = {
     "days": Part(title=texts.DAYS, rows=lambda data: data.use.days, shown=MAX_DAYS, item=_use(_text)),
-    "people": Part(title=texts.PEOPLE, rows=lambda data: data.use.people, shown=MAX_ROWS, item=_use(_person)),
+    "people": Part(title=texts.PEOPLE, rows=lambda data: data.use.people, shown=MAX_ROWS, item=_use(_asker)),
     "channels": Part(title=texts.CHANNELS, rows=lambda data: data.use.channels, shown=MAX_ROWS, item=_use(_channel)),
     "services": Part(title=texts.SERVICES, rows=lambda data: data.use.providers, shown=MAX_ROWS, item=_use(_text)),
     "digests": Part(title=texts.DIGESTS, rows=lambda data: data.digests, shown=MAX_DIGESTS, blocks=digest_blocks),

@@ -19,6 +19,8 @@ QUESTIONS = "Questions"
 DOLLARS = "Dollars"
 THE_APP = "the app"
 ERASED = "erased"
+ERASED_OR_APP = "erased people, and the app"
+"""Who asked, in sums: the ledger has no one's id of both."""
 DIRECT_MESSAGES = "direct messages"
 
 LIMITS = "*Limits*"

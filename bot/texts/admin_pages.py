@@ -16,7 +16,6 @@ PREVIOUS = "Previous"
 NEXT = "Next"
 
 EVERYTHING = "All of it"
-ERASED = "erased people, and the app"
 NO_NAME = "–"
 
 

@@ -305,6 +305,42 @@ def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: Adm
             assert check_view(modal("x", PARTS[part].title, page_blocks(data, part, page))) == []
 
 
+def lines(blocks: list[dict[str, Any]]) -> list[str]:
+    """Return the items of the lists of a page as they read, with ids instead of the names that Slack fills in."""
+    return [
+        "".join(leaf.get("text") or leaf.get("user_id") or leaf["channel_id"] for leaf in item["elements"])
+        for block in blocks
+        if block["type"] == "rich_text"
+        for part in block["elements"]
+        for item in part["elements"]
+    ]
+
+
+def test_a_line_of_a_page_reads_as_one_and_says_who_it_was() -> None:
+    at, person, channel = datetime(2026, 11, 22, 10, 5, tzinfo=UTC), "U012AB3CD", "C012AB3CD"
+    recorded = [
+        Recorded(
+            at=at, user_id=person, what="channel.settings", channel_id=channel, decision="done", before="1", after="2"
+        ),
+        Recorded(at=at, user_id="", what="workspace.install", channel_id="", decision="done", after="open"),
+        Recorded(at=at, user_id=None, what="digest.stop", channel_id="D", decision="done"),
+    ]
+    uses = [Use(name=person, questions=1, cost=20_000), Use(name="", questions=2, cost=0)]
+    data = AdminData(recorded=recorded, use=WorkspaceUse(days=uses, people=uses))
+
+    assert lines(page_blocks(data, "changes", 0)) == [
+        f"2026-11-22 10:05 · {person} · channel.settings · {channel} · 1 → 2",
+        "2026-11-22 10:05 · the app · workspace.install · open",
+        "2026-11-22 10:05 · erased · digest.stop · direct messages · done",
+    ]
+    assert lines(page_blocks(data, "people", 0)) == [
+        f"{person}: 1 question, $0.02",
+        "erased people, and the app: 2 questions, $0.00",
+    ]
+    # Both have no id in the sums; the home tab knows no more.
+    assert "erased people, and the app" in json.dumps(admin_blocks(data))
+
+
 async def page(harness: AppHarness, *words: str) -> str:
     """Wait until the open window shows these words, and return all of it."""
     async with asyncio.timeout(15):
