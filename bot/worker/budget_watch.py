@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from psycopg import Error
@@ -22,6 +23,9 @@ from bot.worker.worker import only_workspace
 log = logging.getLogger(__name__)
 
 WATCH_SECONDS = 5.0
+
+HAND_BACK_SECONDS = 0.8
+"""How long a process that stops may take to hand back the notices that it has not sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,13 +46,24 @@ class BudgetWatch:
     _due: deque[BudgetNotice] = field(default_factory=deque)
 
     async def run(self) -> None:
-        """Look again and again until cancelled."""
-        while True:
-            try:
-                await self.look()
-            except (*DATABASE_UNAVAILABLE, Error) as error:
-                log.warning("budgets.not_watched", extra={"error": type(error).__name__})
-            await asyncio.sleep(self.seconds)
+        """Look again and again until cancelled; then hand back what is not sent, for another process to send."""
+        try:
+            while True:
+                try:
+                    await self.look()
+                except (*DATABASE_UNAVAILABLE, Error) as error:
+                    log.warning("budgets.not_watched", extra={"error": type(error).__name__})
+                await asyncio.sleep(self.seconds)
+        finally:
+            await self._hand_back()
+
+    async def _hand_back(self) -> None:
+        """Record that the notices that are due were not sent; without a database they are lost."""
+        with suppress(TimeoutError, *DATABASE_UNAVAILABLE, Error):
+            async with asyncio.timeout(HAND_BACK_SECONDS):
+                while self._due:
+                    await self.ledger.not_told(self._due[0])
+                    self._due.popleft()
 
     async def look(self) -> None:
         """Send the notices that are due, and end the calls whose processes are gone. Raises database errors."""

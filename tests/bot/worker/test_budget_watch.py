@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from uuid import uuid4
 
 import pytest
@@ -45,6 +46,25 @@ async def used_up(pool: Pool, *people: str) -> Ledger:
     return ledger
 
 
+async def one_admin(team_id: str) -> Sequence[str]:
+    return ["U0ADMIN"]
+
+
+async def no_others(team_id: str) -> Sequence[str] | None:
+    return []
+
+
+def watch_of(
+    ledger: Ledger, slack: FakeSlack, *, admins: Callable[[str], Awaitable[Sequence[str]]] = one_admin
+) -> BudgetWatch:
+    chat = Chat(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[]))
+    return BudgetWatch(ledger=ledger, chat=chat, admins=admins, other_admins=no_others, slash="/pplx")
+
+
+def people_told_of(slack: FakeSlack) -> list[str]:
+    return sorted(post.payload["text"].partition("’")[0] for post in slack.posts)
+
+
 async def test_a_notice_is_sent_after_what_failed_on_the_way(pool: Pool) -> None:
     tries = iter([UndefinedTable("no budgets")])
 
@@ -53,22 +73,27 @@ async def test_a_notice_is_sent_after_what_failed_on_the_way(pool: Pool) -> None
             raise error
         return ["U0ADMIN"]
 
-    async def no_others(team_id: str) -> Sequence[str] | None:
-        return []
-
     async with FakeSlack() as slack:
-        client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[])
-        watch = BudgetWatch(
-            ledger=await used_up(pool, "U1", "U2"),
-            chat=Chat(client),
-            admins=admins,
-            other_admins=no_others,
-            slash="/pplx",
-        )
+        watch = watch_of(await used_up(pool, "U1", "U2"), slack, admins=admins)
         with pytest.raises(UndefinedTable):
             await watch.look()
         assert slack.posts == []
         await watch.look()
         await watch.look()
 
-    assert sorted(post.payload["text"].partition("’")[0] for post in slack.posts) == ["<@U1>", "<@U2>"]
+    assert people_told_of(slack) == ["<@U1>", "<@U2>"]
+
+
+async def test_what_a_process_that_stops_has_not_sent_the_next_one_sends(pool: Pool) -> None:
+    ledger = await used_up(pool, "U1", "U2", "U3")
+    async with FakeSlack() as slack:
+        halt = slack.halt("conversations.open", number=2, served=False)
+        stopping = asyncio.create_task(watch_of(ledger, slack).run())
+        await asyncio.wait_for(halt.reached.wait(), 60)
+        assert len(slack.posts) == 1
+
+        stopping.cancel()
+        await asyncio.gather(stopping, return_exceptions=True)
+        await watch_of(ledger, slack).look()
+
+    assert people_told_of(slack) == ["<@U1>", "<@U2>", "<@U3>"]
