@@ -98,7 +98,8 @@ def load_sent(saved: str) -> Sent:
     left_out: dict[str, int] = {}
     not_kept: dict[int, int] = {}
     for number, line in enumerate(lines, 1):
-        left_out |= line.pop("left_out", {})
+        # Each part counts its own things, some of them again: together there are at least so many.
+        left_out |= {kind: max(count, left_out.get(kind, 0)) for kind, count in line.pop("left_out", {}).items()}
         if count := line.pop("not_kept", 0):
             not_kept[number] = count
     return Sent(requests=tuple(SentRequest(**line) for line in lines), not_kept=not_kept, left_out=left_out)

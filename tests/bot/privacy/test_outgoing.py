@@ -7,7 +7,8 @@ import json
 import pytest
 
 from bot.blocks.sent import sent_blocks
-from bot.privacy.outgoing import MAX_SAVED, Outgoing, load_sent
+from bot.privacy.outgoing import MAX_SAVED, Outgoing, load_sent, note_left_out, recorded
+from bot.privacy.redaction import LeftOut
 from bot.texts import sent as texts
 
 
@@ -61,3 +62,16 @@ def test_what_was_sent_says_how_many_are_not_kept_and_numbers_the_others() -> No
     assert texts.not_kept(5) in shown
     assert "*7. a.example*" in shown
     assert "*14. a.example*" in shown
+
+
+def test_what_a_later_part_left_out_hides_nothing_of_an_earlier_one() -> None:
+    """As of a message whose claims are checked: its text has more than the claims that were kept."""
+    saved = ""
+    for people in (("anna", "bert"), ("anna",)):
+        outgoing = Outgoing()
+        outgoing.log.add("a.example", "/", "{}")
+        with recorded(outgoing):
+            note_left_out([LeftOut("email", f"{person}@example.com") for person in people])
+        saved += outgoing.take() or ""
+
+    assert load_sent(saved).left_out == {"email": 2}
