@@ -14,7 +14,7 @@ _MOVE = """
     WITH moved AS (
         DELETE FROM proposals WHERE id = %(id)s AND team_id = %(team_id)s AND user_id = %(user_id)s RETURNING sent)
     UPDATE questions q SET sent = concat(moved.sent, q.sent) FROM moved
-    WHERE q.id = %(question_id)s AND q.user_id = %(user_id)s AND q.text_deleted_at IS NULL
+    WHERE q.id = %(question_id)s AND q.team_id = %(team_id)s AND q.user_id = %(user_id)s AND q.text_deleted_at IS NULL
 """
 
 

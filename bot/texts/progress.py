@@ -79,8 +79,4 @@ def question_stopped(question: str) -> str:
 
 def in_queue(place: int, *, about: bool) -> str:
     """Return the status of a thread whose question waits; Slack shows it behind the app's name."""
-    return (
-        f"is busy. You are about number {place:,} in the queue."
-        if about
-        else (f"is busy. You are number {place:,} in the queue.")
-    )
+    return f"is busy. You are {'about ' if about else ''}number {place:,} in the queue."
