@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections import Counter
 from typing import Any
@@ -12,28 +11,13 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from bot.budgets.amounts import format_amount
-from bot.budgets.ceilings import AGENT, CEILINGS, POSTS, SEARCH
+from bot.budgets.ceilings import AGENT, CEILINGS
 from bot.settings import Settings
-from tests.docs.pages import ROOT
 from tests.end_to_end.conftest import AppHarness
+from tests.trust.calls import CALLS
 from tests.trust.services import Services, services, with_all_services
 
 __all__ = ["services"]
-
-CALLS = {
-    "/search why": [SEARCH],
-    "/news technology": ["fast"],
-    "/ask why": ["fast"],
-    "/ask --model low why": ["low"],
-    "/ask --reasoning why": ["medium"],
-    "/ask --model high why": ["high"],
-    "/ask --model xhigh why": ["xhigh"],
-    "/deepdive heat pumps": ["high", POSTS, "medium"],
-    "/ask --agent why": [AGENT, SEARCH, AGENT],
-    "/pplx check The sky is blue.": ["fast", SEARCH, "fast"],
-}
-"""The efforts of the calls of each command: of the agent with one search, and of one claim to check."""
 
 
 @pytest.fixture
@@ -70,12 +54,6 @@ async def test_every_call_of_a_command_is_booked_for_its_asker(
     assert unknown == [CEILINGS[AGENT]] * len(unknown)
     known = sum(call["cost"] for call in calls if call["effort"] != AGENT)
     assert known == services.perplexity.invoice + services.posts.invoice
-
-
-def test_the_costs_at_the_ceilings_are_written_down() -> None:
-    page = (ROOT / "docs/budgets.md").read_text(encoding="utf-8")
-    written = dict(re.findall(r"^\| `(/[^`]+)`.*\| (\$[\d.]+)[^|]*\|$", page, re.MULTILINE))
-    assert written == {line: format_amount(sum(CEILINGS[effort] for effort in CALLS[line])) for line in CALLS}
 
 
 async def test_a_pause_ends_an_answer_that_is_being_written(harness: AppHarness, services: Services) -> None:
