@@ -65,8 +65,13 @@ DATABASE_NEWER = (
     "Database  newer than this version of the app, but still usable. Questions for commands that this version does not "
     "know stay in the queue for a newer version."
 )
+OUTPUT_FAILS = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
+"""How it fails to write to a pipe, a disk or a terminal."""
+
 STOPPABLE = ("run", "worker", "migrate", "rotate-keys")
 DATA_REQUESTS = ("export", "erase")
+PRINTING = ("export", "audit", "doctor", "manifest", "install-url")
+"""The commands that do nothing but print."""
 _NO_OAUTH = (
     "{what}: workspaces install the app by OAuth only if SLACK_OAUTH_CLIENT_ID and the settings next to it are set "
     "(docs/workspaces.md)."
@@ -82,6 +87,11 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bo
     if (problem := wrong_package()) is not None:
         return _fail(f"{program}: {problem}", code=1)
     parsed = _parser(program).parse_args(arguments)
+    # Python has none that was closed.
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process runs
+    if sys.stdout is None and parsed.command in PRINTING:
+        return _fail(f"{program} {parsed.command}: the standard output is closed.", code=1)
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115
     stop = StopSignals()
     with stop.handled(exiting=exiting) if parsed.command in STOPPABLE else nullcontext():
         return _run_installed(parsed, stop)
@@ -111,7 +121,7 @@ def _run_reporting_errors(parsed: argparse.Namespace, stop: StopSignals) -> int:
     from bot.storage.embedded import NoEmbeddedServer
 
     try:
-        return _run_doctor() if parsed.command == "doctor" else _run_command(parsed, stop)
+        return _run_and_print(parsed, stop)
     except Stopped:
         return 0
     except KeyboardInterrupt:
@@ -131,6 +141,19 @@ def _run_reporting_errors(parsed: argparse.Namespace, stop: StopSignals) -> int:
     return _fail(text, code=code)
 
 
+def _run_and_print(parsed: argparse.Namespace, stop: StopSignals) -> int:
+    """Run the command, and write out what it has printed. Raises OSError if that fails."""
+    try:
+        code = _run_doctor() if parsed.command == "doctor" else _run_command(parsed, stop)
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno in OUTPUT_FAILS:
+            # Python would try again when it ends: https://docs.python.org/3/library/signal.html#note-on-sigpipe
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+    return code
+
+
 def _parser(program: str) -> argparse.ArgumentParser:
     from perplexity.version import __version__
 
@@ -145,7 +168,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     commands.add_parser("doctor", help="check everything the app needs, and print how to fix what is wrong")
     export = commands.add_parser("export", help="write what is kept of people as JSON lines")
     erase = commands.add_parser("erase", help="erase what is kept of people")
-    erase.add_argument("--yes", action="store_true", help="do not ask first; needed without a terminal")
+    erase.add_argument("--yes", action="store_true", help="do not ask first, which happens only at a terminal")
     for command in (export, erase):
         command.add_argument(
             "--user", type=_parse_user, nargs="+", action="extend", required=True, metavar="U…", help="Slack user ids"

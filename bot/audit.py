@@ -100,8 +100,9 @@ async def _verify(
     *,
     signatures: bool = True,
 ) -> Verification:
-    health, signing = await read_health(connection), await signing_key(connection, key)
+    # First what says that there is no log: after an error this transaction can read nothing.
     heads = await signed_heads(connection)
+    health, signing = await read_health(connection), await signing_key(connection, key)
     checks = {team: ChainCheck(team_id=team, known=dict(known.get(team, {}))) for team in {*heads, *known}}
     async for entry, digest in entries(connection):
         checks.setdefault(entry.team_id, ChainCheck(team_id=entry.team_id)).add(entry, digest)

@@ -24,7 +24,7 @@ CancelRuns = Callable[[Mapping[str, Sequence[str]]], Awaitable[None]]
 """Cancels runs at the services, which are listed by workspace."""
 
 NOTHING_KEPT = "{user}  nothing is kept of this person\n"
-NOT_CONFIRMED = "Without a terminal, `erase` needs --yes, since it cannot ask you. Nothing was erased.\n"
+NOT_CONFIRMED = "`erase` cannot ask you, since standard error is redirected: add --yes. Nothing was erased.\n"
 LEFT = "Messages in Slack, backups, and runs that are stored at a search service are not touched (docs/privacy.md).\n"
 
 
@@ -38,16 +38,21 @@ class People:
 
 @dataclass(frozen=True, kw_only=True)
 class Terminal:
-    """Where a command reads and writes."""
+    """Where a command reads and writes; Python has no `stdin` if it was closed."""
 
-    stdin: TextIO
+    stdin: TextIO | None
     stdout: TextIO
     stderr: TextIO
 
     @property
-    def can_ask(self) -> bool:
-        """Whether a person can answer."""
-        return self.stdin.isatty() and self.stderr.isatty()
+    def is_a_persons(self) -> bool:
+        """Whether a person could type an answer."""
+        return self.stdin is not None and self.stdin.isatty()
+
+    @property
+    def shows_questions(self) -> bool:
+        """Whether a person would see a question."""
+        return self.stderr.isatty()
 
 
 async def export_people(store: PersonalDataStore, people: People, *, terminal: Terminal) -> int:
@@ -73,9 +78,11 @@ async def erase_people(
 ) -> int:
     """Erase what is kept of these people; return 1 if nothing is kept of one of them, 2 if it was not confirmed.
 
-    Their open questions are stopped first. One transaction a person: after an interruption, the same command goes on.
+    At a terminal a person has to confirm; a program has said what it wants, and is not asked. Their open questions are
+    stopped first. One transaction a person: after an interruption, the same command goes on.
     """
-    if not confirmed and not terminal.can_ask:
+    confirmed = confirmed or not terminal.is_a_persons
+    if not confirmed and not terminal.shows_questions:
         terminal.stderr.write(NOT_CONFIRMED)
         return 2
     code = 0
@@ -98,7 +105,7 @@ async def erase_people(
 def _confirm(user: str, counts: dict[str, int], terminal: Terminal) -> bool:
     terminal.stderr.write(f"{user}  {_listed(counts)}\nType {user} to erase all of this for good: ")
     terminal.stderr.flush()
-    return terminal.stdin.readline().strip() == user
+    return terminal.stdin is not None and terminal.stdin.readline().strip() == user
 
 
 def _listed(counts: dict[str, int]) -> str:

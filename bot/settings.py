@@ -49,7 +49,7 @@ REQUIRED_PREFIX = frozenset({"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"})
 _USER_TOKEN_PREFIX = "xoxp-"  # noqa: S105 - a prefix
 
 
-USER_ID = re.compile(r"[UW][A-Z0-9]{2,20}")
+USER_ID = re.compile(r"[UW][A-Z0-9]{1,20}")
 """A Slack user id."""
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]

@@ -24,8 +24,8 @@ HERE = "here"
 MAX_LENGTH = 200
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
-_IDS = {"user": re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^>]*)?>|([UW][A-Z0-9]{2,20})"),
-        "channel": re.compile(r"<#([CG][A-Z0-9]+)(?:\|[^>]*)?>|([CG][A-Z0-9]{2,20})")}  # fmt: skip
+_IDS = {"user": re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^>]*)?>|([UW][A-Z0-9]{1,20})"),
+        "channel": re.compile(r"<#([CG][A-Z0-9]+)(?:\|[^>]*)?>|([CG][A-Z0-9]{1,20})")}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,13 @@ MAX_PROBLEMS = 20
 """How many problems of a workspace are listed."""
 
 _PERSON = re.compile(r"\b[UW][A-Z0-9]{7,20}\b")
-"""A person's id: https://docs.slack.dev/reference/objects/user-object"""
+"""A person's id in any text: https://docs.slack.dev/reference/objects/user-object"""
+
+_SHORT = re.compile(r"[UW][A-Z0-9]{1,20}")
+"""A person's id of any length, in a place for ids."""
+
+_ASKERS = re.compile(r'(?<="askers": ")[^"]*')
+"""Such a place: whom the settings of a channel list, with spaces between them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,13 +135,27 @@ def pseudonym(key: bytes, *, team_id: str, user_id: str) -> str:
 
 
 def people_in(text: str | None) -> set[str]:
-    """Return the ids of people in a JSON text."""
-    return set(_PERSON.findall(text or ""))
+    """Return the ids of people in a subject, or in the JSON text of what was before or is after a change."""
+    people: set[str] = set()
+
+    def find(user: str) -> str:
+        people.add(user)
+        return user
+
+    without_people(text, find)
+    return people
 
 
 def without_people(text: str | None, pseudonym_of: Callable[[str], str]) -> str | None:
-    """Return a JSON text in which each id of a person is replaced by the person's pseudonym."""
-    return None if text is None else _PERSON.sub(lambda found: pseudonym_of(found[0]), text)
+    """Return such a text in which each id of a person is replaced by the person's pseudonym."""
+
+    def replace(words: str) -> str:
+        return " ".join(pseudonym_of(one) if _SHORT.fullmatch(one) else one for one in words.split(" "))
+
+    if text is None:
+        return None
+    text = _ASKERS.sub(lambda found: replace(found[0]), text) if text.startswith("{") else replace(text)
+    return _PERSON.sub(lambda found: pseudonym_of(found[0]), text)
 
 
 @dataclass(kw_only=True)

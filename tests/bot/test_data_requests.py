@@ -41,6 +41,15 @@ class Screen(io.StringIO):
         return True
 
 
+async def erased_at(terminal: Terminal, database: str) -> int:
+    async def cancel(run_ids: Any) -> None:
+        """Nothing runs."""
+
+    async with connection_pool(database) as pool:
+        people, store = People(users=("UANNA",)), PersonalDataStore(pool)
+        return await erase_people(store, people, confirmed=False, cancel=cancel, terminal=terminal)
+
+
 async def test_export_writes_a_line_of_json_a_row(filled: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert await asyncio.to_thread(main, ["export", "--user", "UANNA", "UBERT"]) == 0
 
@@ -68,20 +77,31 @@ async def test_someone_of_whom_nothing_is_kept_is_named_and_exit_1(
 @pytest.mark.parametrize("command", ["export", "erase"])
 def test_what_is_no_user_id_is_refused(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main([command, "--user", "anna"])
+        main([command, "--user", "U1", "anna"])
 
     assert ended.value.code == 2
     assert "'anna' must be a Slack user id, such as U012AB3CD" in capsys.readouterr().err
 
 
-async def test_without_a_terminal_nothing_is_asked_and_nothing_erased(
+async def test_without_a_terminal_nothing_is_asked_and_the_person_is_erased(
     filled: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    before = await left_of(filled, "UBERT")
+
+    assert await asyncio.to_thread(main, ["erase", "--user", "UANNA"]) == 0
+
+    assert "Type UANNA" not in capsys.readouterr().err
+    assert await left_of(filled, "UANNA") == {}
+    assert await left_of(filled, "UBERT") == before
+
+
+async def test_someone_who_cannot_see_the_question_erases_nothing(filled: str) -> None:
     before = await left_of(filled, "UANNA")
+    terminal = Terminal(stdin=Screen("UANNA\n"), stdout=Screen(), stderr=io.StringIO())
 
-    assert await asyncio.to_thread(main, ["erase", "--user", "UANNA"]) == 2
+    assert await erased_at(terminal, filled) == 2
 
-    assert "needs --yes" in capsys.readouterr().err
+    assert "add --yes" in terminal.stderr.getvalue()  # type: ignore[attr-defined]
     assert await left_of(filled, "UANNA") == before
 
 
@@ -97,13 +117,9 @@ async def test_with_yes_everything_of_the_person_is_erased(filled: str, capsys: 
 
 @pytest.mark.parametrize(("typed", "code"), [("UANNA\n", 0), ("yes\n", 2), ("", 2)])
 async def test_at_a_terminal_the_id_confirms(filled: str, typed: str, code: int) -> None:
-    async def cancel(run_ids: Any) -> None:
-        """Nothing runs."""
-
     terminal = Terminal(stdin=Screen(typed), stdout=Screen(), stderr=Screen())
-    async with connection_pool(filled) as pool:
-        people, store = People(users=("UANNA",)), PersonalDataStore(pool)
-        assert await erase_people(store, people, confirmed=False, cancel=cancel, terminal=terminal) == code
+
+    assert await erased_at(terminal, filled) == code
 
     assert (await left_of(filled, "UANNA") == {}) is (code == 0)
 

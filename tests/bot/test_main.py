@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from bot.__main__ import main
 from bot.manifest import as_json, as_yaml
 from bot.slack.scopes import Features
+from tests.fakes.command import environment
+from tests.fakes.forks import ROOT
 
 pytestmark = pytest.mark.usefixtures("logging_as_it_was")
 
@@ -90,6 +95,40 @@ def test_the_audit_log_is_checked_signed_and_exported(
     assert capsys.readouterr().out == "Nothing was changed.\n" * 2
     assert main(["audit", "verify", "--head", f"T1:3:{'0' * 64}"]) == 1
     assert "T1  Entry 3, whose hash you named, is missing." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("what", ["verify", "sign", "export"])
+@pytest.mark.parametrize("key", ["", "a key of thirty-two characters, or more"])
+def test_a_database_without_an_audit_log_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], postgres: str, what: str, key: str
+) -> None:
+    monkeypatch.setenv(
+        "DATABASE_URL", f"postgresql:///?{urlencode(conninfo_to_dict(postgres) | {'dbname': 'postgres'})}"
+    )
+    monkeypatch.setenv("AUDIT_KEY", key)
+
+    assert main(["audit", what]) == 1
+    assert capsys.readouterr() == ("", "The database has no audit log yet. Run `python -m bot migrate`.\n")
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "said"),
+    [
+        (">&-", 1, "python -m bot manifest: the standard output is closed.\n"),
+        (">/dev/full", 1, "No space left on device.\n"),
+        (">&- 2>&-", 1, ""),
+        ("2>&- >/dev/null", 0, ""),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_named(output: str, code: int, said: str) -> None:
+    if "full" in output and not Path("/dev/full").exists():
+        pytest.skip("this system has no device that is always full")
+    line = f'"{sys.executable}" -m bot manifest {output}'
+    ended = subprocess.run(
+        ["/bin/sh", "-c", line], cwd=ROOT, env=environment({}), capture_output=True, text=True, check=False
+    )
+
+    assert (ended.returncode, ended.stderr) == (code, said)
 
 
 @pytest.mark.parametrize("head", ["T1", "T1:3", "T1:x:" + "0" * 64, "T1:3:abc"])

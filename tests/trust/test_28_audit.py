@@ -240,6 +240,20 @@ async def test_erasing_a_person_leaves_the_chain_and_no_way_back_to_them(databas
     assert ADA not in json.dumps(tables, default=str)
 
 
+async def test_ids_of_people_of_any_length_are_replaced_and_words_are_not(database: str, pool: Pool) -> None:
+    kept = {"deny": ["us.example"], "country": "US"}
+    await change(database, what="budget.user", subject="U7", before=None, after={"amount": 1})
+    await change(database, user="U7", before=kept, after=kept | {"askers": "U7 W2 U0BOB00001"})
+    await AuditStore(pool, key=KEY).write()
+
+    ids = {one["user_id"]: one["who"] for one in await rows(database, "SELECT user_id, who FROM audit_people")}
+    budget, settings = await rows(database, "SELECT who, subject, before, after FROM audit ORDER BY number")
+    assert set(ids) == {ADA, BOB, "U7", "W2"}
+    assert (budget["subject"], settings["who"]) == (ids["U7"], ids["U7"])
+    assert settings["before"] == kept
+    assert settings["after"] == kept | {"askers": f"{ids['U7']} {ids['W2']} {ids[BOB]}"}
+
+
 @pytest.mark.parametrize("erased_first", [True, False])
 async def test_neither_the_subject_nor_the_place_of_an_entry_leads_to_a_person(
     database: str, pool: Pool, *, erased_first: bool
