@@ -20,6 +20,7 @@ from bot.storage.audit import (
     sign_heads,
     signed_heads,
     signing_key,
+    used_workspaces,
 )
 from bot.storage.audit_chain import AuditStore
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -103,7 +104,11 @@ async def _verify(
     # First what says that there is no log: after an error this transaction can read nothing.
     heads = await signed_heads(connection)
     health, signing = await read_health(connection), await signing_key(connection, key)
-    checks = {team: ChainCheck(team_id=team, known=dict(known.get(team, {}))) for team in {*heads, *known}}
+    used = await used_workspaces(connection)
+    checks = {
+        team: ChainCheck(team_id=team, known=dict(known.get(team, {})), used=used.get(team))
+        for team in {*heads, *known, *used}
+    }
     async for entry, digest in entries(connection):
         checks.setdefault(entry.team_id, ChainCheck(team_id=entry.team_id)).add(entry, digest)
     for team, check in sorted(checks.items()):

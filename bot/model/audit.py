@@ -158,17 +158,27 @@ def without_people(text: str | None, pseudonym_of: Callable[[str], str]) -> str 
     return _PERSON.sub(lambda found: pseudonym_of(found[0]), text)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Used:
+    """That a workspace was used, so that it must have a log; `since` is when its first question of those kept ended."""
+
+    since: datetime | None = None
+
+
 @dataclass(kw_only=True)
 class ChainCheck:
     """Checks the entries of one workspace, which are handed in by number, and then its head.
 
     `problems` are sentences. An entry that does not fit is a problem once: the next one is compared with its hash.
+    `used` is what other tables say of the workspace, None if nothing.
     """
 
     team_id: str
     count: int = 0
     problems: list[str] = field(default_factory=list)
     known: dict[int, str] = field(default_factory=dict)
+    used: Used | None = None
+    _first: datetime | None = None
     _last: int = 0
     _hash: str = BEGINNING
 
@@ -181,12 +191,15 @@ class ChainCheck:
         if entry.number in self.known and self.known.pop(entry.number) != hash:
             self._report(audit_log.entry_replaced(entry.number))
         self.count += 1
+        self._first = min(entry.at, self._first or entry.at)
         self._last, self._hash = entry.number, hash
 
     def end(self, head: Head | None, *, signed: bool) -> None:
         """Check the head, which is None if the workspace has none; `signed` is whether its signature is right."""
         for number in self.known:
             self._report(audit_log.named_entry_missing(number))
+        if self.used is not None:
+            self._compare_with(self.used)
         if head is None:
             if self.count:
                 self._report(audit_log.HEAD_MISSING)
@@ -197,6 +210,12 @@ class ChainCheck:
             self._report(audit_log.end_missing(self._last, count=head.count))
         elif (self._last, self._hash) != (head.count, head.hash):
             self._report(audit_log.head_of_other(head.count, last=self._last))
+
+    def _compare_with(self, used: Used) -> None:
+        if self._first is None:
+            self._report(audit_log.LOG_MISSING)
+        elif used.since is not None and self._first > used.since:
+            self._report(audit_log.BEGINS_LATE)
 
     def _misplaced(self, number: int) -> None:
         if number <= self._last:

@@ -15,6 +15,7 @@ from bot.model.audit import (
     Entry,
     Head,
     SigningKey,
+    Used,
 )
 from bot.storage.database import DATABASE_UNAVAILABLE
 
@@ -36,6 +37,17 @@ _HEALTH = """
         (SELECT to_timestamp(f.last_value) FROM audit_failed_at f
             WHERE f.is_called AND to_timestamp(f.last_value) > now() - interval '1 day') AS lost_at
 """
+_USED = """
+    SELECT team_id, min(ended) AS since FROM (
+        SELECT team_id, NULL::timestamptz AS ended FROM audit_people
+        UNION ALL SELECT q.team_id, min(q.settled_at) FROM questions q
+        WHERE q.settled_at > (
+            SELECT m.applied_at + interval '5 seconds' FROM schema_migrations m WHERE m.name = '0024_audit.sql')
+        GROUP BY q.team_id) known
+    WHERE team_id NOT IN (SELECT o.team_id FROM audit_outbox o)
+    GROUP BY team_id
+"""
+_LOST_EVER = "SELECT is_called AS lost FROM audit_failed_at"
 _ALL_HEADS = "SELECT team_id, count, hash, signature FROM audit_heads ORDER BY team_id"
 _LAST = """
     SELECT h.team_id, last.number AS count, last.hash FROM audit_heads h CROSS JOIN LATERAL (
@@ -81,6 +93,16 @@ async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head
     """Return the head of each workspace with its signature."""
     rows = await (await connection.execute(_ALL_HEADS)).fetchall()
     return {row["team_id"]: (head_of(row), row["signature"]) for row in rows}
+
+
+async def used_workspaces(connection: AsyncConnection[Any]) -> dict[str, Used]:
+    """Return the workspaces that must have a log, as far as questions and pseudonyms show, which are in other tables.
+
+    Left out are those whose first entries may wait. If something was ever not recorded, it may have been the first.
+    """
+    lost = await (await connection.execute(_LOST_EVER)).fetchone() or {}
+    rows = await (await connection.execute(_USED)).fetchall()
+    return {row["team_id"]: Used(since=None if lost.get("lost") else row["since"]) for row in rows}
 
 
 async def last_entries(connection: AsyncConnection[Any]) -> dict[str, Head]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 UNREADABLE = "The audit log cannot be read."
+LOG_MISSING = "There are no entries, although people of this workspace have asked questions."
+BEGINS_LATE = "The first entries are missing: a question of this workspace ended before the first one that is there."
 HEAD_MISSING = "The head is missing: entries at the end may be, too."
 HEAD_NOT_SIGNED = "The head is not signed with the key in use: it was changed, or AUDIT_KEY was."
 

@@ -22,6 +22,7 @@ from bot.storage.budgets import BudgetStore
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import Pool, connection_pool
+from bot.texts import audit_log
 from tests.end_to_end.conftest import AppHarness
 
 KEY = "a key of thirty-two characters, or more"
@@ -205,6 +206,43 @@ async def test_what_was_done_to_the_log_is_found(database: str, pool: Pool, tamp
     await change(database)
     await store.write()
     assert not (await check(database)).ok, "what comes after it hides it"
+
+
+WIPED = ("DELETE FROM audit WHERE team_id = 'T1'", "DELETE FROM audit_heads WHERE team_id = 'T1'")
+
+
+@pytest.mark.parametrize("also", ["", "DELETE FROM audit_people"])
+async def test_a_log_that_is_removed_with_its_head_is_missed(
+    harness: AppHarness, database: str, pool: Pool, also: str
+) -> None:
+    await harness.ask("/ask why")
+    await chained(database, 1)
+    # As if some time had passed since the log was introduced.
+    await execute(database, "UPDATE schema_migrations SET applied_at = now() - interval '1 hour'")
+    assert (await check(database, key=None)).ok
+
+    await execute(database, UNLOCKED, *WIPED, *filter(None, [also]))
+
+    assert (await check(database, key=None)).problems == {"T1": [audit_log.LOG_MISSING]}
+    assert not (await sign(database, key=None)).ok
+    await change(database)
+    await AuditStore(pool).write()
+    assert (await check(database, key=None)).problems == {"T1": [audit_log.BEGINS_LATE]}
+
+
+async def test_what_ended_before_there_was_a_log_is_not_missed_in_it(harness: AppHarness, database: str) -> None:
+    await harness.ask("/ask why")
+    await chained(database, 1)
+    await execute(
+        database,
+        UNLOCKED,
+        "UPDATE questions SET settled_at = now() - interval '1 day'",
+        *WIPED,
+        "DELETE FROM audit_people",
+        "UPDATE schema_migrations SET applied_at = now()",
+    )
+
+    assert (await check(database, key=None)).ok
 
 
 async def test_the_database_refuses_to_change_rows(database: str, pool: Pool) -> None:
