@@ -310,7 +310,11 @@ def _print_install_url(settings: Settings) -> int:
         return _fail(_NO_OAUTH.format(what="There is no address to install the app at"), code=2)
     from bot.workspaces.oauth import INSTALL_PATH
 
-    _print(f"{settings.public_url}{INSTALL_PATH}")
+    _print(f"{settings.public_address}{INSTALL_PATH}")
+    if settings.public_url is None:
+        sys.stderr.write(
+            "Only browsers on this machine reach this address. Set PUBLIC_URL to the app's https address.\n"
+        )
     return 0
 
 
@@ -445,7 +449,7 @@ def _describe_slack(settings: Settings) -> str:
     if not settings.slack_configured:
         return "playground (no Slack token is set)"
     if settings.oauth_configured:
-        return f"every workspace of ALLOWED_TEAMS that installs the app at {settings.public_url}/slack/install"
+        return f"every workspace of ALLOWED_TEAMS that installs the app at {settings.public_address}/slack/install"
     return "a real workspace" + (
         ", by Socket Mode: for development; in production set SLACK_SIGNING_SECRET and unset SLACK_APP_TOKEN"
         if settings.slack_app_token is not None

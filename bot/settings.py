@@ -52,6 +52,9 @@ _USER_TOKEN_PREFIX = "xoxp-"  # noqa: S105 - a prefix
 USER_ID = re.compile(r"[UW][A-Z0-9]{1,20}")
 """A Slack user id."""
 
+_CLIENT_ID = re.compile(r"(?!xox|A[A-Z0-9]{6,}$)[A-Za-z0-9._-]{1,100}")
+"""What can be a client id, which goes into an address: not the app's id, which is next to it, and no token."""
+
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 
 Dollars = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6)]
@@ -216,8 +219,8 @@ class Settings(_ProviderSettings):
     @field_validator("slack_oauth_client_id")
     @classmethod
     def _validate_client_id(cls, client_id: str | None) -> str | None:
-        if client_id is not None and not re.fullmatch(r"[0-9.]{3,60}", client_id):
-            raise ValueError("must have digits and a dot only; the client id is under Basic Information")
+        if client_id is not None and not _CLIENT_ID.fullmatch(client_id):
+            raise ValueError("must be the client id, such as 1234567890.0987654321; it is under Basic Information")
         return client_id
 
     @field_validator("public_url")
@@ -335,6 +338,11 @@ class Settings(_ProviderSettings):
     def oauth_configured(self) -> bool:
         """Whether workspaces install the app by OAuth."""
         return self.slack_oauth_client_id is not None
+
+    @property
+    def public_address(self) -> str:
+        """The app's address: PUBLIC_URL, or what only browsers on this machine reach."""
+        return self.public_url or f"http://127.0.0.1:{self.port}"
 
     @property
     def teams(self) -> frozenset[str]:
@@ -482,7 +490,6 @@ _OAUTH_NEEDS = {
     "slack_oauth_client_id": "the client id is under Basic Information, App Credentials",
     "slack_oauth_client_secret": "the client secret is under Basic Information, App Credentials",
     "slack_signing_secret": WHERE_TO_FIND["SLACK_SIGNING_SECRET"],
-    "public_url": "the https address under which Slack reaches the app, such as https://answers.example.com",
     "allowed_teams": "the ids of the workspaces (T…) and organizations (E…) that may install the app, with commas",
     "encryption_keys": "make a key with `openssl rand -base64 32`",
 }
@@ -499,14 +506,22 @@ def _find_missing_oauth(settings: Settings, oauth: Set[str], slack: Set[str]) ->
             yield name, f"{name.upper()} is missing; it is needed next to {why}: {how}"
 
 
+def _decode(key: str) -> bytes:
+    """Return the bytes of a key in base64, also in its form for addresses, or in hexadecimal; none if it is neither."""
+    if re.fullmatch(rf"[0-9A-Fa-f]{{{2 * KEY_BYTES}}}", key):
+        return bytes.fromhex(key)
+    unpadded = key.translate(str.maketrans("-_", "+/")).rstrip("=")
+    try:
+        return base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), validate=True)
+    except ValueError:
+        return b""
+
+
 def read_keys(value: str) -> tuple[bytes, ...]:
     """Return the keys of `ENCRYPTION_KEYS`. Raises ValueError, whose message names no key."""
     keys = []
     for number, one in enumerate(filter(None, (one.strip() for one in value.split(","))), start=1):
-        try:
-            key = base64.b64decode(one, validate=True)
-        except ValueError:
-            key = b""
+        key = _decode(one)
         if len(key) != KEY_BYTES:
             raise ValueError(
                 f"key {number} must be {KEY_BYTES} random bytes in base64, as `openssl rand -base64 32` prints them; "

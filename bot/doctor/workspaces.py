@@ -47,6 +47,13 @@ _TOKENS = """
 _PROVIDER_KEYS = "SELECT id, provider, secret FROM provider_keys ORDER BY id, provider LIMIT %(most)s"
 
 
+_LOCAL_ONLY = failure(
+    WORKSPACES,
+    "PUBLIC_URL is not set: only a browser on this machine can install the app, and Slack takes only https addresses.",
+    fix="Set PUBLIC_URL to the https address under which Slack reaches the app.",
+)
+
+
 async def check_workspaces(context: Context) -> Sequence[Finding]:
     """Check every installation; none if OAuth is not set up.
 
@@ -57,11 +64,12 @@ async def check_workspaces(context: Context) -> Sequence[Finding]:
         return []
     listed = ok(
         WORKSPACES,
-        f"{len(settings.teams)} may install the app (ALLOWED_TEAMS) at {settings.public_url}/slack/install.",
+        f"{len(settings.teams)} may install the app (ALLOWED_TEAMS) at {settings.public_address}/slack/install.",
     )
+    known = [listed] if settings.public_url else [listed, _LOCAL_ONLY]
     url = settings.database_url
     if url is None or "database_url" in context.invalid or not settings.key_bytes:
-        return [listed]
+        return known
     try:
         async with await AsyncConnection.connect(
             url.get_secret_value(), row_factory=dict_row, prepare_threshold=None
@@ -69,14 +77,14 @@ async def check_workspaces(context: Context) -> Sequence[Finding]:
             rows = await (await connection.execute(_INSTALLED)).fetchall()
             taken_off = [row["team_id"] for row in await (await connection.execute(_TAKEN_OFF)).fetchall()]
             return [
-                listed,
+                *known,
                 *_installations(rows, settings.teams),
                 *_organizations(rows, taken_off),
                 *await _secrets(connection, settings.key_bytes),
                 *await _use(context, connection),
             ]
     except (OperationalError, UndefinedTable, UndefinedColumn):
-        return [listed]
+        return known
 
 
 def _installations(rows: Sequence[DictRow], allowed: frozenset[str]) -> Iterator[Finding]:
@@ -187,7 +195,7 @@ async def _try_tokens(context: Context, tokens: Mapping[str, str]) -> Sequence[F
             refused[known].append(team)
         elif known is not None and (missing := [scope for scope in wanted if scope.name not in known]):
             lacking[missing_features(missing)].append(team)
-    again = f"have them install the app again at {context.settings.public_url}/slack/install."
+    again = f"have them install the app again at {context.settings.public_address}/slack/install."
     return [
         *(
             failure(

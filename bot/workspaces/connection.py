@@ -61,7 +61,7 @@ def connect_workspaces(
         installations=installations,
         states=OAuthStates(reads, secret=slack.client_secret),
         scopes=[scope.name for scope in Features.from_settings(settings).scopes],
-        public_url=settings.public_url or "",
+        public_url=settings.public_address,
         allowed=settings.teams,
         installed=registry.forget,
     )

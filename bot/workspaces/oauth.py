@@ -156,6 +156,14 @@ class InstallationFlow(AsyncOAuthFlow):
         """Return Slack's address; nothing of the request becomes part of it."""
         return str(self.settings.authorize_url_generator.generate(state=state))
 
+    async def handle_callback(self, request: AsyncBoltRequest) -> BoltResponse:
+        """Answer the return from Slack. A state ends with its first one, also if it was a refusal."""
+        state, *_ = request.query.get("state") or [""]
+        refused = "error" in request.query
+        if refused and self.settings.state_utils.is_valid_browser(state, request.headers):
+            await self.settings.state_store.async_consume(state)
+        return await super().handle_callback(request)
+
     async def run_installation(self, code: str) -> Installation:
         """Exchange the code and return the installation. Raises InstallationFailed.
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bot.commands import COMMANDS
 from bot.commands.routing import slash_commands
-from bot.settings import MAX_PREFIX, Settings, SettingsError, load_settings, read_settings
+from bot.settings import MAX_PREFIX, Settings, SettingsError, load_settings, read_keys, read_settings
 from tests.fakes.workspaces import KEY
 
 
@@ -187,7 +189,7 @@ def test_the_example_s_values_are_valid(env_file: Path, unset: tuple[str, ...]) 
     assert read_settings()[1] == {}
 
 
-@pytest.mark.parametrize("absent", [*MANY, "SLACK_SIGNING_SECRET"])
+@pytest.mark.parametrize("absent", [*(name for name in MANY if name != "PUBLIC_URL"), "SLACK_SIGNING_SECRET"])
 def test_an_app_of_many_workspaces_needs_all_its_settings(monkeypatch: pytest.MonkeyPatch, absent: str) -> None:
     values = {
         "SLACK_OAUTH_CLIENT_ID": "12.34",
@@ -204,6 +206,23 @@ def test_an_app_of_many_workspaces_needs_all_its_settings(monkeypatch: pytest.Mo
 
     assert list(problems) == [absent.lower()]
     assert problems[absent.lower()].startswith(f"{absent} is missing")
+
+
+def test_without_a_public_address_the_app_has_one_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", "3001")
+    assert Settings().public_address == "http://127.0.0.1:3001"
+
+    monkeypatch.setenv("PUBLIC_URL", "https://answers.example.com/")
+    assert Settings().public_address == "https://answers.example.com"
+
+
+@pytest.mark.parametrize("form", [base64.b64encode, base64.urlsafe_b64encode, bytes.hex])
+def test_keys_may_be_written_in_the_usual_ways(form: Callable[[bytes], bytes | str]) -> None:
+    keys = [bytes(range(200, 232)), bytes(range(32))]
+    written = [one.decode() if isinstance(one := form(key), bytes) else one for key in keys]
+
+    assert read_keys(",".join(written)) == tuple(keys)
+    assert read_keys(", ".join(one.rstrip("=") for one in written)) == tuple(keys)
 
 
 @pytest.mark.parametrize("name", ["SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"])

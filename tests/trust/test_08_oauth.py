@@ -102,6 +102,22 @@ async def test_a_state_is_good_for_one_installation(app: Installations) -> None:
     assert await app.rows("SELECT id FROM installations") == [("T1",)]
 
 
+async def test_a_state_ends_with_a_refusal(app: Installations) -> None:
+    browser, other = app.browser(), app.browser()
+    state = await browser.begin()
+    kept = dict(browser.cookies)
+    async with await other.get(f"/slack/oauth_redirect?error=access_denied&state={state}") as response:
+        assert response.status == 200
+    assert await app.rows("SELECT count(*) FROM oauth_states") == [(0,)], "another browser cannot end it"
+
+    async with await browser.get(f"/slack/oauth_redirect?error=access_denied&state={state}") as response:
+        assert "cancelled" in await response.text()
+    browser.cookies = kept
+    async with await browser.end(app.slack.oauth.code("T1"), state) as response:
+        assert response.status == 400
+    assert await app.rows("SELECT id FROM installations") == []
+
+
 async def test_of_ten_at_once_one_installs(app: Installations) -> None:
     browser = app.browser()
     state = await browser.begin()

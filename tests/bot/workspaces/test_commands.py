@@ -59,6 +59,17 @@ def test_install_url_prints_the_address(configured: None, capsys: pytest.Capture
     assert capsys.readouterr().out == f"{PUBLIC_URL}/slack/install\n"
 
 
+def test_without_a_public_address_install_url_says_who_reaches_it(
+    configured: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("PUBLIC_URL")
+
+    assert main(["install-url"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "http://127.0.0.1:3000/slack/install\n"
+    assert "Set PUBLIC_URL" in said.err
+
+
 @pytest.mark.parametrize("command", ["install-url", "rotate-keys"])
 def test_without_oauth_the_settings_are_named(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command]) == 2
@@ -154,6 +165,7 @@ FAULTS: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "ALLOWED_TEAMS does not list them any more: E9.": ("E9", {"enterprise_id": "E9"}, {}),
     "the token of T1 (invalid_refresh_token)": ("T1", {"refresh_error": "invalid_refresh_token"}, {}),
     "have expired and could not be refreshed: T1.": ("T1", {"expires_at": "2020-01-01"}, {}),
+    "Set PUBLIC_URL to the https address": ("T1", {}, {"public_url": None}),
 }
 """What the doctor says for an installation with these columns, and these settings."""
 
