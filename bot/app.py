@@ -54,6 +54,7 @@ from bot.storage.feedback import FeedbackStore
 from bot.storage.homes import HomeStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.ledger import Ledger
+from bot.storage.limits import LimitStore
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.proposals import ProposalStore
@@ -214,6 +215,7 @@ async def compose(
             per_workspace=_workspace_limit(settings),
             user_per_minute=settings.user_questions_per_minute,
             channel_per_minute=settings.channel_questions_per_minute,
+            bounded=settings.oauth_configured,
         )
         questions, stages, attempts = (
             QuestionStore(pool, share=share, keeps_text=settings.retention_days > 0),
@@ -342,7 +344,8 @@ async def compose(
                 audit=audit.health,
                 workers_alive=partial(questions.workers_alive, seconds=STALLED_AFTER_SECONDS),
                 budgets=budgets,
-                limits=_limits(settings),
+                limits=LimitStore(pool, share=share),
+                fixed_limits=_fixed_limits(settings),
             ),
             start=background.start,
             retention_days=settings.retention_days,
@@ -417,6 +420,7 @@ async def compose(
             preferences=PreferenceStore(acks),
             management=managers.management,
             budgets=BudgetStore(acks, budgets=settings.budgets),
+            limits=LimitStore(acks, share=share),
             start=background.start,
             find_workspace=access.find_workspace,
             refusal=installation.refusal,
@@ -433,6 +437,7 @@ async def compose(
             verify_admin=admins.verify_admin,
             stop_digest=digests.stopper.stop_for_admin,
             admin_data=home.admin.data,
+            record_change=AuditStore(acks).record,
             is_known_outsider=admission.is_known_outsider,
             record_sender=admission.record_sender,
             request_file=partial(workspaces.request_file, seconds=SAME_FILE_SECONDS),
@@ -490,14 +495,9 @@ def _workspace_limit(settings: Settings) -> int:
     return math.ceil(WORKSPACE_PART * settings.questions_at_once) if settings.oauth_configured else 0
 
 
-def _limits(settings: Settings) -> dict[str, str]:
-    """Return the limits that the settings have, by their labels."""
+def _fixed_limits(settings: Settings) -> dict[str, str]:
+    """Return the limits that only the settings change, by their labels."""
     return {
-        admin_home.OPEN_QUESTIONS: str(settings.open_questions_per_user or admin_home.NO_LIMIT),
-        admin_home.PERSONS_QUESTIONS: str(settings.user_questions_per_minute or admin_home.NO_LIMIT),
-        admin_home.CHANNELS_QUESTIONS: str(settings.channel_questions_per_minute or admin_home.NO_LIMIT),
-        admin_home.THREAD_QUESTIONS: str(settings.thread_answers_per_minute or admin_home.NO_LIMIT),
-        admin_home.AT_ONCE: str(_workspace_limit(settings) or admin_home.NO_LIMIT),
         admin_home.PERSONS_DIGESTS: str(settings.digests_per_user),
         admin_home.CHANNELS_DIGESTS: str(settings.digests_per_channel),
     }

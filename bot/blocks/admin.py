@@ -11,11 +11,12 @@ from bot.blocks.elements import MAX_TEXT, context, divider, header, section
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.spending import budget_lines, spending_sentence
 from bot.budgets.amounts import format_rounded
+from bot.budgets.limits import limit_line
 from bot.model.admin import DIRECT, AdminData, Problem, Recorded, Use
 from bot.model.digest import Digest, State
 from bot.model.message import Block
 from bot.texts import admin_home as texts
-from bot.texts import answers
+from bot.texts import answers, limits
 from perplexity.formatting import format_dollars
 
 STOP_DIGEST = "admin_stop_digest"
@@ -30,9 +31,9 @@ MAX_RECORDED = 20
 MAX_PROBLEMS = 5
 _MAX_CHANGE = 150
 
-CHANGE_BUDGETS = "change_budgets"
+CHANGE_BUDGETS, CHANGE_LIMITS = "change_budgets", "change_limits"
 PAUSE_SPENDING, RESUME_SPENDING = "pause_spending", "resume_spending"
-"""The ids of the buttons for budgets."""
+"""The ids of the buttons for budgets and limits."""
 
 
 def admin_blocks(data: AdminData) -> list[Block]:
@@ -42,9 +43,7 @@ def admin_blocks(data: AdminData) -> list[Block]:
         header(texts.TITLE),
         context(texts.WHO_SEES),
         *_use(data),
-        section(
-            "\n".join([texts.LIMITS, *(f"{escape(label)}: *{escape(value)}*" for label, value in data.limits.items())])
-        ),
+        _limits(data),
         section(
             "\n".join(
                 [
@@ -127,6 +126,12 @@ def _budgets(data: AdminData) -> Iterator[Block]:
     yield section("\n".join([texts.BUDGETS, *lines, *budget_lines(data.spending.lines, data.defaults)])[:MAX_TEXT])
     switch = _button(texts.ALLOW_SEARCHES, RESUME_SPENDING) if paused else _pause_button()
     yield {"type": "actions", "elements": [_button(texts.CHANGE_BUDGETS, CHANGE_BUDGETS), switch]}
+
+
+def _limits(data: AdminData) -> Block:
+    fixed = [limits.line(escape(label), escape(value), host="") for label, value in data.fixed_limits.items()]
+    lines = "\n".join([texts.LIMITS, *map(limit_line, data.limits), *fixed])
+    return section(lines) | {"accessory": _button(limits.CHANGE, CHANGE_LIMITS)}
 
 
 def _button(label: str, action_id: str) -> Block:

@@ -13,6 +13,7 @@ from bot.commands.base import Command
 from bot.delivery.shares import Sharing
 from bot.listeners.intake import Intake
 from bot.model.admin import AdminData
+from bot.model.audit import Change
 from bot.model.digest import Digest, DigestService
 from bot.model.membership import team_of
 from bot.model.message import MarkdownFile, OutgoingMessage, SuggestedPrompt
@@ -24,6 +25,7 @@ from bot.slack.views import Views
 from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.feedback import FeedbackStore
+from bot.storage.limits import LimitStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
@@ -96,10 +98,11 @@ class ListenerContext:
     now: Callable[[], float] = time.time
     """Seconds since 1970."""
 
-    # Stored settings, budgets and opinions. These raise database errors.
+    # Stored settings, budgets, limits and opinions. These raise database errors.
 
     preferences: PreferenceStore
     budgets: BudgetStore
+    limits: LimitStore
     feedback: FeedbackStore
     digests: DigestService
 
@@ -201,6 +204,9 @@ class ListenerContext:
 
     admin_data: Callable[[str], Awaitable[AdminData]]
     """Return what admins see of a workspace. Raises database errors."""
+
+    record_change: Callable[[Change], Awaitable[None]]
+    """Record in the audit log what changes nothing else, such as a refusal. Raises database errors."""
 
     stop_digest: Callable[[UUID, str, Collection[str]], Awaitable[Digest | None]]
     """Stop a digest of one of these workspaces for an admin; return None if there is none."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from bot.model.digest import Digest
+from bot.model.limits import Limit
 from bot.model.spending import NO_BUDGETS, NO_SPENDING, Budgets, Spending
 
 DIRECT = "D"
@@ -55,8 +56,9 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class AdminData:
-    """What admins see. `digests` are all of the workspace, `limits` are values by their labels.
+    """What admins see. `digests` are all of the workspace, `limits` those that they can change.
 
+    `fixed_limits` are those that only the settings change, values by their labels.
     `spending` has the budgets that admins have set, `defaults` are those of the settings, which apply otherwise.
     """
 
@@ -66,4 +68,5 @@ class AdminData:
     digests: Sequence[Digest] = ()
     problems: Sequence[Problem] = ()
     recorded: Sequence[Recorded] = ()
-    limits: Mapping[str, str] = field(default_factory=dict)
+    limits: Sequence[Limit] = ()
+    fixed_limits: Mapping[str, str] = field(default_factory=dict)

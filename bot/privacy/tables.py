@@ -334,6 +334,13 @@ TABLES: Mapping[str, Table] = {
         of_workspace=_WORKSPACE,
         columns=_columns(person="subject", place="team_id", none="kind full_at"),
     ),
+    "workspace_limits": Table(
+        of_workspace=_WORKSPACE,
+        columns=_columns(
+            place="team_id",
+            none="open_per_person user_per_minute channel_per_minute thread_per_minute per_workspace",
+        ),
+    ),
     "call_costs": Table(
         columns=_columns(none="provider effort calls highest"),
     ),

@@ -13,8 +13,19 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from bot.model.admin import DIRECT
-from bot.model.audit import APP, BEGINNING, AuditHealth, Entry, Head, SigningKey, people_in, pseudonym, without_people
-from bot.storage.audit import head_of, read_health, save_head, signing_key
+from bot.model.audit import (
+    APP,
+    BEGINNING,
+    AuditHealth,
+    Change,
+    Entry,
+    Head,
+    SigningKey,
+    people_in,
+    pseudonym,
+    without_people,
+)
+from bot.storage.audit import head_of, read_health, record_change, save_head, signing_key
 from bot.storage.questions import Pool
 
 log = logging.getLogger(__name__)
@@ -124,6 +135,11 @@ class AuditStore:
         for head in heads:
             self._log(head)
         return written
+
+    async def record(self, change: Change) -> None:
+        """Record something that changes nothing else, such as a refusal."""
+        async with self._pool.connection() as connection:
+            await record_change(connection, change)
 
     async def health(self) -> AuditHealth:
         """Return whether the log is written. Raises only what says that the database is unavailable."""

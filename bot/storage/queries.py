@@ -35,7 +35,7 @@ A statement of its own, so that the next one sees what that other transaction ad
 
 def _on_one_line(statement: LiteralString) -> LiteralString:
     """Return a statement without its indentation: psycopg caches how to parse those of at most 4,096 characters."""
-    return " ".join(statement.split())
+    return " ".join(statement.split()).replace("( ", "(")
 
 
 _QUESTION = """
@@ -60,45 +60,48 @@ _CONVERSATION = """CASE WHEN %(starts_conversation)s THEN %(id)s::uuid ELSE coal
         %(id)s::uuid) END"""
 """A new question's conversation: that of its thread, or of the last direct message if that is not long ago."""
 
+
+def _limits_of(team_id: LiteralString) -> LiteralString:
+    """Return the SQL function that reads the limits that count in a workspace; `team_id` is an SQL expression."""
+    return f"""limits_of_v1({team_id}, %(open_per_person)s, %(user_per_minute)s, %(channel_per_minute)s,
+        %(thread_per_minute)s, %(per_workspace)s, %(bounded)s)"""
+
+
 RECEIVE = _on_one_line(f"""
-    WITH share AS MATERIALIZED (
-        SELECT
-            EXISTS (SELECT 1 FROM questions WHERE delivery_key = %(delivery_key)s)
-                OR EXISTS (SELECT 1 FROM refused_deliveries WHERE delivery_key = %(delivery_key)s) AS known,
+    WITH unsettled AS NOT MATERIALIZED (
+        SELECT user_id, surface, waiting FROM questions
+        WHERE team_id = %(team_id)s AND state IN ('received', 'working', 'delivering')
+            AND id IS DISTINCT FROM %(again)s),
+    share AS MATERIALIZED (
+        SELECT l.*,
+            EXISTS (SELECT FROM questions WHERE delivery_key = %(delivery_key)s)
+                OR EXISTS (SELECT FROM refused_deliveries WHERE delivery_key = %(delivery_key)s) AS known,
             (SELECT count(*) FROM (
-                SELECT 1 FROM questions
-                WHERE team_id = %(team_id)s AND user_id = %(user_id)s
-                    AND state IN ('received', 'working', 'delivering')
-                    AND surface <> 'digest' AND id IS DISTINCT FROM %(again)s
-                LIMIT %(open_per_person)s) AS mine) AS open,
+                SELECT FROM unsettled WHERE user_id = %(user_id)s AND surface <> 'digest'
+                LIMIT l.open_per_person) AS mine) AS open,
             (SELECT count(*) FROM (
-                SELECT 1 FROM questions
-                WHERE team_id = %(team_id)s AND user_id = %(user_id)s
-                    AND state IN ('received', 'working', 'delivering')
-                    AND NOT waiting AND id IS DISTINCT FROM %(again)s
+                SELECT FROM unsettled WHERE user_id = %(user_id)s AND NOT waiting
                 LIMIT %(queued_per_person)s) AS queued) AS queued,
             (SELECT count(*) FROM (
-                SELECT 1 FROM questions
+                SELECT FROM questions
                 WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s::text
                     AND received_at > now() - interval '1 minute'
-                LIMIT %(thread_per_minute)s) AS thread) AS in_thread,
+                LIMIT l.thread_per_minute) AS thread) AS in_thread,
             (SELECT count(*) FROM (
-                SELECT 1 FROM questions
-                WHERE team_id = %(team_id)s AND state IN ('received', 'working', 'delivering') AND NOT waiting
-                LIMIT %(per_workspace)s) AS t) AS team,
-            queue_head_v1(%(team_id)s) AS head),
+                SELECT FROM unsettled WHERE NOT waiting LIMIT l.per_workspace) AS t) AS team,
+            queue_head_v1(%(team_id)s) AS head
+        FROM {_limits_of("CASE WHEN %(limited)s THEN %(team_id)s END")} l),
     decision AS MATERIALIZED (
         SELECT
             CASE
                 WHEN known THEN 'known'
-                WHEN open >= nullif(%(open_per_person)s, 0) THEN 'too_many_open'
-                WHEN %(thread_ts)s::text IS NOT NULL AND in_thread >= nullif(%(thread_per_minute)s, 0)
-                    THEN 'thread_full'
-                WHEN %(user_per_minute)s + %(channel_per_minute)s > 0 AND rate_take_v1(%(team_id)s, %(user_id)s,
-                    %(channel_id)s, %(user_per_minute)s, %(channel_per_minute)s) > 0 THEN 'too_fast'
+                WHEN open >= nullif(open_per_person, 0) THEN 'too_many_open'
+                WHEN in_thread >= nullif(thread_per_minute, 0) THEN 'thread_full'
+                WHEN user_per_minute + channel_per_minute > 0 AND rate_take_v1(%(team_id)s, %(user_id)s,
+                    %(channel_id)s, user_per_minute, channel_per_minute) > 0 THEN 'too_fast'
                 ELSE 'new'
             END AS received,
-            coalesce(queued >= nullif(%(queued_per_person)s, 0) OR team >= nullif(%(per_workspace)s, 0), false)
+            coalesce(queued >= nullif(%(queued_per_person)s, 0) OR team >= nullif(per_workspace, 0), false)
                 AS waiting,
             (head - queued)::integer AS priority
         FROM share),
@@ -110,7 +113,7 @@ RECEIVE = _on_one_line(f"""
         RETURNING delivery_key),
     old AS (
         DELETE FROM refused_deliveries
-        WHERE at < now() - interval '1 hour' AND EXISTS (SELECT 1 FROM refused)),
+        WHERE at < now() - interval '1 hour' AND EXISTS (SELECT FROM refused)),
     written AS (
         {_QUESTION.format(conversation=_CONVERSATION)}, waiting FROM decision WHERE received = 'new'
         ON CONFLICT (delivery_key) DO NOTHING
@@ -118,16 +121,16 @@ RECEIVE = _on_one_line(f"""
     withdrawn AS (
         UPDATE questions
         SET state = 'withdrawn', attempt = attempt + 1, settled_at = now(), response_url = NULL
-        WHERE id = %(again)s AND state IN ('received', 'working', 'delivering') AND EXISTS (SELECT 1 FROM written)
+        WHERE id = %(again)s AND state IN ('received', 'working', 'delivering') AND EXISTS (SELECT FROM written)
         RETURNING command),
     enqueued AS MATERIALIZED (
         SELECT {enqueue("written.id", priority="decision.priority")} FROM written, decision WHERE NOT written.waiting)
     SELECT
-        CASE WHEN received = 'new' AND NOT EXISTS (SELECT 1 FROM written) THEN 'known' ELSE received END AS received,
+        CASE WHEN received = 'new' AND NOT EXISTS (SELECT FROM written) THEN 'known' ELSE received END AS received,
         (SELECT count(*) FROM enqueued) AS jobs,
         (SELECT command FROM withdrawn) AS withdrawn,
         (SELECT count(*) FROM (
-            SELECT 1 FROM procrastinate_jobs j WHERE j.status = 'todo' AND j.priority >= decision.priority
+            SELECT FROM procrastinate_jobs j WHERE j.status = 'todo' AND j.priority >= decision.priority
             LIMIT 1000) AS before_it) AS ahead
     FROM decision
 """)
@@ -135,8 +138,16 @@ RECEIVE = _on_one_line(f"""
 
 It waits without a job if its asker has enough in the queue. The question that it asks again is closed; a worker that
 still holds that one posts nothing more. A refusal is remembered for an hour, so that its repetition is neither answered
-nor refused again. No count is higher than its limit, and a limit of 0 means none.
+nor refused again. No count is higher than its limit, and a limit of 0 means none. What admins have set counts at once.
 """
+
+LIMITS = f"""
+    SELECT l.*, w.open_per_person AS own_open_per_person, w.user_per_minute AS own_user_per_minute,
+        w.channel_per_minute AS own_channel_per_minute, w.thread_per_minute AS own_thread_per_minute,
+        w.per_workspace AS own_per_workspace
+    FROM {_limits_of("%(team_id)s")} l LEFT JOIN workspace_limits w ON w.team_id = %(team_id)s
+"""
+"""Read a workspace's limits: those that count, and those that its admins have set."""
 
 DELIVERED_LATE = "UPDATE questions SET late_seconds = %(late_seconds)s WHERE id = %(id)s"
 """Note how late Slack has delivered a message, in the transaction that inserts its question."""
@@ -311,13 +322,27 @@ BEGIN_PART = """
 """
 """Record which message is about to be posted; returns no row if another attempt holds the question."""
 
+
+def _workspace_limit(team_id: LiteralString) -> LiteralString:
+    """Return the SQL expression of how many questions a workspace may have in progress; `team_id` is one, too."""
+    return f"""limit_v1((SELECT w.per_workspace FROM workspace_limits w WHERE w.team_id = {team_id}),
+        %(per_workspace)s, %(bounded)s)"""
+
+
 _NEXT = f"""
+    place AS (
+        SELECT c.most, CASE WHEN c.most > 0 THEN (
+            SELECT count(*) FROM questions o
+            WHERE o.team_id = c.team_id AND o.id <> c.id AND NOT o.waiting
+                AND o.state IN ('received', 'working', 'delivering')) END AS taken
+        FROM (SELECT id, team_id, {_workspace_limit("closed.team_id")} AS most FROM closed) AS c),
     next AS (
         UPDATE questions SET waiting = false
         WHERE id = (
             SELECT q.id FROM questions q, closed c
             WHERE q.team_id = c.team_id AND q.waiting AND q.state = 'received'
-                AND (q.user_id = c.user_id OR %(per_workspace)s > 0 AND (
+                AND coalesce((SELECT taken < most FROM place), true)
+                AND (q.user_id = c.user_id OR (SELECT most FROM place) > 0 AND (
                     SELECT count(*) FROM questions o
                     WHERE o.team_id = q.team_id AND o.user_id = q.user_id AND NOT o.waiting
                         AND o.state IN ('received', 'working', 'delivering')) < %(queued_per_person)s)
@@ -340,7 +365,8 @@ _NEXT = f"""
     FROM closed
 """
 """Give the place of a closed question to the same person's question that has waited longest; if a workspace has a
-limit, to the one of any person there who may have another one in the queue.
+limit, to the one of any person there who may have another one in the queue. Nothing is begun while others have all
+places of the workspace, as after its limit was lowered.
 
 An older version of the app may have given that one a job already.
 """
@@ -455,11 +481,11 @@ ORPHANS = f"""
 """
 """Enqueue the open questions that have no job."""
 
-RATE_WAIT = """
+RATE_WAIT = f"""
     SELECT kind, extract(epoch FROM full_at - now())::float8
-        - CASE kind WHEN 'user' THEN 60.0 * (%(user_per_minute)s - 1) / nullif(%(user_per_minute)s, 0)
-            ELSE 60.0 * (%(channel_per_minute)s - 1) / nullif(%(channel_per_minute)s, 0) END AS seconds
-    FROM rate_limits
+        - CASE kind WHEN 'user' THEN 60.0 * (user_per_minute - 1) / nullif(user_per_minute, 0)
+            ELSE 60.0 * (channel_per_minute - 1) / nullif(channel_per_minute, 0) END AS seconds
+    FROM rate_limits, {_limits_of("%(team_id)s")}
     WHERE team_id = %(team_id)s AND (kind = 'user' AND subject = %(user_id)s
         OR kind = 'channel' AND subject = %(channel_id)s)
     ORDER BY seconds DESC NULLS LAST
@@ -470,11 +496,13 @@ RATE_WAIT = """
 FORGET_RATES = "DELETE FROM rate_limits WHERE full_at < now() - interval '1 minute'"
 """Forget the buckets that are full."""
 
-RELEASE = """
-    WITH people AS (SELECT DISTINCT team_id, user_id FROM questions WHERE waiting AND state = 'received'),
+RELEASE = f"""
+    WITH people AS (
+        SELECT team_id, user_id, {_workspace_limit("waits.team_id")} AS most
+        FROM (SELECT DISTINCT team_id, user_id FROM questions WHERE waiting AND state = 'received') AS waits),
     -- Materialized: run again for each row, a limit that skips locked rows would choose other rows each time.
     turn AS MATERIALIZED (
-        SELECT next.id, p.team_id, row_number() OVER (PARTITION BY p.team_id ORDER BY next.received_at) AS place
+        SELECT next.id, p.team_id, p.most, row_number() OVER (PARTITION BY p.team_id ORDER BY next.received_at) AS place
         FROM people p
         CROSS JOIN LATERAL (
             SELECT count(*) AS count FROM questions q
@@ -488,7 +516,7 @@ RELEASE = """
             FOR UPDATE OF q SKIP LOCKED) AS next)
     UPDATE questions q SET waiting = false FROM turn
     WHERE q.id = turn.id AND q.waiting AND q.state = 'received'
-        AND (%(per_workspace)s = 0 OR turn.place <= %(per_workspace)s - (
+        AND (turn.most = 0 OR turn.place <= turn.most - (
             SELECT count(*) FROM questions o
             WHERE o.team_id = turn.team_id AND NOT o.waiting AND o.state IN ('received', 'working', 'delivering')))
 """

@@ -108,7 +108,8 @@ class FairShare:
     `open_per_person` is the number of unanswered questions a person may have, `thread_per_minute` the number of
     questions taken in one thread in a minute, `user_per_minute` and `channel_per_minute` those of a person and in a
     channel, at once and then evenly. Of a workspace's questions at most `per_workspace` are in the queue or in work at
-    a time, of a person's at most `queued_per_person`; the others wait without a job.
+    a time, of a person's at most `queued_per_person`; the others wait without a job. A workspace's admins may set
+    other limits, if they are `bounded` only lower ones.
     """
 
     open_per_person: int = 5
@@ -117,6 +118,7 @@ class FairShare:
     per_workspace: int = 0
     user_per_minute: int = 0
     channel_per_minute: int = 0
+    bounded: bool = False
 
 
 NO_LIMITS = FairShare(open_per_person=0, thread_per_minute=0, queued_per_person=0)
@@ -455,6 +457,7 @@ class QuestionStore:
             "behind": max(0, share.queued_per_person - 1),
             "queued_per_person": share.queued_per_person,
             "per_workspace": share.per_workspace,
+            "bounded": share.bounded,
         }
 
     async def _was_settled(self, query: LiteralString, values: Mapping[str, Any]) -> bool:

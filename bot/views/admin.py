@@ -18,7 +18,7 @@ from bot.blocks.status import ADMIN_ISSUES
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ADMIN_SECONDS, ListenerContext
 from bot.model.admin import AdminData, Problem
-from bot.model.audit import AuditHealth
+from bot.model.audit import AuditHealth, Change
 from bot.model.digest import Digest
 from bot.model.membership import team_of
 from bot.model.message import Block
@@ -28,10 +28,11 @@ from bot.slack.views import NotOpened, View
 from bot.storage.admin import MAX_WORKSPACES, AdminStore
 from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.limits import LimitStore
 from bot.texts import admin_home as texts
 from bot.texts import admin_pages as pages
 from bot.texts import clicks, status
-from bot.views.base import modal, show_modal
+from bot.views.base import Submission, modal, show_modal
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ _FIXES = {"AuthenticationError": texts.SET_NEW_KEY, "BillingError": texts.BUY_CR
 
 @dataclass(frozen=True, kw_only=True)
 class AdminHome:
-    """Reads what admins see. `limits` are values by their labels; the other functions raise database errors.
+    """Reads what admins see. `fixed_limits` are values by their labels; the other functions raise database errors.
 
     `digests` returns those of a workspace, `admin_issues` the providers that need an admin with the class of their
     error, `audit` whether the audit log is written, `workers_alive` how many workers there are.
@@ -61,7 +62,8 @@ class AdminHome:
     audit: Callable[[], Awaitable[AuditHealth]]
     workers_alive: Callable[[], Awaitable[int]]
     budgets: BudgetStore
-    limits: Mapping[str, str]
+    limits: LimitStore
+    fixed_limits: Mapping[str, str]
     clock: Callable[[], float] = monotonic
     _spent: dict[str, tuple[Spending, float]] = field(default_factory=dict)
 
@@ -79,7 +81,8 @@ class AdminHome:
             digests=await self.digests(team_id),
             problems=await self._problems(),
             recorded=await self.store.recorded(team_id),
-            limits=self.limits,
+            limits=tuple((await self.limits.of(team_id)).values()),
+            fixed_limits=self.fixed_limits,
             spending=await self._spending(team_id),
             defaults=self.budgets.budgets,
         )
@@ -159,6 +162,21 @@ async def stop_digest(click: Click, context: ListenerContext) -> Reply:
     if click.in_modal and part in PARTS and page.isdecimal():
         context.start(_fill(click.view_id, team_of(click.body), part, page, context))
     return text_reply(texts.UNKNOWN_DIGEST if digest is None else texts.DIGEST_STOPPED)
+
+
+async def submission_refusal(submitted: Submission, what: str, context: ListenerContext) -> str:
+    """Return why a person may not submit a form for admins, as `admin_refusal` does, and record that.
+
+    They were no admin any more when they submitted it, or another person's request was forged.
+    """
+    refusal = await admin_refusal(submitted.user, context)
+    if refusal:
+        log.warning("admin.refused", extra={"action": what})
+    if refusal == texts.NOT_ADMIN:
+        await context.record_change(
+            Change(team_id=submitted.team, user_id=submitted.user, what=what, decision="refused")
+        )
+    return refusal
 
 
 async def admin_refusal(user_id: str, context: ListenerContext) -> str:

@@ -19,7 +19,7 @@ from bot.model.message import Block
 from bot.model.spending import BudgetLine, Scope
 from bot.slack.views import View
 from bot.texts import admin_home as texts
-from bot.views.admin import admin_refusal
+from bot.views.admin import admin_refusal, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ async def save_budgets(submitted: Submission, context: ListenerContext) -> Respo
             amounts[scope] = None if not text or text.casefold() == OFF else parse_amount(text)
         except ValueError:
             return errors(**{scope: texts.budget_not_taken(text, ALLOWED, OFF)})
-    if refusal := await admin_refusal(submitted.user, context):
+    if refusal := await submission_refusal(submitted, "budget.change", context):
         return errors(**{SCOPES[0]: refusal})
     for scope, amount in amounts.items():
         await context.budgets.change(

@@ -57,7 +57,7 @@ def admin_home(texts: Sequence[str]) -> Harms:
         digests=[_digest(text) for text in texts],
         problems=[Problem(text=text, fix=text) for text in texts],
         recorded=[*recorded, replace(recorded[0], channel_id=texts[0], before=None, after=None)],
-        limits={text: text for text in texts},
+        fixed_limits={text: text for text in texts},
     )
     owner = json.dumps({"type": "user", "user_id": OWNER.user_id})
     yield from of_view({"type": "home", "blocks": admin_blocks(data)}, {"C1", ASKER, owner})

@@ -43,7 +43,7 @@ def asked(**changes: Any) -> NewQuestion:
     return NewQuestion(**values | changes)
 
 
-def store(pool: Pool, **limits: int) -> QuestionStore:
+def store(pool: Pool, **limits: Any) -> QuestionStore:
     return QuestionStore(pool, share=FairShare(open_per_person=0, thread_per_minute=0, **limits))
 
 

@@ -23,6 +23,7 @@ from bot.budgets.amounts import format_rounded
 from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
 from bot.model.digest import Digest, DigestSpec, Owner
 from bot.model.home import HomeData, Recent, Running, Used
+from bot.model.limits import Limit
 from bot.model.schedule import Schedule
 from bot.model.spending import BudgetLine, Spending
 from bot.playground.limits import check_view
@@ -31,6 +32,7 @@ from bot.storage.homes import MAX_RECENT, MAX_RUNNING
 from bot.storage.questions import connection_pool
 from bot.texts import admin_home
 from bot.views.base import modal
+from bot.views.limits import NAMES
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault
 
@@ -265,6 +267,9 @@ SPENDING = Spending(
 )
 
 
+LIMITS = tuple(Limit(name=name, value=1_000_000, own=1_000_000, host=0, bounded=False) for name in NAMES)
+
+
 @examples(deadline=None)
 @given(
     data=st.builds(
@@ -280,7 +285,8 @@ SPENDING = Spending(
         problems=st.lists(st.builds(Problem, text=TEXTS, fix=TEXTS), max_size=9),
         recorded=st.lists(RECORDED, max_size=60),
         spending=st.just(SPENDING),
-        limits=st.dictionaries(st.sampled_from("abcd"), st.sampled_from(["5", "no limit"]), min_size=1),
+        limits=st.just(LIMITS),
+        fixed_limits=st.dictionaries(st.sampled_from("abcd"), st.sampled_from(["5", "no limit"]), min_size=1),
     )
 )
 def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: AdminData) -> None:

@@ -1,0 +1,59 @@
+"""Limits as admins read and write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from bot.model.limits import Limit, LimitName
+from bot.texts import limits as texts
+
+LABELS: Mapping[LimitName, str] = {
+    "open": texts.OPEN_QUESTIONS,
+    "user": texts.PERSONS_QUESTIONS,
+    "channel": texts.CHANNELS_QUESTIONS,
+    "thread": texts.THREAD_QUESTIONS,
+    "workspace": texts.AT_ONCE,
+}
+"""What each limit is called."""
+
+OFF = "off"
+"""What an admin types for no limit."""
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+def parse_limit(text: str, limit: Limit) -> int | None:
+    """Return what an admin typed: a number, 0 for no limit, None for an empty text, which is the settings' limit.
+
+    Raises ValueError, which says what is allowed.
+    """
+    text = text.strip()
+    if not text:
+        return None
+    if text.casefold() == OFF and limit.can_be_off:
+        return 0
+    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= limit.most:
+        raise ValueError(allowed(limit))
+    return int(text)
+
+
+def allowed(limit: Limit) -> str:
+    """Return what can be set instead of a limit, besides nothing: "a whole number from 1 to 20"."""
+    return texts.numbers(limit.most) if not limit.can_be_off else texts.numbers_or_off(limit.most, OFF)
+
+
+def typed(limit: Limit) -> str:
+    """Return what an admin would type for what is set; empty if nothing is."""
+    return "" if limit.own is None else str(limit.own or OFF)
+
+
+def limit_line(limit: Limit) -> str:
+    """Return a limit as a line of mrkdwn, with that of the settings if admins have set another one."""
+    host = "" if limit.own is None else number(limit.host)
+    return texts.line(LABELS[limit.name], number(limit.value), host=host)
+
+
+def number(value: int) -> str:
+    """Return a limit for people: "1,000", or "no limit" for 0."""
+    return f"{value:,}" if value else texts.NO_LIMIT

@@ -1,0 +1,78 @@
+"""Limits in the home tab of admins: a form that changes how much and how fast people may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import get_args
+
+from slack_bolt.async_app import AsyncApp
+
+from bot.blocks.admin import CHANGE_LIMITS
+from bot.budgets.limits import LABELS, allowed, number, parse_limit, typed
+from bot.listeners.clicks import Click, Reply, button, text_reply
+from bot.listeners.context import ListenerContext
+from bot.model.limits import Limit, LimitName
+from bot.model.membership import team_of
+from bot.model.message import Block
+from bot.slack.views import View
+from bot.texts import admin_home
+from bot.texts import limits as texts
+from bot.views.admin import admin_refusal, submission_refusal
+from bot.views.base import Response, Submission, errors, modal, open_modal, submission
+from bot.views.forms import input_block
+
+CALLBACK_ID = "limit_modal"
+NAMES: tuple[LimitName, ...] = get_args(LimitName)
+
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the button, and to the form."""
+    button(app, context, CHANGE_LIMITS, open_limits)
+    submission(app, context, CALLBACK_ID, save_limits, first_input=NAMES[0])
+
+
+async def open_limits(click: Click, context: ListenerContext) -> Reply | None:
+    """Open the form for an admin."""
+    if refusal := await admin_refusal(click.user, context):
+        return text_reply(refusal)
+    limits = await context.limits.of(team_of(click.body))
+    problem = await open_modal(context, click.trigger_id, limits_view(limits))
+    return None if problem is None else text_reply(problem)
+
+
+def limits_view(limits: Mapping[LimitName, Limit]) -> View:
+    """Build the form with the limits that are set."""
+    shown: dict[str, str] = {name: typed(limits[name]) for name in NAMES}
+    blocks = [_input(limits[name]) for name in NAMES]
+    return modal(CALLBACK_ID, texts.TITLE, blocks, submit=admin_home.SAVE, close=admin_home.CANCEL, metadata=shown)
+
+
+def _input(limit: Limit) -> Block:
+    element: Block = {"type": "plain_text_input", "action_id": limit.name, "max_length": 20}
+    if limit.own is not None:
+        element["initial_value"] = typed(limit)
+    hint = texts.hint(allowed(limit), number(limit.host))
+    return input_block(limit.name, LABELS[limit.name], element, hint=hint, optional=True)
+
+
+async def save_limits(submitted: Submission, context: ListenerContext) -> Response | None:
+    """Save the limits that an admin has changed in the form; the others stay as they are."""
+    if refusal := await submission_refusal(submitted, "limit.change", context):
+        return errors(**{NAMES[0]: refusal})
+    limits = await context.limits.of(submitted.team)
+    values: dict[LimitName, int | None] = {}
+    problems: dict[str, str] = {}
+    for name in NAMES:
+        text = str(submitted.value(name) or "").strip()
+        if text == submitted.metadata.get(name, ""):
+            continue
+        try:
+            values[name] = parse_limit(text, limits[name])
+        except ValueError as error:
+            problems[name] = texts.not_taken(text, LABELS[name], str(error))
+    if problems:
+        return errors(**problems)
+    if values:
+        await context.limits.change(team_id=submitted.team, user_id=submitted.user, values=values)
+    context.home_changed(submitted.team, submitted.user, texts.SAVED if values else "")
+    return None

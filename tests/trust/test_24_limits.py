@@ -1,0 +1,368 @@
+"""Items 24 and 29: admins change their workspace's limits in the home tab, which count at once in every process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
+
+from bot.blocks.admin import CHANGE_LIMITS
+from bot.playground.limits import check_view
+from bot.settings import Settings
+from bot.storage import queries
+from bot.storage.limits import LimitStore
+from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
+from bot.texts import admin_home
+from bot.texts import limits as texts
+from bot.views.limits import NAMES
+from tests.end_to_end.conftest import AppHarness
+from tests.fakes.ports import free_port
+from tests.fakes.rows import claim
+from tests.fakes.workspaces import Installations, many_workspaces, serving
+from tests.trust.test_07_revocation import UNINSTALLED, send
+from tests.trust.test_24_rates import asked
+from tests.trust.test_29_admins import home, rows
+
+ADMIN, OTHER = "U1", "U2"
+
+
+async def open_form(harness: AppHarness) -> None:
+    async with await harness.person.open_home(id=str(uuid4())) as response:
+        assert response.status == 200
+    user = harness.person.user
+    await home(harness, admin_home.TITLE, user=user)
+    async with await harness.person.press(harness.slack.home(user), CHANGE_LIMITS, token=str(uuid4())) as response:
+        assert response.status == 200
+    assert check_view(dict(harness.slack.modal(user).content)) == []
+
+
+async def submit(harness: AppHarness, values: dict[str, str], *, forged_by: str = "") -> dict[str, str]:
+    """Submit the open form, perhaps as another person, and return the errors by field."""
+    form = harness.slack.modal(harness.person.user)
+    person = replace(harness.person, user=forged_by or harness.person.user)
+    async with await person.submit(form, values, token=str(uuid4())) as response:
+        body = await response.read()
+    errors: dict[str, str] = json.loads(body)["errors"] if body else {}
+    return errors
+
+
+async def set_limits(harness: AppHarness, values: dict[str, str]) -> None:
+    await open_form(harness)
+    assert await submit(harness, values) == {}
+
+
+async def changes(database: str, count: int) -> list[tuple[str, str, Any, Any]]:
+    """Wait until so many entries of the audit log are about limits, and return them."""
+    async with asyncio.timeout(60):
+        while True:
+            found = await rows(database, "SELECT * FROM audit WHERE what LIKE 'limit.%' ORDER BY number")
+            if len(found) >= count:
+                return [(one["what"], one["decision"], one["before"], one["after"]) for one in found]
+            await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+async def first(harness: AppHarness) -> AppHarness:
+    harness.slack.workspace.admins.add(ADMIN)
+    return harness
+
+
+@pytest.fixture
+async def second(first: AppHarness, settings: Settings, database: str) -> AsyncIterator[AppHarness]:
+    """Another process of the same app."""
+    other = settings.model_copy(update={"port": free_port()})
+    async with serving(other, database):
+        url = f"http://127.0.0.1:{other.port}"
+        yield replace(first, url=url, person=replace(first.person, app_url=url))
+
+
+async def ask(harness: AppHarness, *, user: str = OTHER) -> str:
+    asking = replace(harness, person=replace(harness.person, user=user))
+    text: str = (await asking.ask("/ask why", trigger=str(uuid4())))["text"]
+    return text
+
+
+async def test_a_limit_of_open_questions_counts_from_the_very_next_question_in_every_process(
+    first: AppHarness, second: AppHarness, database: str
+) -> None:
+    first.perplexity.hold()
+    assert ["Searching" in await ask(one) for one in (first, second)] == [True, True]
+
+    await set_limits(first, {"open": "2"})
+    refused = [(await ask(one)).partition("\n")[0] for one in (second, first)]
+    assert refused == ["You have 2 unanswered questions. Ask again when one of them is answered."] * 2
+    assert "Searching" in await ask(second, user="U3")
+    await home(first, texts.SAVED, "Open questions of a person: *2* (without your change: 5)")
+
+    await set_limits(first, {"open": ""})
+    assert ["Searching" in await ask(one) for one in (second, first)] == [True, True]
+    await home(first, texts.SAVED, "Open questions of a person: *5*", without="without your change")
+    first.perplexity.release()
+
+    assert await changes(database, 2) == [
+        ("limit.open", "done", {"limit": 5, "set": False}, {"limit": 2, "set": True}),
+        ("limit.open", "done", {"limit": 2, "set": True}, {"limit": 5, "set": False}),
+    ]
+
+
+class TestRate:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.model_copy(update={"user_questions_per_minute": 6, "open_questions_per_user": 0})
+
+    async def test_the_wait_is_honest_in_every_process(self, first: AppHarness, second: AppHarness) -> None:
+        for harness in (first, second, first, second, first):
+            assert "Searching" in await ask(harness)
+
+        await set_limits(second, {"user": "1"})
+
+        for harness in (first, second):
+            text = await ask(harness)
+            assert text.startswith("You’ve asked a lot in a short time. Ask again in about")
+            # Five sixths of a minute, less what this test has taken.
+            assert 5 <= int(text.split("about ")[1].split(" s.")[0]) <= 50
+
+
+BAD = ["0", "-1", "1.5", "1000001", "many", "１２", "1 000", "OFF!", "9" * 20]
+
+
+@pytest.mark.parametrize("bad", BAD)
+async def test_a_value_that_is_none_is_refused_in_its_field_and_nothing_is_saved(
+    first: AppHarness, database: str, bad: str
+) -> None:
+    await open_form(first)
+    errors = await submit(first, {"open": "3", "channel": bad})
+    assert errors == {
+        "channel": f"“{bad}” cannot be the limit “Questions in a channel each minute”. "
+        "It takes a whole number from 1 to 1,000,000, or off for no limit, or nothing."
+    }
+    assert await rows(database, "SELECT 1 FROM workspace_limits") == []
+
+
+async def test_every_bad_value_is_named_at_once(first: AppHarness) -> None:
+    await open_form(first)
+    assert sorted(await submit(first, {"open": "x", "thread": "y", "user": "7"})) == ["open", "thread"]
+
+
+async def test_where_there_is_one_workspace_its_admins_may_also_raise_limits(first: AppHarness) -> None:
+    await set_limits(first, {"open": "50", "thread": "off", "workspace": "7"})
+    await home(
+        first,
+        "Open questions of a person: *50* (without your change: 5)",
+        "Questions in a thread each minute: *no limit* (without your change: 6)",
+        "Questions in progress: *7* (without your change: no limit)",
+    )
+    await open_form(first)
+    shown = {block["block_id"]: block["element"].get("initial_value") for block in first.slack.modal().blocks}
+    assert shown == {"open": "50", "user": None, "channel": None, "thread": "off", "workspace": "7"}
+
+
+async def test_what_another_admin_has_set_already_is_not_recorded_again(first: AppHarness, database: str) -> None:
+    first.slack.workspace.admins.add("U9")
+    other = replace(first, person=replace(first.person, user="U9"))
+    await open_form(first)
+    await open_form(other)
+    assert await submit(first, {"open": "3"}) == {}
+    assert await submit(other, {"open": "3", "user": "4"}) == {}
+    assert [what for what, *_ in await changes(database, 2)] == ["limit.open", "limit.user"]
+    assert await rows(database, "SELECT 1 FROM audit_outbox WHERE what LIKE 'limit.%'") == []
+
+
+async def test_an_admin_who_is_demoted_while_the_form_is_open_saves_nothing__which_is_recorded(
+    first: AppHarness, database: str
+) -> None:
+    await open_form(first)
+    first.slack.workspace.admins.clear()
+
+    assert await submit(first, {"open": "1"}) == {"open": admin_home.NOT_ADMIN}
+
+    assert await rows(database, "SELECT 1 FROM workspace_limits") == []
+    assert await changes(database, 1) == [("limit.change", "refused", None, None)]
+
+
+async def test_a_forged_submission_of_someone_else_is_refused_and_recorded(first: AppHarness, database: str) -> None:
+    await open_form(first)
+
+    assert await submit(first, {"open": "1"}, forged_by=OTHER) == {"open": admin_home.NOT_ADMIN}
+
+    assert await rows(database, "SELECT 1 FROM workspace_limits") == []
+    assert await changes(database, 1) == [("limit.change", "refused", None, None)]
+    who = "SELECT p.user_id FROM audit a JOIN audit_people p USING (team_id, who) WHERE a.decision = 'refused'"
+    assert await rows(database, who) == [{"user_id": OTHER}]
+
+
+async def test_the_form_opens_for_admins_only(first: AppHarness) -> None:
+    async with await first.person.open_home(id=str(uuid4())) as response:
+        assert response.status == 200
+    await home(first, admin_home.TITLE)
+    first.slack.workspace.admins.clear()
+    async with await first.person.press(first.slack.home(ADMIN), CHANGE_LIMITS, token="demoted") as response:
+        assert response.status == 200
+    await home(first, admin_home.NOT_ADMIN, without=admin_home.TITLE)
+    with pytest.raises((LookupError, IndexError)):
+        first.slack.modal()
+
+
+@pytest.fixture
+async def many(database: str) -> AsyncIterator[Installations]:
+    async with many_workspaces(
+        database, open_questions_per_user=3, user_questions_per_minute=0, channel_questions_per_minute=60
+    ) as running:
+        for team in ("T1", "T2"):
+            await running.install(team)
+            running.slack.installed[team].admins.add(ADMIN)
+        yield running
+
+
+def as_harness(many: Installations, team: str) -> AppHarness:
+    return AppHarness(
+        person=many.person(team),
+        slack=many.slack,
+        perplexity=many.perplexity,
+        url=many.url,
+        session=many.session,
+        database=many.database,
+    )
+
+
+async def test_where_there_are_many_workspaces_the_settings_bound_what_their_admins_set(many: Installations) -> None:
+    harness = as_harness(many, "T1")
+    await open_form(harness)
+    errors = await submit(harness, {"open": "4", "channel": "off", "user": "1000001", "thread": "0"})
+
+    assert errors == {
+        "open": "“4” cannot be the limit “Open questions of a person”. "
+        "It takes a whole number from 1 to 3, which is this app’s own limit, or nothing.",
+        "channel": "“off” cannot be the limit “Questions in a channel each minute”. "
+        "It takes a whole number from 1 to 60, which is this app’s own limit, or nothing.",
+        "user": "“1000001” cannot be the limit “Questions of a person each minute”. "
+        "It takes a whole number from 1 to 1,000,000, or off for no limit, or nothing.",
+        "thread": "“0” cannot be the limit “Questions in a thread each minute”. "
+        "It takes a whole number from 1 to 6, which is this app’s own limit, or nothing.",
+    }
+    assert await many.rows("SELECT count(*) FROM workspace_limits") == [(0,)]
+    await set_limits(harness, {"open": "1", "channel": "60"})
+    assert await many.rows("SELECT open_per_person, channel_per_minute FROM workspace_limits") == [(1, 60)]
+
+
+async def test_another_workspace_is_untouched_and_a_row_goes_with_its_workspace(many: Installations) -> None:
+    one, other = as_harness(many, "T1"), as_harness(many, "T2")
+    many.perplexity.hold()
+    await set_limits(one, {"open": "1"})
+
+    assert ["Searching" in await ask(one) for _ in range(2)] == [True, False]
+    assert ["Searching" in await ask(other) for _ in range(4)] == [True, True, True, False]
+    many.perplexity.release()
+
+    await many.execute("INSERT INTO workspace_limits (team_id, open_per_person) VALUES ('T2', 2)")
+    assert await send(many.person("T1"), UNINSTALLED) == 200
+    await many.wait_for_rows("SELECT team_id FROM workspace_limits", [("T2",)])
+
+
+@pytest.fixture
+async def pool(database: str) -> AsyncIterator[Pool]:
+    async with connection_pool(database, size=4, seconds=10) as pool:
+        yield pool
+
+
+async def stored(pool: Pool, value: int) -> None:
+    """Store limits of T1, as an admin may have set them at another time."""
+    async with pool.connection() as connection:
+        await connection.execute(
+            "INSERT INTO workspace_limits SELECT 'T1', n, n, n, n, n FROM (SELECT %s) v (n)", (value,)
+        )
+
+
+@pytest.mark.parametrize(
+    ("own", "host", "bounded", "value"),
+    [
+        (None, 5, False, 5),
+        (None, 5, True, 5),
+        (None, 0, True, 0),
+        (3, 5, True, 3),
+        (9, 5, True, 5),
+        (0, 5, True, 5),
+        (9, 0, True, 9),
+        (3, 5, False, 3),
+        (9, 5, False, 9),
+        (0, 5, False, 0),
+    ],
+)
+async def test_which_limit_counts(pool: Pool, own: int | None, host: int, bounded: bool, value: int) -> None:
+    share = FairShare(
+        open_per_person=host,
+        thread_per_minute=host,
+        per_workspace=host,
+        user_per_minute=host,
+        channel_per_minute=host,
+        bounded=bounded,
+    )
+    store = LimitStore(pool, share=share)
+    if own is not None:
+        await store.change(team_id="T1", user_id=ADMIN, values=dict.fromkeys(NAMES, own))
+    assert {(one.own, one.host, one.value) for one in (await store.of("T1")).values()} == {(own, host, value)}
+    assert {(one.own, one.value) for one in (await store.of("T2")).values()} == {(None, host)}
+
+
+async def test_a_limit_of_before_the_settings_were_lowered_does_not_outrank_them(pool: Pool) -> None:
+    await stored(pool, 9)
+    questions = QuestionStore(pool, share=FairShare(open_per_person=2, bounded=True))
+    received = [(await questions.insert(asked())).received.value for _ in range(3)]
+    assert received == ["new", "new", "too_many_open"]
+
+
+async def test_what_costs_nothing_has_no_limit_of_a_workspace(pool: Pool) -> None:
+    await stored(pool, 1)
+    questions = QuestionStore(pool)
+    received = [(await questions.insert(asked(limited=False))).received.value for _ in range(3)]
+    assert received == ["new"] * 3
+
+
+async def in_progress(pool: Pool) -> int:
+    async with pool.connection() as connection:
+        row = await (
+            await connection.execute("SELECT count(*) AS n FROM questions WHERE settled_at IS NULL AND NOT waiting")
+        ).fetchone()
+    assert row is not None
+    return int(row["n"])
+
+
+async def test_a_workspace_that_lowers_its_questions_in_progress_begins_none_until_there_is_room(pool: Pool) -> None:
+    share = FairShare(open_per_person=0, per_workspace=4)
+    questions, limits = QuestionStore(pool, share=share), LimitStore(pool, share=share)
+    mine = [asked(user_id=f"U{number}") for number in range(8)]
+    for question in mine:
+        await questions.insert(question)
+    assert await in_progress(pool) == 4
+
+    async def settle(number: int) -> None:
+        row = await claim(questions, mine[number].id)
+        assert row is not None
+        await questions.settle(row, "answered", job=None)
+
+    await limits.change(team_id="T1", user_id=ADMIN, values={"workspace": 2})
+    after = []
+    for number in range(4):
+        await settle(number)
+        after.append(await in_progress(pool))
+    # Two end without another in their place; then each that ends is followed by the one that has waited longest.
+    assert after == [3, 2, 2, 2]
+
+    await limits.change(team_id="T1", user_id=ADMIN, values={"workspace": 3})
+    async with pool.transaction() as connection:
+        await questions.enqueue_forgotten(connection)
+    assert await in_progress(pool) == 3
+    await limits.change(team_id="T1", user_id=ADMIN, values={"workspace": 0})
+    async with pool.transaction() as connection:
+        await questions.enqueue_forgotten(connection)
+    assert await in_progress(pool) == 4
+
+
+def test_the_driver_parses_the_query_of_the_intake_once() -> None:
+    assert len(queries.RECEIVE) <= MAX_CACHED_STATEMENT_LENGTH
