@@ -149,7 +149,10 @@ _NO_BREAK = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
 
 
 def unescape_slack(text: str) -> str:
-    """Return the text as the user typed it: links, mentions and entities unwrapped once, no-break spaces plain."""
+    """Return the text as the user typed it: links, mentions and entities unwrapped once, no-break spaces plain.
+
+    A mention without a name becomes a word: who typed it saw a name, and an id would leave for a search service.
+    """
     text = _LINK.sub(lambda m: _link_text(m[1], m[2] or ""), text)
     text = _MENTION.sub(lambda m: _mention_text(m[1] or "@", m[2] or m[3], m[4] or ""), text)
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").translate(_NO_BREAK)
@@ -165,4 +168,6 @@ def _link_text(address: str, label: str) -> str:
 def _mention_text(kind: str, id: str, label: str) -> str:
     if id.startswith("date^") or label.startswith(("@", "#")):
         return label
-    return f"{kind}{label or id}"
+    if label or id in {"here", "channel", "everyone"}:
+        return f"{kind}{label or id}"
+    return "#channel" if kind == "#" else "@group" if id.startswith("subteam^") else "@someone"

@@ -55,8 +55,13 @@ async def test_nothing_of_the_person_leaves_with_any_command(harness: AppHarness
     answers = [await ask(own, line) for line in COMMANDS]
     await click(own, answers[0], "go_deeper", user=ASKER)
     await click(own, answers[0], "more", "regenerate", user=ASKER)
-    harness.slack.write(OTHER, "I think it is blue", ts="1795255200.000000", thread_ts="1795255200.000000")
-    for ts, text in (("1795255201.000100", "who is right"), ("1795255202.000100", "and why")):
+    harness.slack.write(
+        OTHER, f"I think it is blue, <@{OTHER}>, see <#{PLACE}|>", ts="1795255200.000000", thread_ts="1795255200.000000"
+    )
+    for ts, text in (
+        ("1795255201.000100", f"who is right, <@{ASKER}> or <@{OTHER}>"),
+        ("1795255202.000100", "and why"),
+    ):
         await own.mention(text, ts=ts, thread_ts="1795255200.000000", id=f"Ev{ts}")
         await own.send_direct_message(text, channel=f"D{ASKER}", ts=ts, id=f"Im{ts}")
         await harness.wait_until_settled(len(COMMANDS) + 2)

@@ -95,7 +95,7 @@ def parse(text: str) -> Arguments:
         ("read <https://x.org/page|this page>", "read this page (https://x.org/page)", {}),
         ("ask <mailto:a@b.com|a@b.com>", "ask a@b.com", {}),
         ("ask <@U1|ann> in <#C1|general> <!here> <!subteam^S1|@ops>", "ask @ann in #general @here @ops", {}),
-        ("ask <@U1> in <#C1|>", "ask @U1 in #C1", {}),
+        ("ask <@U1> or <!subteam^S1> in <#C1|> <!here>", "ask @someone or @group in #channel @here", {}),
         ("on <!date^1^{date}|1 Jan>", "on 1 Jan", {}),
         ("x <y> <!DOCTYPE> <#include> z", "x <y> <!DOCTYPE> <#include> z", {}),
         ("<!channel> <!everyone|everyone>", "@channel @everyone", {}),
