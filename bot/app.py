@@ -239,9 +239,9 @@ async def compose(
             commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(open_session(slack))
         workspaces = WorkspaceStore(pool, many=settings.oauth_configured)
-        ledger = await stack.enter_async_context(Ledger(pool, budgets=budgets.budgets))
+        meter = Meter(ledger=await stack.enter_async_context(Ledger(pool, budgets=budgets.budgets)))
         search_services = await stack.enter_async_context(
-            open_search_services(settings, on_attempt=on_attempt, meter=Meter(ledger=ledger))
+            open_search_services(settings, on_attempt=on_attempt, meter=meter)
         )
         background = await stack.enter_async_context(BackgroundTasks())
         stopping = RunCanceller(
@@ -328,6 +328,7 @@ async def compose(
             saves_files=settings.send_files or not settings.slack_configured,
             next_questions=settings.next_questions,
             keeps_text=settings.retention_days > 0,
+            before_sending=meter.keep,
             cancel_runs=stopping.start,
         )
         home = HomePublisher(
@@ -476,7 +477,7 @@ async def compose(
             audit=AuditWriter(audit=audit),
             retention=Retention(pool=pool, days=settings.retention_days),
             budget_watch=_budget_watch(
-                settings, ledger=ledger, budgets=budgets, chat=chat, access=access, admins=admins
+                settings, ledger=meter.ledger, budgets=budgets, chat=chat, access=access, admins=admins
             ),
             scheduler=digests.scheduler,
             installation=installation,

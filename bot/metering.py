@@ -1,12 +1,13 @@
 """Every call of a paid service is reserved before it leaves, and booked with what the service says that it cost.
 
 Around each provider, the posts of a deep dive and the model of the agent, so that all attempts of a chain count, and
-what is sent again within a call. Without a permission no call leaves.
+what is sent again within a call. Without a permission no call leaves. What leaves for a question is saved before: with
+the reservation if the provider announces its requests, otherwise by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -17,7 +18,8 @@ from bot.budgets.ceilings import CEILINGS, FAST, POSTS, REASONING, SEARCH
 from bot.budgets.sentences import over_budget_sentence
 from bot.errors import BudgetUnknown, BudgetUsedUp, QuestionErased, SpendingPaused
 from bot.model.asker import current_asker
-from bot.model.spending import CallState, Ended, Erased, Granted, OverBudget, Paused, Reservation
+from bot.model.spending import CallState, Ended, Erased, Granted, OverBudget, Paused, RequestText, Reservation
+from bot.privacy.outgoing import current_outgoing
 from bot.storage.ledger import Ledger, LedgerAway
 from bot.texts import notices
 from perplexity.errors import (
@@ -30,7 +32,8 @@ from perplexity.errors import (
     PerplexityError,
 )
 from perplexity.models import Effort, resolve
-from perplexity.providers.base import ForwardingProvider, generates_text, resumes_runs
+from perplexity.providers.base import ForwardingProvider, announces_requests, generates_text, resumes_runs
+from perplexity.request_log import SentRequest
 from perplexity.types import Answer, Done, Event, Query, Question, SearchResults
 from perplexity.x_posts.types import PostSource, PostSummary
 
@@ -58,23 +61,39 @@ def is_free(error: PerplexityError) -> bool:
 class PaidCall:
     """One call, until it is ended once; sent again, it is another one. `id` is that of its row in the ledger.
 
-    `known` is what the service has charged for the requests before the present one.
+    One that is `announced` is reserved when its request is about to leave, another one when it begins. `was_granted` is
+    whether any was. `known` is what the service has charged for the requests before the present one.
     """
 
     meter: Meter
     provider: str
     effort: str
+    announced: bool = False
     id: UUID | None = None
+    was_granted: bool = False
     known: int = 0
 
     async def begin(self, *, resumes: bool = False) -> None:
-        """Reserve what the call may cost. Raises SpendingRefused."""
-        self.id = await self.meter.reserve(self.provider, self.effort, resumes=resumes)
+        """Reserve what the call may cost, unless its request is announced. Raises SpendingRefused.
+
+        A run that it `resumes` is reserved for at once: no request begins it again.
+        """
+        if resumes or not self.announced:
+            await self._reserve(resumes=resumes)
+
+    async def before_sending(self, request: SentRequest) -> None:
+        """Reserve what an announced call may cost, and save what leaves. Raises SpendingRefused."""
+        if self.id is None:
+            await self._reserve(request)
 
     async def before_retry(self, error: PerplexityError) -> None:
         """End the request that failed, and reserve for the next one. Raises as `begin`."""
         self.failed(error)
         await self.begin()
+
+    async def _reserve(self, request: SentRequest | None = None, *, resumes: bool = False) -> None:
+        self.id = await self.meter.reserve(self.provider, self.effort, resumes=resumes, request=request)
+        self.was_granted = True
 
     def succeeded(self, cost_usd: float | None) -> None:
         """Settle it at what the service charges in all; at the ceiling if it does not say, or nothing that can be."""
@@ -112,8 +131,10 @@ class Meter:
     ledger: Ledger
     new_id: Callable[[], UUID] = uuid4
 
-    async def reserve(self, provider: str, effort: str, *, resumes: bool = False) -> UUID:
-        """Reserve a call and return its id. Raises SpendingRefused."""
+    async def reserve(
+        self, provider: str, effort: str, *, resumes: bool = False, request: SentRequest | None = None
+    ) -> UUID:
+        """Reserve a call, save the `request` that it is about to send, and return its id. Raises SpendingRefused."""
         asker = current_asker()
         wanted = Reservation(
             id=self.new_id(),
@@ -127,7 +148,8 @@ class Meter:
             resumes=resumes,
         )
         try:
-            verdict = await self.ledger.reserve(wanted)
+            leaving = None if request is None else _leaving(request, wanted.id, with_call=True)
+            verdict = await self.ledger.reserve(wanted, leaving)
         except LedgerAway:
             raise BudgetUnknown(notices.BUDGET_UNKNOWN) from None
         match verdict:
@@ -140,10 +162,23 @@ class Meter:
             case OverBudget():
                 raise BudgetUsedUp(over_budget_sentence(verdict, effort=effort))
 
+    async def keep(self, request: SentRequest) -> None:
+        """Save what is about to leave for a question, unless that was done with a reservation. Raises BudgetUnknown."""
+        if (leaving := _leaving(request, self.new_id())) is not None:
+            try:
+                await self.ledger.keep(leaving)
+            except LedgerAway:
+                raise BudgetUnknown(notices.BUDGET_UNKNOWN) from None
+
     @asynccontextmanager
-    async def call(self, provider: str, effort: str, *, resumes: bool = False) -> AsyncIterator[PaidCall]:
+    async def call(self, provider: str, effort: str) -> AsyncIterator[PaidCall]:
+        """Reserve a call for the block, as `booked` does."""
+        async with self.booked(PaidCall(meter=self, provider=provider, effort=effort)) as call:
+            yield call
+
+    @asynccontextmanager
+    async def booked(self, call: PaidCall, *, resumes: bool = False) -> AsyncIterator[PaidCall]:
         """Reserve a call for the block. What it fails with is booked; what leaves it without an end is cut off."""
-        call = PaidCall(meter=self, provider=provider, effort=effort)
         await call.begin(resumes=resumes)
         try:
             yield call
@@ -154,6 +189,25 @@ class Meter:
             call.cut()
 
 
+def _leaving(request: SentRequest, id: UUID, *, with_call: bool = False) -> RequestText | None:
+    """Return what is to be saved of a request before it leaves; None without a question, or if it was saved already."""
+    asker, outgoing = current_asker(), current_outgoing()
+    if asker is None or asker.question_id is None or outgoing is None or outgoing.is_kept(request):
+        return None
+    outgoing.kept.append((request, id))
+    return RequestText(id=id, question_id=asker.question_id, text=outgoing.line(request), with_call=with_call)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Way:
+    """A way to ask a question, with what to say about it; `last` without a cheaper one."""
+
+    call: PaidCall
+    question: Question
+    notes: tuple[str, ...] = ()
+    last: bool = True
+
+
 @dataclass(frozen=True, kw_only=True)
 class MeteredProvider(ForwardingProvider):
     """A provider whose calls are booked. Near the end of a budget it answers fast instead of with reasoning."""
@@ -162,57 +216,68 @@ class MeteredProvider(ForwardingProvider):
     reasoning_effort: Effort = "medium"
     search_only: bool = field(init=False)
     resumes: bool = field(init=False)
+    announces_requests: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "announces_requests", announces_requests(self.provider))
         object.__setattr__(self, "search_only", not generates_text(self.provider))
         object.__setattr__(self, "resumes", resumes_runs(self.provider))
 
     async def search(self, query: Query) -> SearchResults:
         """Return pages. Raises PerplexityError; NotPermitted before anything is sent."""
-        async with self.meter.call(self.name, SEARCH) as call:
-            found = await self.provider.search(replace(query, before_retry=call.before_retry))
+        async with self.meter.booked(self._call(SEARCH)) as call:
+            asked = replace(query, before_retry=call.before_retry, before_sending=call.before_sending)
+            found = await self.provider.search(asked)
             call.succeeded(found.cost_usd)
             return found
 
     async def answer(self, question: Question) -> Answer:
         """Return an answer. Raises PerplexityError; NotPermitted before anything is sent."""
-        async with self._call(question) as (call, asked, notes):
-            answer = await self.provider.answer(asked)
-            call.succeeded(answer.usage.cost_usd)
-            return replace(answer, notes=(*answer.notes, *notes)) if notes else answer
+        for way in self._ways(question):
+            try:
+                async with self._asked(way) as (call, asked):
+                    answer = await self.provider.answer(asked)
+                    call.succeeded(answer.usage.cost_usd)
+                    return replace(answer, notes=(*answer.notes, *way.notes)) if way.notes else answer
+            except BudgetUsedUp:
+                if way.last or way.call.was_granted:
+                    raise
+        raise AssertionError  # the last way either answers or fails
 
     async def stream(self, question: Question) -> AsyncIterator[Event]:
         """Yield the events of an answer. Raises PerplexityError; NotPermitted before anything is sent."""
-        async with self._call(question) as (call, asked, notes), closed(self.provider.stream(asked)) as events:
-            async for event in events:
-                if isinstance(event, Done):
-                    call.succeeded(event.answer.usage.cost_usd)
-                    yield Done(answer=replace(event.answer, notes=(*event.answer.notes, *notes)))
-                else:
-                    yield event
+        for way in self._ways(question):
+            try:
+                async with self._asked(way) as (call, asked), closed(self.provider.stream(asked)) as events:
+                    async for event in events:
+                        if isinstance(event, Done):
+                            call.succeeded(event.answer.usage.cost_usd)
+                            yield Done(answer=replace(event.answer, notes=(*event.answer.notes, *way.notes)))
+                        else:
+                            yield event
+                return
+            except BudgetUsedUp:
+                if way.last or way.call.was_granted:
+                    raise
+
+    def _ways(self, question: Question) -> Iterator[_Way]:
+        """Yield the ways to ask a question: as it is, and without reasoning, which costs less."""
+        effort = self._effort(question)
+        last = effort not in REASONING or question.run_id is not None
+        yield _Way(call=self._call(effort), question=question, last=last)
+        if not last:
+            faster = replace(question, reasoning=False, model=FAST)
+            yield _Way(call=self._call(FAST), question=faster, notes=(notices.FASTER,))
+
+    def _call(self, effort: str) -> PaidCall:
+        return PaidCall(meter=self.meter, provider=self.name, effort=effort, announced=self.announces_requests)
 
     @asynccontextmanager
-    async def _call(self, question: Question) -> AsyncIterator[tuple[PaidCall, Question, tuple[str, ...]]]:
-        """Reserve a call for the block, and yield it with what is asked and what to say about that."""
-        effort = self._effort(question)
-        notes: tuple[str, ...] = ()
-        resumes = self.resumes and question.run_id is not None
-        call = PaidCall(meter=self.meter, provider=self.name, effort=effort)
-        try:
-            await call.begin(resumes=resumes)
-        except BudgetUsedUp:
-            if effort not in REASONING or question.run_id is not None:
-                raise
-            call = PaidCall(meter=self.meter, provider=self.name, effort=FAST)
-            await call.begin()
-            question, notes = replace(question, reasoning=False, model=FAST), (notices.FASTER,)
-        try:
-            yield call, replace(question, before_retry=call.before_retry), notes
-        except PerplexityError as error:
-            call.failed(error)
-            raise
-        finally:
-            call.cut()
+    async def _asked(self, way: _Way) -> AsyncIterator[tuple[PaidCall, Question]]:
+        """Reserve a call for the block, and yield it with what is asked."""
+        resumes = self.resumes and way.question.run_id is not None
+        async with self.meter.booked(way.call, resumes=resumes) as call:
+            yield call, replace(way.question, before_retry=call.before_retry, before_sending=call.before_sending)
 
     def _effort(self, question: Question) -> str:
         if self.search_only:

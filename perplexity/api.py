@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from perplexity.errors import APIError, MalformedResponse, PerplexityError, RunFailed, StreamTruncated, TimedOut
+from perplexity.request_log import BeforeSending
 from perplexity.retry import Deadline, Retrier, is_retryable, is_safe_to_repeat
 from perplexity.transport import Method, Response, StreamingResponse, Transport
 from perplexity.types import JSON, BeforeRetry
@@ -40,18 +41,23 @@ class ApiClient:
         retryable: Callable[[PerplexityError], bool] | None = None,
         persist: bool = False,
         before_retry: BeforeRetry | None = None,
+        before_sending: BeforeSending | None = None,
     ) -> dict[str, JSON]:
-        """Return the decoded object. Raises any PerplexityError; the last three are as for `Retrier.run`."""
+        """Return the decoded object. Raises any PerplexityError.
+
+        `retryable`, `persist` and `before_retry` are as for `Retrier.run`, `before_sending` is as in a `Query`.
+        """
 
         async def attempt() -> dict[str, JSON]:
-            return decode(self._raise_for_status(await self.transport.request(method, path, body)).body)
+            response = await self.transport.request(method, path, body, before_sending=before_sending)
+            return decode(self._raise_for_status(response).body)
 
         return await self.retries.run(
             attempt, deadline=deadline, retryable=retryable, persist=persist, before_retry=before_retry
         )
 
     async def stream(
-        self, path: str, body: JSON, *, deadline: Deadline
+        self, path: str, body: JSON, *, deadline: Deadline, before_sending: BeforeSending | None = None
     ) -> AsyncGenerator[Iterator[dict[str, JSON]], None]:
         """Yield the events of one attempt, chunk by chunk as they arrive; each is decoded when it is taken.
 
@@ -59,7 +65,7 @@ class ApiClient:
         event was the terminal one is for the wire to say.
         """
         async with AsyncExitStack() as stack:
-            opening = self.transport.open("POST", path, body, accept="text/event-stream")
+            opening = self.transport.open("POST", path, body, accept="text/event-stream", before_sending=before_sending)
             opened = await deadline.run(stack.enter_async_context(opening))
             if opened.status >= 300 or _is_whole(opened):
                 yield iter(
@@ -137,7 +143,13 @@ class Runs:
     poll_seconds: float = 15.0
 
     async def create(
-        self, body: JSON, *, deadline: Deadline, persist: bool = False, before_retry: BeforeRetry | None = None
+        self,
+        body: JSON,
+        *,
+        deadline: Deadline,
+        persist: bool = False,
+        before_retry: BeforeRetry | None = None,
+        before_sending: BeforeSending | None = None,
     ) -> dict[str, JSON]:
         """Start a run and return its state, with its `id`.
 
@@ -152,6 +164,7 @@ class Runs:
             retryable=is_safe_to_repeat,
             persist=persist,
             before_retry=before_retry,
+            before_sending=before_sending,
         )
         if not isinstance(state.get("id"), str) or not state["id"]:
             raise MalformedResponse("the run has no id")

@@ -262,6 +262,7 @@ class PerplexityClient:
                 retryable=is_retryable_unpaid,
                 persist=wanted.persist,
                 before_retry=wanted.before_retry,
+                before_sending=wanted.before_sending,
             )
             found = search.parse_results(body, fast=wanted.fast, seconds=self._clock() - started)
             found = filter_results(found, wanted.filters.enforced)

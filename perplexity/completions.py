@@ -162,6 +162,7 @@ class Completions:
                 retryable=_retry_rule(target),
                 persist=question.persist,
                 before_retry=question.before_retry,
+                before_sending=question.before_sending,
             )
             return self.wire.read(state)
         async with aclosing(self._all_events(question, target, deadline=deadline, repeat=True)) as batches:
@@ -191,7 +192,10 @@ class Completions:
         while True:
             reader, yielded, began = readers.next(), False, False
             try:
-                async with aclosing(self.api.stream(self.wire.path, body, deadline=deadline)) as chunks:
+                opened = self.api.stream(
+                    self.wire.path, body, deadline=deadline, before_sending=question.before_sending
+                )
+                async with aclosing(opened) as chunks:
                     async for chunk in chunks:
                         events, broken = _read(reader, chunk)
                         if events:
@@ -275,7 +279,11 @@ class Completions:
         """Begin a run and hand on its id; return both its id and its state. A run that is not wanted is cancelled."""
         body = self.wire.build(question, target, stream=False)
         state = await self.runs.create(
-            body, deadline=deadline, persist=question.persist, before_retry=question.before_retry
+            body,
+            deadline=deadline,
+            persist=question.persist,
+            before_retry=question.before_retry,
+            before_sending=question.before_sending,
         )
         run_id = str(state["id"])
         if question.on_run is not None:

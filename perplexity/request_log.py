@@ -23,6 +23,10 @@ class SentRequest:
     at: float
 
 
+BeforeSending = Callable[[SentRequest], Awaitable[None]]
+"""Awaited with a request that is about to leave; if it raises, nothing leaves."""
+
+
 @dataclass(kw_only=True)
 class RequestLog:
     """The requests in the order in which they left; `now` returns seconds since 1970.
@@ -32,13 +36,20 @@ class RequestLog:
 
     requests: list[SentRequest] = field(default_factory=list)
     now: Callable[[], float] = time.time
-    before_sending: Callable[[], Awaitable[None]] | None = None
+    before_sending: BeforeSending | None = None
 
-    async def record(self, service: str, path: str, body: str) -> SentRequest:
-        """Note a request that is about to leave. Raises what `before_sending` raises."""
+    async def record(
+        self, service: str, path: str, body: str, *, before_sending: BeforeSending | None = None
+    ) -> SentRequest:
+        """Note a request that is about to leave. Raises what its own `before_sending` raises, and the log's."""
         sent = self.add(service, path, body)
-        if self.before_sending is not None:
-            await self.before_sending()
+        try:
+            for before in (before_sending, self.before_sending):
+                if before is not None:
+                    await before(sent)
+        except BaseException:
+            self.remove(sent)
+            raise
         return sent
 
     def add(self, service: str, path: str, body: str) -> SentRequest:

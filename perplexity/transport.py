@@ -22,7 +22,7 @@ import aiohttp
 
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse, PerplexityError
 from perplexity.own_keys import current_own_keys
-from perplexity.request_log import current_request_log
+from perplexity.request_log import BeforeSending, RequestLog, current_request_log
 from perplexity.types import JSON
 from perplexity.urls import hostname, is_https_or_loopback, is_loopback
 from perplexity.version import __version__
@@ -186,9 +186,11 @@ class Transport:
         self._own: aiohttp.ClientSession | None = None
         self._proxy = proxy
 
-    async def request(self, method: Method, path: str, body: JSON = None) -> Response:
+    async def request(
+        self, method: Method, path: str, body: JSON = None, *, before_sending: BeforeSending | None = None
+    ) -> Response:
         """Return the whole response. Raises ConnectionFailed, or MalformedResponse for one that is too large."""
-        response = await self._send(method, path, body, accept=_JSON_TYPE)
+        response = await self._send(method, path, body, accept=_JSON_TYPE, before_sending=before_sending)
         async with response:
             return self._response(response.status, response.headers, await _Chunks(response).read())
 
@@ -209,22 +211,32 @@ class Transport:
 
     @asynccontextmanager
     async def open(
-        self, method: Method, path: str, body: JSON = None, *, accept: Accept = _JSON_TYPE
+        self,
+        method: Method,
+        path: str,
+        body: JSON = None,
+        *,
+        accept: Accept = _JSON_TYPE,
+        before_sending: BeforeSending | None = None,
     ) -> AsyncIterator[StreamingResponse]:
         """Give the response as soon as its headers are there; its chunks raise as `request` does."""
-        response = await self._send(method, path, body, accept=accept)
+        response = await self._send(method, path, body, accept=accept, before_sending=before_sending)
         async with response:
             yield StreamingResponse(response.status, response.headers, _Chunks(response))
 
-    async def _send(self, method: Method, path: str, body: JSON, *, accept: Accept) -> aiohttp.ClientResponse:
+    async def _send(
+        self, method: Method, path: str, body: JSON, *, accept: Accept, before_sending: BeforeSending | None
+    ) -> aiohttp.ClientResponse:
         text = None if body is None else _encode(body)
         content = None if text is None else aiohttp.BytesPayload(text.encode(), content_type=_JSON_TYPE)
         headers: Mapping[str, str] = self._headers[accept]
         if (own := self._own_key()) is not None:
             headers = {**self._auth_headers(own), "Accept": accept}
         log, sent = current_request_log(), None
-        if log is not None and (text is not None or "?" in path):
-            sent = await log.record(self._host, self._base_path + path, text or "")
+        if log is None and before_sending is not None:
+            log = RequestLog()
+        if log is not None and (text is not None or "?" in path or before_sending is not None):
+            sent = await log.record(self._host, self._base_path + path, text or "", before_sending=before_sending)
         try:
             response: aiohttp.ClientResponse = await self._session().request(
                 # A redirect would carry the key to any host that it names.

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from perplexity.attempts import Attempt
 from perplexity.errors import PerplexityError
 from perplexity.filters import NO_FILTERS, Filters
+from perplexity.request_log import BeforeSending
 
 Context = Literal["low", "medium", "high"]
 
@@ -55,6 +56,12 @@ class Query:
 
     before_retry: BeforeRetry | None = field(default=None, compare=False, repr=False)
     """Awaited before a request is sent again, with the error that ended the one before; what it raises is raised."""
+
+    before_sending: BeforeSending | None = field(default=None, compare=False, repr=False)
+    """Awaited with each request before it leaves, by a provider that `announces_requests`.
+
+    What it raises is raised, and nothing leaves.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +126,9 @@ class Question:
     """Awaited before a chain asks a second provider; raises RequestCancelled if the answer is no longer wanted."""
 
     before_retry: BeforeRetry | None = field(default=None, compare=False, repr=False)
+    """As in a `Query`."""
+
+    before_sending: BeforeSending | None = field(default=None, compare=False, repr=False)
     """As in a `Query`."""
 
     text_shown: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)

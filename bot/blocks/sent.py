@@ -30,7 +30,7 @@ SHORT = 100
 def sent_blocks(sent: Sent, *, interrupted: int = 0) -> list[Block]:
     """Return the blocks of a modal about what was sent; a part of it, with a note, if it is too long.
 
-    `interrupted` is how often the work on the question was, so that requests may be missing.
+    `interrupted` is how often the work on the question was, so that requests may be there twice.
     """
     count = len(sent.requests) + sum(sent.not_kept.values())
     facts = [texts.count_requests(count), left_out_text(sent.left_out)]

@@ -304,7 +304,7 @@ class AnswerButtons:
     next_questions: tuple[str, ...] = ()
 
 
-_NO_FIGURES = {"messages", "state", "remembered", "ending", "result", "public", "sent"}
+_NO_FIGURES = {"messages", "state", "remembered", "ending", "result", "public", "sent", "replaced"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,7 +332,10 @@ class Outcome:
     """As in a `QuestionRow`."""
 
     sent: str | None = field(default=None, repr=False)
-    """What left for the search services, as `Outgoing.take` returns it."""
+    """What left for the search services and was not saved before."""
+
+    replaced: Sequence[UUID] = ()
+    """What of that was saved before and is to be deleted, as `Outgoing.take_all` returns both."""
 
     @property
     def figures(self) -> dict[str, Any]:

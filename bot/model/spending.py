@@ -51,6 +51,19 @@ class Reservation:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RequestText:
+    """A request that is about to leave for a question: `text` is what of it is kept, as `Outgoing.line` returns it.
+
+    One `with_call` is kept only if the call of the same id may be made.
+    """
+
+    id: UUID
+    question_id: UUID
+    text: str
+    with_call: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ended:
     """How a call ended; `cost` is None unless it is settled."""
 

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Protocol
+from uuid import UUID
 
 from bot.privacy.redaction import LeftOut, Redactor, count_left_out
 from perplexity.providers.base import ForwardingProvider
@@ -23,22 +24,35 @@ MAX_SAVED = 400_000
 
 @dataclass(kw_only=True)
 class Outgoing:
-    """What leaves for one question. What was taken to be saved is no longer in the log."""
+    """What leaves for one question. What was taken to be saved is no longer in the log.
+
+    `kept` are the requests that were saved before they left, each with its id in the table `sent_requests`.
+    """
 
     log: RequestLog = field(default_factory=RequestLog)
     left_out: list[LeftOut] = field(default_factory=list)
+    kept: list[tuple[SentRequest, UUID]] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[str, int]:
         """How many different things of each kind were left out."""
         return count_left_out(self.left_out)
 
+    def is_kept(self, request: SentRequest) -> bool:
+        """Return whether a request was saved before it left."""
+        return any(one is request for one, _ in self.kept)
+
+    def line(self, request: SentRequest) -> str:
+        """Return what is to be saved of one request before it leaves: a line of what `take` returns."""
+        return _line(vars(request) | {"left_out": self.counts})
+
     def take(self) -> str | None:
         """Return what is to be saved, as JSON, a line a request; None if there is nothing new.
 
         If it is very long, requests in the middle are only counted, in the line before them.
         """
-        new, self.log.requests = self.log.requests, []
+        new = [request for request in self.log.requests if not self.is_kept(request)]
+        self.log.requests = [request for request in self.log.requests if self.is_kept(request)]
         if not new:
             return None
         first, last = _kept(new)
@@ -46,7 +60,23 @@ class Outgoing:
         if first < last:
             lines[first - 1] = lines[first - 1] | {"not_kept": last - first}
         lines[-1] = lines[-1] | {"left_out": self.counts}
-        return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+        return "".join(map(_line, lines))
+
+    def take_all(self) -> tuple[str | None, list[UUID]]:
+        """Return what is to be saved at the end, and the ids of what was saved before and is to be deleted with that.
+
+        That are requests that did not leave after all; and all of them if they are very long, so that some are counted.
+        """
+        if sum(len(request.body) for request, _ in self.kept) > MAX_SAVED:
+            replaced, self.kept = [saved_as for _, saved_as in self.kept], []
+        else:
+            left = self.log.requests
+            replaced = [saved_as for request, saved_as in self.kept if not any(one is request for one in left)]
+        return self.take(), replaced
+
+
+def _line(fields: Mapping[str, Any]) -> str:
+    return f"{json.dumps(fields, ensure_ascii=False)}\n"
 
 
 def _kept(requests: Sequence[SentRequest]) -> tuple[int, int]:
@@ -67,6 +97,11 @@ def _kept(requests: Sequence[SentRequest]) -> tuple[int, int]:
 
 
 _current: ContextVar[Outgoing | None] = ContextVar("outgoing", default=None)
+
+
+def current_outgoing() -> Outgoing | None:
+    """Return what leaves for the question that the current task works on; None if that is not recorded."""
+    return _current.get()
 
 
 @contextmanager
@@ -93,8 +128,9 @@ class Sent:
 
 
 def load_sent(saved: str) -> Sent:
-    """Read what `Outgoing.take` returned, each time that it was saved."""
+    """Read what `Outgoing.take` and `Outgoing.line` returned, each time that it was saved, in any order."""
     lines: list[dict[str, Any]] = [json.loads(line) for line in saved.split("\n") if line]
+    lines.sort(key=lambda line: line["at"])
     left_out: dict[str, int] = {}
     not_kept: dict[int, int] = {}
     for number, line in enumerate(lines, 1):

@@ -82,6 +82,7 @@ _OWN_DIGEST: LiteralString = (
     "digest_id IN (SELECT id FROM digests WHERE user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s))"
 )
 _HOUR_AGO: LiteralString = "at < now() - interval '1 hour'"
+_HAS_TEXT: LiteralString = "EXISTS (SELECT 1 FROM questions q WHERE q.id = question_id AND q.text_deleted_at IS NULL)"
 _SETTLED_LONG_AGO: LiteralString = "settled_at <= now() - %(days)s * interval '1 day'"
 
 QUESTIONS_EMPTIED: Mapping[str, LiteralString] = {
@@ -141,6 +142,14 @@ TABLES: Mapping[str, Table] = {
         parent="questions",
         outdated="asked_at < now() - interval '1 hour'",
         columns=_columns(person="user_id", none="question_id asked_at"),
+    ),
+    # What leaves for a question is saved before it does, and goes with the question's text, by a trigger. What was
+    # saved while its question was being deleted goes a day later.
+    "sent_requests": Table(
+        of_person=_OWN_QUESTION,
+        of_workspace="question_id IN (SELECT id FROM questions WHERE team_id = ANY(%(teams)s))",
+        outdated=f"at <= now() - (%(days)s + 1) * interval '1 day' AND NOT {_HAS_TEXT}",
+        columns=_columns(text="request", none="question_id id at"),
     ),
     "questions": Table(
         of_person=_PERSON,

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, cast
 from uuid import UUID
@@ -28,6 +28,7 @@ from bot.model.spending import (
     Granted,
     OverBudget,
     Paused,
+    RequestText,
     Reservation,
     Scope,
     Verdict,
@@ -54,7 +55,7 @@ MOST_AT_ONCE = 100
 
 _BOOK = """
     SELECT asked, verdict, held, amount, exceeded, allowed, remaining, resets
-    FROM ledger_book_v2(%(ended)s, %(wanted)s, %(user)s, %(channel)s, %(workspace)s)
+    FROM ledger_book_v3(%(ended)s, %(wanted)s, %(leaving)s, %(user)s, %(channel)s, %(workspace)s)
 """
 
 ABANDONED_CALLS = """
@@ -124,6 +125,15 @@ class LedgerAway(Exception):
     """The database is unavailable, so a call cannot be reserved, and must not be made."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Waiting:
+    """What waits to be booked: a call, what leaves with it, or what leaves by itself, which has no verdict."""
+
+    wanted: Reservation | None
+    leaving: RequestText | None
+    decided: asyncio.Future[Verdict | None]
+
+
 class Ledger:
     """Books the calls of one process. `budgets` apply unless admins have set others.
 
@@ -133,7 +143,7 @@ class Ledger:
     def __init__(self, pool: Pool, *, budgets: Budgets = NO_BUDGETS) -> None:
         self._pool = pool
         self._budgets = {"user": budgets.user, "channel": budgets.channel, "workspace": budgets.workspace}
-        self._waiting: list[tuple[Reservation, asyncio.Future[Verdict]]] = []
+        self._waiting: list[_Waiting] = []
         self._ended: dict[UUID, Ended] = {}
         self._booking: asyncio.Task[None] | None = None
         self._later: asyncio.TimerHandle | None = None
@@ -155,10 +165,22 @@ class Ledger:
         if self._later is not None:
             self._later.cancel()
 
-    async def reserve(self, wanted: Reservation) -> Verdict:
-        """Return whether a call may be made; then it must be ended. Raises LedgerAway."""
-        decided: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
-        self._waiting.append((wanted, decided))
+    async def reserve(self, wanted: Reservation, leaving: RequestText | None = None) -> Verdict:
+        """Return whether a call may be made; then what is `leaving` was saved, and it must be ended.
+
+        Raises LedgerAway.
+        """
+        verdict = await self._booked(wanted, leaving)
+        assert verdict is not None  # noqa: S101 - a call has one
+        return verdict
+
+    async def keep(self, leaving: RequestText) -> None:
+        """Save what is about to leave without a call of its own. Raises LedgerAway."""
+        await self._booked(None, leaving)
+
+    async def _booked(self, wanted: Reservation | None, leaving: RequestText | None) -> Verdict | None:
+        decided: asyncio.Future[Verdict | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(wanted=wanted, leaving=leaving, decided=decided))
         pause = self._began + TOGETHER_SECONDS - asyncio.get_running_loop().time()
         if pause <= 0:
             self._book_soon()
@@ -227,32 +249,34 @@ class Ledger:
 
     async def _book_next(self) -> bool:
         """Book what waits; return whether more does. Raises database errors, after those who wait were told."""
-        waiting = [pair for pair in self._waiting[:MOST_AT_ONCE] if not pair[1].done()]
+        waiting = [one for one in self._waiting[:MOST_AT_ONCE] if not one.decided.done()]
         if waiting:
             self._began = asyncio.get_running_loop().time()
         del self._waiting[:MOST_AT_ONCE]
         ended, self._ended = self._ended, {}
         try:
-            verdicts = await self._book(list(ended.values()), [wanted for wanted, _ in waiting])
+            verdicts = await self._book(list(ended.values()), waiting)
         except BaseException as error:
             log.warning("ledger.away", extra={"error": type(error).__name__})
             self._ended = ended | self._ended
-            for _, decided in waiting:
-                if not decided.done():
-                    decided.set_exception(LedgerAway())
+            for one in waiting:
+                if not one.decided.done():
+                    one.decided.set_exception(LedgerAway())
             raise
-        for wanted, decided in waiting:
-            verdict = verdicts[wanted.id]
-            if not decided.done():
-                decided.set_result(verdict)
-            elif isinstance(verdict, Granted):  # its caller was cancelled meanwhile, and makes no call
-                self.end(Ended(id=verdict.id, state="cut" if wanted.resumes else "released"))
+        for one in waiting:
+            verdict = None if one.wanted is None else verdicts[one.wanted.id]
+            if not one.decided.done():
+                one.decided.set_result(verdict)
+            elif one.wanted is not None and isinstance(verdict, Granted):
+                # Its caller was cancelled meanwhile, and makes no call.
+                self.end(Ended(id=verdict.id, state="cut" if one.wanted.resumes else "released"))
         return bool(self._waiting)
 
-    async def _book(self, ended: Sequence[Ended], wanted: Sequence[Reservation]) -> dict[UUID, Verdict]:
+    async def _book(self, ended: Sequence[Ended], waiting: Sequence[_Waiting]) -> dict[UUID, Verdict]:
         values: dict[str, Any] = {
             "ended": Jsonb([_json(one) for one in ended]),
-            "wanted": Jsonb([_json(one) for one in wanted]),
+            "wanted": Jsonb([_json(one.wanted) for one in waiting if one.wanted is not None]),
+            "leaving": Jsonb([_json(one.leaving) for one in waiting if one.leaving is not None]),
             **self._budgets,
         }
         async with self._pool.connection() as connection:
@@ -260,8 +284,8 @@ class Ledger:
         return {row["asked"]: _verdict(row) for row in rows}
 
 
-def _json(value: Ended | Reservation) -> Mapping[str, Any]:
-    return {name: str(item) if isinstance(item, UUID) else item for name, item in asdict(value).items()}
+def _json(value: Ended | Reservation | RequestText) -> Mapping[str, Any]:
+    return {name: str(item) if isinstance(item, UUID) else item for name, item in vars(value).items()}
 
 
 def _verdict(row: DictRow) -> Verdict:

@@ -111,8 +111,8 @@ class PersonalDataStore:
             for name, table, condition in of_people():
                 if table.forgotten_with is not None:
                     continue
-                if name == "ledger":
-                    # What is booked after this finds the questions gone.
+                if name == "questions":
+                    # What is booked after this finds them gone, and neither names the person nor saves what leaves.
                     await lock_bookings(connection)
                     await connection.execute(_KEEP_SPENDING, values | {"teams": [row["team_id"] for row in asked_in]})
                 forget = {

@@ -295,7 +295,14 @@ RECORD_RUN = f"""
 RECORD_SENT = f"UPDATE questions SET {_WITH_SENT} WHERE id = %(id)s AND text_deleted_at IS NULL"
 """Keep what was sent for a question that was stopped meanwhile, or is another worker's now."""
 
-SENT = "SELECT sent FROM questions WHERE id = %(id)s"
+REPLACE_SENT = "DELETE FROM sent_requests WHERE question_id = %(id)s AND id = ANY(%(replaced)s)"
+"""Delete what was saved before it left and did not leave, or is saved otherwise."""
+
+SENT = """
+    SELECT concat(sent, (
+        SELECT string_agg(r.request, '' ORDER BY r.at) FROM sent_requests r WHERE r.question_id = questions.id)) AS sent
+    FROM questions WHERE id = %(id)s
+"""
 """Read what was sent for a question."""
 
 RECORD_MESSAGE = """
@@ -313,6 +320,13 @@ KEEP_MESSAGES = f"""
     RETURNING id
 """
 """Keep the rendered messages before the first of them leaves, and record, as `BEGIN_PART` does, that it is about to."""
+
+KEEP_MESSAGES_REPLACING = f"""
+    WITH replaced AS (
+        {REPLACE_SENT} AND EXISTS (SELECT FROM questions q WHERE q.id = %(id)s AND q.attempt = %(attempt)s))
+    {KEEP_MESSAGES}
+"""
+"""The same, and delete what `sent` takes the place of."""
 
 BEGIN_PART = """
     UPDATE questions

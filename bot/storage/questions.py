@@ -314,10 +314,12 @@ class QuestionStore:
         """Keep the id of a background run that has just begun to cost money, and what was `sent` for it."""
         return await self._changed(queries.RECORD_RUN, row, run_id=run_id, sent=sent)
 
-    async def record_sent(self, question_id: UUID, sent: str) -> None:
-        """Add to what was sent for a question that has no answer to save it with."""
-        async with self._pool.connection() as connection:
-            await connection.execute(queries.RECORD_SENT, {"id": question_id, "sent": sent})
+    async def record_sent(self, question_id: UUID, sent: str | None, replaced: Sequence[UUID] = ()) -> None:
+        """Add to what was sent for a question that has no answer to save it with; delete what that replaces."""
+        values = {"id": question_id, "sent": sent, "replaced": list(replaced)}
+        async with self._pool.transaction() as connection:
+            await connection.execute(queries.REPLACE_SENT, values)
+            await connection.execute(queries.RECORD_SENT, values)
 
     async def sent(self, question_id: UUID) -> Sent | None:
         """Return what was sent to search services for a question; None if nothing is kept."""
@@ -336,7 +338,7 @@ class QuestionStore:
         """
         messages = Jsonb([_kept(message) for message in outcome.messages])
         return await self._changed(
-            queries.KEEP_MESSAGES,
+            queries.KEEP_MESSAGES_REPLACING if outcome.replaced else queries.KEEP_MESSAGES,
             row,
             messages=messages,
             outcome=outcome.state,
@@ -346,6 +348,7 @@ class QuestionStore:
             result=None if outcome.result is None else Jsonb(outcome.result),
             public=outcome.public,
             sent=outcome.sent,
+            replaced=list(outcome.replaced),
             **outcome.figures,
         )
 

@@ -11,10 +11,10 @@ NOTHING = "I sent nothing to a search service for this answer, or I no longer kn
 
 
 def interrupted(times: int) -> str:
-    """Return that requests of tries that were interrupted may be missing; `times` is how often that happened."""
+    """Return why requests may be there twice; `times` is how often the work was interrupted."""
     return (
-        f"I was interrupted {pluralize(times, 'time')} while I worked on this. What an interrupted try sent may be "
-        "missing here."
+        f"I was interrupted {pluralize(times, 'time')} while I worked on this, and began again. What I had sent before "
+        "is listed, too."
     )
 
 

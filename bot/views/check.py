@@ -34,6 +34,7 @@ from bot.views.base import Response, Submission, errors, modal, plain, show_moda
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE
 from perplexity.claims.types import ProposedClaims
 from perplexity.formatting import format_dollars
+from perplexity.request_log import SentRequest
 from perplexity.urls import safe_url
 
 log = logging.getLogger(__name__)
@@ -91,7 +92,7 @@ async def _propose(message: _Message, view_id: str, context: ListenerContext, *,
         return
     proposal, outgoing = context.new_id(), Outgoing()
 
-    async def keep() -> None:
+    async def keep(request: SentRequest) -> None:
         if (sent := outgoing.take()) is not None:
             try:
                 await context.keep_proposal(proposal, team, user, sent)

@@ -71,6 +71,7 @@ from perplexity.errors import (
 from perplexity.filters import in_words
 from perplexity.notes import is_empty_result
 from perplexity.providers.base import Provider
+from perplexity.request_log import BeforeSending, RequestLog
 from perplexity.threads import run_in_thread, run_in_thread_if_long
 
 log = logging.getLogger(__name__)
@@ -100,7 +101,8 @@ class CommandRunner:
     `reads_threads` is whether it does so in channels that have no setting. `saves_files` is whether answers can be
     saved as files.
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
-    when it is given up. With `keeps_text` an answer can build on those before it.
+    when it is given up. With `keeps_text` an answer can build on those before it. `before_sending` saves each request
+    before it leaves, unless its reservation did.
     """
 
     questions: QuestionStore
@@ -123,6 +125,7 @@ class CommandRunner:
     audit: Callable[[], Awaitable[AuditHealth]] = no_audit
     next_questions: bool = False
     keeps_text: bool = True
+    before_sending: BeforeSending | None = None
     preferences: PreferenceStore | None = None
     budgets: BudgetStore | None = None
     management: Callable[[str, str], Awaitable[Management]] = manages_nothing
@@ -192,20 +195,22 @@ class CommandRunner:
 
         `live` shows the answer while it is made. What it has shown of one that breaks off stays.
         """
-        with recorded(Outgoing()) as outgoing:
+        with recorded(Outgoing(log=RequestLog(before_sending=self.before_sending))) as outgoing:
             try:
                 outcome = await self._run(row, progress, outgoing, live)
             except ClaimLost:
                 await self._save_sent(row, outgoing)
                 raise
-        return replace(outcome, sent=outgoing.take())
+        sent, replaced = outgoing.take_all()
+        return replace(outcome, sent=sent, replaced=replaced)
 
     async def _save_sent(self, row: QuestionRow, outgoing: Outgoing) -> None:
         """Save what was sent for a question that gets no answer from here."""
-        if (sent := outgoing.take()) is None:
+        sent, replaced = outgoing.take_all()
+        if sent is None and not replaced:
             return
         try:
-            await self.questions.record_sent(row.id, sent)
+            await self.questions.record_sent(row.id, sent, replaced)
         except DATABASE_UNAVAILABLE as error:
             log.warning("sent.not_saved", extra=row.ids | {"error": type(error).__name__})
 

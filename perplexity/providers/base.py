@@ -99,6 +99,11 @@ def resumes_runs(provider: Provider) -> bool:
     return bool(getattr(provider, "resumes", False))
 
 
+def announces_requests(provider: Provider) -> bool:
+    """Return whether the provider is one with a true `announces_requests`: it awaits `before_sending` before each."""
+    return bool(getattr(provider, "announces_requests", False))
+
+
 class Provider(Protocol):
     """A source of search results and answers.
 

@@ -52,6 +52,7 @@ class Brave:
     name = brave.PROVIDER
     capabilities = SEARCH_AND_ANSWER
     search_only = True
+    announces_requests = True
 
     def __init__(
         self,
@@ -103,6 +104,7 @@ class Brave:
             seconds=question.seconds,
             persist=question.persist,
             before_retry=question.before_retry,
+            before_sending=question.before_sending,
         )
         found = await self._search(query, brave.NEWS if question.news else brave.CONTEXT)
         return await run_in_thread(passages_answer, found, question.search_text, joined=bool(question.standalone))
@@ -128,6 +130,7 @@ class Brave:
                 retryable=is_retryable_unpaid,
                 persist=query.persist,
                 before_retry=query.before_retry,
+                before_sending=query.before_sending,
             )
             found = brave.parse_results(body, path=path, most=query.max_results)
         except PerplexityError as error:

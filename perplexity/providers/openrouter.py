@@ -73,6 +73,7 @@ class OpenRouter:
     """
 
     name = "OpenRouter"
+    announces_requests = True
     capabilities: frozenset[RequestKind] = frozenset({"answer"})
 
     def __init__(

@@ -18,6 +18,7 @@ class PerplexityProvider:
 
     name = "Perplexity"
     resumes = True
+    announces_requests = True
     capabilities = SEARCH_AND_ANSWER
 
     def __init__(self, client: PerplexityClient) -> None:

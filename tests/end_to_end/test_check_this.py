@@ -15,6 +15,7 @@ from bot.privacy.outgoing import load_sent
 from bot.texts import checking, notices
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.claims import ScriptedPerplexity
+from tests.fakes.rows import SENT
 from tests.fakes.service import json_reply
 from tests.fakes.slack import Fault, Post
 from tests.perplexity.claims.corpus import CORPUS, HONEST, Case
@@ -167,17 +168,20 @@ async def test_a_busy_slack_is_asked_again_to_show_the_claims(harness: AppHarnes
     assert any((await proposed(harness, HONEST[0])).values())
 
 
-async def sent_texts(harness: AppHarness) -> list[str]:
+async def sent_text(harness: AppHarness) -> str:
     """Return what was kept of what was sent, of proposals and then of questions."""
     async with await psycopg.AsyncConnection.connect(harness.database) as connection:
-        found = await connection.execute("SELECT sent FROM proposals UNION ALL SELECT sent FROM questions")
-        return [str(sent) for (sent,) in await found.fetchall()]
+        rows = [
+            *await (await connection.execute("SELECT sent FROM proposals")).fetchall(),
+            *await (await connection.execute(SENT)).fetchall(),
+        ]
+    return "".join(str(sent) for (sent,) in rows)
 
 
 async def test_what_was_sent_shows_also_what_found_the_claims(harness: AppHarness) -> None:
     case = HONEST[0]
     await proposed(harness, case)
-    (before,) = await sent_texts(harness)
+    before = await sent_text(harness)
     assert [json.loads(one.body) for one in load_sent(before).requests] == [
         request.json for request in harness.perplexity.requests
     ]
@@ -186,7 +190,7 @@ async def test_what_was_sent_shows_also_what_found_the_claims(harness: AppHarnes
     await result(harness, 1)
     await harness.wait_until_settled(1)
 
-    (after,) = await sent_texts(harness)
+    after = await sent_text(harness)
     assert after.startswith(before)
     sent = [json.loads(one.body) for one in load_sent(after).requests]
     assert sorted(map(json.dumps, sent)) == sorted(json.dumps(one.json) for one in harness.perplexity.requests)
@@ -198,7 +202,7 @@ async def test_what_finds_the_claims_is_kept_before_it_leaves(harness: AppHarnes
     harness.perplexity.hold()
     async with await harness.person.message_shortcut("check_this", MESSAGE | {"text": HONEST[0].message}):
         await harness.slack.wait_until(lambda: bool(harness.perplexity.requests))
-    assert HONEST[0].message[:20] in (await sent_texts(harness))[0]
+    assert HONEST[0].message[:20] in await sent_text(harness)
     harness.perplexity.release()
 
 

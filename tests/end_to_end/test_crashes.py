@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from aiohttp import ClientError, ClientSession
 
 from bot.storage.postmaster import Postmaster
+from bot.storage.questions import QuestionStore, connection_pool
 from tests.end_to_end.conftest import Workspace
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.process import Process
-from tests.fakes.slack import FakeSlack
+from tests.fakes.slack import FakeSlack, Post
 
 QUESTIONS = 50
 MAY_BE_SAVED = "may not have been saved"
 """What an acknowledgement says if the reply to the write was lost: such a question may be answered."""
+
+
+async def sent_by_question(workspace: Workspace) -> dict[str, list[str]]:
+    """Return what was sent for each question, word for word, by its text."""
+    async with connection_pool(workspace.database) as pool, pool.connection() as connection:
+        rows = await (await connection.execute("SELECT id, text FROM questions")).fetchall()
+        kept = {row["text"]: await QuestionStore(pool).sent(row["id"]) for row in rows}
+    return {text: [one.body for one in sent.requests] if sent else [] for text, sent in kept.items()}
+
+
+async def what_was_sent(workspace: Workspace, process: Process, answer: Post) -> str:
+    """Return what the asker of an answer reads after choosing **What was sent**."""
+    number = int(str(answer.payload["token"]).removeprefix("t"))
+    person = workspace.person(process, number)
+    async with await person.choose(answer.payload, "more", "sent", token="sent", channel="C1") as response:
+        assert response.status == 200
+    return json.dumps(workspace.slack.modal(person.user).blocks, ensure_ascii=False)
 
 
 def each_once(count: int) -> Counter[str]:
@@ -36,9 +56,16 @@ async def test_kill_9_with_questions_waiting__all_are_answered_once_after_a_rest
 
     second = await workspace.start()
     await workspace.slack.wait_for(QUESTIONS, seconds=60)
+    shown = await what_was_sent(workspace, second, workspace.slack.posts[-1])
     code = await second.terminate()
 
     assert (workspace.answers_by_trigger(), code) == (each_once(QUESTIONS), 0)
+    # What the killed process had sent is known, too.
+    sent = await sent_by_question(workspace)
+    assert {len(bodies) for bodies in sent.values()} == {2}
+    assert Counter(chain(*sent.values())) == Counter(served.content for served in workspace.perplexity.served)
+    assert "2 requests" in shown
+    assert "I was interrupted 1 time" in shown
 
 
 async def test_sigterm_with_questions_waiting__all_are_answered_once(workspace: Workspace) -> None:

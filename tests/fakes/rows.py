@@ -14,6 +14,9 @@ from bot.storage.questions import QuestionStore
 
 NAMES = tuple(command.name for command in COMMANDS)
 BEGAN = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
+SENT = "SELECT sent FROM questions WHERE sent IS NOT NULL UNION ALL SELECT request FROM sent_requests"
+"""Read what was sent for all questions: with their answers, and before it left."""
+
 URL = "https://hooks.slack.com/commands/1"
 
 

@@ -16,6 +16,7 @@ from bot.slack.scopes import CHANNEL_HISTORY
 from tests.end_to_end.answer_buttons import ask, click, told
 from tests.end_to_end.conftest import KEY, AppHarness
 from tests.fakes.person import BOT_USER
+from tests.fakes.rows import SENT
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 from tests.trust.services import Services, services, with_all_services
 
@@ -92,7 +93,7 @@ async def test_perplexity_is_asked_not_to_store_unless_a_restart_must_resume_it(
 async def sent_requests(harness: AppHarness) -> Counter[tuple[str, str, str]]:
     """Return how often each request was sent, by what is kept with the questions."""
     async with await psycopg.AsyncConnection.connect(harness.database, row_factory=dict_row) as connection:
-        rows = await (await connection.execute("SELECT sent FROM questions WHERE sent IS NOT NULL")).fetchall()
+        rows = await (await connection.execute(SENT)).fetchall()
     requests = [request for row in rows for request in load_sent(row["sent"]).requests]
     return Counter((one.service, one.path, one.body) for one in requests)
 
@@ -149,6 +150,6 @@ async def test_the_asker_and_no_one_else_sees_what_was_sent(harness: AppHarness,
 async def test_an_answer_for_which_nothing_left_says_so(harness: AppHarness) -> None:
     answer = await ask(harness, "/ask why")
     async with await psycopg.AsyncConnection.connect(harness.database) as connection:
-        await connection.execute("UPDATE questions SET sent = NULL")
+        await connection.execute("DELETE FROM sent_requests")
 
     assert "I sent nothing to a search service" in await told(harness, answer, "more", "sent")

@@ -180,7 +180,9 @@ async def test_texts_go_after_their_days_and_figures_stay(
             for column in TEXTS[name]
             if column != "reasons" and one[column]
         }
-        assert with_text == (kept if gone else kept | {"questions", "digest_seen", "feedback", "stages"})
+        assert with_text == (
+            kept if gone else kept | {"questions", "sent_requests", "digest_seen", "feedback", "stages"}
+        )
     stages = await two_people.execute("SELECT question_id FROM stages")
     assert await stages.fetchall() == ([] if days == 0 else [(BERT.question,)])
     assert await Retention(pool=pool, days=days).sweep() == 0

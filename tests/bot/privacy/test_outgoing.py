@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from uuid import uuid4
 
 import pytest
 
@@ -75,3 +76,31 @@ def test_what_a_later_part_left_out_hides_nothing_of_an_earlier_one() -> None:
         saved += outgoing.take() or ""
 
     assert load_sent(saved).left_out == {"email": 2}
+
+
+def test_of_what_was_saved_before_it_left_only_what_did_not_leave_is_replaced() -> None:
+    outgoing = Outgoing()
+    saved = [outgoing.log.add("a.example", f"/{number}", json.dumps("why")) for number in range(3)]
+    ids = [uuid4() for _ in saved]
+    outgoing.kept += zip(saved, ids, strict=True)
+    outgoing.log.add("b.example", "/not-saved", json.dumps("why"))
+    outgoing.log.remove(saved[1])
+
+    assert [load_sent(outgoing.line(one)).requests for one in saved] == [(one,) for one in saved]
+    sent, replaced = outgoing.take_all()
+    assert [one.path for one in load_sent(sent or "").requests] == ["/not-saved"]
+    assert replaced == [ids[1]]
+
+
+def test_very_long_requests_that_were_saved_before_they_left_are_replaced_by_fewer() -> None:
+    outgoing = Outgoing()
+    for number in range(9):
+        request = outgoing.log.add("a.example", f"/{number}", json.dumps("x" * (MAX_SAVED // 4)))
+        outgoing.kept.append((request, uuid4()))
+    ids = [saved_as for _, saved_as in outgoing.kept]
+
+    text, replaced = outgoing.take_all()
+    sent = load_sent(text or "")
+    assert replaced == ids
+    assert len(sent.requests) + sum(sent.not_kept.values()) == 9
+    assert len(text or "") < 2 * MAX_SAVED

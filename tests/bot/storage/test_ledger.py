@@ -15,10 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.budgets.ceilings import CEILINGS
-from bot.model.spending import BudgetLine, Budgets, Ended, Granted, OverBudget, Paused, Reservation
+from bot.model.question import Outcome
+from bot.model.spending import BudgetLine, Budgets, Ended, Granted, OverBudget, Paused, RequestText, Reservation
 from bot.storage.budgets import BudgetStore
 from bot.storage.ledger import MOST_AT_ONCE, Ledger, LedgerAway
-from bot.storage.questions import Pool, connection_pool
+from bot.storage.personal_data import PersonalDataStore
+from bot.storage.questions import Pool, QuestionStore, connection_pool
+from tests.fakes.rows import claim
 
 CENT = 10_000
 
@@ -396,3 +399,92 @@ async def test_settled_and_reserved_never_pass_a_budget(pool: Pool, steps: Any, 
             scope,
         )
         assert kept == sums
+
+
+async def sent(pool: Pool) -> list[str]:
+    return [row["request"] for row in await rows(pool, "SELECT request FROM sent_requests ORDER BY request")]
+
+
+async def asked(pool: Pool, user_id: str = "U1") -> UUID:
+    """Insert a question and return its id."""
+    question_id = uuid4()
+    await rows(
+        pool,
+        "INSERT INTO questions (id, delivery_key, surface, command, text, team_id, channel_id, user_id)"
+        " VALUES (%s, %s, 'slash', 'ask', 'why', 'T1', 'C1', %s) RETURNING id",
+        question_id,
+        str(question_id),
+        user_id,
+    )
+    return question_id
+
+
+def leaving(question_id: UUID, text: str, **changes: Any) -> RequestText:
+    return replace(RequestText(id=uuid4(), question_id=question_id, text=text), **changes)
+
+
+async def test_what_leaves_is_saved_with_a_call_that_may_be_made_and_with_no_other(pool: Pool) -> None:
+    async with Ledger(pool, budgets=Budgets(user=2 * CENT)) as ledger:
+        question = await asked(pool)
+        first, second = call(question_id=question), call(question_id=question)
+        assert isinstance(
+            await ledger.reserve(first, leaving(question, '"\\u0000 é"', id=first.id, with_call=True)), Granted
+        )
+        over = await ledger.reserve(second, leaving(question, "refused", id=second.id, with_call=True))
+        assert isinstance(over, OverBudget)
+        await asyncio.gather(*(ledger.keep(leaving(question, f"alone {n}")) for n in range(3)))
+        await ledger.keep(leaving(uuid4(), "of no question"))
+
+    assert await sent(pool) == ['"\\u0000 é"', "alone 0", "alone 1", "alone 2"]
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        "UPDATE questions SET text = '', text_deleted_at = now() WHERE id = %s RETURNING id",
+        "DELETE FROM questions WHERE id = %s RETURNING id",
+    ],
+)
+async def test_what_was_sent_goes_with_the_text_of_its_question_and_nothing_is_added(pool: Pool, ends: str) -> None:
+    async with Ledger(pool) as ledger:
+        question, other = await asked(pool), await asked(pool)
+        await ledger.keep(leaving(question, "mine"))
+        await ledger.keep(leaving(other, "other"))
+        await rows(pool, ends, question)
+        late = call(question_id=question)
+        await ledger.reserve(late, leaving(question, "late", id=late.id, with_call=True))
+
+    assert await sent(pool) == ["other"]
+
+
+async def test_what_leaves_during_an_erasure_is_not_kept(pool: Pool) -> None:
+    async with Ledger(pool) as ledger:
+        question = await asked(pool)
+        calls = [call(question_id=question) for _ in range(20)]
+        await asyncio.gather(
+            PersonalDataStore(pool).erase("U1"),
+            *(ledger.reserve(one, leaving(question, "late", id=one.id, with_call=True)) for one in calls),
+        )
+
+    assert await sent(pool) == []
+
+
+@pytest.mark.parametrize("claim_is_lost", [False, True])
+async def test_what_did_not_leave_after_all_is_deleted_with_the_answer_of_the_claim(
+    pool: Pool, claim_is_lost: bool
+) -> None:
+    questions = QuestionStore(pool)
+    async with Ledger(pool) as ledger:
+        question = await asked(pool)
+        row = await claim(questions, question)
+        assert row is not None
+        refused, left = leaving(question, "refused"), leaving(question, "left")
+        await asyncio.gather(ledger.keep(refused), ledger.keep(left))
+        if claim_is_lost:
+            await claim(questions, question)
+        outcome = Outcome(messages=(), state="answered", replaced=[refused.id])
+        assert await questions.save_messages(row, outcome, uses=0) is not claim_is_lost
+        assert await sent(pool) == (["left", "refused"] if claim_is_lost else ["left"])
+
+        await questions.record_sent(question, None, [refused.id])
+    assert await sent(pool) == ["left"]
