@@ -113,7 +113,7 @@ def test_deepdive__its_stages_are_watched_until_the_report_takes_their_place(
         app.perplexity.script("/v1/agent/resp_1", research_reply(SITUATION))
         page.open(app.url)
         page.send("@Web Answers deepdive heat pumps")
-        progress = page.wait(lambda: [m for m in page.messages() if "done · " in m.text])[-1]
+        progress = page.message_with("done · ")
         watched = progress.text
         browser.save_screenshot(str(artifacts / "app-deepdive-progress.png"))
         people.release()

@@ -163,7 +163,7 @@ def test_a_mention_and_a_follow_up_in_its_thread_and_a_direct_message(
 
         page.reply_to(answer)
         page.send("@Web Answers --recency week and since last week?")
-        second = page.wait(lambda: [m for m in page.messages() if "Example answer" in m.text][1:])[0]
+        second = page.messages_with("Example answer", at_least=2)[1]
         browser.save_screenshot(str(artifacts / "app-mention.png"))
         assert "in-thread" in str(second.get_attribute("class"))
         assert len(page.messages()) == 4
