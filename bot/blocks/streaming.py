@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -44,25 +46,29 @@ class StreamedText:
     All pieces and the rest, joined, are what `render_answer_text` returns for the finished answer, unless its service
     corrected the text at the end, named a source after the text that cites it, or wrote what no one could foresee, such
     as a line of dashes that makes a heading of the sentences above it.
+
+    `feed` and `add_sources` only note what they are given, also while another thread is in one of the other methods, of
+    which one may run at a time. `length` is how many characters the model wrote so far.
     """
 
     def __init__(self) -> None:
+        self.length = 0
+        self._blocks: int | None = 0
+        self._fed: deque[str] = deque()
+        self._read = 0
+        self._known: tuple[Source, ...] = ()
         self._shown = self._message = ""
         self._seam: _Seam | None = None
         self._whole: str | None = None
         self._begin()
 
-    @property
-    def length(self) -> int:
-        """How many characters the model wrote so far."""
-        return len(self._text)
-
     def _begin(self) -> None:
         self._text = self._held = ""
         self._sources: tuple[Source, ...] = ()
         self._frozen = _Frozen()
-        self._place = 0
-        self._awaits_text = self._awaits_source = False
+        self._place = self._looked_at = 0
+        self._awaits_source = False
+        self._due: float = 0
 
     @property
     def size(self) -> int:
@@ -71,8 +77,21 @@ class StreamedText:
 
     @property
     def blocks(self) -> int:
-        """The most blocks that Slack makes of the present message."""
-        return count_blocks(self._message)
+        """The most blocks that Slack makes of the present message. To count them anew takes as long as a `take`."""
+        if self._blocks is None:
+            self._blocks = count_blocks(self._message)
+        return self._blocks
+
+    @property
+    def unread(self) -> int:
+        """How many characters are read at the most for the next piece, and to count the blocks after it."""
+        return self.length - self._frozen.place + len(self._message) if self._is_due() else 0
+
+    def _is_due(self) -> bool:
+        """Return whether there may be a next piece."""
+        if self._whole is not None or self._sources != self._known:
+            return True
+        return self.length >= self._due and not self._awaits_source
 
     @property
     def is_complete(self) -> bool:
@@ -81,27 +100,36 @@ class StreamedText:
 
     def feed(self, text: str) -> None:
         """Add the next characters that the model wrote."""
-        text = self._held + text
-        # A line feed may follow, which makes one line end of both.
-        self._held = "\r" if text.endswith("\r") else ""
-        self._text += clean(text.removesuffix(self._held))
-        self._awaits_text = False
+        self.length += len(text)
+        self._fed.append(text)
 
     def add_sources(self, sources: Sequence[Source]) -> None:
         """Take all sources that are known so far."""
-        if self._sources == tuple(sources):
-            return
-        self._sources = tuple(sources)
-        known = {source.number: source for source in reversed(self._sources)}
-        cited = tuple([known.get(source.number, source) for source in self._frozen.cited])
-        self._frozen = replace(self._frozen, cited=cited)
-        self._awaits_text = self._awaits_source = False
+        self._known = tuple(sources)
+
+    def _take_notice(self) -> None:
+        """Read what was fed and which sources are known."""
+        if fed := [self._fed.popleft() for _ in range(len(self._fed))]:
+            text = "".join(fed)
+            self._read += len(text)
+            text = self._held + text
+            # A line feed may follow, which makes one line end of both.
+            self._held = "\r" if text.endswith("\r") else ""
+            self._text += clean(text.removesuffix(self._held))
+        sources = self._known
+        if self._sources != sources:
+            self._sources = sources
+            known = {source.number: source for source in reversed(sources)}
+            cited = tuple([known.get(source.number, source) for source in self._frozen.cited])
+            self._frozen = replace(self._frozen, cited=cited)
+            self._looked_at, self._awaits_source = 0, False
 
     def whole_clauses(self) -> str:
         """Return what the model wrote up to the end of its last clause that is final: all that was taken, and the next.
 
         This takes as long as rendering the text does.
         """
+        self._take_notice()
         text, start = self._text[self._frozen.place : _LONGEST], self._place - self._frozen.place
         return self._text[: self._frozen.place + find_final(parse(text), self._sources, start).end]
 
@@ -111,23 +139,41 @@ class StreamedText:
         A piece is what about 2,000 characters of the text become, or more if less is not final; call this until there
         is no piece. After `finish`, the pieces are those of the rest.
         """
-        end = min(len(self._text), _LONGEST)
-        # A long block is read as a whole for each piece: the longer it is, the longer are they.
-        least = (self._place - self._frozen.place) // _SHARE
-        length = max(_PIECE, least)
-        if self._whole is None and least > _PIECE // _SHARE and end - self._place < least:
+        if not self._is_due():
             return ""
-        while self._place < end and not (self._awaits_text or self._awaits_source):
+        self._take_notice()
+        end = min(len(self._text), _LONGEST)
+        piece = self._next_piece(end)
+        if not piece and self._whole is not None:
+            self._place = len(self._text)
+            piece, self._shown = self._whole[len(self._shown) :], self._whole
+        self._due = self._next_due(end, was_final=bool(piece))
+        return self._in_message(piece) if piece else ""
+
+    def _next_piece(self, end: int) -> str:
+        length = max(_PIECE, (self._place - self._frozen.place) // _SHARE, 2 * self._looked_at)
+        self._looked_at = 0
+        while self._place < end and not self._awaits_source:
             visible = min(self._place + length, end)
             if piece := self._take(self._text[self._frozen.place : visible]):
-                return self._in_message(piece)
-            self._awaits_text = visible == end
+                return piece
+            self._looked_at = visible - self._place
+            if visible == end:
+                break
             length *= 2
-        if self._whole is None:
-            return ""
-        self._place = len(self._text)
-        piece, self._shown = self._whole[len(self._shown) :], self._whole
-        return self._in_message(piece) if piece else ""
+        return ""
+
+    def _next_due(self, end: int, *, was_final: bool) -> float:
+        """Return the length from which on there may be another piece.
+
+        A long block is read as a whole for each piece, and what is not final is read again: the longer they are, the
+        longer are the pieces.
+        """
+        if end == _LONGEST and not (was_final and self._place < end):
+            return math.inf
+        least = max(self._place - self._frozen.place, self._looked_at) // _SHARE
+        least = least if least > _PIECE // _SHARE else 0
+        return self._read - (end - self._place) + least if was_final else self._read + max(least, 1)
 
     def _take(self, text: str) -> str:
         start = self._place - self._frozen.place
@@ -176,6 +222,7 @@ class StreamedText:
         if not self._message:
             return ""
         self._seam, self._message = _seam(self._message), ""
+        self._blocks = 0
         return self._seam.closing
 
     def _in_message(self, piece: str) -> str:
@@ -183,6 +230,7 @@ class StreamedText:
         if not self._message and self._seam:
             piece = self._seam.begin(piece)
         self._message += piece
+        self._blocks = None
         return piece
 
     def finish(self, answer: Answer) -> Ending:
@@ -193,10 +241,12 @@ class StreamedText:
         whole, cited = render_answer_text(answer)
         is_correct = whole.startswith(self._shown)
         text = clean(shorten_answer(answer).text)
+        self._take_notice()
         if not text.startswith(self._text):
             self._begin()
         self.add_sources(answer.sources)
-        self._text, self._held, self._awaits_text, self._awaits_source = text, "", False, False
+        self._take_notice()
+        self._text, self._held, self._looked_at, self._awaits_source = text, "", 0, False
         self._whole = whole if is_correct else self._shown
         return Ending(is_correct=is_correct, cited=cited)
 

@@ -40,7 +40,7 @@ from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
 from bot.storage.streams import Permit
 from perplexity.errors import RequestCancelled
-from perplexity.threads import run_in_thread_if_long
+from perplexity.threads import SHORT_TEXT, run_in_thread, run_in_thread_if_long
 from perplexity.types import Answer, Event, Restarted, SearchQueries, Source, Sources, TextDelta
 
 log = logging.getLogger(__name__)
@@ -338,7 +338,9 @@ class LiveAnswer:
             return await self._show_progress_once(), self._changed
         if self._broken and self.mode is Mode.STREAM:  # the whole answer comes when it is complete
             return None, self._closing
-        self._pull()
+        await self._pull()
+        if self._closing.is_set():
+            return None, self._closing
         if self._pending:
             if self._next_text <= self.clock():
                 is_late = bool(self.messages)
@@ -347,16 +349,42 @@ class LiveAnswer:
                     await self._end_status()
             return max(0.0, self._next_text - self.clock()), self._closing
         if self._is_old():
-            await self._stop(last=self.text.close_message())
+            await self._stop(last=await self._close_message())
         if self._confirmed:
             await self._end_status()
             return self._seconds_left(), self._changed
         return await self._show_status(), self._changed
 
-    def _pull(self) -> None:
+    async def _pull(self) -> None:
         """Take text that may be shown, until the present message is full."""
-        while not self._is_full() and (piece := self.text.take()):
+        while not self._is_full() and (piece := await self._read(self.text.unread, self._take)):
             self._pending += piece
+
+    def _take(self) -> str:
+        """Return the next piece; whether the message is full then is known, too."""
+        piece = self.text.take()
+        self._is_full()
+        return piece
+
+    async def _close_message(self) -> str:
+        return await self._read(self.text.size, self.text.close_message)
+
+    async def _read(self, length: int, call: Callable[[], str]) -> str:
+        """Return what a method of the text returns that reads so many characters.
+
+        If the caller is cancelled, the method runs to its end before another one can be called. What it returns of a
+        text that another service begins anew meanwhile is left out.
+        """
+        if length <= SHORT_TEXT:
+            return call()
+        text = self.text
+        reading = asyncio.ensure_future(run_in_thread(call))
+        try:
+            found = await asyncio.shield(reading)
+        except asyncio.CancelledError:
+            await asyncio.wait({reading})
+            raise
+        return found if text is self.text else ""
 
     def _is_full(self) -> bool:
         return self.text.size >= MAX_SIZE or self.text.blocks >= MAX_BLOCKS
@@ -374,7 +402,7 @@ class LiveAnswer:
         elif self._open is None:
             await self._start()
         elif self._is_full() or self._is_old():
-            await self._stop(last=self.text.close_message())
+            await self._stop(last=await self._close_message())
         else:
             await self._append()
 
@@ -492,12 +520,12 @@ class LiveAnswer:
     async def _write_rest(self) -> None:
         """Write the text that is left, but what ends the last message, as far as Slack takes it now."""
         while not self._broken:
-            self._pull()
+            await self._pull()
             is_last = self.text.is_complete and self.text.size <= MAX_LAST_SIZE
             if self._open is not None and (is_last or not (self._is_full() or self._is_old())):
                 return
             if self._open is not None:
-                await self._stop(last=self.text.close_message())
+                await self._stop(last=await self._close_message())
             elif not self._pending or not await self._start():
                 return
 

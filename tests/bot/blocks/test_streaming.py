@@ -25,6 +25,7 @@ from tests.benchmarks.answers import answer_text
 from tests.benchmarks.texts import KINDS, text_of
 from tests.fakes import renderer
 from tests.fakes.hostile_text import SCRAPS, wild
+from tests.fakes.linear import Shape, assert_linear
 from tests.fakes.renderer import LIVE, links
 
 SOURCES = (
@@ -525,6 +526,30 @@ def test_a_recorded_stream_is_shown_as_its_answer(name: str) -> None:
                     correct = streamed.finish(done).is_correct
     assert correct
     assert len([*filter(None, shown)]) > 4
+
+
+NOT_FINAL = ["`", "*", "[", "[a](", "|", "| a | b |\n", "\n", "<", "&", "\ud83d", "x", "- ", "$$\n"]
+"""What no clause ends in, however often it is repeated."""
+
+
+@pytest.mark.parametrize("repeated", NOT_FINAL)
+def test_a_text_of_which_nothing_is_final_is_not_read_anew_with_every_delta(repeated: str) -> None:
+    def read(text: str) -> None:
+        streamed = StreamedText()
+        for place in range(0, len(text), 50):
+            streamed.feed(text[place : place + 50])
+            take_all(streamed)
+
+    assert_linear(read, Shape("", repeated), short=8_000, long=32_000)
+
+
+@pytest.mark.parametrize("delta", [1, 4_096, 100_000])
+@pytest.mark.parametrize("repeated", [*NOT_FINAL, "word ", "One. Two, three.\n\n", "  - a\n", "> a. b\n", "[1] a. "])
+def test_an_extreme_text_is_shown_to_its_end(repeated: str, delta: int) -> None:
+    text = (repeated * 10_000)[: 600 if delta == 1 else 10_000]
+    streamed, shown = stream([text[place : place + delta] for place in range(0, len(text), delta)])
+
+    assert assert_final(streamed, shown[-1], text)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "sections"])

@@ -1,11 +1,17 @@
-"""One answer that is shown while it is made, by a virtual clock: what is done when Slack refuses."""
+"""One answer that is shown while it is made, what is done when Slack refuses, and how long the loop waits."""
 
 from __future__ import annotations
 
+import asyncio
+import time
 from dataclasses import replace
 
+import pytest
+
+from bot.slack.messages import Chat
+from perplexity.types import TextDelta
 from tests.benchmarks.answers import answer_text
-from tests.fakes.live_answers import LiveWorkspace
+from tests.fakes.live_answers import EditedStatus, LiveWorkspace
 from tests.fakes.recordings import recorded, written
 from tests.fakes.time import run_in_virtual_time
 
@@ -37,3 +43,37 @@ def test_a_second_message_that_is_refused_is_not_tried_again_and_again() -> None
     workspace = run_in_virtual_time(refused_later())
 
     assert len(workspace.times("chat.startStream")) == 2
+
+
+async def longest_step(text: str, delta: int) -> float:
+    """Show an answer that comes in deltas of so many characters; return the most seconds that one step computed."""
+    workspace, longest, read = LiveWorkspace(), 0.0, asyncio.Event()
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            began = time.thread_time()
+            await asyncio.sleep(0.001)
+            longest = max(longest, time.thread_time() - began)
+            if live.text.length == len(text) and (live.has_shown_text or not live.text.unread):
+                read.set()
+
+    question = await workspace.ask()
+    live = workspace.live.answer(question, EditedStatus(Chat(workspace.client), question))
+    async with live:
+        watching = asyncio.create_task(watch())
+        for place in range(0, len(text), delta):
+            live.on_event(TextDelta(text=text[place : place + delta]))
+            await asyncio.sleep(0)
+        await asyncio.wait_for(read.wait(), 60)
+    watching.cancel()
+    return longest
+
+
+@pytest.mark.parametrize("delta", [4_096, 1_000_000])
+@pytest.mark.parametrize("repeated", ["`", "[", "| a | b |\n", "word "])
+def test_the_event_loop_does_not_wait_for_a_long_text_to_be_read(repeated: str, delta: int) -> None:
+    text = (repeated * 1_000_000)[:1_000_000]
+
+    asyncio.run(longest_step(text[:5_000], delta))
+    assert any(asyncio.run(longest_step(text, delta)) < 0.005 for _ in range(3))
