@@ -30,9 +30,6 @@ MAX_WATCHED = 500
 SHOWN_SECONDS = 60.0
 """After this time a status is set again, even if nothing has moved: Slack removes it after two minutes."""
 
-CLEARED = frozenset({"stopped", "withdrawn", "expired", "failed"})
-"""The states of a question that ended in the queue: no message follows that would remove its status."""
-
 
 @dataclass(kw_only=True)
 class _Watched:
@@ -59,7 +56,7 @@ class QueuePlaces:
     _looking: bool = False
 
     def watch(self, question: NewQuestion) -> None:
-        """Show the place of a question of a thread until it is begun. Returns at once."""
+        """Show the place of a question of a thread until it is begun or has ended. Returns at once."""
         if question.thread_ts is None or len(self._watched) >= MAX_WATCHED:
             return
         own = _Watched(channel=question.channel_id, thread_ts=question.thread_ts, context=copy_context())
@@ -84,14 +81,15 @@ class QueuePlaces:
         moved: list[tuple[_Watched, UUID, str]] = []
         for question_id, own in list(self._watched.items()):
             place = places.get(question_id)
-            if place is None or place.state != "received":
+            if place is not None and place.state == "received":
+                status = in_queue(place.ahead + 1, about=place.waiting)
+                if status != own.status or self.clock() - own.at > SHOWN_SECONDS:
+                    moved.append((own, question_id, status))
+            elif own.status:
+                # Also of a question that was begun: its status may have come after the message that removes one.
+                moved.append((own, question_id, ""))
+            else:
                 del self._watched[question_id]
-                if own.status and place is not None and place.state in CLEARED:
-                    moved.append((own, question_id, ""))
-            elif (
-                status := in_queue(place.ahead + 1, about=place.waiting)
-            ) != own.status or self.clock() - own.at > SHOWN_SECONDS:
-                moved.append((own, question_id, status))
         moved.sort(key=lambda one: one[0].at)
         # Each in the context of its request, which names the workspace.
         shown = [

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from bot.model.question import NewQuestion, Received
+from bot.playground.web_api import METHODS, WebApi
 from bot.settings import Settings
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
 from perplexity.client import PerplexityClient
@@ -146,8 +147,34 @@ class TestPlaceInTheQueue:
         assert statuses("1795255200.000109") == []
         harness.perplexity.release()
         await harness.wait_until_settled(12)
-        places = [int(status.split("number ")[1].split()[0]) for status in statuses(last)]
+        await harness.slack.wait_until(lambda: statuses(last)[-1] == "")
+        places = [int(status.split("number ")[1].split()[0]) for status in statuses(last)[:-1]]
         assert places == sorted(set(places), reverse=True)
+
+    async def test_a_status_that_comes_after_the_question_was_begun_is_removed(self, harness: AppHarness) -> None:
+        """As if the call was on its way while the worker took the question; a post before it removes nothing."""
+        slack, last, set_late = harness.slack, "1795255200.000111", asyncio.Event()
+
+        async def set_status(api: WebApi, arguments: dict[str, Any]) -> dict[str, Any]:
+            if arguments["status"]:
+                await slack.wait_until(lambda: any(post.payload.get("thread_ts") == last for post in slack.posts))
+                set_late.set()
+            return await METHODS["assistant.threads.setStatus"](api, arguments)
+
+        slack.methods["assistant.threads.setStatus"] = set_status
+        harness.perplexity.hold()
+        for number in range(12):
+            person = replace(harness.person, user=f"U{number}")
+            async with await person.mention("why", ts=f"1795255200.0001{number:02}") as response:
+                assert response.status == 200
+            if not number:
+                await harness.perplexity.wait_for(1)
+        await slack.wait_until(lambda: any(method == "assistant.threads.setStatus" for method, _ in slack.calls))
+        harness.perplexity.release()
+        await harness.wait_until_settled(12)
+
+        await asyncio.wait_for(set_late.wait(), 60)
+        await slack.wait_until(lambda: slack.timeline.around.status("C1", last) == "")
 
     async def test_one_that_is_withdrawn_leaves_no_status(self, harness: AppHarness, database: str) -> None:
         harness.perplexity.hold()
