@@ -46,6 +46,9 @@ _SUMS = """
 """
 """Count the questions of a workspace, and sum what its calls cost, by day, person, channel and service."""
 
+_ERASED_AT = "SELECT max(at) AS at FROM erased_spending WHERE team_id = %(team_id)s"
+"""When someone's data was erased last: a row of that day stays until the sums of the day are counted anew, too."""
+
 _KINDS = {7: "days", 11: "people", 13: "channels", 14: "providers"}
 
 _RECORDED = """
@@ -69,11 +72,14 @@ class AdminStore:
         self._pool = pool
         self._now = now
         self._clock = clock
-        self._past: OrderedDict[str, tuple[date, float, Sequence[DictRow]]] = OrderedDict()
+        self._past: OrderedDict[str, tuple[date, float, datetime | None, Sequence[DictRow]]] = OrderedDict()
         self._counting = asyncio.Lock()
 
     async def use(self, team_id: str) -> WorkspaceUse:
-        """Return the use of the last weeks; days are in UTC. Those before today are counted once an hour."""
+        """Return the use of the last weeks; days are in UTC.
+
+        Those before today are counted once an hour, and after an erasure, so that no sum has the person's id any more.
+        """
         today = self._now().astimezone(UTC).date()
         async with self._counting:
             past = await self._past_sums(team_id, today)
@@ -94,14 +100,20 @@ class AdminStore:
         )
 
     async def _past_sums(self, team_id: str, today: date) -> Sequence[DictRow]:
-        day, at, rows = self._past.get(team_id, (date.min, 0.0, ()))
-        if day != today or self._clock() - at > PAST_SECONDS:
+        day, at, before, rows = self._past.get(team_id, (date.min, 0.0, None, ()))
+        erased_at = await self._erased_at(team_id)
+        if day != today or before != erased_at or self._clock() - at > PAST_SECONDS:
             rows = await self._sums(team_id, today - timedelta(days=USE_DAYS - 1), today)
-            self._past[team_id] = (today, self._clock(), rows)
+            self._past[team_id] = (today, self._clock(), erased_at, rows)
         self._past.move_to_end(team_id)
         if len(self._past) > MAX_WORKSPACES:
             self._past.popitem(last=False)
         return rows
+
+    async def _erased_at(self, team_id: str) -> datetime | None:
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(_ERASED_AT, {"team_id": team_id})).fetchone()
+        return None if row is None else row["at"]
 
     async def _sums(self, team_id: str, first: date, end: date) -> Sequence[DictRow]:
         since, until = (datetime.combine(day, time(), UTC) for day in (first, end))

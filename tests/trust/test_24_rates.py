@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -155,7 +155,7 @@ class TestPlaceInTheQueue:
         """As if the call was on its way while the worker took the question; a post before it removes nothing."""
         slack, last, set_late = harness.slack, "1795255200.000111", asyncio.Event()
 
-        async def set_status(api: WebApi, arguments: dict[str, Any]) -> dict[str, Any]:
+        async def set_status(api: WebApi, arguments: Mapping[str, Any]) -> dict[str, Any]:
             if arguments["status"]:
                 await slack.wait_until(lambda: any(post.payload.get("thread_ts") == last for post in slack.posts))
                 set_late.set()

@@ -29,6 +29,7 @@ from bot.model.spending import BudgetLine, Spending
 from bot.playground.limits import check_view
 from bot.storage.admin import AdminStore
 from bot.storage.homes import MAX_RECENT, MAX_RUNNING
+from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
 from bot.texts import admin_home
 from bot.views.base import modal
@@ -443,6 +444,22 @@ async def test_days_are_those_of_utc(harness: AppHarness, database: str) -> None
         now = datetime(2026, 11, 21, 1, tzinfo=UTC)
         use = await AdminStore(pool, now=lambda: now).use("T9")
     assert [(one.name, one.cost) for one in use.days] == [("2026-11-21", 5), ("2026-11-20", 7)]
+
+
+async def test_an_erased_person_is_in_no_sum_any_more(harness: AppHarness, database: str) -> None:
+    """Though the sums of the days before today are kept for an hour."""
+    async with connection_pool(database) as pool:
+        async with pool.connection() as connection:
+            await connection.execute(
+                "INSERT INTO ledger (id, team_id, channel_id, user_id, provider, effort, reserved, cost, state, at)"
+                " SELECT gen_random_uuid(), 'T9', 'C1', who, 'Perplexity', 'fast', 0, 7, 'settled', now() - n * '1 day'"
+                "::interval FROM unnest(ARRAY['U1', 'U2']) who, generate_series(0, 1) n"
+            )
+        store = AdminStore(pool)
+        assert {one.name for one in (await store.use("T9")).people} == {"U1", "U2"}
+        await PersonalDataStore(pool).erase("U1", team_id="T9", own=True)
+        use = await store.use("T9")
+    assert [(one.name, one.cost) for one in use.people] == [("", 14), ("U2", 14)]
 
 
 async def test_an_admin_stops_another_person_s_question__recorded_as_theirs(
