@@ -99,7 +99,7 @@ def after_owner(cost: str) -> str:
 
 def budget_hint(off: str) -> str:
     """Return what the form for budgets takes; `off` is the word for no limit."""
-    return f"Dollars such as 2.50, or {off} for no limit. Leave it empty to keep what the app is set up with."
+    return f"Dollars such as 2.50, or {off} for no limit. Empty it to go back to what the app is set up with."
 
 
 def budget_not_taken(text: str, allowed: str, off: str) -> str:
