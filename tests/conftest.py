@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
-from functools import cache
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
@@ -52,22 +52,47 @@ def _servers_folder() -> Path | None:
         return None
 
 
-TOGETHER = {Path("tests/browser"), Path("tests/packaging")}
+TOGETHER = {"tests/browser", "tests/packaging"}
 """Folders whose tests share what takes seconds to make: a browser, an environment with the wheel."""
+
+LONG = (
+    "tests/bot/digests/test_scheduler.py",
+    "tests/end_to_end/test_crashes.py",
+    "tests/bot/blocks/test_linear_time.py",
+    "tests/trust/test_25_provider_privacy.py",
+    "tests/end_to_end/test_stopping.py",
+    "tests/trust/test_06_tokens.py",
+    "tests/end_to_end/test_deepdive.py",
+    "tests/end_to_end/test_pgbouncer.py",
+    "tests/bot/playground/test_odd_input.py",
+    "tests/end_to_end/test_odd_bodies.py",
+    "tests/bot/streaming/test_long_streams.py",
+    "tests/bot/worker/test_worker.py",
+)
+"""Files with a test that takes many seconds, by `--durations=40`: begun last, it would keep one process busy alone."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mix the files, so that each process gets its share of those that take long; the order within a file stays.
 
-    Those of `TOGETHER` come first, as work of one process: the others take over what it has no time for.
+    Those of `TOGETHER` are what the first process begins with, as the others take over what it has no time for; those
+    of `LONG` are what the others begin with. `--dist=worksteal` gives each process as many tests that follow another.
     """
-
-    @cache
-    def place(path: Path) -> tuple[bool, int]:
-        within = path.relative_to(config.rootpath)
-        return within.parent not in TOGETHER, crc32(str(within).encode())
-
-    items.sort(key=lambda item: place(item.path))
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path.relative_to(config.rootpath), []).append(item)
+    mixed = sorted(files, key=lambda path: crc32(str(path).encode()))
+    together = [path for path in mixed if path.parent.as_posix() in TOGETHER]
+    long = [path for name in LONG if (path := Path(name)) in files]
+    rest = iter([item for path in mixed if path not in {*together, *long} for item in files[path]])
+    processes = getattr(config, "workerinput", {}).get("workercount", 1)
+    total = len(items)
+    items.clear()
+    others = [long[number :: processes - 1] for number in range(processes - 1)]
+    for number, begun in enumerate([together, *others] if others else [[*together, *long]], 1):
+        items += [item for path in begun for item in files[path]]
+        items += islice(rest, max(number * total // processes - len(items), 0))
+    items += rest
 
 
 def pytest_collection_finish() -> None:
@@ -78,8 +103,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes `--numprocesses=auto` means: two more than there are cores, since many tests wait."""
-    return (os.cpu_count() or 1) + 2
+    """Return how many processes `--numprocesses=auto` means: four more than there are cores, since many tests wait."""
+    return (os.cpu_count() or 1) + 4
 
 
 @pytest.fixture(autouse=True)

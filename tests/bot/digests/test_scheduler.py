@@ -48,7 +48,7 @@ async def runs_of(pool: Pool) -> list[DigestRun]:
 async def settle_all(pool: Pool) -> None:
     """Do what the workers do."""
     async with pool.connection() as connection:
-        await connection.execute("UPDATE questions SET state = 'answered'")
+        await connection.execute("UPDATE questions SET state = 'answered' WHERE state <> 'answered'")
 
 
 def readings(zone: str, at: str, *, begin: datetime, days: int) -> Iterator[datetime]:
