@@ -35,6 +35,8 @@ gc.disable()
 
 # How long one example takes is no finding: the machine may be busy. What must be fast has a test of its own.
 settings.register_profile("suite", deadline=None)
+# For `make rare`, which may take longer than what runs at every change.
+settings.register_profile("many", settings.get_profile("suite"), max_examples=300)
 settings.load_profile("suite")
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - folders in it get a name of their own, as in /tmp

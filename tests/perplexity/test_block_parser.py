@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -34,7 +34,6 @@ LINES = (
 )
 SOURCES = tuple(Source(number=n, title="", url=f"https://{n}.example/") for n in (1, 2, 3))
 structured = st.lists(st.sampled_from(LINES), max_size=25).map("\n".join)
-many = settings(max_examples=300, deadline=None)
 
 
 def expected(text: str) -> list[tuple[BlockKind, int, int, int]]:
@@ -46,7 +45,6 @@ def expected(text: str) -> list[tuple[BlockKind, int, int, int]]:
 @example("~~~\na\n  ")
 @example("- a\n\n\n    b\n- c")
 @example("a | b\n-|-\n\n|c\n|-")
-@many
 def test_every_block_is_where_the_parser_of_commonmark_finds_it(text: str) -> None:
     found = [(block.kind, block.depth, block.start, block.end) for block in read_blocks(text)]
 
@@ -54,7 +52,6 @@ def test_every_block_is_where_the_parser_of_commonmark_finds_it(text: str) -> No
 
 
 @given(wild | structured)
-@many
 def test_a_heading_and_code_have_the_text_that_commonmark_gives_them(text: str) -> None:
     tokens = PARSER.parse(text)
     contents = [
@@ -72,7 +69,6 @@ def test_a_heading_and_code_have_the_text_that_commonmark_gives_them(text: str) 
 @example("[# a](https://1.example/)")
 @example("[9]\n===")
 @example("a | [9]\n-|-")
-@many
 def test_a_cited_text_has_the_blocks_that_it_would_have_if_it_were_read_again(text: str) -> None:
     document = number_citations(text, SOURCES).document(lambda number: f"\ufdd0{number}\ufdef")
 

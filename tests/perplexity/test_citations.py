@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.citations import Marker, drop_dangling, drop_unknown_links, format_result, number_citations
@@ -156,7 +156,6 @@ def test_links_and_addresses_of_no_source_are_removed_and_counted(text: str, lef
 
 
 @given(wild)
-@settings(max_examples=200, deadline=None)
 def test_in_any_text_no_address_is_left_that_is_no_source_s(text: str) -> None:
     left, removed = drop_unknown_links(text, SOURCES)
 
@@ -206,7 +205,6 @@ def markers(draw: st.DrawFn) -> tuple[str, list[int]]:
 
 
 @given(st.lists(markers(), min_size=1, max_size=5), st.integers(0, 12))
-@settings(max_examples=200, deadline=None)
 def test_however_a_marker_is_written_it_means_its_numbers(found: list[tuple[str, list[int]]], count: int) -> None:
     sources = tuple(Source(number=n, title="T", url=f"https://s{n}.example/") for n in range(1, count + 1))
     text = "".join(f" word{marker}" for marker, _ in found)
@@ -225,7 +223,6 @@ def numbers_outside_code(text: str) -> set[int]:
 
 
 @given(wild, NUMBERS)
-@settings(max_examples=200, deadline=None)
 def test_in_any_text_the_markers_shown_are_among_the_sources_listed(text: str, numbers: list[int]) -> None:
     sources = tuple(Source(number=n, title="T", url=f"https://s{n}.example/") for n in numbers)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.attempts import Attempt, cost_with_failures, total_cost, without_costs
@@ -38,7 +38,6 @@ class Priced(FakeProvider):
 
 
 @given(st.lists(st.none() | st.floats(0, 1000)))
-@settings(max_examples=200, deadline=None)
 def test_a_sum_is_that_of_the_known_ones_in_any_order(costs: list[float | None]) -> None:
     known = [cost for cost in costs if cost is not None]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.domains import DomainPolicy, TextFilter, filter_answer, filter_results, requested_host
@@ -192,7 +192,6 @@ def outside_code(text: str) -> str:
 
 
 @given(wild, st.sampled_from([ONLY_A, NOT_B]))
-@settings(max_examples=200, deadline=None)
 def test_no_text_keeps_a_foreign_marker_or_link(text: str, domains: tuple[str, ...]) -> None:
     left = filter_answer(answer(text + " [2] https://b.example/x"), domains)
     policy = DomainPolicy(domains)
@@ -216,7 +215,6 @@ def streamed(text: str, sizes: Sequence[int], *, as_json: bool = False) -> list[
 
 
 @given(wild, st.lists(st.integers(1, 9), max_size=60))
-@settings(max_examples=200, deadline=None)
 def test_however_a_text_is_streamed_what_is_shown_is_the_whole_answer_s(text: str, sizes: list[int]) -> None:
     assert "".join(streamed(text, sizes)) == filter_answer(answer(text), ONLY_A).text
 

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.errors import InvalidRequest
@@ -163,7 +163,6 @@ def test_one_day_and_no_filter_at_all_are_taken() -> None:
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=200, deadline=None)
 def test_any_text_is_a_host_name_in_ascii_or_refused(typed: str) -> None:
     with suppress(InvalidRequest):
         domain = parse_domain(typed)

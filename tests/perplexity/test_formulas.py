@@ -6,7 +6,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from markdown_it import MarkdownIt
 
 from perplexity import formulas
@@ -166,7 +166,6 @@ def test_nothing_of_a_formula_is_shown_before_its_end(formula: str) -> None:
 
 
 @given(wild)
-@settings(max_examples=200, deadline=None)
 def test_no_letter_and_no_digit_of_any_text_is_lost(text: str) -> None:
     written = readable(text)
 

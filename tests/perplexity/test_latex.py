@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.latex import LONGEST, unicode_text
@@ -63,7 +63,6 @@ def test_what_is_not_known_to_be_exact_has_no_text(formula: str) -> None:
 
 
 @given(st.text(alphabet="ab2^_{}\\ '|[]()+-=.frcsqtx", max_size=40))
-@settings(max_examples=200, deadline=None)
 def test_no_letter_or_digit_is_lost_and_no_markup_left(formula: str) -> None:
     text = unicode_text(formula)
 

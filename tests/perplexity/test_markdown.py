@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from perplexity.citations import drop_dangling, number_citations
 from perplexity.markdown import Document, RegionKind, parse, regions
@@ -79,12 +79,10 @@ def test_latex_is_found_and_prices_are_not_latex(text: str, latex: list[str]) ->
 
 
 @given(wild)
-@settings(max_examples=150, deadline=None)
 def test_the_regions_of_any_text_joined_are_the_text(text: str) -> None:
     assert text == "".join(text[region.start : region.end] for region in regions(text))
 
 
-@settings(max_examples=300, deadline=None)
 @given(wild)
 @example("`a`[9]`` b `` c ` d")
 @example("`a`[1] `b`[9] [1] `c`")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.errors import InvalidRequest
@@ -83,7 +83,6 @@ def test_any_other_name_is_refused(model: str) -> None:
 
 
 @given(st.text(max_size=40))
-@settings(max_examples=150, deadline=None)
 def test_any_text_is_a_target_or_refused(model: str) -> None:
     with suppress(InvalidRequest):
         assert resolve(model).effort in EFFORTS

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.attempts import Attempt
@@ -97,7 +97,6 @@ def test_snippets_are_cut_at_sentences_where_they_can_be(text: str, cut: list[st
 TEXT = st.text(alphabet=st.sampled_from('ab .!?。\n\u3000é"”)'), max_size=1500)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(TEXT, max_size=4), st.text(max_size=40))
 def test_every_passage_is_a_verbatim_part_of_its_source(snippets: list[str], question: str) -> None:
     results = [source(n, snippet, title="A title") for n, snippet in enumerate(snippets, start=1)]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.errors import (
@@ -58,7 +58,6 @@ async def run(
 
 
 @given(st.integers(1, 5000), st.floats(0, 1), st.floats(0, 100), st.floats(0, 100))
-@settings(max_examples=200, deadline=None)
 def test_a_delay_is_never_over_the_cap_nor_over_the_step(attempt: int, chance: float, base: float, cap: float) -> None:
     delay = RetryPolicy(base=base, cap=cap).delay(attempt, chance)
 
@@ -230,7 +229,6 @@ def test_how_long_the_service_asks_to_wait(headers: dict[str, str], seconds: flo
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=200, deadline=None)
 def test_any_header_is_a_time_to_wait_or_none(value: str) -> None:
     seconds = retry_after({"retry-after": value}, now=NOW, limited=True)
 
@@ -238,7 +236,6 @@ def test_any_header_is_a_time_to_wait_or_none(value: str) -> None:
 
 
 @given(st.floats() | st.integers())
-@settings(max_examples=200, deadline=None)
 def test_any_number_is_a_time_to_wait_or_none(value: float) -> None:
     seconds = retry_after({"retry-after": str(value)}, now=NOW, limited=True)
 

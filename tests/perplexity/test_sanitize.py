@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.agent.results import SourceRegistry, parse_tool_result
@@ -60,7 +60,6 @@ def test_what_a_page_says_is_one_line_without_our_markup_and_markers(text: str, 
 
 
 @given(words)
-@settings(max_examples=200, deadline=None)
 def test_whatever_a_page_says_is_one_line_and_cites_nothing(text: str) -> None:
     line = one_line(text)
 
@@ -133,7 +132,6 @@ def test_a_reference_whose_address_breaks_off_is_none() -> None:
 
 
 @given(st.lists(words, min_size=1, max_size=3))
-@settings(max_examples=200, deadline=None)
 def test_a_passage_is_cited_for_its_own_page_and_no_other(snippets: list[str]) -> None:
     found = results(*((f"T{n}", f"so {snippet}") for n, snippet in enumerate(snippets)))
     answer = passages_answer(found, "so")

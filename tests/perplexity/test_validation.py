@@ -4,7 +4,7 @@ import unicodedata
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.errors import InvalidRequest
@@ -51,7 +51,6 @@ def test_a_query_over_the_cap_is_refused_not_cut_and_not_repeated() -> None:
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=200, deadline=None)
 def test_any_query_is_one_clean_line_or_refused(typed: str) -> None:
     try:
         query = parse_query(typed)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from markdown_it import MarkdownIt
 
 from bot.blocks.documents import result_file
@@ -66,7 +66,6 @@ def test_passages_are_quotations() -> None:
     assert "> Round things ‹7› [1]" in text
 
 
-@settings(max_examples=200, deadline=None)
 @given(wild, wild)
 @example("", "[b]: http://evil.com 'T'")
 @example("=", "")

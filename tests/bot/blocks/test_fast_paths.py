@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.blocks.escaping import break_mentions, clean, escape, escape_clean
@@ -12,7 +12,6 @@ from bot.blocks.markdown.render import neutralize
 from bot.blocks.markdown.split import rendered_size
 from tests.fakes.hostile_text import wild
 
-many = settings(max_examples=300, deadline=None)
 JOINER = "\u2060"
 LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029\x85]")
 SPACES = re.compile(r"[\x0b\x0c\x1c-\x1f]")
@@ -34,7 +33,6 @@ schemes = st.lists(
 texts = wild | signs | schemes | st.text()
 
 
-@many
 @given(texts)
 def test_clean(text: str) -> None:
     expected = SPACES.sub(" ", LINE_ENDS.sub("\n", text))
@@ -42,13 +40,11 @@ def test_clean(text: str) -> None:
     assert clean(text) == SURROGATES.sub("\ufffd", UNWANTED.sub("", expected))
 
 
-@many
 @given(texts)
 def test_break_mentions(text: str) -> None:
     assert break_mentions(text) == BROADCAST.sub(f"@{JOINER}", TOKEN.sub(rf"\1{JOINER}", text))
 
 
-@many
 @given(texts)
 def test_escape(text: str) -> None:
     expected = break_mentions(clean(text)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -56,13 +52,11 @@ def test_escape(text: str) -> None:
     assert escape(text) == escape_clean(clean(text)) == expected
 
 
-@many
 @given(texts)
 def test_counted(text: str) -> None:
     assert rendered_size(text) == sum({"&": 5, "<": 4, ">": 4}.get(character, 1) for character in text)
 
 
-@many
 @given(texts.map(lambda text: re.sub(r"[.&*@]", "", text)))
 def test_defuse__breaks_signs_as_one_pattern_would(text: str) -> None:
     expected = SIGNS.sub(rf"\g<0>{JOINER}", text)

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.blocks import escaping
@@ -88,7 +88,6 @@ def test_times_are_in_the_reader_s_time_zone_with_utc_as_fallback() -> None:
 
 
 @given(st.lists(st.tuples(wild, st.one_of(short, st.just("https://e.example/" + "&" * 1_900)), wild), max_size=8), wild)
-@settings(max_examples=150, deadline=None)
 def test_any_stories_become_messages_without_a_mention_or_a_foreign_link(
     found: list[tuple[str, str, str]], topic: str
 ) -> None:

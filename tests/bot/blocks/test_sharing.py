@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.blocks.elements import markdown
@@ -72,7 +72,6 @@ def words(blocks: Any) -> list[str]:
     return re.findall(r"[^\W_]+", re.sub(r"[\u2060\u200f\u200e]", "", text))
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS)
 def test_the_preview_shows_every_word_and_link_that_is_posted(text: str) -> None:
     shared = share(text)
@@ -98,7 +97,6 @@ def addresses(blocks: Any) -> list[str]:
     return re.findall(r"https://s\d\.example/\d", json.dumps(blocks))
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS)
 def test_sections_are_all_of_a_text__and_at_most_ten(text: str) -> None:
     answer = Answer(text=text, sources=SOURCES, provider="P")

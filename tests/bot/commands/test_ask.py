@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands.ask import ASK, SAME_LANGUAGE, AskRequest, parse
@@ -105,7 +105,6 @@ def test_every_example_of_the_help_parses() -> None:
         assert ASK.parse(typed).question.text
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text())
 def test_any_text_is_a_request_or_a_usage_error(text: str) -> None:
     try:

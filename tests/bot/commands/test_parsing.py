@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands.base import Option
@@ -191,7 +191,6 @@ PIECES = st.sampled_from(
 WILD = st.one_of(st.text(), st.lists(PIECES).map("".join), st.lists(PIECES).map(" ".join))
 
 
-@settings(max_examples=200, deadline=None)
 @given(WILD)
 def test_any_text_parses_or_is_a_usage_error(text: str) -> None:
     outcome: Arguments | UsageError
@@ -213,7 +212,6 @@ GIVEN = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(before=GIVEN, text=WORD, after=GIVEN, dash=st.sampled_from("—–―"))
 def test_a_clients_dashes_change_nothing(before: list[str], text: str, after: list[str], dash: str) -> None:
     ascii_typed = " ".join([*before, text, *after])
@@ -224,7 +222,6 @@ def test_a_clients_dashes_change_nothing(before: list[str], text: str, after: li
     assert parse(ascii_typed) == parse(unicode_typed)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(alphabet=st.characters(exclude_characters='-‐‑‒–—―−﹣－<>&"“”„‟«»＂`\u00a0\u2007\u202f'), max_size=60))
 def test_text_without_dashes_stays_as_typed(text: str) -> None:
     assert text.strip() == parse(text).text

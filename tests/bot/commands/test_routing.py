@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands import COMMANDS
@@ -40,7 +40,6 @@ def test_a_slash_command_is_found_by_its_name(name: str, text: str, routed: Rout
     assert route_slash_command(name, text, COMMANDS) == routed
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=20), st.text(max_size=60))
 def test_any_name_and_text_are_routed(name: str, text: str) -> None:
     routed = route_slash_command(name, text, COMMANDS)

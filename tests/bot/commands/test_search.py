@@ -4,7 +4,7 @@ import json
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands.search import SEARCH, SearchRequest, parse
@@ -113,7 +113,6 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(), st.lists(PIECES).map(" ".join), st.lists(PIECES).map("".join)))
 def test_any_text_is_a_request_or_a_usage_error(text: str) -> None:
     try:

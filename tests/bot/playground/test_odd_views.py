@@ -112,7 +112,6 @@ def test_values_are_entered_or_refused(raw: dict[str, Any]) -> None:
 
 
 @given(element=st.sampled_from(ELEMENTS).flatmap(spoilt), raw=ODD)
-@settings(deadline=None, max_examples=300)
 def test_an_element_reports_a_value_or_nothing(element: dict[str, Any], raw: Any) -> None:
     action = report(element, raw, block_id="b", action_ts="1.1")
 
@@ -130,7 +129,6 @@ ANSWERS = st.sampled_from(
 
 
 @given(answer=ANSWERS)
-@settings(deadline=None, max_examples=200)
 def test_an_answer_is_done_or_shown_as_a_failure(answer: dict[str, Any]) -> None:
     shown, view_id = opened(modal(ASKS))
     shown.answer(view_id, answer)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import aiohttp
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
@@ -124,7 +124,6 @@ async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(
         private=st.booleans(),
     )
 )
-@settings(deadline=None, max_examples=100)
 def test_a_ticket_survives_its_address(ticket: ResponseUrlToken) -> None:
     token = response_urls.encode(ticket, secret="s")
 
@@ -133,7 +132,6 @@ def test_a_ticket_survives_its_address(ticket: ResponseUrlToken) -> None:
 
 
 @given(token=st.text() | st.binary().map(lambda b: base64.urlsafe_b64encode(b).decode()))
-@settings(deadline=None, max_examples=200)
 def test_a_made_up_address_is_refused_and_never_fails_otherwise(token: str) -> None:
     with pytest.raises(response_urls.ClosedError, match="invalid_url"):
         response_urls.decode(token, secret="s")

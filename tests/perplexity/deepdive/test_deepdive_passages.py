@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.block_parser import BlockKind, read_blocks
@@ -91,7 +91,6 @@ ADDRESSES = ("http://evil.com", "https://evil.com/x", GOV)
 
 
 @given(st.lists(wild, min_size=1, max_size=3))
-@settings(max_examples=200, deadline=None)
 def test_any_passage_is_a_quotation_that_cites_its_page(snippets: list[str]) -> None:
     linked = [Source(number=n, title="", url=url) for n, url in enumerate(ADDRESSES, 5)]
     results = (*pages(*(f"so {snippet}" for snippet in snippets)).results[:-1], *linked)

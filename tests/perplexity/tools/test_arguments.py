@@ -102,7 +102,6 @@ names = st.sampled_from([*PARAMETERS["properties"], "prompt", "reasoning"]) | st
 
 
 @given(arguments=st.dictionaries(names, json_values, max_size=5), tool=st.sampled_from(TOOLS))
-@settings(max_examples=200, deadline=None)
 async def test_any_arguments_are_either_valid_or_reported_as_wrong(arguments: dict[str, Any], tool: Tool) -> None:
     calls = []
 

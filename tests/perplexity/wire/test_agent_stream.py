@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.errors import MalformedResponse, PerplexityError, RunFailed
@@ -222,7 +222,6 @@ fields = ("delta", "text", "item", "response", "results", "queries", "item_id", 
 
 
 @given(st.lists(st.fixed_dictionaries({"type": kinds}, optional=dict.fromkeys(fields, wild)), max_size=6))
-@settings(max_examples=200, deadline=None)
 def test_any_events_are_read_or_refused_and_the_deltas_are_the_text(events: list[dict[str, Any]]) -> None:
     try:
         told = read_events(events)

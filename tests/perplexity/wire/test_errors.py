@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.errors import (
@@ -114,7 +114,6 @@ def test_a_message_is_one_short_line_without_a_key() -> None:
 
 
 @given(st.integers(300, 599), st.binary(max_size=80) | st.text(max_size=80).map(lambda t: body(t, t)))
-@settings(max_examples=200, deadline=None)
 def test_any_answer_becomes_an_error(status: int, content: bytes) -> None:
     caught = error(status, content)
 

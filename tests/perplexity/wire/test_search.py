@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.errors import MalformedResponse
@@ -96,7 +96,6 @@ def test_a_response_without_a_list_is_refused(body: dict[str, Any]) -> None:
 
 
 @given(st.lists(json_values | st.fixed_dictionaries({"url": json_values}, optional={"title": json_values}), max_size=6))
-@settings(max_examples=200, deadline=None)
 def test_any_list_is_read_and_numbered_from_one(results: list[Any]) -> None:
     pages = parse_results({"results": results}).results
 
@@ -131,7 +130,6 @@ def test_a_number_never_points_at_the_wrong_page(results: list[dict[str, Any]], 
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.none() | st.integers(-1, 6)), max_size=12))
-@settings(max_examples=200, deadline=None)
 def test_any_ids_give_each_page_one_number_of_its_own(given: list[tuple[str, int | None]]) -> None:
     sources = merge(page(*one) for one in given)
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perplexity.errors import MalformedResponse
@@ -48,7 +48,6 @@ def test_a_stream_is_read_however_it_is_cut(stream: bytes, expected: list[tuple[
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), max_size=20)), st.data())
-@settings(max_examples=200, deadline=None)
 def test_any_text_in_any_cut_with_any_line_end_comes_through(texts: list[str], data: st.DataObject) -> None:
     end = data.draw(st.sampled_from([b"\n", b"\r\n", b"\r"]))
     stream = b"".join(b"data: " + text.encode() + end + end for text in texts)
@@ -59,7 +58,6 @@ def test_any_text_in_any_cut_with_any_line_end_comes_through(texts: list[str], d
 
 
 @given(st.lists(st.binary(max_size=60), max_size=6))
-@settings(max_examples=200, deadline=None)
 def test_any_bytes_in_any_cut_mean_the_same(chunks: list[bytes]) -> None:
     assert read(b"".join(chunks)) == read(*chunks)
 
