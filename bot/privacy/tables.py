@@ -311,7 +311,9 @@ TABLES: Mapping[str, Table] = {
         of_person="scope = 'user' AND subject = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)",
         of_workspace=_WORKSPACE,
         outdated="period < now() - interval '62 days'",
-        columns=_columns(person="subject", place="team_id", none="scope period reserved spent noticed told"),
+        columns=_columns(
+            person="subject", place="team_id", none="scope period reserved spent noticed told telling_since"
+        ),
     ),
     "budgets": Table(
         of_person="(user_id = %(user)s OR scope = 'user' AND subject = %(user)s)"

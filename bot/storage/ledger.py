@@ -100,15 +100,25 @@ _NOTICE = f"""
 """
 """Joined with the budgets, instead of a call of `budget_of_v1` a row: every process asks this every few seconds."""
 
+TELLING_SECONDS = 300.0
+"""After this time a process that has not said that admins were told is taken for dead, and another one tells them."""
+
+MOST_NOTICES = 20
+"""How many notices a process takes at once: it must have sent them in that time."""
+
 _TELL = f"""
-    UPDATE budget_use u SET told = u.noticed
-    WHERE u.noticed > u.told AND {_CURRENT}
+    UPDATE budget_use u SET telling_since = now()
+    WHERE ctid = ANY(ARRAY(
+        SELECT d.ctid FROM budget_use d
+        WHERE d.noticed > d.told AND {_CURRENT.replace("u.", "d.")}
+            AND (d.telling_since IS NULL OR d.telling_since < now() - %(seconds)s * interval '1 second')
+        LIMIT %(most)s FOR UPDATE SKIP LOCKED))
     RETURNING u.team_id, u.scope, u.subject, u.period, u.noticed AS percent, u.spent,
         coalesce(budget_of_v1(u.team_id, u.scope, u.subject, CASE u.scope
             WHEN 'user' THEN %(user)s WHEN 'channel' THEN %(channel)s ELSE %(workspace)s END::bigint), 0) AS allowed
 """
-_UNTOLD = """
-    UPDATE budget_use SET told = 0
+_TOLD = """
+    UPDATE budget_use SET told = greatest(told, %(told)s), telling_since = NULL
     WHERE team_id = %(team_id)s AND scope = %(scope)s AND subject = %(subject)s AND period = %(period)s
 """
 
@@ -210,17 +220,24 @@ class Ledger:
         return len(rows)
 
     async def notices(self) -> list[BudgetNotice]:
-        """Return the notices that no process has sent yet; they count as sent. A budget of nothing has none."""
+        """Return notices that no process has sent yet, or is about to: `told` is to be called for each of them.
+
+        One without is returned again after `TELLING_SECONDS`, to any process. A budget of nothing has none.
+        """
+        values = self._budgets | {"seconds": TELLING_SECONDS, "most": MOST_NOTICES}
         async with self._pool.transaction() as connection:
             await connection.execute(_NOTICE, self._budgets)
-            rows = await (await connection.execute(_TELL, self._budgets)).fetchall()
+            rows = await (await connection.execute(_TELL, values)).fetchall()
+            for row in rows:
+                if not row["allowed"]:
+                    await connection.execute(_TOLD, row | {"told": row["percent"]})
         return [BudgetNotice(**row) for row in rows if row["allowed"]]
 
-    async def not_told(self, notice: BudgetNotice) -> None:
-        """Record that a notice could not be sent."""
+    async def told(self, notice: BudgetNotice, *, reached: bool = True) -> None:
+        """Record that a notice was sent; or, unless it `reached` an admin, that it is to be sent again."""
+        place = {name: getattr(notice, name) for name in ("team_id", "scope", "subject", "period")}
         async with self._pool.connection() as connection:
-            place = {name: getattr(notice, name) for name in ("team_id", "scope", "subject", "period")}
-            await connection.execute(_UNTOLD, place)
+            await connection.execute(_TOLD, place | {"told": notice.percent if reached else 0})
 
     def _end_later(self, seconds: float) -> None:
         if self._later is None:

@@ -43,41 +43,49 @@ class BudgetWatch:
     slash: str
     enter: Callable[[str], Awaitable[bool]] = only_workspace
     seconds: float = WATCH_SECONDS
-    _due: deque[BudgetNotice] = field(default_factory=deque)
+    _sent: deque[BudgetNotice] = field(default_factory=deque)
 
     async def run(self) -> None:
-        """Look again and again until cancelled; then hand back what is not sent, for another process to send."""
-        try:
-            while True:
-                try:
-                    await self.look()
-                except (*DATABASE_UNAVAILABLE, Error) as error:
-                    log.warning("budgets.not_watched", extra={"error": type(error).__name__})
-                await asyncio.sleep(self.seconds)
-        finally:
-            await self._hand_back()
-
-    async def _hand_back(self) -> None:
-        """Record that the notices that are due were not sent; without a database they are lost."""
-        with suppress(TimeoutError, *DATABASE_UNAVAILABLE, Error):
-            async with asyncio.timeout(HAND_BACK_SECONDS):
-                while self._due:
-                    await self.ledger.not_told(self._due[0])
-                    self._due.popleft()
+        """Look again and again until cancelled."""
+        while True:
+            try:
+                await self.look()
+            except (*DATABASE_UNAVAILABLE, Error) as error:
+                log.warning("budgets.not_watched", extra={"error": type(error).__name__})
+            await asyncio.sleep(self.seconds)
 
     async def look(self) -> None:
-        """Send the notices that are due, and end the calls whose processes are gone. Raises database errors."""
-        self._due.extend(await self.ledger.notices())
-        for _ in range(len(self._due)):
-            notice = self._due.popleft()
-            try:
-                if not await self._tell(notice):
-                    await self.ledger.not_told(notice)
-            except BaseException:
-                self._due.append(notice)  # the ledger takes it for sent
-                raise
+        """Send the notices that are due, and end the calls whose processes are gone. Raises database errors.
+
+        What is not sent is handed back, for any process to send; what a process that died had taken is sent some
+        minutes later.
+        """
+        await self._record_sent()
+        due = await self.ledger.notices()
+        try:
+            while due:
+                if await self._tell(due[0]):
+                    self._sent.append(due.pop(0))
+                    await self._record_sent()
+                else:
+                    await self.ledger.told(due.pop(0), reached=False)
+        finally:
+            if due:
+                await self._hand_back(due)
         if cut := await self.ledger.cut_abandoned():
             log.warning("ledger.cut", extra={"count": cut})
+
+    async def _record_sent(self) -> None:
+        while self._sent:
+            await self.ledger.told(self._sent[0])
+            self._sent.popleft()
+
+    async def _hand_back(self, notices: Sequence[BudgetNotice]) -> None:
+        """Record that notices were not sent; without a database, that is found out after a while."""
+        with suppress(TimeoutError, *DATABASE_UNAVAILABLE, Error):
+            async with asyncio.timeout(HAND_BACK_SECONDS):
+                for notice in notices:
+                    await self.ledger.told(notice, reached=False)
 
     async def _tell(self, notice: BudgetNotice) -> bool:
         """Return False if no admin could be told and a later try may succeed."""

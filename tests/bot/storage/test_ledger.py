@@ -331,12 +331,15 @@ async def test_a_notice_is_sent_once_for_each_step(pool: Pool) -> None:
         await ledger.flush()
         async with pool.connection() as connection:
             await connection.execute("DELETE FROM call_costs")
-        told.append([(notice.percent, notice.spent // CENT) for notice in await ledger.notices()])
+        notices = await ledger.notices()
+        told.append([(notice.percent, notice.spent // CENT) for notice in notices])
+        for notice in notices:
+            await ledger.told(notice)
     assert told == [[], [(75, 76)], [], [(95, 95)], []]
     assert isinstance(await ledger.reserve(call()), OverBudget)
     [notice] = await ledger.notices()
     assert (notice.percent, notice.scope, notice.subject) == (100, "channel", "C1")
-    await ledger.not_told(notice)
+    await ledger.told(notice, reached=False)
     assert await ledger.notices() == [notice]
     assert await ledger.notices() == []
 

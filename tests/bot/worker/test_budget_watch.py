@@ -12,7 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.spending import Budgets, Ended, Reservation
 from bot.slack.messages import Chat
-from bot.storage.ledger import Ledger
+from bot.storage.ledger import TELLING_SECONDS, Ledger
 from bot.storage.questions import Pool, connection_pool
 from bot.worker.budget_watch import BudgetWatch
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
@@ -97,3 +97,43 @@ async def test_what_a_process_that_stops_has_not_sent_the_next_one_sends(pool: P
         await watch_of(ledger, slack).look()
 
     assert people_told_of(slack) == ["<@U1>", "<@U2>", "<@U3>"]
+
+
+async def test_a_notice_that_a_dead_process_had_taken_is_sent_later_and_once(pool: Pool) -> None:
+    ledger = await used_up(pool, "U1")
+    assert len(await ledger.notices()) == 1  # and then that process is killed
+
+    async with FakeSlack() as slack:
+        await watch_of(ledger, slack).look()
+        assert slack.posts == []  # it may be about to send it
+        await age_claims(pool)
+        for _ in range(2):
+            await watch_of(ledger, slack).look()
+            await age_claims(pool)
+
+    assert people_told_of(slack) == ["<@U1>"]
+
+
+async def test_a_budget_of_which_more_is_spent_while_admins_are_told_is_told_of_again(pool: Pool) -> None:
+    ledger = await used_up(pool, "U1")
+    async with pool.connection() as connection:
+        await connection.execute("UPDATE budget_use SET spent = 80")
+    (first,) = await ledger.notices()
+    async with pool.connection() as connection:
+        await connection.execute("UPDATE budget_use SET spent = 100")
+    assert await ledger.notices() == []
+    await ledger.told(first)
+
+    (second,) = await ledger.notices()
+    await ledger.told(second)
+    assert (first.percent, second.percent) == (75, 100)
+    await age_claims(pool)
+    assert await ledger.notices() == []
+
+
+async def age_claims(pool: Pool) -> None:
+    """Have the database think that what is being told was begun long ago."""
+    async with pool.connection() as connection:
+        await connection.execute(
+            "UPDATE budget_use SET telling_since = telling_since - %s * interval '1 second'", (TELLING_SECONDS + 1,)
+        )
