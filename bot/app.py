@@ -225,7 +225,11 @@ async def compose(
         received, choices = QuestionStore(acks, share=share), ChoiceStore(acks)
         # A paid answer is kept for as long as the database is unavailable.
         database_retry, metrics, attempt_log = DatabaseRetry(seconds=math.inf), Metrics(), AttemptLog(attempts=attempts)
-        audit, budgets = _audit_store(settings, pool), BudgetStore(pool, budgets=settings.budgets)
+        audit, budgets, limits = (
+            _audit_store(settings, pool),
+            BudgetStore(pool, budgets=settings.budgets),
+            LimitStore(pool, share=share),
+        )
 
         def on_attempt(attempt: Attempt) -> None:
             metrics.attempted(attempt)
@@ -313,6 +317,7 @@ async def compose(
             feedback=FeedbackStore(pool).of_team,
             preferences=PreferenceStore(pool),
             budgets=budgets,
+            limits=limits,
             management=managers.management,
             digests=digests.service,
             commands={command.name: command for command in commands} | digests.commands,
@@ -345,7 +350,7 @@ async def compose(
                 audit=audit.health,
                 workers_alive=partial(questions.workers_alive, seconds=STALLED_AFTER_SECONDS),
                 budgets=budgets,
-                limits=LimitStore(pool, share=share),
+                limits=limits,
                 fixed_limits=_fixed_limits(settings),
             ),
             start=background.start,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from bot.model.limits import Limit, LimitName
+from bot.model.limits import HIGHEST, Limit, LimitName
 from bot.texts import limits as texts
 
 LABELS: Mapping[LimitName, str] = {
@@ -23,24 +23,24 @@ OFF = "off"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
-def parse_limit(text: str, limit: Limit) -> int | None:
+def parse_limit(text: str, *, bound: int | None = None) -> int | None:
     """Return what an admin typed: a number, 0 for no limit, None for an empty text, which is the settings' limit.
 
-    Raises ValueError, which says what is allowed.
+    `bound` is as in `Limit`. Raises ValueError, which says what is allowed.
     """
     text = text.strip()
     if not text:
         return None
-    if text.casefold() == OFF and limit.can_be_off:
+    if text.casefold() == OFF and bound is None:
         return 0
-    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= limit.most:
-        raise ValueError(allowed(limit))
+    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= (bound or HIGHEST):
+        raise ValueError(allowed(bound))
     return int(text)
 
 
-def allowed(limit: Limit) -> str:
-    """Return what can be set instead of a limit, besides nothing: "a whole number from 1 to 20"."""
-    return texts.numbers(limit.most) if not limit.can_be_off else texts.numbers_or_off(limit.most, OFF)
+def allowed(bound: int | None = None) -> str:
+    """Return what can be set as a limit, besides nothing: "a whole number from 1 to 20"."""
+    return texts.numbers(bound) if bound is not None else texts.numbers_or_off(HIGHEST, OFF)
 
 
 def typed(limit: Limit) -> str:

@@ -9,6 +9,7 @@ from bot.commands.base import Command
 from bot.commands.budget import BUDGET, PAUSE, RESUME
 from bot.commands.check import CHECK
 from bot.commands.deepdive import DEEPDIVE
+from bot.commands.limits import LIMITS
 from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
 from bot.commands.settings import SETTINGS
@@ -26,6 +27,7 @@ COMMANDS: tuple[Command[Any, Any], ...] = (
     BUDGET,
     PAUSE,
     RESUME,
+    LIMITS,
     WATCH,
 )
 

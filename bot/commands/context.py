@@ -19,6 +19,7 @@ from bot.model.provider_stats import ProviderStats
 from bot.model.results import KeptResult
 from bot.slack.users import Management
 from bot.storage.budgets import BudgetStore
+from bot.storage.limits import LimitStore
 from bot.storage.preferences import PreferenceStore
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
@@ -200,6 +201,7 @@ class CommandContext:
     digests: DigestService
     preferences: PreferenceStore | None = None
     budgets: BudgetStore | None = None
+    limits: LimitStore | None = None
     provider_stats: Callable[[], Awaitable[Sequence[ProviderStats]]]
     """Return the statistics of the last day."""
 

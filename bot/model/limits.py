@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 LimitName = Literal["open", "user", "channel", "thread", "workspace"]
 """Open questions of a person; questions a minute of a person, in a channel, in a thread; a workspace's in progress."""
 
+NAMES: tuple[LimitName, ...] = get_args(LimitName)
+
 HIGHEST = 1_000_000
-"""The highest limit that an admin can set if the settings bound it no lower."""
+"""The highest limit that admins can set if the settings bound it no lower."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +29,6 @@ class Limit:
     bounded: bool
 
     @property
-    def most(self) -> int:
-        """The highest number that admins can set."""
-        return self.host if self.bounded and self.host else HIGHEST
-
-    @property
-    def can_be_off(self) -> bool:
-        """Whether admins can set no limit."""
-        return not (self.bounded and self.host)
+    def bound(self) -> int | None:
+        """The highest number that admins can set; None if they can set any, and no limit."""
+        return self.host if self.bounded and self.host else None

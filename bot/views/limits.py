@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
 
 from slack_bolt.async_app import AsyncApp
 
@@ -11,7 +10,7 @@ from bot.blocks.admin import CHANGE_LIMITS
 from bot.budgets.limits import LABELS, allowed, number, parse_limit, typed
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
-from bot.model.limits import Limit, LimitName
+from bot.model.limits import NAMES, Limit, LimitName
 from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.slack.views import View
@@ -22,7 +21,6 @@ from bot.views.base import Response, Submission, errors, modal, open_modal, subm
 from bot.views.forms import input_block
 
 CALLBACK_ID = "limit_modal"
-NAMES: tuple[LimitName, ...] = get_args(LimitName)
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
@@ -51,7 +49,7 @@ def _input(limit: Limit) -> Block:
     element: Block = {"type": "plain_text_input", "action_id": limit.name, "max_length": 20}
     if limit.own is not None:
         element["initial_value"] = typed(limit)
-    hint = texts.hint(allowed(limit), number(limit.host))
+    hint = texts.hint(allowed(limit.bound), number(limit.host))
     return input_block(limit.name, LABELS[limit.name], element, hint=hint, optional=True)
 
 
@@ -67,7 +65,7 @@ async def save_limits(submitted: Submission, context: ListenerContext) -> Respon
         if text == submitted.metadata.get(name, ""):
             continue
         try:
-            values[name] = parse_limit(text, limits[name])
+            values[name] = parse_limit(text, bound=limits[name].bound)
         except ValueError as error:
             problems[name] = texts.not_taken(text, LABELS[name], str(error))
     if problems:

@@ -54,6 +54,7 @@ from bot.privacy.redaction import left_out_text
 from bot.slack.users import Management
 from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
+from bot.storage.limits import LimitStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
 from bot.streaming.live import LiveAnswer
@@ -128,6 +129,7 @@ class CommandRunner:
     before_sending: BeforeSending | None = None
     preferences: PreferenceStore | None = None
     budgets: BudgetStore | None = None
+    limits: LimitStore | None = None
     management: Callable[[str, str], Awaitable[Management]] = manages_nothing
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
     clock: Callable[[], float] = monotonic
@@ -388,6 +390,7 @@ class CommandRunner:
             audit=self.audit,
             preferences=self.preferences,
             budgets=self.budgets,
+            limits=self.limits,
             management=self.management,
             parent=await self._parent(row),
             action=row.action,

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from bot.blocks.admin import admin_blocks
 from bot.blocks.admin_pages import PARTS, page_blocks
+from bot.blocks.limits import limits_message
 from bot.blocks.spending import spending_message
 from bot.blocks.status import status_message
 from bot.doctor.checks import failure, render, warning
@@ -17,14 +18,17 @@ from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
 from bot.model.audit import Entry
 from bot.model.digest import Digest
 from bot.model.feedback import BadAnswer, Feedback, Rating
+from bot.model.limits import NAMES, Limit
 from bot.model.message import OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.model.spending import NO_BUDGETS, BudgetLine, Spending, Spent
 from bot.views.budgets import budgets_view
+from bot.views.limits import limits_view
 from tests.fakes.digests import OWNER, SATURDAY, make_spec
 from tests.fakes.judge import harms_of_plain_text
 from tests.trust.shown import Harms, of_messages, of_view
 
+LIMITS = (Limit(name="user", value=3, own=3, host=20, bounded=True),)
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 ASKER = '{"type": "user", "user_id": "U1"}'
 """How the judge names a person whose name Slack fills in."""
@@ -64,6 +68,7 @@ def admin_home(texts: Sequence[str]) -> Harms:
     for part in PARTS:
         yield from of_view({"type": "modal", "blocks": page_blocks(data, part, 0)}, {"C1", ASKER, owner})
     yield from of_view(budgets_view(data.spending.lines))
+    yield from of_view(limits_view(dict.fromkeys(NAMES, LIMITS[0])))
 
 
 def admin_figures(texts: Sequence[str]) -> Harms:
@@ -76,6 +81,7 @@ def admin_figures(texts: Sequence[str]) -> Harms:
             status_message((), Feedback(ratings=[Rating(provider="P", effort="fast", up=1, down=2)], bad=bad)),
             status_message(stats, Feedback(ratings=ratings), spending=_spending(texts), problem=texts[0]),
             spending_message(_spending(texts), NO_BUDGETS, slash="/pplx", note=texts[0]),
+            limits_message(LIMITS, slash="/pplx", note=texts[0]),
         )
     )
     yield from of_messages(shown)

@@ -13,6 +13,7 @@ import pytest
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from bot.blocks.admin import CHANGE_LIMITS
+from bot.model.limits import NAMES
 from bot.playground.limits import check_view
 from bot.settings import Settings
 from bot.storage import queries
@@ -20,7 +21,6 @@ from bot.storage.limits import LimitStore
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
 from bot.texts import admin_home
 from bot.texts import limits as texts
-from bot.views.limits import NAMES
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.ports import free_port
 from tests.fakes.rows import claim
@@ -98,11 +98,11 @@ async def test_a_limit_of_open_questions_counts_from_the_very_next_question_in_e
     refused = [(await ask(one)).partition("\n")[0] for one in (second, first)]
     assert refused == ["You have 2 unanswered questions. Ask again when one of them is answered."] * 2
     assert "Searching" in await ask(second, user="U3")
-    await home(first, texts.SAVED, "Open questions of a person: *2* (without your change: 5)")
+    await home(first, texts.SAVED, "Open questions of a person: *2* (the app is set up with 5)")
 
     await set_limits(first, {"open": ""})
     assert ["Searching" in await ask(one) for one in (second, first)] == [True, True]
-    await home(first, texts.SAVED, "Open questions of a person: *5*", without="without your change")
+    await home(first, texts.SAVED, "Open questions of a person: *5*", without="the app is set up with")
     first.perplexity.release()
 
     assert await changes(database, 2) == [
@@ -154,9 +154,9 @@ async def test_where_there_is_one_workspace_its_admins_may_also_raise_limits(fir
     await set_limits(first, {"open": "50", "thread": "off", "workspace": "7"})
     await home(
         first,
-        "Open questions of a person: *50* (without your change: 5)",
-        "Questions in a thread each minute: *no limit* (without your change: 6)",
-        "Questions in progress: *7* (without your change: no limit)",
+        "Open questions of a person: *50* (the app is set up with 5)",
+        "Questions in a thread each minute: *no limit* (the app is set up with 6)",
+        "Questions in progress: *7* (the app is set up with no limit)",
     )
     await open_form(first)
     shown = {block["block_id"]: block["element"].get("initial_value") for block in first.slack.modal().blocks}
@@ -209,6 +209,43 @@ async def test_the_form_opens_for_admins_only(first: AppHarness) -> None:
         first.slack.modal()
 
 
+async def command(harness: AppHarness, text: str, *, user: str = ADMIN) -> str:
+    """Type a command and return what it replies."""
+    before, trigger = len(harness.slack.posts), str(uuid4())
+    person = replace(harness.person, user=user)
+    async with await person.type_command(text, trigger=trigger) as response:
+        assert response.status == 200
+    posts = await harness.slack.wait_for(before + 1)
+    return posts[-1].shown_text
+
+
+async def test_the_command_shows_and_sets_what_the_form_does(first: AppHarness, database: str) -> None:
+    assert "Questions in a thread each minute: *6*" in await command(first, "/pplx limits")
+    shown = await command(first, "/pplx limits thread 2")
+    assert texts.SAVED in shown
+    assert "Questions in a thread each minute: *2* (the app is set up with 6)" in shown
+    assert "thread each minute: *no limit*" in await command(first, "/pplx limits thread off")
+    shown = await command(first, "/pplx limits thread reset")
+    assert "thread each minute: *6*" in shown
+    assert "the app is set up with" not in shown
+    assert texts.FOR_ADMINS in await command(first, "/pplx limits thread 1", user=OTHER)
+    assert [after["limit"] for *_, after in await changes(database, 3)] == [2, 0, 6]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("usr 5", "`usr` isn’t a limit. Did you mean `user`? Choose from: `open`, `user`, `channel`, `thread` and"),
+        ("user", "Add a number for `user`, `off` or `reset`."),
+        ("user 0", "The limit `user` cannot be `0`. It takes a whole number from 1 to 1,000,000, or off for no limit"),
+        ("user 1.5", "The limit `user` cannot be `1.5`."),
+        ("thread 4 5", "The limit `thread` cannot be `4 5`."),
+    ],
+)
+async def test_the_command_names_field_value_and_what_is_allowed(harness: AppHarness, text: str, problem: str) -> None:
+    assert problem in str(await harness.ask(f"/pplx limits {text}"))
+
+
 @pytest.fixture
 async def many(database: str) -> AsyncIterator[Installations]:
     async with many_workspaces(
@@ -246,6 +283,9 @@ async def test_where_there_are_many_workspaces_the_settings_bound_what_their_adm
         "thread": "“0” cannot be the limit “Questions in a thread each minute”. "
         "It takes a whole number from 1 to 6, which is this app’s own limit, or nothing.",
     }
+    assert "“off” cannot be the limit “Questions in a channel each minute”." in await command(
+        harness, "/pplx limits channel off"
+    )
     assert await many.rows("SELECT count(*) FROM workspace_limits") == [(0,)]
     await set_limits(harness, {"open": "1", "channel": "60"})
     assert await many.rows("SELECT open_per_person, channel_per_minute FROM workspace_limits") == [(1, 60)]

@@ -23,7 +23,7 @@ from bot.budgets.amounts import format_rounded
 from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
 from bot.model.digest import Digest, DigestSpec, Owner
 from bot.model.home import HomeData, Recent, Running, Used
-from bot.model.limits import Limit
+from bot.model.limits import NAMES, Limit
 from bot.model.schedule import Schedule
 from bot.model.spending import BudgetLine, Spending
 from bot.playground.limits import check_view
@@ -33,7 +33,6 @@ from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
 from bot.texts import admin_home
 from bot.views.base import modal
-from bot.views.limits import NAMES
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault
 

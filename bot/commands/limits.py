@@ -1,0 +1,107 @@
+"""`/pplx limits`: admins see and set how much and how fast people may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.blocks.limits import limits_message
+from bot.budgets.limits import LABELS, OFF, parse_limit
+from bot.commands.base import Reply, free_subcommand
+from bot.commands.budget import OFF as OFF_WORDS
+from bot.commands.budget import RESETS
+from bot.commands.context import CommandContext
+from bot.commands.help import text_message
+from bot.commands.parsing import check_length, closest_match, inline_code
+from bot.errors import UsageError
+from bot.model.limits import NAMES, Limit, LimitName
+from bot.model.message import Audience
+from bot.texts import limits as texts
+
+MAX_LENGTH = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitRequest:
+    """What to change; without a `name`, nothing. `value` is a number, `off`, or empty for the limit of the settings."""
+
+    name: LimitName | None = None
+    value: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitResult:
+    """The limits as they are now; `note` says what was done. Without `limits`, it was refused."""
+
+    note: str = ""
+    limits: Sequence[Limit] = ()
+    slash: str = ""
+
+
+def parse(text: str) -> LimitRequest:
+    """Parse the text after `limits`. Raise UsageError, which names the field, the value and what it takes."""
+    check_length(text, MAX_LENGTH)
+    words = text.casefold().split()
+    if not words:
+        return LimitRequest()
+    name = next((one for one in NAMES if one == words[0]), None)
+    if name is None:
+        raise UsageError(
+            texts.no_such_limit(inline_code(words[0]), meant=closest_match(words[0], list(NAMES)), names=NAMES)
+        )
+    value = " ".join(words[1:])
+    if not value:
+        raise UsageError(texts.value_missing(name))
+    if value in RESETS:
+        return LimitRequest(name=name)
+    value = OFF if value in OFF_WORDS else value
+    try:
+        parse_limit(value)
+    except ValueError as error:
+        raise UsageError(texts.value_not_allowed(name, inline_code(value), allowed=str(error))) from None
+    return LimitRequest(name=name, value=value)
+
+
+async def answer(request: LimitRequest, context: CommandContext) -> LimitResult:
+    """Change what is asked for, and return the limits, if the person is an admin. Raises database errors."""
+    store = context.limits
+    if store is None or not await context.admins.is_admin(context.user_id):
+        return LimitResult(note=texts.FOR_ADMINS)
+    limits, note = await store.of(context.team_id), ""
+    if request.name is not None:
+        try:
+            value = parse_limit(request.value, bound=limits[request.name].bound)
+        except ValueError as error:
+            note = texts.not_taken(request.value, LABELS[request.name], str(error), reset="reset")
+        else:
+            values = {request.name: value}
+            limits = await store.change(team_id=context.team_id, user_id=context.user_id, values=values)
+            note = texts.SAVED
+    slash = context.digests.command_label.partition(" ")[0]
+    return LimitResult(note=note, limits=tuple(limits.values()), slash=slash)
+
+
+def render(result: LimitResult, _: LimitRequest, audience: Audience) -> Reply:
+    """Render the limits."""
+    if not result.limits:
+        return Reply(messages=(text_message(result.note),))
+    return Reply(messages=(limits_message(result.limits, slash=result.slash, note=result.note),))
+
+
+LIMITS = free_subcommand(
+    name="limits",
+    summary="See and set how much and how fast people may ask (admins)",
+    usage="[open | user | channel | thread | workspace] [NUMBER | off | reset]",
+    examples=(
+        ("open 3", "how many unanswered questions each person may have"),
+        ("user 10", "how many questions each person may ask a minute"),
+        ("channel 30", "how many may be asked in each channel a minute; `thread` in each thread"),
+        ("workspace 20", "how many are in progress at a time"),
+        ("user off", "no limit"),
+        ("user reset", "back to what the app is set up with"),
+    ),
+    for_everyone=True,
+    parse=parse,
+    answer=answer,
+    render=render,
+)
