@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
@@ -17,15 +18,18 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.listeners.context import ListenerContext
 from bot.model.membership import (
     ACCESS_EVENTS,
+    EVENT_SECONDS,
     FOREIGN,
     LIFECYCLE_EVENTS,
     Identity,
     RequestOrigin,
     event_time,
     is_foreign,
+    is_in_same_second,
     is_lifecycle,
 )
 from bot.model.workspace import act_for
+from bot.slack.connection import TokenUnchecked, takes_token
 from bot.slack.messages import FAILURES
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import OPEN, REVOKED, UNINSTALLED, WorkspaceRow, WorkspaceStore
@@ -81,7 +85,7 @@ async def record(work: Coroutine[Any, Any, None], context: ListenerContext) -> B
     """Record an event before it is acknowledged; if that fails, answer 503, so that Slack sends it again."""
     try:
         await context.intake.within_ack_deadline(work)
-    except DATABASE_UNAVAILABLE as error:
+    except (*DATABASE_UNAVAILABLE, TokenUnchecked) as error:
         log.error("workspace.not_closed", extra={"error": type(error).__name__})
         return BoltResponse(status=503)
     return None
@@ -173,12 +177,14 @@ class Installation:
     async def end(self, state: str, body: Mapping[str, Any]) -> None:
         """Record that the app was uninstalled or its token revoked, before Slack's event is acknowledged.
 
-        `run` does the rest. Raises database errors.
+        An event of the second in which the app was installed again counts if Slack does not take the token any more.
+        `run` does the rest. Raises database errors, and TokenUnchecked.
         """
         identity = self.identity or Identity(team_id=RequestOrigin.from_body(body).team_id)
-        closed = await self.workspaces.close(
-            identity, state=state, token_hash=self.token_hash, event_at=event_time(body)
-        )
+        known, at = await self.workspaces.get(identity.id), event_time(body)
+        if known is not None and is_in_same_second(at, known.opened_at) and not await takes_token(self.client):
+            at += timedelta(seconds=EVENT_SECONDS)
+        closed = await self.workspaces.close(identity, state=state, token_hash=self.token_hash, event_at=at)
         if closed is None:
             log.info("workspace.late_event", extra={"state": state})
             return

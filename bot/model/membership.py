@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
@@ -182,6 +182,15 @@ def event_time(body: Mapping[str, Any]) -> datetime:
         return datetime.fromtimestamp(float(at), UTC) if isinstance(at, int | float) else datetime.now(UTC)
     except (ValueError, OverflowError, OSError):
         return datetime.now(UTC)
+
+
+EVENT_SECONDS = 1
+"""Slack's `event_time` has whole seconds."""
+
+
+def is_in_same_second(event_at: datetime, began: datetime | None) -> bool:
+    """Return whether an event may be from before or from after a moment, by its time."""
+    return began is not None and event_at <= began < event_at + timedelta(seconds=EVENT_SECONDS)
 
 
 def click_team_ids(body: Mapping[str, Any]) -> frozenset[str]:

@@ -15,7 +15,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import SocketRefused
-from bot.slack.messages import error_name
+from bot.slack.messages import FAILURES, error_name
 from perplexity.transport import proxy_for
 
 if TYPE_CHECKING:
@@ -69,6 +69,27 @@ def web_client(token: str | None, *, api_url: str, session: ClientSession | None
     client = AsyncWebClient(token=token, base_url=api_url, session=session, retry_handlers=[])
     client.proxy = proxy_for(api_url)
     return client
+
+
+ENDED_ERRORS = frozenset({"account_inactive", "invalid_auth", "token_revoked"})
+"""What auth.test says of a token whose installation has ended. https://docs.slack.dev/reference/methods/auth.test"""
+
+
+class TokenUnchecked(Exception):
+    """Slack did not say whether it still takes a token."""
+
+
+async def takes_token(client: AsyncWebClient, token: str | None = None) -> bool:
+    """Return whether Slack still takes a token, by default the client's own. Raises TokenUnchecked."""
+    try:
+        await (client.auth_test() if token is None else client.auth_test(token=token))
+    except SlackApiError as error:
+        if error.response.get("error") not in ENDED_ERRORS:
+            raise TokenUnchecked from None
+        return False
+    except FAILURES:
+        raise TokenUnchecked from None
+    return True
 
 
 class WorkspaceClient(AsyncWebClient):

@@ -152,13 +152,14 @@ _CANCEL_FILE_REQUEST = "DELETE FROM file_requests WHERE question_id = %(question
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceRow:
-    """One installation. `state` is `OPEN`, `REVOKED` or `UNINSTALLED`."""
+    """One installation. `state` is `OPEN`, `REVOKED` or `UNINSTALLED`; `opened_at` is when it was opened again."""
 
     identity: Identity
     app_id: str | None
     state: str
     closed_at: datetime | None
     token_hash: str | None = None
+    opened_at: datetime | None = None
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> WorkspaceRow:
@@ -175,6 +176,7 @@ class WorkspaceRow:
             state=row["state"],
             closed_at=row["closed_at"],
             token_hash=row["token_hash"],
+            opened_at=row["opened_at"],
         )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from aiohttp import ClientSession
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.settings import Settings
-from bot.slack.connection import WorkspaceClient, web_client
+from bot.slack.connection import WorkspaceClient, takes_token, web_client
 from bot.slack.scopes import Features
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import Pool
@@ -43,8 +44,9 @@ def connect_workspaces(
     keys = KeyRing.of(settings.key_bytes)
     installations = Installations(reads, calls=work, keys=keys, workspaces=store)
     secret = settings.slack_oauth_client_secret
+    untied = web_client(None, api_url=settings.slack_api_url, session=session)
     slack = OAuthClient(
-        client=web_client(None, api_url=settings.slack_api_url, session=session),
+        client=untied,
         client_id=settings.slack_oauth_client_id or "",
         client_secret=secret.get_secret_value() if secret is not None else "",
     )
@@ -53,6 +55,7 @@ def connect_workspaces(
         store=store,
         allowed=settings.teams,
         exchange=slack.refresh,
+        takes=partial(takes_token, untied),
         services=addresses(settings),
         cancel_runs=cancel_runs,
     )

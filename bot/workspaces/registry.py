@@ -12,15 +12,18 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from bot.model.membership import (
+    EVENT_SECONDS,
     FOREIGN,
     AccessChange,
     Identity,
     RequestOrigin,
     ended_installation,
     event_time,
+    is_in_same_second,
     is_lifecycle,
     of_organization,
     team_of,
@@ -75,7 +78,8 @@ class _Kept:
 class Workspaces:
     """The installations of this app. `allowed` are the ids that may have it; `clock` is monotonic.
 
-    `exchange` sends a refresh token to Slack; `cancel_runs` cancels background runs. `services` are the addresses of
+    `exchange` sends a refresh token to Slack; `takes` returns whether Slack still takes a token, and raises
+    TokenUnchecked if it does not say. `cancel_runs` cancels background runs. `services` are the addresses of
     the search services that take a workspace's own key, by name.
     """
 
@@ -83,6 +87,7 @@ class Workspaces:
     store: WorkspaceStore
     allowed: Collection[str]
     exchange: Callable[[str], Awaitable[Granted]]
+    takes: Callable[[str], Awaitable[bool]]
     services: Mapping[str, str] = field(default_factory=dict)
     cancel_runs: Callable[[Sequence[str]], None] = lambda run_ids: None
     clock: Callable[[], float] = time.monotonic
@@ -162,11 +167,14 @@ class Workspaces:
         """Record that the app was uninstalled or its token revoked, before Slack's event is acknowledged.
 
         `run` does the rest. Raises database errors. An event for an organization closes the organization, any other
-        one only the workspace that it names.
+        one only the workspace that it names. One of the second of the installation counts if Slack does not take the
+        token any more. Raises TokenUnchecked if Slack does not say.
         """
         workspace, at = ended_installation(body), event_time(body)
         known = await self.store.get(workspace) if workspace else None
         installed_at = await self.installations.installed_at(workspace) if workspace else None
+        if is_in_same_second(at, installed_at) and not await self._takes_token_of(workspace):
+            at += timedelta(seconds=EVENT_SECONDS)
         if known is None or (installed_at is not None and at < installed_at):
             log.info("workspace.late_event", extra={"state": state})
             return
@@ -179,6 +187,14 @@ class Workspaces:
         await self.installations.delete_closed()
         self.forget(workspace)
         self._ended.set()
+
+    async def _takes_token_of(self, workspace: str) -> bool:
+        """Return whether Slack still takes the token that is stored; one that cannot be read is of no use."""
+        try:
+            installed = await self.installations.find((workspace,))
+        except Undecryptable:
+            return False
+        return installed is not None and await self.takes(installed.token)
 
     async def change_access(self, body: Mapping[str, Any]) -> None:
         """Record which workspaces an organization lets have its app, before Slack's event is acknowledged.

@@ -191,8 +191,17 @@ async def test_a_new_token_opens_again_and_digests_go_on(
         late = replace(person, sent={"event_time": 1_000_000_000})
         assert await send_event(late, UNINSTALLED) == 200
         assert await rows(database, "SELECT state FROM workspaces") == [("open",)]
+        # Of the second of the new token Slack says whether it was before.
+        ((moment,),) = await rows(database, "SELECT floor(extract(epoch FROM opened_at))::bigint FROM workspaces")
+        same_second = replace(person, sent={"event_time": moment})
+        assert await send_event(same_second, UNINSTALLED) == 200
+        assert await rows(database, "SELECT state FROM workspaces") == [("open",)]
+        slack.token = "xoxb-a-third-token"
+        due_then = await rows(database, "SELECT state, next_at FROM digests")
+        assert await send_event(same_second, UNINSTALLED) == 200
+        assert await rows(database, "SELECT state FROM workspaces") == [("uninstalled",)]
 
-    assert await rows(database, "SELECT state, next_at FROM digests") == [("active", *due[0])]
+    assert due_then == [("active", *due[0])]
     assert is_answer(slack.posts[-1])
 
 

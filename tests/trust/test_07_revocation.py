@@ -14,6 +14,7 @@ import pytest
 from bot.workspaces.registry import CACHE_SECONDS, CLEAN_UP_SECONDS, Workspaces
 from tests.fakes.person import BOT_USER, Person
 from tests.fakes.ports import free_port
+from tests.fakes.slack import Fault
 from tests.fakes.workspaces import Installations, many_workspaces, serving
 
 UNINSTALLED = {"type": "app_uninstalled"}
@@ -83,6 +84,36 @@ async def test_an_event_of_before_the_installation_changes_nothing(app: Installa
 
     assert await app.rows("SELECT state FROM workspaces") == [("open",)]
     assert await app.rows("SELECT id FROM installations") == [("T1",)]
+
+
+@pytest.mark.parametrize(
+    ("ends_first", "answer", "status", "kept"),
+    [
+        pytest.param(True, None, 200, True, id="uninstalled, then installed again"),
+        pytest.param(False, None, 200, False, id="installed, then uninstalled"),
+        pytest.param(True, Fault(status=500), 503, True, id="Slack does not say"),
+    ],
+)
+async def test_of_an_end_in_the_second_of_the_installation_slack_is_asked(
+    app: Installations, ends_first: bool, answer: Fault | None, status: int, kept: bool
+) -> None:
+    """`event_time` has whole seconds, so the event alone does not say which of the two came first."""
+    token = await app.install("T1")
+    await use(app, app.person("T1"), "s")
+    ((second,),) = await app.rows("SELECT floor(extract(epoch FROM installed_at))::bigint FROM installations")
+    if not ends_first:
+        app.slack.oauth.revoke(token)
+    if answer is not None:
+        app.slack.fail("auth.test", answer)
+    assert await send(app.person("T1"), UNINSTALLED, event_time=second) == status
+    assert await app.rows("SELECT id FROM installations") == ([("T1",)] if kept else [])
+    if not kept:
+        await app.wait_for_rows("SELECT text FROM questions", [])
+
+    if status == 503:  # Slack sends it again
+        app.slack.oauth.revoke(token)
+        assert await send(app.person("T1"), UNINSTALLED, event_time=second) == 200
+        assert await app.rows("SELECT id FROM installations") == []
 
 
 async def test_an_event_of_a_workspace_does_not_end_its_organization(app: Installations) -> None:
