@@ -28,7 +28,7 @@ class Kind:
 
 _WORD = r"[^\W\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"  # without the scripts that have no spaces between words
 _LOCAL = rf"(?:{_WORD}|[.%+'-])"
-_AT = r"(?:\"?@| {0,2}+[\[({<] ?(?:at|@) ?[\])}>] {0,2}+)"
+_AT = r"(?:\"?@| {1,2}+@ {1,2}+| {0,2}+[\[({<] ?(?:at|@) ?[\])}>] {0,2}+)"
 _DOT = r"(?:\.| {0,2}+[\[({<] ?(?:dot|\.) ?[\])}>] {0,2}+)"
 """Also as people write them to hide an address from programs, in brackets."""
 _EMAIL = re.compile(
@@ -46,8 +46,8 @@ _DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
 _DECIMALS = re.compile(r"\+?\d+\.\d+(?: +[+-]?\d+(?:\.\d*)?)*")
 _BOOK = re.compile(r"ISBN(?:-1[03])?[: ]{0,2}$", re.IGNORECASE)
 
-_CARD = re.compile(r"(?<![\w+])(?<!\d\.)(?:2[2-7]|[3-6][0-9])")
-_CARD_NUMBER = re.compile(r"\d(?:(?:[ .\t-]|[ \t]?\r?\n[ \t]?)?\d){12,18}")
+_CARD = re.compile(r"(?<![\w+])(?<!\d\.)(?:2[ -]?[2-7]|[3-6][ -]?[0-9])")
+_CARD_NUMBER = re.compile(r"\d(?:(?:[ .,_/\t-]|[ \t]?\r?\n[ \t]?)?\d){12,18}")
 _CARD_GROUPS = re.compile(r"(?:4|5[1-5]|2[2-7]|3[47]|6[0-9])")
 """How the numbers begin of the issuers whose cards are everywhere."""
 
@@ -144,7 +144,7 @@ def _cards(text: str) -> Iterator[Span]:
 
 def _grouped(number: str) -> bool:
     """Return whether a number is grouped as on a card, if more than spaces and hyphens are between its digits."""
-    if not set(number) & set(".\n\t"):
+    if not set(number) & set(".,_/\n\t"):
         return True
     groups = [len(group) for group in re.split(r"\D+", number)]
     return _CARD_GROUPS.match(number) is not None and (
