@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from datetime import UTC
@@ -10,7 +11,7 @@ from bot.blocks.digests import next_run_text, schedule_text
 from bot.blocks.elements import MAX_TEXT, context, divider, header, section
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.spending import budget_lines, spending_sentence
-from bot.budgets.amounts import format_rounded
+from bot.budgets.amounts import format_amount, format_rounded
 from bot.budgets.limits import limit_line
 from bot.model.admin import DIRECT, AdminData, Problem, Recorded, Use
 from bot.model.digest import Digest, State
@@ -215,5 +216,24 @@ def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:
 
 def change_text(one: Recorded) -> str:
     """Return what a change was before and after, or what was decided."""
-    values = [shorten(one_line(value), _MAX_CHANGE) for value in (one.before, one.after) if value is not None]
-    return " → ".join(values) or one.decision
+    values = [_value_text(value) for value in (one.before, one.after) if value is not None]
+    if one.before is not None and one.after is None:
+        values.append(texts.NOTHING)
+    return " → ".join(shorten(one_line(value), _MAX_CHANGE) for value in values) or one.decision
+
+
+def _value_text(written: str) -> str:
+    """Return a recorded value, which is JSON, as people read it: an amount in dollars, a word without its quotes."""
+    try:
+        value = json.loads(written)
+    except ValueError:
+        return written
+    match value:
+        case str() if value.isascii():
+            return value
+        case {"amount": None, **rest} if not rest:
+            return limits.NO_LIMIT
+        case {"amount": int(amount), **rest} if not rest:
+            return format_amount(amount)
+        case _:
+            return written

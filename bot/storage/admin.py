@@ -13,6 +13,8 @@ from psycopg.rows import DictRow
 from bot.clock import utc_now
 from bot.model.admin import DIRECT, Recorded, Use, WorkspaceUse
 from bot.storage.questions import Pool
+from perplexity.providers.perplexity import PerplexityProvider
+from perplexity.wire import search
 
 USE_DAYS = 30
 """Of how many days the use is counted."""
@@ -29,7 +31,8 @@ MAX_RECORDED = 1_000
 
 _SUMS = """
     WITH counted AS (
-        SELECT (received_at AT TIME ZONE 'UTC')::date AS day, user_id, channel_id, coalesce(provider, '') AS provider,
+        SELECT (received_at AT TIME ZONE 'UTC')::date AS day, user_id, channel_id,
+            CASE provider WHEN %(search)s THEN %(service)s ELSE coalesce(provider, '') END AS provider,
             1 AS questions, 0 AS cost
         FROM questions WHERE team_id = %(team_id)s AND received_at >= %(since)s AND received_at < %(until)s
         UNION ALL
@@ -48,6 +51,9 @@ _SUMS = """
 
 _ERASED_AT = "SELECT max(at) AS at FROM erased_spending WHERE team_id = %(team_id)s"
 """When someone's data was erased last: a row of that day stays until the sums of the day are counted anew, too."""
+
+_SERVICES = {"search": search.PROVIDER, "service": PerplexityProvider.name}
+"""A search of Perplexity's has a name of its own in an answer's footer; in the ledger, the service's is Perplexity."""
 
 _KINDS = {7: "days", 11: "people", 13: "channels", 14: "providers"}
 
@@ -117,7 +123,7 @@ class AdminStore:
 
     async def _sums(self, team_id: str, first: date, end: date) -> Sequence[DictRow]:
         since, until = (datetime.combine(day, time(), UTC) for day in (first, end))
-        values = {"team_id": team_id, "since": since, "until": until, "direct": DIRECT}
+        values = {"team_id": team_id, "since": since, "until": until, "direct": DIRECT, **_SERVICES}
         async with self._pool.connection() as connection:
             return await (await connection.execute(_SUMS, values)).fetchall()
 

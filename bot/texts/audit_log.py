@@ -7,7 +7,7 @@ from datetime import datetime
 UNREADABLE = "The audit log cannot be read."
 LOG_MISSING = "There are no entries, although people of this workspace have asked questions."
 BEGINS_LATE = "The first entries are missing: a question of this workspace ended before the first one that is there."
-HEAD_MISSING = "The head is missing: entries at the end may be, too."
+HEAD_MISSING = "The head is missing, and entries at the end may be missing, too."
 HEAD_NOT_SIGNED = "The head is not signed with the key in use: it was changed, or AUDIT_KEY was."
 
 
@@ -38,7 +38,7 @@ def named_entry_missing(number: int) -> str:
 
 def entry_twice(number: int) -> str:
     """Return that two entries have a number."""
-    return f"Entry {number} is there twice."
+    return f"Entry {number} appears twice."
 
 
 def entries_missing(first: int, last: int) -> str:
@@ -48,9 +48,9 @@ def entries_missing(first: int, last: int) -> str:
 
 def end_missing(last: int, *, count: int) -> str:
     """Return that entries at the end are not there; the head counts so many."""
-    return f"The last entries are missing: there are {last} of {count}."
+    return f"The last entries are missing: only {last} of {count} are there."
 
 
 def head_of_other(count: int, *, last: int) -> str:
     """Return that the head and the last entry do not belong together."""
-    return f"The head is that of entry {count}, and does not fit the last entry, {last}."
+    return f"The head names entry {count}, but the last entry is {last}."

@@ -7,7 +7,7 @@ CHECK = "Check"
 CANCEL = "Cancel"
 
 READING = "I’m reading the message. Its claims appear here in a few seconds."
-CLAIMS = "I’ll look for pages that support or contradict each claim. Change or empty any of them first."
+CLAIMS = "I’ll look for pages that support or contradict each claim. You can change or clear any of them first."
 OWN_SENTENCES = "These are sentences of the message, because no model could read it."
 NO_TEXT = "This message has no text that I can check."
 

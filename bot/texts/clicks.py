@@ -14,8 +14,8 @@ NOT_YOUR_QUESTION = "Only the person who asked can try this again."
 NOT_YOUR_REPORT = "Only the person who asked can get this report as a file."
 
 NO_LONGER_OFFERED = "I no longer offer this for that question. Please ask it again."
-ALREADY_ASKED = "I’m already on it, or it is answered: look below that answer."
-TRYING_AGAIN = "I’ll try again. The answer comes below."
+ALREADY_ASKED = "I’m already working on this, or it’s answered. Look below that answer."
+TRYING_AGAIN = "I’ll try again. The answer will appear below."
 
 NOT_YOURS_TO_STOP = "Only the person who asked, or an admin, can stop this."
 UNKNOWN_TO_STOP = "I no longer have this question."
@@ -33,24 +33,24 @@ FILE_REJECTED = (
 
 def thinking_longer(question: str) -> str:
     """Return that a question is answered again with more thought; `question` is quoted."""
-    return f"I’ll think longer about {question}. The answer comes below."
+    return f"I’ll think longer about {question}. The answer will appear below."
 
 
 def finding_more(question: str) -> str:
     """Return that more pages are searched for; `question` is quoted."""
-    return f"I’ll look for more pages on {question}. They come below."
+    return f"I’ll look for more pages on {question}. They will appear below."
 
 
 def answering(question: str) -> str:
     """Return that a question is answered; it is quoted."""
-    return f"I’ll answer {question}. The answer comes below."
+    return f"I’ll answer {question}. The answer will appear below."
 
 
 def answering_again(question: str) -> str:
     """Return that a question is answered again; it is quoted."""
-    return f"I’ll answer {question} again. The answer comes below."
+    return f"I’ll answer {question} again. The answer will appear below."
 
 
 def answering_from_pages(question: str) -> str:
     """Return that a question about listed pages is answered; it is quoted."""
-    return f"I’ll answer {question} from these pages. The answer comes below."
+    return f"I’ll answer {question} from these pages. The answer will appear below."

@@ -130,9 +130,9 @@ def not_found(number: int, numbers: Sequence[int]) -> str:
     if not numbers:
         return f"You have no digest {number}. You have none."
     if len(numbers) == 1:
-        return f"You have no digest {number}. There is {numbers[0]}."
+        return f"You have no digest {number}. Yours is number {numbers[0]}."
     listed = ", ".join(map(str, numbers[:-1]))
-    return f"You have no digest {number}. There are {listed} and {numbers[-1]}."
+    return f"You have no digest {number}. Yours are {listed} and {numbers[-1]}."
 
 
 def too_many_of_yours_here(limit: int) -> str:

@@ -8,7 +8,7 @@ ASK = "Ask"
 
 TOO_LATE = "Slack didn’t open the window in time. Please click again."
 NOT_OPENED = "Slack couldn’t open the window. Please try again in a minute."
-NOT_UPDATED = "Slack couldn’t change the window, so it shows what it showed before. Please choose again."
+NOT_UPDATED = "Slack couldn’t update this window. Please choose again."
 UNKNOWN_FORM = "I no longer have this form. Close it and open it again."
 
 ASK_THE_WEB = "Ask the web"
@@ -18,7 +18,7 @@ OPTIONS = "Options"
 
 ASK_ABOUT_THIS = "Ask about this"
 THE_MESSAGE = "The message"
-NO_TEXT = "This message has no text that I can read. Write here what you ask about."
+NO_TEXT = "This message has no text that I can read. Type here what you want to ask about."
 WHOLE_MESSAGE = "I read this with your question, but follow no instructions in it. Change or shorten it as you like."
 
 ASK_ABOUT_THESE = "Ask about these"
@@ -30,4 +30,4 @@ YOU_ASKED = "You asked:"
 
 def message_cut(characters: int) -> str:
     """Return that only the beginning of a message goes along with a question."""
-    return f"Only the first {characters:,} characters go along. Change or shorten them as you like."
+    return f"Only the first {characters:,} characters are included. Change or shorten them as you like."

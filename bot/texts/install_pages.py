@@ -26,7 +26,7 @@ def other_browser(path: str) -> str:
 
 def used_already(path: str) -> str:
     """Return that the installation's state is not known any more."""
-    return f"This installation was used already, or started too long ago. {_again(path)}"
+    return f"This installation was already completed, or was started too long ago. {_again(path)}"
 
 
 def no_code(path: str) -> str:

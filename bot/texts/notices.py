@@ -51,7 +51,7 @@ def open_questions(count: int, *, more: bool) -> str:
     """Return the line above the open questions of a person who has too many; `more` is whether some are not listed."""
     if more:
         return (
-            f"You have {count} or more unanswered questions, of which these are the oldest. "
+            f"You have {count} or more unanswered questions; these are the oldest. "
             "Ask again when one of them is answered."
         )
     if count > 1:

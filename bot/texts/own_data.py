@@ -7,8 +7,8 @@ FILE_TITLE = "What I keep about you"
 MEMBERS_ONLY = "Only members of this workspace can get this file."
 ERASE_TITLE = "Erase my data"
 ERASE_WARNING = (
-    "Your questions with their answers, digests, settings and ratings are erased for good, and what is being answered "
-    "is stopped. Messages in Slack stay. Today’s spending still counts until midnight (UTC)."
+    "This erases your questions with their answers, your digests, settings and ratings for good, and stops what is "
+    "being answered. Messages in Slack stay. Today’s spending still counts until midnight (UTC)."
 )
 ERASE_IT = "Erase it"
 ERASE = "Erase"

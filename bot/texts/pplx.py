@@ -14,8 +14,8 @@ STATUS_FOR_ADMINS = "Only admins of this workspace can see how the search servic
 NO_BUDGETS = "There are no budgets here."
 BUDGET_SAVED = "Saved."
 NO_CHANNEL_BUDGET = (
-    "A direct message has no budget of its own: what is asked there counts for its person. Type this in a channel, or "
-    "name one by its id, such as C012AB3CD."
+    "A direct message has no budget of its own: a question there counts toward the asker’s budget. Type this in a "
+    "channel, or name one by its id, such as C012AB3CD."
 )
 LEAST_AMOUNT = "under $0.0001"
 
@@ -85,12 +85,12 @@ def setting_missing(setting: str, *, allowed: str) -> str:
 
 def setting_of_yours(value: str) -> str:
     """Return that a channel has no such setting, but a person has."""
-    return f"{value} is a setting of yours: leave out `channel`."
+    return f"{value} is a personal setting: leave out `channel`."
 
 
 def setting_of_channel(value: str) -> str:
     """Return that a person has no such setting, but a channel has."""
-    return f"{value} is a setting of a channel: add `channel`."
+    return f"{value} is a channel setting: add `channel`."
 
 
 def no_such_setting(value: str, *, meant: str | None, settings: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ def interrupted(times: int) -> str:
 
 def not_kept(count: int) -> str:
     """Return that the texts of some requests in the middle are not kept."""
-    return f"{pluralize(count, 'more request')} left here. What they said is not kept, because it is too long."
+    return f"{pluralize(count, 'more request')} were sent here. Their text was too long to keep."
 
 
 def count_requests(count: int) -> str:

@@ -47,8 +47,8 @@ CHANNEL_SETTINGS = "Settings of this channel"
 CHANGE = "Change settings"
 
 SAVED = "Saved."
-CHANGED_AT_ONCE = "This was changed at the same moment, so I saved nothing. Look at it below, then try again."
-CHANGED_MEANWHILE = "This was changed meanwhile. Open the form again."
+CHANGED_AT_ONCE = "Someone else changed this at the same moment, so I saved nothing. Check it below, then try again."
+CHANGED_MEANWHILE = "These settings changed while the form was open. Open it again."
 NO_ONE_NAMED = "Name at least one person, or choose another answer above."
 NO_CHANNEL = "A direct message has no channel settings. Type this in a channel."
 NOT_MANAGER = "Only the person who created this channel, and admins, can change its settings."
@@ -59,7 +59,7 @@ CREATOR_UNKNOWN = (
 )
 RULES = "A channel’s sites outrank yours. What you type with a question outranks your settings."
 NEEDS_SCOPES = (
-    "Follow-ups and history work only if the app gets the messages of channels; its admin sets that up with "
+    "Follow-ups and history work only if the app receives the messages of channels. An admin sets that up with "
     "FOLLOW_UPS and THREAD_HISTORY."
 )
 

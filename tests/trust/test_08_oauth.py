@@ -97,7 +97,7 @@ async def test_a_state_is_good_for_one_installation(app: Installations) -> None:
     browser.cookies = kept
     async with await browser.end(app.slack.oauth.code("T2"), state) as response:
         assert response.status == 400
-        assert "used already" in await response.text()
+        assert "already completed" in await response.text()
 
     assert await app.rows("SELECT id FROM installations") == [("T1",)]
 

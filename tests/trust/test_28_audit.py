@@ -153,11 +153,11 @@ REHASH = "UPDATE audit SET hash = encode(sha256(number::text::bytea), 'hex')"
         ("UPDATE audit SET after = '{\"n\": 9}' WHERE team_id = 'T1' AND number = 2", "Entry 2 was changed"),
         ("UPDATE audit SET at = at + interval '1 microsecond' WHERE team_id = 'T1' AND number = 2", "Entry 2 was"),
         (f"{REHASH} WHERE team_id = 'T1' AND number = 4", "Entry 5 was changed"),
-        (f"{REHASH} WHERE team_id = 'T1' AND number = 6", "does not fit the last entry"),
+        (f"{REHASH} WHERE team_id = 'T1' AND number = 6", "but the last entry is"),
         ("DELETE FROM audit WHERE team_id = 'T1' AND number = 1", "Entry 1 is missing"),
         ("DELETE FROM audit WHERE team_id = 'T1' AND number IN (3, 4)", "The entries 3 to 4 are missing"),
-        ("DELETE FROM audit WHERE team_id = 'T1' AND number > 4", "The last entries are missing: there are 4 of 6"),
-        ("DELETE FROM audit WHERE team_id = 'T1'", "The last entries are missing: there are 0 of 6"),
+        ("DELETE FROM audit WHERE team_id = 'T1' AND number > 4", "The last entries are missing: only 4 of 6"),
+        ("DELETE FROM audit WHERE team_id = 'T1'", "The last entries are missing: only 0 of 6"),
         (
             (
                 "UPDATE audit SET number = CASE number WHEN 2 THEN 103 ELSE 102 END"

@@ -106,6 +106,14 @@ async def test_an_admin_sees_use_cost_digests_and_no_texts(workspace: AppHarness
     assert SECRET not in text
 
 
+async def test_a_search_counts_for_the_service_that_is_paid_for_it(workspace: AppHarness) -> None:
+    await ask(workspace, "/search postgres vacuum", user=ADMIN)
+    text = await open_home(workspace, admin_home.TITLE, "$0.005")
+
+    assert '"text": "Perplexity"' in text
+    assert '"text": "Perplexity Search"' not in text
+
+
 async def test_others_see_nothing_of_it(workspace: AppHarness) -> None:
     text = await open_home(workspace, "Your recent questions", user=OTHER)
 
@@ -330,6 +338,16 @@ def test_a_line_of_a_page_reads_as_one_and_says_who_it_was() -> None:
         ),
         Recorded(at=at, user_id="", what="workspace.install", channel_id="", decision="done", after="open"),
         Recorded(at=at, user_id=None, what="digest.stop", channel_id="D", decision="done"),
+        *(
+            Recorded(at=at, user_id="", what="x", channel_id="", decision="done", before=before, after=after)
+            for before, after in (
+                ('{"amount": 2500000}', '{"amount": null}'),
+                ('"open"', '"revoked"'),
+                ('{"amount": 0}', None),
+                ('{"effort": "low"}', '{"amount": "1", "b": 2}'),
+                ('"\\ud800"', "["),
+            )
+        ),
     ]
     uses = [Use(name=person, questions=1, cost=20_000), Use(name="", questions=2, cost=0)]
     data = AdminData(recorded=recorded, use=WorkspaceUse(days=uses, people=uses))
@@ -338,6 +356,11 @@ def test_a_line_of_a_page_reads_as_one_and_says_who_it_was() -> None:
         f"2026-11-22 10:05 · {person} · channel.settings · {channel} · 1 → 2",
         "2026-11-22 10:05 · the app · workspace.install · open",
         "2026-11-22 10:05 · erased · digest.stop · direct messages · done",
+        "2026-11-22 10:05 · the app · x · $2.50 → no limit",
+        "2026-11-22 10:05 · the app · x · open → revoked",
+        "2026-11-22 10:05 · the app · x · $0.00 → –",
+        '2026-11-22 10:05 · the app · x · {"effort": "low"} → {"amount": "1", "b": 2}',
+        '2026-11-22 10:05 · the app · x · "\\ud800" → [',
     ]
     assert lines(page_blocks(data, "people", 0)) == [
         f"{person}: 1 question, $0.02",
@@ -493,11 +516,11 @@ async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(
     await press(workspace, CHANGE_BUDGETS)
     async with await workspace.person.submit(workspace.slack.modal(), {"user": "2.50", "workspace": "off"}) as response:
         assert await response.read() == b""
-    await home(workspace, "The budgets are saved.", "$2.50")
+    await home(workspace, "The budgets are saved.", "*$2.50*")
     await press(workspace, CHANGE_BUDGETS)
     async with await workspace.person.submit(workspace.slack.modal(), {"user": ""}, token="again") as response:
         assert await response.read() == b""
-    await home(workspace, "The budgets are saved.", without="$2.50")
+    await home(workspace, "The budgets are saved.", without="*$2.50*")
 
     async with asyncio.timeout(60):
         while True:

@@ -186,7 +186,7 @@ def test_a_text_whose_code_is_closed_stays_as_it_is(text: str) -> None:
     [
         ([], 0.0, "*THE SITUATION*  researching the facts …\n*THE PUBLIC PULSE*  listening"),
         ([], None, "*THE SITUATION*  no result yet\n*THE PUBLIC PULSE*  no result yet"),
-        ([], None, "*MY ANALYSIS*  waits for the first two"),
+        ([], None, "*MY ANALYSIS*  waiting for the first two"),
         ([], None, "“heat pumps” · as of <!date^1795255200^{time_secs}|10:00:00 UTC>\n"),
         ([StageUpdate(stage=Stage.SITUATION, started=10.0)], 22.5, "researching the facts … · 12.5 s"),
         ([StageUpdate(stage=Stage.SITUATION, started=10.0)], None, "*THE SITUATION*  no result yet\n"),

@@ -62,8 +62,8 @@ def test_words(text: str, expected: SettingsRequest) -> None:
         ("channel askers bob", "U012AB3CD"),
         ("channel askers " + " ".join(f"U{n:05}" for n in range(51)), "at most 50"),
         ("efort high", "Did you mean `effort`?"),
-        ("allow a.com", "is a setting of a channel: add `channel`"),
-        ("channel domains a.com", "is a setting of yours: leave out `channel`"),
+        ("allow a.com", "is a channel setting: add `channel`"),
+        ("channel domains a.com", "is a personal setting: leave out `channel`"),
         ("x" * 9_000, "Shorten it"),
     ],
 )
