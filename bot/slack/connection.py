@@ -15,7 +15,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import SocketRefused
-from bot.slack.messages import FAILURES, error_name
+from bot.slack.messages import FAILURES, RouteClosed, classify_error, error_name
 from perplexity.transport import proxy_for
 
 if TYPE_CHECKING:
@@ -83,11 +83,10 @@ async def takes_token(client: AsyncWebClient, token: str | None = None) -> bool:
     """Return whether Slack still takes a token, by default the client's own. Raises TokenUnchecked."""
     try:
         await (client.auth_test() if token is None else client.auth_test(token=token))
-    except SlackApiError as error:
-        if error.response.get("error") not in ENDED_ERRORS:
-            raise TokenUnchecked from None
-        return False
-    except FAILURES:
+    except FAILURES as error:
+        result = classify_error(error)
+        if isinstance(result, RouteClosed) and result.error in ENDED_ERRORS:
+            return False
         raise TokenUnchecked from None
     return True
 
