@@ -331,7 +331,7 @@ TABLES: Mapping[str, Table] = {
     "erased_spending": Table(
         of_workspace=_WORKSPACE,
         outdated="period < (now() AT TIME ZONE 'UTC')::date AND at < now() - interval '1 hour'",
-        columns=_columns(place="team_id", none="period salt person spent at"),
+        columns=_columns(place="team_id", none="period salt person spent at full_at"),
     ),
     # It stays until an admin resumes, also without the one who paused.
     "spending_pauses": Table(

@@ -37,8 +37,10 @@ _ASKED_IN = """
     UNION SELECT team_id FROM ledger WHERE user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
 """
 _KEEP_SPENDING = """
-    INSERT INTO erased_spending (team_id, period, salt, person, spent)
-    SELECT s.team_id, s.today, s.salt, salted_person_v1(s.salt, %(user)s), s.spent
+    INSERT INTO erased_spending (team_id, period, salt, person, spent, full_at)
+    SELECT s.team_id, s.today, s.salt, salted_person_v1(s.salt, %(user)s), s.spent, (
+        SELECT r.full_at FROM rate_limits r
+        WHERE r.team_id = s.team_id AND r.kind = 'user' AND r.subject = %(user)s AND r.full_at > now())
     FROM (
         SELECT team_id, (now() AT TIME ZONE 'UTC')::date AS today, uuid_send(gen_random_uuid()) AS salt, (
             SELECT coalesce(sum(coalesce(l.cost, l.reserved)), 0) FROM ledger l
@@ -46,7 +48,7 @@ _KEEP_SPENDING = """
                 AND l.at >= date_trunc('day', now(), 'UTC')) AS spent
         FROM unnest(%(teams)s::text[]) AS t (team_id)) AS s
 """
-"""Calls under way count with what is reserved for them."""
+"""Calls under way count with what is reserved for them. How fast the person may ask goes on, too."""
 
 
 class PersonalDataStore:

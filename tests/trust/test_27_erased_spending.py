@@ -183,3 +183,28 @@ async def waiting(database: str, count: int) -> None:
         while found[0][0] < count:
             await asyncio.sleep(0.01)
             found = await (await connection.execute(query)).fetchall()
+
+
+async def waits(database: str, person: str, *, team: str = "T1") -> bool:
+    """Take a token of a person who may ask three times a minute; return whether there is none."""
+    async with connect(database) as connection:
+        taken = await connection.execute("SELECT rate_take_v1(%s, %s, 'C1', 3, 0) > 0", (team, person))
+        return bool((await taken.fetchone() or [None])[0])
+
+
+async def test_an_erasure_lets_no_one_ask_faster(database: str, pool: Pool) -> None:
+    await asks(database)
+    await asks(database, team="T2")
+    assert [await waits(database, ADA) for _ in range(4)] == [False, False, False, True]
+    for _ in range(2):
+        await PersonalDataStore(pool).erase(ADA)
+        async with connect(database) as connection:
+            assert await find_text(connection, ADA) == {}
+        assert await waits(database, ADA)
+
+    assert not await waits(database, "U2")
+    assert not await waits(database, ADA, team="T2")
+    async with connect(database) as connection:  # a minute later
+        await connection.execute("UPDATE rate_limits SET full_at = full_at - interval '1 minute'")
+        await connection.execute("UPDATE erased_spending SET full_at = full_at - interval '1 minute'")
+    assert not await waits(database, ADA)
