@@ -28,14 +28,14 @@ class Kind:
 
 _WORD = r"[^\W\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]"  # without the scripts that have no spaces between words
 _LOCAL = rf"(?:{_WORD}|[.%+'-])"
-_AT = r"(?:\"?@| {1,2}+@ {1,2}+| {0,2}+[\[({<] ?(?:at|@) ?[\])}>] {0,2}+)"
-_DOT = r"(?:\.| {0,2}+[\[({<] ?(?:dot|\.) ?[\])}>] {0,2}+)"
+_AT = r"(?:\"?@| {1,2}+@ {1,2}+| {0,2}+[\[({<] ?(?:(?i:at)|@) ?[\])}>] {0,2}+)"
+_DOT = r"(?:\.| {0,2}+[\[({<] ?(?:(?i:dot)|\.) ?[\])}>] {0,2}+)"
 """Also as people write them to hide an address from programs, in brackets."""
 _EMAIL = re.compile(
     rf"(?<!{_WORD})(?<![.%+'-]){_LOCAL}++{_AT}"
-    rf"(?:(?:{_WORD}|-)++(?:{_DOT}((?:{_WORD}|-)++))+|\[(?:IPv6:)?[0-9A-F.:]{{7,45}}\])",
-    re.IGNORECASE,
+    rf"(?:(?:{_WORD}|-)++(?:{_DOT}((?:{_WORD}|-)++))+|\[(?i:IPv6:)?[0-9A-Fa-f.:]{{7,45}}\])"
 )
+"""Only words ignore their case: to compile so many letters without it takes 20 milliseconds."""
 
 _INTERNATIONAL = re.compile(r"(?<![\w+])(?:\+|00)\(?[1-9](?:[ .()/\t-]{0,3}\d){7,15}")
 _NATIONAL = re.compile(r"(?<![\w,/+(-])(?<!\d[.:])\(?0(?:[ .()/\t-]{0,3}+\d){8,12}+(?!\d)")

@@ -9,6 +9,9 @@ import re
 import unicodedata
 from functools import cache
 
+_compiled = cache(re.compile)
+"""Compiles a pattern when it is first needed, which is in a thread: that takes milliseconds."""
+
 _END = r"(?!\w)"
 _BEGIN = r"(?<!\w)"
 
@@ -18,13 +21,12 @@ def _words(*alternatives: str) -> str:
     return rf"{_BEGIN}(?:{'|'.join(' '.join(alternatives).split())}){_END}"
 
 
-_NO_NEGATION = re.compile(
+_NO_NEGATION = (
     rf"{_BEGIN}(?:not (?:only|just|merely|least)|no (?:less|fewer) than|no doubt|without (?:a )?doubt|nos?\. ?(?=\d)"
     r"|nicht (?:nur|zuletzt)|ohne zweifel|non seulement|no s[oó]lo|non solo|não só|niet alleen|не только)"
     r"|非[洲常]|未[来來]|不[仅僅但断斷久]|[无無][锡线线論论]|[暑寒]?假[期日]"
 )
-_NEGATION = re.compile(
-    "|".join((
+_NEGATION = "|".join((
         _words(r"""
             not no(?:ne|body|thing|where)? never neither without cannot hardly barely scarcely fails? failed
             false(?:ly)? untrue incorrect(?:ly)? wrong(?:ly)? fake hoax(?:es)? myths? misconceptions? debunk\w* deny
@@ -44,10 +46,8 @@ _NEGATION = re.compile(
             ingen не нет ни никогда без ложь ложн\w+ миф nigdy bez nieprawd\w* değil yok ليس لا لم لن غير לא אין
         """),
         "[不没沒无無非未否假谣謠]|ない|なかっ|ません|ではな|デマ|嘘|않|아니|없|못",
-    ))
-)  # fmt: skip
-_HEDGE = re.compile(
-    "|".join((
+    ))  # fmt: skip
+_HEDGE = "|".join((
         _words(r"""
             might possibly perhaps maybe allegedly alleged reportedly supposedly supposed purported(?:ly)?
             apparently rumou?r\w* unconfirmed unverified disput\w+ speculat\w+ hypothe\w+ conspiracy
@@ -69,9 +69,8 @@ _HEDGE = re.compile(
             rumor\w* forse sarebbe avrebbe presunt\w* talvez seria misschien zou vermeend\w* якобы возможно если
         """),
         "据说|據說|传闻|傳聞|可能|也许|也許|如果|据称|かもしれ|らしい|という噂|もし|可能性",
-    ))
-)  # fmt: skip
-_DEBUNK = re.compile(
+    ))  # fmt: skip
+_DEBUNK = (
     _words(r"""
             myths? hoax(?:es)? debunk\w* misconceptions? fact[-\s]?check\w* satir\w+ parody fabricat\w+ fake untrue
             false disproved refuted conspiracy mythos mythen faktencheck falschmeldung\w* widerleg\w+ irrtümer
@@ -80,7 +79,7 @@ _DEBUNK = re.compile(
         """)
     + "|谣言|謠言|辟谣|デマ|嘘"
 )
-_META = re.compile(
+_META = (
     _words(r"""
             claims? verdicts? as\ssupported as\scontradicted prompts? instructions? ignore disregard chatbots? llms?
             fact-?checkers? behauptung\w* anweisung\w* ignorier\w* affirmations? consignes? afirmaci[oó]n\w*
@@ -188,22 +187,22 @@ def _folded(text: str) -> str:
 
 def negations(text: str) -> int:
     """Return how many times a text denies something; "not only" and its like do not count."""
-    return len(_NEGATION.findall(_NO_NEGATION.sub(" ", _folded(text))))
+    return len(_compiled(_NEGATION).findall(_compiled(_NO_NEGATION).sub(" ", _folded(text))))
 
 
 def hedges(text: str) -> set[str]:
     """Return the words by which a text holds back: doubt, hearsay, a condition, a part, a time that is over."""
-    return {match[0] for match in _HEDGE.finditer(_folded(text))}
+    return {match[0] for match in _compiled(_HEDGE).finditer(_folded(text))}
 
 
 def debunks(text: str) -> bool:
     """Return whether a text speaks of myths, hoaxes or corrections."""
-    return _DEBUNK.search(_folded(text)) is not None
+    return _compiled(_DEBUNK).search(_folded(text)) is not None
 
 
 def meta_words(text: str) -> set[str]:
     """Return the words of a text that speak of claims, verdicts or instructions."""
-    return {match[0] for match in _META.finditer(_folded(text))}
+    return {match[0] for match in _compiled(_META).finditer(_folded(text))}
 
 
 def is_question(text: str) -> bool:

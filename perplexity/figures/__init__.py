@@ -22,6 +22,7 @@ from perplexity.figures.moments import Moments
 from perplexity.figures.numbers import Number, letters_around
 from perplexity.figures.sentences import cited_sentences
 from perplexity.figures.shares import SHARE_WORDS, Share, find_shares, share_phrases
+from perplexity.figures.wording import lists_of_names
 from perplexity.figures.words import WordedNumber, find_worded
 
 
@@ -75,6 +76,7 @@ def check_figures(cited: CitedText) -> tuple[CheckedSentence, ...]:
 def compile_patterns() -> None:
     """Compile what the first checks would compile, for tens of milliseconds: a process can do so before it answers."""
     compile_dates()
+    lists_of_names()
     for percentage in range(1, 101):
         share_phrases(percentage)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 
 from perplexity.figures.amounts import Amount, read_suffix
 from perplexity.figures.places import contains, lowered, occurrences
@@ -38,8 +38,13 @@ _SCALED_ONE = {
     12: ("trillion", "billion"),
 }  # fmt: skip
 _NAME = r"[A-ZÄÖÜ][\w.’'-]{0,40}+(?: (?:[A-ZÄÖÜ][\w.’'-]{0,40}+|de|van|von|of|the|der|la)){0,4}"
-_NAMES = re.compile(rf"{_NAME}(?:, {_NAME}){{0,9}},? (?:and|und|&) {_NAME}")
 _BETWEEN_NAMES = re.compile(r", (?:(?:and|und|&) )?| (?:and|und|&) ")
+
+
+@cache
+def lists_of_names() -> re.Pattern[str]:
+    """Return what matches a list such as "Ann, Bob and Eve". Slow to compile."""
+    return re.compile(rf"{_NAME}(?:, {_NAME}){{0,9}},? (?:and|und|&) {_NAME}")
 
 
 class Wording:
@@ -106,7 +111,7 @@ class Wording:
     @cached_property
     def listed(self) -> frozenset[int]:
         """How many names the lists such as "Ann, Bob and Eve" have: "the three" are counted rather than cited."""
-        return frozenset(len(_BETWEEN_NAMES.split(match[0])) for match in _NAMES.finditer(self.text))
+        return frozenset(len(_BETWEEN_NAMES.split(match[0])) for match in lists_of_names().finditer(self.text))
 
     def _word_fits(self, value: Decimal, end: int, amounts: tuple[Amount, ...], *, is_ordinal: bool) -> bool:
         suffix = read_suffix(self.text, end)
