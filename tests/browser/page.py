@@ -29,6 +29,11 @@ MESSAGES = """
 """
 """The messages that are shown, with their texts. To ask the driver for each takes ten times as long."""
 
+BUTTONS = """
+    const shown = [...document.querySelectorAll("button")].filter(one => one.checkVisibility());
+    return shown.map(one => one.innerText.trim());
+"""
+
 FOCUSED = """
     const one = document.activeElement;
     return [one.checkVisibility() ? one.innerText.trim() : "", one.ariaLabel];
@@ -64,6 +69,15 @@ class Page:
         """Return the messages that are shown, oldest first."""
         return [message for message, _ in self._messages()]
 
+    def texts(self) -> list[str]:
+        """Return the texts of the messages that are shown, oldest first."""
+        return [shown for _, shown in self._messages()]
+
+    def buttons(self) -> list[str]:
+        """Return the texts of all buttons that are shown."""
+        found: list[str] = self.browser.execute_script(BUTTONS)
+        return found
+
     def message_with(self, text: str) -> WebElement:
         """Wait for a message with this text in it; returns the newest one."""
         return self.messages_with(text)[-1]
@@ -79,7 +93,7 @@ class Page:
 
     def wait_until_gone(self, text: str) -> bool:
         """Wait until no message has this text."""
-        return self.wait(lambda: all(text not in shown for _, shown in self._messages()))
+        return self.wait(lambda: all(text not in shown for shown in self.texts()))
 
     def _messages(self) -> list[tuple[WebElement, str]]:
         found: list[tuple[WebElement, str]] = self.browser.execute_script(MESSAGES)
