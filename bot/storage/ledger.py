@@ -73,10 +73,12 @@ ABANDONED_CALLS = """
 
 ABANDONED_SECONDS = 30.0
 
-_CURRENT = """u.period IN (
-        date_trunc('month', now() AT TIME ZONE 'UTC')::date, (now() AT TIME ZONE 'UTC')::date,
-        (now() AT TIME ZONE 'UTC')::date - 1)"""
-"""The periods that notices are for. Yesterday's too: what was begun then may be settled after midnight."""
+_CURRENT = """CASE u.scope
+        WHEN 'workspace' THEN u.period IN (
+            date_trunc('month', now() AT TIME ZONE 'UTC')::date,
+            date_trunc('month', now() AT TIME ZONE 'UTC' - interval '1 day')::date)
+        ELSE u.period IN ((now() AT TIME ZONE 'UTC')::date, (now() AT TIME ZONE 'UTC')::date - 1) END"""
+"""The periods that notices are for. Those of yesterday, too: what was begun then may be settled after midnight."""
 
 _NOTICE = f"""
     UPDATE budget_use u SET noticed = crossed.percent FROM (
