@@ -36,9 +36,6 @@ class Preferred:
         return public or (self.public is True and not private)
 
 
-NOTHING_PREFERRED = Preferred()
-
-
 def preferred(preferences: Preferences) -> Preferred:
     """Return what applies to a person in a channel: the person's settings within the channel's rules, then defaults."""
     person, channel = preferences.person, preferences.channel

@@ -33,7 +33,6 @@ CHANGED_SINCE = "hash_conflict"
 _LATE = frozenset({"expired_trigger_id", "exchanged_trigger_id", "TimeoutError"})
 
 MAX_TITLE = 24
-MAX_METADATA = 3_000
 
 
 def modal(
