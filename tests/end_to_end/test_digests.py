@@ -219,3 +219,37 @@ async def test_a_failure_is_shown_to_the_owner_only__and_the_next_run_posts_the_
 
     await run(harness, BUDGET, settled=5, trigger="t3")
     assert BUDGET in channel_posts(harness)[0].shown_text
+
+
+async def test_a_digest_that_is_due_while_spending_is_paused_is_told_to_its_owner_and_made_by_the_next(
+    harness: AppHarness, database: str
+) -> None:
+    await create_watch(harness, "/pplx watch world 9:00")
+    async with connection_pool(database) as pool:
+        clock = WallClock(datetime.now(UTC) + timedelta(days=1, hours=1))
+        ticker = DigestScheduler(digests=DigestStore(pool), now=clock)
+
+        async def come_due(settled: int) -> None:
+            assert await ticker.run_once() == 1
+            await make_questions_older(pool_of=database)
+            await harness.wait_until_settled(settled)
+            clock.now += timedelta(days=1)
+
+        await rows(database, "INSERT INTO spending_pauses (team_id, user_id) VALUES ('T1', 'U0') RETURNING 1")
+        await come_due(2)
+        (post,) = directly(harness)
+        assert "failed this time" in post.shown_text
+        assert "An admin has paused all paid searches" in post.shown_text
+        assert "digest_run" in post.shown_text
+        assert harness.perplexity.requests == []
+
+        await rows(database, "DELETE FROM spending_pauses RETURNING 1")
+        harness.perplexity.script("/v1/agent", news_answer(BUDGET), news_answer(BUDGET))
+        await come_due(3)
+        await come_due(4)
+
+    # The first one did not look for news, so the second asks for all since the one before it.
+    assert await rows(database, "SELECT looked FROM digest_runs ORDER BY slot") == [(False,), (True,), (True,)]
+    (made,) = channel_posts(harness)
+    assert BUDGET in made.shown_text
+    assert len(directly(harness)) == 1
