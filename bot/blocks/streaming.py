@@ -247,6 +247,7 @@ class StreamedText:
         self.add_sources(answer.sources)
         self._take_notice()
         self._text, self._held, self._looked_at, self._awaits_source = text, "", 0, False
+        self.length = len(text)
         self._whole = whole if is_correct else self._shown
         return Ending(is_correct=is_correct, cited=cited)
 

@@ -466,6 +466,7 @@ def test_the_rest_of_a_corrected_answer_that_begins_as_shown_can_be_taken() -> N
     corrected = f"It costs less. Much less. {answer_text(5_000)}"
 
     assert streamed.finish(answer(corrected)).is_correct
+    assert streamed.unread >= 5_000
     assert shown[-1] + take_all(streamed) == golden(corrected)
 
 
