@@ -91,8 +91,6 @@ class RequestVerifier:
 async def _read_body(request: web.Request) -> bytes:
     if "Content-Encoding" in request.headers:
         raise RequestRejected(415, "compressed")  # Slack compresses nothing
-    if request.content_type not in {FORM, JSON}:
-        raise RequestRejected(400, "unsupported content type")
     if (request.content_length or 0) > MAX_BODY_BYTES:
         raise RequestRejected(413, "too large")
     body = bytearray()
@@ -125,6 +123,8 @@ def verify(timestamps: Sequence[str], signatures: Sequence[str], body: bytes, *,
 
 def parse(body: bytes, *, content_type: str) -> dict[str, Any]:
     """Parse a verified body into the mapping that Bolt matches on. Raises `RequestRejected` with 400."""
+    if content_type not in {FORM, JSON}:
+        raise RequestRejected(400, "unsupported content type")
     try:
         text = body.decode()
         if not text:

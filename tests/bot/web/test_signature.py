@@ -178,6 +178,8 @@ GOOD = signed(BODY, at=NOW)
         (GOOD | {"X-Slack-Request-Timestamp": "-1"}, 401, "bad timestamp"),
         (GOOD | {"X-Slack-Request-Timestamp": "1" * 400}, 401, "bad timestamp"),
         (GOOD | {"X-Slack-Request-Timestamp": "١٢٣"}, 401, "bad timestamp"),
+        ({"Content-Type": "application/octet-stream"}, 401, "unsigned"),
+        (GOOD | {"Content-Type": "text/plain", "X-Slack-Signature": "v0="}, 401, "bad signature"),
         (GOOD | {"Content-Type": "text/plain"}, 400, "unsupported content type"),
         (GOOD | {"Content-Type": "multipart/form-data; boundary=x"}, 400, "unsupported content type"),
     ],
