@@ -13,7 +13,7 @@ import pytest
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from bot.blocks.admin import CHANGE_LIMITS
-from bot.model.limits import NAMES
+from bot.model.limits import NAMES, LimitName
 from bot.playground.limits import check_view
 from bot.settings import Settings
 from bot.storage import queries
@@ -355,6 +355,33 @@ async def test_a_limit_of_before_the_settings_were_lowered_does_not_outrank_them
     questions = QuestionStore(pool, share=FairShare(open_per_person=2, bounded=True))
     received = [(await questions.insert(asked())).received.value for _ in range(3)]
     assert received == ["new", "new", "too_many_open"]
+
+
+@pytest.mark.parametrize(
+    ("name", "host", "refused"),
+    [
+        ("open", {"open_per_person": 1}, "too_many_open"),
+        ("thread", {"thread_per_minute": 1}, "thread_full"),
+        ("user", {"user_per_minute": 1}, "too_fast"),
+        ("channel", {"channel_per_minute": 1}, "too_fast"),
+    ],
+)
+async def test_a_raised_limit_still_counts(pool: Pool, name: LimitName, host: dict[str, Any], refused: str) -> None:
+    none: dict[str, Any] = {"open_per_person": 0, "thread_per_minute": 0}
+    share = FairShare(**(none | host))
+    questions = QuestionStore(pool, share=share)
+    await LimitStore(pool, share=share).change(team_id="T1", user_id=ADMIN, values={name: 3})
+    received = [(await questions.insert(asked(thread_ts="1.1"))).received.value for _ in range(4)]
+    assert received == ["new"] * 3 + [refused]
+
+
+async def test_a_workspace_that_raises_its_questions_in_progress_begins_no_more_than_that(pool: Pool) -> None:
+    share = FairShare(open_per_person=0, per_workspace=1)
+    questions = QuestionStore(pool, share=share)
+    await LimitStore(pool, share=share).change(team_id="T1", user_id=ADMIN, values={"workspace": 3})
+    for number in range(5):
+        await questions.insert(asked(user_id=f"U{number}"))
+    assert await in_progress(pool) == 3
 
 
 async def test_what_costs_nothing_has_no_limit_of_a_workspace(pool: Pool) -> None:
