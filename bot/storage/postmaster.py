@@ -35,6 +35,9 @@ PORT = 5432
 START_SECONDS = 60.0
 """Long enough for the server to replay its log after a crash of the machine."""
 
+KILL_SECONDS = 5.0
+"""How long the processes of a server that is killed may take to end."""
+
 STOP_SECONDS = (4.0, 1.0, 1.0)
 """How long each kind of stop may take: fast, immediate, kill."""
 
@@ -202,16 +205,23 @@ class Postmaster:
             raise ServerFailed(f"DATA_DIR holds a folder {self.pgdata} that is not a Postgres data folder") from None
 
     def _remove_stale_server(self) -> None:
-        """Remove the pid file of a server that has ended, and kill one that runs without a valid pid file.
+        """Remove the lock files of a server that has ended, and kill one that runs without a valid pid file.
 
-        The number in it may belong to another program, after a reboot or in a container; and a full disk cuts files.
+        The number in them may belong to another program, after a reboot or in a container; and a full disk cuts files.
+        For the next server, one that was killed also runs until its parent has waited for it, which may be never.
         """
         (self.pgdata / "postmaster.pid").unlink(missing_ok=True)
+        killed = []
         for process in psutil.process_iter(["name"]):
             if str(process.info["name"]).startswith("postgres") and _is_server_of(
                 process.pid, self.pgdata, strict=True
             ):
                 process.kill()
+                killed.append(process.pid)
+        end = time.monotonic() + KILL_SECONDS
+        while any(_is_running(pid) for pid in killed) and time.monotonic() < end:
+            time.sleep(0.02)
+        (self.pgdata / f".s.PGSQL.{PORT}.lock").unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, kw_only=True)

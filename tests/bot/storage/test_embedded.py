@@ -106,6 +106,24 @@ def test_a_pid_file_that_is_cut_while_the_server_runs_does_not_stop_the_next_sta
     assert not runs(left_behind)
 
 
+def test_a_killed_server_that_no_one_waits_for_does_not_stop_the_next_start(data_dir: Path) -> None:
+    """As in a container whose first process waits for no orphan: to other programs, such a server still runs."""
+    with embedded_server(data_dir):
+        lock = (data_dir / "postgres" / ".s.PGSQL.5432.lock").read_text()
+    # Of the same user: of another one, the server knows that it is none of its own.
+    owner = (data_dir / "postgres").stat().st_uid
+    unreaped = subprocess.Popen(["true"], user=owner if os.geteuid() == 0 else None)
+    while runs(unreaped.pid):
+        time.sleep(0.01)
+    lines = lock.split("\n")
+    (data_dir / "postgres" / ".s.PGSQL.5432.lock").write_text("\n".join([str(unreaped.pid), *lines[1:]]))
+
+    with embedded_server(data_dir) as conninfo, psycopg.connect(conninfo) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+        assert psutil.Process(unreaped.pid).status() == psutil.STATUS_ZOMBIE
+    unreaped.wait()
+
+
 def test_no_folder_above_the_data_changes_its_mode__and_what_was_written_is_there_again(data_dir: Path) -> None:
     deep = data_dir / "closed" / "app"
     deep.mkdir(parents=True)
