@@ -581,3 +581,5 @@ async def test_an_admin_who_is_demoted_while_the_form_is_open_saves_nothing(
 
     assert answer["errors"] == {"user": admin_home.NOT_ADMIN}
     assert await rows(database, "SELECT 1 FROM budgets") == []
+    recorded = "SELECT what, decision FROM audit UNION ALL SELECT what, decision FROM audit_outbox"
+    assert {"what": "budget.change", "decision": "refused"} in await rows(database, recorded)
