@@ -56,7 +56,7 @@ async def test_no_text_is_logged(log: io.StringIO, harness: AppHarness, services
     async with harness.session.get(f"{harness.url}/{CANARY}?{CANARY}", headers={"X-Canary": CANARY}) as response:
         assert response.status == 404
     async with harness.session.post(f"{harness.url}/slack/events", data=f"text={CANARY}") as response:
-        assert response.status == 400
+        assert response.status == 401
     await harness.wait_until_settled(11)
 
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
