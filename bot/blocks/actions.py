@@ -33,7 +33,7 @@ SAVE = "save"
 SENT = "sent"
 """The choices of the menu `MORE`."""
 
-_MENU = ((REGENERATE, answers.REGENERATE), (SAVE, answers.SAVE_AS_MARKDOWN), (SENT, answers.WHAT_WAS_SENT))
+_MENU = {REGENERATE: answers.REGENERATE, SAVE: answers.SAVE_AS_MARKDOWN, SENT: answers.WHAT_WAS_SENT}
 
 
 def answer_actions(
@@ -57,8 +57,14 @@ def answer_actions(
         {"type": "actions", "block_id": f"next-{number}:{question_id}", "elements": [_next(text)]}
         for number, text in enumerate(buttons.next_questions, 1)
     ]
-    row = {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, _menu(save=save)]}
+    menu = _menu(REGENERATE, *([SAVE] if save else []), SENT)
+    row = {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, menu]}
     return (*suggested, row, _thumbs(question_id)) if thumbs else (*suggested, row)
+
+
+def sent_actions(question_id: UUID) -> tuple[Block, ...]:
+    """Return the row below what has no other buttons, such as news: a menu that shows what was sent."""
+    return ({"type": "actions", "block_id": f"answer:{question_id}", "elements": [_menu(SENT)]},)
 
 
 def with_actions(messages: Sequence[OutgoingMessage], actions: tuple[Block, ...]) -> tuple[OutgoingMessage, ...]:
@@ -85,9 +91,8 @@ def _next(question: str) -> Block:
     return {"type": "button", "text": text, "action_id": FOLLOW_UP, "value": question}
 
 
-def _menu(*, save: bool) -> Block:
-    choices = [(value, label) for value, label in _MENU if save or value != SAVE]
-    options = [{"text": {"type": "plain_text", "text": label}, "value": value} for value, label in choices]
+def _menu(*choices: str) -> Block:
+    options = [{"text": {"type": "plain_text", "text": _MENU[choice]}, "value": choice} for choice in choices]
     return {"type": "overflow", "action_id": MORE, "options": options}
 
 

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from bot.blocks.actions import answer_actions, with_actions
+from bot.blocks.actions import answer_actions, sent_actions, with_actions
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import quote_question
 from bot.blocks.escaping import unescape_slack
@@ -31,6 +31,7 @@ from bot.commands.context import (
 from bot.commands.help import pending_message, text_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
 from bot.delivery.delivery import ClaimLost
+from bot.delivery.routes import DIGEST_SURFACE
 from bot.errors import BudgetUnknown, Refused
 from bot.model.audit import AuditHealth
 from bot.model.digest import DigestService
@@ -159,7 +160,7 @@ class CommandRunner:
         The command of a digest checks its owner itself, who is told by a direct message.
         """
         channel = row.preferences.channel
-        if row.surface == "digest" or self.commands[row.command].for_everyone:
+        if row.surface == DIGEST_SURFACE or self.commands[row.command].for_everyone:
             return None
         if may_ask(channel, row.user_id, is_admin=False):
             return None
@@ -404,6 +405,8 @@ class CommandRunner:
         audience = self._audience(row, request)
         reply = await run_in_thread_if_long(length, command.render, result, request, audience)
         actions = self._actions(row, command, result, request, audience)
+        if not actions and outgoing.log.requests and row.surface != DIGEST_SURFACE:
+            actions = sent_actions(row.id)
         below = (*self._notes(row, command, outgoing), *actions) if reply.messages else ()
         remembered = None
         if command.remember is not None and row.surface in THREAD_SURFACES:

@@ -22,7 +22,7 @@ async def test_news__shows_the_stories_and_when_they_were_asked_for(harness: App
     ack = await harness.ask(typed)
     (post,) = await harness.slack.wait_for(1)
 
-    header, first, second, note, grey = post.payload["blocks"]
+    header, first, second, note, grey, menu = post.payload["blocks"]
     assert "Searching" in ack["text"]
     assert header["elements"][0]["text"].startswith("*Technology news* · chips · past day · as of <!date^")
     assert first["text"]["text"] == (
@@ -33,6 +33,7 @@ async def test_news__shows_the_stories_and_when_they_were_asked_for(harness: App
     assert second["text"]["text"].startswith("*2.  <https://b.example/2|Rain falls in Spain>*\n")
     assert note["elements"][0]["text"] == "Only 2 stories were found."
     assert grey["elements"][0]["text"].endswith("only visible to you")
+    assert [option["value"] for option in menu["elements"][0]["options"]] == ["sent"]
 
 
 async def test_news__of_an_unknown_category_cost_nothing(harness: AppHarness) -> None:

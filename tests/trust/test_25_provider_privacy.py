@@ -147,6 +147,22 @@ async def test_the_asker_and_no_one_else_sees_what_was_sent(harness: AppHarness,
         assert json.dumps(text, ensure_ascii=False)[1:-1] in shown
 
 
+@pytest.mark.parametrize("line", ["/news tech", "/deepdive heat pumps", "/pplx check The sky is blue."])
+async def test_what_was_sent_is_below_every_answer(harness: AppHarness, services: Services, line: str) -> None:
+    answer = await ask(harness, line)
+    assert await told(harness, answer, "more", "sent") == ""
+
+    shown = json.dumps(harness.slack.modal("U1").blocks, ensure_ascii=False)
+    assert services.received()
+    assert all(path in shown for _, path, _ in services.received())
+
+
+async def test_what_asks_no_service_has_no_such_menu(harness: AppHarness) -> None:
+    for line in ("/pplx settings", "/pplx watch list"):
+        answer = await ask(harness, line)
+        assert "overflow" not in json.dumps(answer), line
+
+
 async def test_an_answer_for_which_nothing_left_says_so(harness: AppHarness) -> None:
     answer = await ask(harness, "/ask why")
     async with await psycopg.AsyncConnection.connect(harness.database) as connection:
