@@ -98,7 +98,7 @@ async def test_a_direct_message_is_answered_in_its_thread(harness: AppHarness) -
         ("  <@U0APP|app>   why", "why"),
         ("hey <@U0APP> why", "hey why"),
         ("why <@U0APP>", "why"),
-        ("why does <@U0APP> tell <@U2>?", "why does tell @U2?"),
+        ("why does <@U0APP> tell <@U2>?", "why does tell @someone?"),
         ("<@U0APP> a &lt;b&gt; c", "a <b> c"),
         ("<@U0APP> two\nlines", "two\nlines"),
         ("<@U0APP> what is a payload", "what is a payload"),
