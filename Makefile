@@ -23,7 +23,7 @@ run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when i
 test: $(VENV)/dev.stamp  ## the whole suite, with a real Postgres and, where there is one, a real browser
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal -m "$(MARKS)" $(ARGS)
 
-rare: $(VENV)/dev.stamp  ## what `make test` leaves out: real processes that die in rare ways, and more generated texts
+rare: $(VENV)/dev.stamp  ## what `make test` leaves out: real processes that die in rare ways, long measurements, more generated texts
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal -m rare $(ARGS)
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal -m hypothesis --hypothesis-profile=many $(ARGS)
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+import pytest
+
 from bot.errors import UsageError
 from perplexity.errors import PerplexityError
 
@@ -45,6 +47,12 @@ SIGNS = shapes(
     "<think>", "</think> ", "\ufdd0", "\r", "\r\n", "x" * 50 + " ",
 )  # fmt: skip
 """Signs that mean something to a reader, and the beginnings of what they open and never close."""
+
+
+some_or_all = pytest.mark.parametrize(
+    "step", [pytest.param(4, id="every fourth"), pytest.param(1, id="all", marks=pytest.mark.rare)]
+)
+"""Has a test read every fourth of its texts, and in `make rare` all: measuring takes long, and is better on its own."""
 
 
 def seconds(work: Callable[[str], object], text: str) -> float:

@@ -40,7 +40,7 @@ from perplexity.wire.sources import iso_date, merge
 from perplexity.wire.sse import Decoder
 from perplexity.x_posts.parsing import inline_links, renumber_links, validate_response
 from perplexity.x_posts.types import GrokResponse
-from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes
+from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes, some_or_all
 
 SOURCES = (Source(number=1, title="A", url="https://a.example/1"),)
 SHORT, LONG = 4_000, 64_000
@@ -223,9 +223,10 @@ SHAPES = [
 ]  # fmt: skip
 
 
+@some_or_all
 @pytest.mark.parametrize("name", READERS)
-def test_what_comes_from_outside_is_read_in_linear_time(name: str) -> None:
-    for shape in SHAPES:
+def test_what_comes_from_outside_is_read_in_linear_time(name: str, step: int) -> None:
+    for shape in SHAPES[::step]:
         assert_linear(READERS[name], shape)
 
 
@@ -239,9 +240,10 @@ NUMERALS = [
 ]  # fmt: skip
 
 
+@some_or_all
 @pytest.mark.parametrize("name", ["figures", "figures of a sentence", "excerpt"])
-def test_figures_are_read_in_linear_time(name: str) -> None:
-    for shape in NUMERALS:
+def test_figures_are_read_in_linear_time(name: str, step: int) -> None:
+    for shape in NUMERALS[::step]:
         assert_linear(READERS[name], shape)
 
 

@@ -34,7 +34,7 @@ from perplexity.filters import parse_domain, parse_domains
 from perplexity.markdown import parse
 from perplexity.types import Answer, Query, SearchResults, Source
 from perplexity.validation import MAX_PROMPT_LENGTH, MAX_QUERY_LENGTH
-from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes
+from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes, some_or_all
 
 BY_NAME = {command.name: command for command in COMMANDS}
 LIMITS = {
@@ -137,16 +137,18 @@ MARKED = [shape for shape in RENDERED if "[" in shape.repeated]
 """What an answer's citations are read from; the rest of its rendering is that of `pages`."""
 
 
+@some_or_all
 @pytest.mark.parametrize("name", READERS)
-def test_what_people_write_is_read_in_linear_time(name: str) -> None:
-    for shape in WRITTEN:
+def test_what_people_write_is_read_in_linear_time(name: str, step: int) -> None:
+    for shape in WRITTEN[::step]:
         assert_linear(READERS[name], shape)
 
 
+@some_or_all
 @pytest.mark.parametrize("name", RENDERERS)
-def test_what_services_write_is_rendered_in_linear_time(name: str) -> None:
+def test_what_services_write_is_rendered_in_linear_time(name: str, step: int) -> None:
     # From the size on at which a text is parted, which takes longer than to leave it whole.
-    for shape in MARKED if name == "answer" else RENDERED:
+    for shape in (MARKED if name == "answer" else RENDERED)[::step]:
         assert_linear(RENDERERS[name], shape, short=11_000, long=33_000)
 
 

@@ -71,7 +71,13 @@ def readings(zone: str, at: str, *, begin: datetime, days: int) -> Iterator[date
             passed += EARLIEST_MINUTES
 
 
-@pytest.mark.parametrize("begin", [datetime(2026, 3, 1, 12, tzinfo=UTC), datetime(2026, 9, 5, 12, tzinfo=UTC)])
+@pytest.mark.parametrize(
+    "begin",
+    [
+        datetime(2026, 3, 1, 12, tzinfo=UTC),
+        pytest.param(datetime(2026, 9, 5, 12, tzinfo=UTC), marks=pytest.mark.rare),
+    ],
+)
 async def test_in_sixty_days_with_two_processes_no_slot_is_missed_and_none_is_run_twice(
     pool: Pool, another_pool: Pool, begin: datetime
 ) -> None:
