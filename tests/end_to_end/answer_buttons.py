@@ -69,6 +69,11 @@ def last_in(harness: AppHarness, channel: str, thread_ts: str) -> Message:
     return harness.slack.thread(channel, thread_ts)[-1].payload
 
 
+def last_answer(harness: AppHarness) -> Post:
+    """Return the last post that is no notice of an answer to come: on a slow connection that one can come later."""
+    return [post for post in harness.slack.posts if "stop" not in actions(post.payload)][-1]
+
+
 async def click(
     harness: AppHarness,
     message: Mapping[str, Any],
@@ -110,5 +115,5 @@ async def delete_questions(harness: AppHarness) -> None:
 
 def actions(message: Mapping[str, Any]) -> list[str]:
     """Return the ids of a message's buttons."""
-    elements = [element for block in message["blocks"] for element in block.get("elements", ())]
+    elements = [element for block in message.get("blocks", ()) for element in block.get("elements", ())]
     return [str(element["action_id"]) for element in elements if "action_id" in element]

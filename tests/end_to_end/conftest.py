@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
 import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
@@ -26,6 +27,8 @@ KEY = "pplx-test-key"
 
 UNLIMITED = {"USER_QUESTIONS_PER_MINUTE": "0", "CHANNEL_QUESTIONS_PER_MINUTE": "0"}
 """Tests ask faster than people."""
+
+OPEN = "SELECT count(*) FROM questions WHERE state IN ('received', 'working', 'delivering')"
 
 SETTLE_SECONDS = 90.0
 """How long a test waits for questions that may never come to their end."""
@@ -66,6 +69,17 @@ class AppHarness:
         async with asyncio.timeout(SETTLE_SECONDS):
             while True:
                 if await self._settled() >= questions:
+                    return
+                await asyncio.sleep(0.05)
+
+    async def wait_until_none_is_open(self) -> None:
+        """Wait until each question that was received, by any process, came to its end. Raises TimeoutError."""
+        async with (
+            asyncio.timeout(SETTLE_SECONDS),
+            await psycopg.AsyncConnection.connect(self.database, autocommit=True) as connection,
+        ):
+            while True:
+                if await (await connection.execute(OPEN)).fetchone() == (0,):
                     return
                 await asyncio.sleep(0.05)
 

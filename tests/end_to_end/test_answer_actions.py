@@ -14,6 +14,7 @@ from tests.end_to_end.answer_buttons import (
     ask,
     click,
     delete_questions,
+    last_answer,
     last_in,
     mention,
     questions,
@@ -83,7 +84,7 @@ async def test_a_model_that_thinks_already_cannot_go_deeper(harness: AppHarness,
     async with await harness.person.click("go_deeper", question, token="forged") as response:
         assert response.status == 200
 
-    assert clicks.NO_LONGER_OFFERED in harness.slack.posts[-1].shown_text
+    assert clicks.NO_LONGER_OFFERED in last_answer(harness).shown_text
     assert len(harness.perplexity.requests) == 1
 
 
@@ -127,7 +128,7 @@ async def test_an_unknown_id_is_explained(harness: AppHarness, value: str) -> No
     async with await harness.person.click("go_deeper", value) as response:
         assert response.status == 200
 
-    assert clicks.UNKNOWN_ANSWER in harness.slack.posts[-1].shown_text
+    assert clicks.UNKNOWN_ANSWER in last_answer(harness).shown_text
 
 
 @pytest.mark.parametrize(("action", "value"), [("go_deeper", None), ("more", "regenerate")])
@@ -185,7 +186,7 @@ async def test_where_the_app_may_no_longer_post__the_answer_comes_as_a_direct_me
     await click(harness, answer, "go_deeper")
     await settle(harness)
 
-    last = harness.slack.posts[-1]
+    last = last_answer(harness)
     assert last.payload["channel"] == "DU1"
     assert "I couldn’t post my answer there" in last.shown_text
     assert "[[1]](https://a.example/1)" in last.markdown
@@ -200,8 +201,8 @@ async def test_more_results_go_on_where_the_list_ended__until_there_are_no_more(
         before = len(harness.slack.posts)
         await click(harness, message, "more_results")
         await settle(harness)
-        message = {"blocks": harness.slack.posts[-1].payload["blocks"]}
-        assert len(harness.slack.posts) - before == 2
+        assert len(await harness.slack.wait_for(before + 2)) == before + 2
+        message = {"blocks": last_answer(harness).payload["blocks"]}
         seen.append(page_numbers(message))
 
     assert seen == [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12]]
@@ -224,7 +225,7 @@ async def test_no_more_results_are_said(harness: AppHarness) -> None:
     await click(harness, message, "more_results")
     await settle(harness)
 
-    last = harness.slack.posts[-1]
+    last = last_answer(harness)
     assert "There are no more results for “wheels”" in last.shown_text
     assert "more_results" not in actions(last.payload)
 
@@ -249,10 +250,10 @@ async def test_more_results_that_failed_are_tried_again_as_more_results(harness:
     harness.perplexity.fail("/search", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
     await click(harness, message, "more_results")
     await settle(harness)
-    failed = {"blocks": harness.slack.posts[-1].payload["blocks"]}
+    failed = {"blocks": last_answer(harness).payload["blocks"]}
     assert actions(failed) == ["retry"]
     script_pages(harness, 10)
     assert await told(harness, failed, "retry") == clicks.TRYING_AGAIN
     await settle(harness)
 
-    assert page_numbers({"blocks": harness.slack.posts[-1].payload["blocks"]}) == [6, 7, 8, 9, 10]
+    assert page_numbers({"blocks": last_answer(harness).payload["blocks"]}) == [6, 7, 8, 9, 10]

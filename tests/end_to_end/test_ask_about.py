@@ -15,6 +15,7 @@ from tests.end_to_end.answer_buttons import (
     ask,
     click,
     delete_questions,
+    last_answer,
     last_in,
     mention,
     questions,
@@ -65,7 +66,7 @@ async def test_the_pages_go_along_as_data__and_are_the_sources(harness: AppHarne
     assert pages.startswith("<pages>\n[1] Page 1 (2026-11-01) https://p1.example/\nWhat page 1 says. ‹/pages>")
     assert "</pages>" not in pages
     assert "above ‹1›" in pages
-    post = harness.slack.posts[-1]
+    post = last_answer(harness)
     assert (post.payload["response_type"], post.payload["replace_original"]) == ("ephemeral", False)
     assert "They are zip files, [[1]](https://p3.example/) says page 3." in post.markdown
     assert "2 more sources" in post.shown_text
@@ -106,7 +107,7 @@ async def test_below_public_results_everyone_sees_the_answer(harness: AppHarness
     await submit(harness, user="U2", question="what are they?")
     await settle(harness)
 
-    assert harness.slack.posts[-1].payload["response_type"] == "in_channel"
+    assert last_answer(harness).payload["response_type"] == "in_channel"
     assert [text for _, _, text in await questions(harness)] == ["--public wheels", "--public -- what are they?"]
 
 
@@ -118,8 +119,8 @@ async def test_below_private_results_it_stays_private__whatever_the_settings_say
     await submit(harness, question="what are they?")
     await settle(harness)
 
-    assert "Zip files" in harness.slack.posts[-1].markdown
-    assert harness.slack.posts[-1].payload["response_type"] == "ephemeral"
+    assert "Zip files" in last_answer(harness).markdown
+    assert last_answer(harness).payload["response_type"] == "ephemeral"
 
 
 async def test_the_numbers_are_those_of_the_list__on_the_next_page_too(harness: AppHarness) -> None:
@@ -128,7 +129,7 @@ async def test_the_numbers_are_those_of_the_list__on_the_next_page_too(harness: 
     script_pages(harness, 7)
     await click(harness, message, "more_results")
     await settle(harness)
-    more = {"blocks": harness.slack.posts[-1].payload["blocks"]}
+    more = {"blocks": last_answer(harness).payload["blocks"]}
     await click(harness, more, "ask_about")
     script_offline(harness, "Page seven says it. [7]")
     await submit(harness, question="who says it?")
@@ -136,7 +137,7 @@ async def test_the_numbers_are_those_of_the_list__on_the_next_page_too(harness: 
 
     prompt = harness.perplexity.requests[-1].json["input"][-1]["content"]
     assert ("[6] Page 6" in prompt, "[5] Page 5" in prompt) == (True, False)
-    assert "[[1]](https://p7.example/)" in harness.slack.posts[-1].markdown
+    assert "[[1]](https://p7.example/)" in last_answer(harness).markdown
 
 
 @pytest.mark.parametrize(("action", "value", "effort"), [("more", "regenerate", "fast"), ("go_deeper", None, "medium")])
@@ -148,7 +149,7 @@ async def test_another_answer_is_from_the_same_pages(
     script_offline(harness, "Zip files. [2]")
     await submit(harness, question="what are they?")
     await settle(harness)
-    answer = {"blocks": harness.slack.posts[-1].payload["blocks"]}
+    answer = {"blocks": last_answer(harness).payload["blocks"]}
     script_offline(harness, "Archives. [3]")
     await click(harness, answer, action, value)
     await settle(harness)
@@ -156,7 +157,7 @@ async def test_another_answer_is_from_the_same_pages(
     first, second = (request.json for request in harness.perplexity.requests[1:])
     assert second["input"] == first["input"]
     assert second["effort"] == effort
-    assert "[[1]](https://p3.example/)" in harness.slack.posts[-1].markdown
+    assert "[[1]](https://p3.example/)" in last_answer(harness).markdown
 
 
 async def test_an_answer_that_cites_no_page_says_so(harness: AppHarness) -> None:
@@ -166,7 +167,7 @@ async def test_an_answer_that_cites_no_page_says_so(harness: AppHarness) -> None
     await submit(harness, question="what are they?")
     await settle(harness)
 
-    assert notices.UNCITED in harness.slack.posts[-1].shown_text
+    assert notices.UNCITED in last_answer(harness).shown_text
 
 
 async def test_a_model_that_searches_anyway_is_not_believed(harness: AppHarness, point_ddgs_at: PointDdgsAt) -> None:
@@ -179,7 +180,7 @@ async def test_a_model_that_searches_anyway_is_not_believed(harness: AppHarness,
         await submit(harness, question="what are wheels?")
         await settle(harness)
 
-    post = harness.slack.posts[-1]
+    post = last_answer(harness)
     assert "From the web" not in post.shown_text
     assert notices.OTHER_PAGES in post.shown_text
     assert "https://else.example/" in post.shown_text
@@ -215,7 +216,7 @@ async def test_pages_that_the_channel_no_longer_allows_are_left_out(
         script_offline(harness, "Zip files. [2]")
         await submit(harness, question="what are they?")
         await settle(harness)
-        message = {"blocks": harness.slack.posts[-1].payload["blocks"]}
+        message = {"blocks": last_answer(harness).payload["blocks"]}
     await ask(harness, "/pplx settings channel deny p2.example")
     script_offline(harness, "Archives [3] or zip files [2].")
     await click(harness, message, action, value)
@@ -225,7 +226,7 @@ async def test_pages_that_the_channel_no_longer_allows_are_left_out(
 
     prompt = harness.perplexity.requests[-1].json["input"][-1]["content"]
     assert [f"[{n}] Page {n}" in prompt for n in (1, 2, 3)] == [True, False, True]
-    answer = harness.slack.posts[-1]
+    answer = last_answer(harness)
     assert "Archives [[1]](https://p3.example/) or zip files." in answer.markdown
     assert "p2.example" not in json.dumps(answer.payload)
 
@@ -238,7 +239,7 @@ async def test_if_the_channel_allows_none_of_the_pages__that_is_said_and_nothing
     await submit(harness, question="what are they?")
     await settle(harness)
 
-    assert failures.NO_PAGE_ALLOWED in harness.slack.posts[-1].shown_text
+    assert failures.NO_PAGE_ALLOWED in last_answer(harness).shown_text
     assert len(harness.perplexity.requests) == asked
 
 
@@ -248,14 +249,14 @@ async def test_results_that_are_deleted_after_the_answer_are_not_replaced_by_a_s
     script_offline(harness, "Zip files. [2]")
     await submit(harness, question="what are they?")
     await settle(harness)
-    answer = {"blocks": harness.slack.posts[-1].payload["blocks"]}
+    answer = {"blocks": last_answer(harness).payload["blocks"]}
     asked, posted = len(harness.perplexity.requests), len(harness.slack.posts)
     async with await psycopg.AsyncConnection.connect(harness.database) as connection:
         await connection.execute("DELETE FROM questions WHERE command = 'search'")
     await click(harness, answer, "more", "regenerate")
     await harness.slack.wait_for(posted + 2)
 
-    assert failures.PAGES_UNKNOWN in harness.slack.posts[-1].shown_text
+    assert failures.PAGES_UNKNOWN in last_answer(harness).shown_text
     assert len(harness.perplexity.requests) == asked
 
 

@@ -94,9 +94,11 @@ async def test_asking_again_cancels_the_run(
     await wait_for_cancellation(harness)
     await wait_until_given_up(caplog)
 
+    while [request.path for request in harness.perplexity.requests].count("/v1/agent") < 2:
+        await harness.perplexity.wait_for(len(harness.perplexity.requests) + 1)
+
     assert harness.perplexity.cancelled == ["resp_1"]
     assert count_completions(fallback_service) == 0
-    assert [request.path for request in harness.perplexity.requests].count("/v1/agent") == 2
     harness.perplexity.runs["resp_2"] = [CANCELLED | {"id": "resp_2"}]
 
 

@@ -40,6 +40,15 @@ async def shares(harness: AppHarness) -> list[tuple[str, str]]:
         return [(row[0], row[1]) for row in found]
 
 
+async def wait_until_posted(harness: AppHarness) -> None:
+    """Wait until it is recorded that Slack took the shared answer."""
+    async with asyncio.timeout(60):
+        while True:
+            if [state for _, state in await shares(harness)] == ["posted"]:
+                return
+            await asyncio.sleep(0.05)
+
+
 async def click(harness: AppHarness, answer: Message, **more: Any) -> str:
     """Click Share, and return what the person is told; empty if the preview opened."""
     return await told(harness, answer, "share", **more)
@@ -102,6 +111,7 @@ async def test_the_whole_answer_is_posted_once_as_the_preview_showed_it(harness:
     requests, before = len(harness.perplexity.requests), len(harness.slack.posts)
     assert await submit(harness, comment="For <!here> & <@U2>: @channel look") == {}
     await harness.slack.wait_for(before + 1)
+    await wait_until_posted(harness)
 
     (post,) = shared(harness)
     assert (post.method, post.payload["replace_original"]) == ("response_url", False)
@@ -185,7 +195,7 @@ async def test_a_second_window_and_a_second_click_post_nothing_more(harness: App
         asyncio.create_task((replace(harness.person)).submit(first, {}, token=f"same-{one}")) for one in range(2)
     ]
     await asyncio.gather(*submitting, return_exceptions=True)
-    await harness.slack.wait_until(lambda: bool(shared(harness)))
+    await wait_until_posted(harness)
     assert await click(harness, answer) == sharing.ALREADY_SHARED
 
     assert len(shared(harness)) == 1
@@ -196,7 +206,7 @@ async def test_two_windows_of_one_answer_post_once(harness: AppHarness) -> None:
     await click(harness, answer)
     old = harness.slack.modal()
     await submit(harness)
-    await harness.slack.wait_until(lambda: bool(shared(harness)))
+    await wait_until_posted(harness)
     # A window that was open on another device before the first was submitted.
     harness.slack.views.issue_trigger("U1", id="other")
     reopened = harness.slack.views.open("other", {k: v for k, v in old.content.items() if k != "id"})
