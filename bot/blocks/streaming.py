@@ -77,7 +77,7 @@ class StreamedText:
 
     @property
     def blocks(self) -> int:
-        """The most blocks that Slack makes of the present message. To count them anew takes as long as a `take`."""
+        """The most blocks that Slack makes of the present message. Counting them again takes as long as a `take`."""
         if self._blocks is None:
             self._blocks = count_blocks(self._message)
         return self._blocks

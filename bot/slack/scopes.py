@@ -102,12 +102,12 @@ CHANNEL_HISTORY = (
         name="channels:history",
         why="Reads replies in public channels: for answers without a mention (FOLLOW_UPS) and with the thread "
         "(THREAD_HISTORY).",
-        without="In public channels, replies get no answer without a mention, and go along with no question.",
+        without="Replies in public channels get no answer without a mention, and are not sent with questions.",
     ),
     Scope(
         name="groups:history",
         why="Reads replies in private channels that it is a member of, for the same.",
-        without="In private channels, replies get no answer without a mention, and go along with no question.",
+        without="Replies in private channels get no answer without a mention, and are not sent with questions.",
     ),
 )
 """Requested only for the features that read what is written in channels."""

@@ -50,7 +50,7 @@ _SUMS = """
 """Count the questions of a workspace, and sum what its calls cost, by day, person, channel and service."""
 
 _ERASED_AT = "SELECT max(at) AS at FROM erased_spending WHERE team_id = %(team_id)s"
-"""When someone's data was erased last: a row of that day stays until the sums of the day are counted anew, too."""
+"""When someone's data was erased last: a row of that day stays until the sums of the day are counted again, too."""
 
 _SERVICES = {"search": search.PROVIDER, "service": PerplexityProvider.name}
 """A search of Perplexity's has a name of its own in an answer's footer; in the ledger, the service's is Perplexity."""

@@ -1,7 +1,7 @@
 """The ledger: every call of a paid service, reserved before it is made and settled after it, exactly once.
 
-Calls that begin while others are being booked are booked together, in one transaction; what calls have cost goes along
-with the next ones, or after a tenth of a second.
+Calls that begin while others are being booked are booked together, in one transaction; what calls have cost is
+booked with the next ones, or after a tenth of a second.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ SETTLE_SECONDS = 0.1
 """How long the end of a call waits for a call that begins, to be booked with it."""
 
 TOGETHER_SECONDS = 0.025
-"""The shortest time from one booking of calls that begin to the next: under load, those of several questions go along
-in one transaction, and a question that is alone waits for nothing."""
+"""The shortest time from one booking of calls that begin to the next: under load, those of several questions share
+one transaction, and a question that is alone waits for nothing."""
 
 AGAIN_SECONDS = 0.5
 """The pause before the ends of calls are booked again that could not be."""

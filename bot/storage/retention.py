@@ -20,6 +20,9 @@ SWEEP_SECONDS = 600.0
 SWEEP_AT_ONCE_SECONDS = 30.0
 """The pause between two sweeps, and the one if no text is kept at all."""
 
+START_SECONDS = 5.0
+"""How long the first sweep waits after a start: questions that came meanwhile are answered first."""
+
 BATCH = 200
 """How many rows one transaction changes: it holds their locks for some milliseconds."""
 
@@ -42,6 +45,7 @@ class Retention:
 
     async def run(self) -> None:
         """Sweep again and again, until cancelled."""
+        await self.sleep(START_SECONDS)
         while True:
             try:
                 deleted = await self.sweep()

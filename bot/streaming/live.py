@@ -373,7 +373,7 @@ class LiveAnswer:
         """Return what a method of the text returns that reads so many characters.
 
         If the caller is cancelled, the method runs to its end before another one can be called. What it returns of a
-        text that another service begins anew meanwhile is left out.
+        text that another service begins again meanwhile is left out.
         """
         if length <= SHORT_TEXT:
             return call()

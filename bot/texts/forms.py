@@ -29,5 +29,5 @@ YOU_ASKED = "You asked:"
 
 
 def message_cut(characters: int) -> str:
-    """Return that only the beginning of a message goes along with a question."""
+    """Return that only the beginning of a message is sent with a question."""
     return f"Only the first {characters:,} characters are included. Change or shorten them as you like."

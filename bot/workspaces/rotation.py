@@ -120,7 +120,7 @@ async def rotate_keys(conninfo: str, keys: KeyRing) -> Rotation:
 
 def summary(result: Rotation) -> str:
     """Return what was done as lines for a person."""
-    lines = [f"Encrypted anew  {result.changed}", f"Current already {result.current}"]
+    lines = [f"Encrypted again {result.changed}", f"Already current {result.current}"]
     if result.unreadable:
         places = ", ".join(one.replace(":", " (", 1) + ")" for one in result.unreadable)
         lines.append(

@@ -1,4 +1,4 @@
-"""Other messages of a thread, end to end: they go along with a question as data, if the settings say so."""
+"""Other messages of a thread, end to end: they are sent with a question as data, if the settings say so."""
 
 from __future__ import annotations
 

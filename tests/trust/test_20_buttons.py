@@ -1,4 +1,4 @@
-"""Item 20: a button asks anew at each click whether this person may; twice is once, and a stale one explains itself."""
+"""Item 20: a button asks again at each click if this person may; twice is once, and a stale one explains itself."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from bot.privacy.tables import TABLES, Data
 from bot.storage.installation import WorkspaceStore
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import Pool, connection_pool
-from bot.storage.retention import Retention
+from bot.storage.retention import START_SECONDS, SWEEP_SECONDS, Retention
 from tests.fakes.personal_data import PersonWithData, all_rows, find_text, schema
 
 ANNA, BERT = PersonWithData("UANNA", "TANNA"), PersonWithData("UBERT", "TBERT")
@@ -222,6 +222,24 @@ async def test_many_texts_go_in_batches_and_several_processes_delete_each_once(
     # what was sent for a proposal.
     assert deleted == 998 + 2 * 11
     assert pauses
+
+
+async def test_a_process_deletes_by_itself__a_little_after_its_start(
+    two_people: psycopg.AsyncConnection[Any], pool: Pool
+) -> None:
+    await two_people.execute("UPDATE questions SET settled_at = now() - interval '31 days'")
+    texts_left: list[tuple[float, int]] = []
+
+    async def pause(seconds: float) -> None:
+        rows = await two_people.execute("SELECT count(*) FROM questions WHERE text <> ''")
+        texts_left.append((seconds, *(await rows.fetchone() or ())))
+        if len(texts_left) == 2:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await Retention(pool=pool, days=30, sleep=pause).run()
+
+    assert texts_left == [(START_SECONDS, 2), (SWEEP_SECONDS, 0)]
 
 
 async def test_open_questions_are_stopped_before_an_erasure_and_their_runs_are_named(

@@ -402,7 +402,7 @@ async def test_what_does_not_fit_has_pages(workspace: AppHarness, database: str)
     assert "Next" not in last
     assert SECRET not in first + last
 
-    # Each turn asks Slack anew.
+    # Each turn asks Slack again.
     workspace.slack.workspace.admins.clear()
     await turn(workspace, 1)
     await home(workspace, admin_home.NOT_ADMIN)

@@ -1,4 +1,4 @@
-"""Thread memory: which turns go along with a question."""
+"""Thread memory: which turns are sent with a question."""
 
 from __future__ import annotations
 

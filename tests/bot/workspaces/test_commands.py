@@ -124,9 +124,9 @@ def test_rotate_keys_says_what_it_did(configured: None, database: str, capsys: p
     assert main(["rotate-keys"]) == 1
     third = capsys.readouterr().out
 
-    assert "Encrypted anew  1" in first
-    assert "Encrypted anew  0" in second
-    assert "Current already 1" in second
+    assert "Encrypted again 1" in first
+    assert "Encrypted again 0" in second
+    assert "Already current 1" in second
     assert "T2 (bot_token)" in third
 
 
