@@ -126,7 +126,7 @@ async def test_a_double_submission_is_checked_once(harness: AppHarness) -> None:
 
 
 async def test_without_a_model_the_message_s_own_sentences_are_offered(harness: AppHarness) -> None:
-    harness.perplexity.lasting["/v1/agent"] = json_reply({"error": {"message": "busy"}}, status=500)
+    harness.perplexity.lasting["/v1/agent"] = json_reply({"error": {"message": "bad model"}}, status=400)
     claims = await proposed(harness, HONEST[0])
 
     assert any(claims.values())
@@ -201,7 +201,7 @@ async def test_what_finds_the_claims_is_kept_before_it_leaves(harness: AppHarnes
     assert isinstance(harness.perplexity, ScriptedPerplexity)
     harness.perplexity.hold()
     async with await harness.person.message_shortcut("check_this", MESSAGE | {"text": HONEST[0].message}):
-        await harness.slack.wait_until(lambda: bool(harness.perplexity.requests))
+        await harness.perplexity.wait_for(1)
     assert HONEST[0].message[:20] in await sent_text(harness)
     harness.perplexity.release()
 
