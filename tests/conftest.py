@@ -74,6 +74,7 @@ LONG = (
 """Files with a test that takes many seconds, by `--durations=40`: begun last, it would keep one process busy alone."""
 
 
+@pytest.hookimpl(trylast=True)  # after those that the markers leave out are gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mix the files, so that each process gets its share of those that take long; the order within a file stays.
 
@@ -105,8 +106,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes `--numprocesses=auto` means: four more than there are cores, since many tests wait."""
-    return (os.cpu_count() or 1) + 4
+    """Return how many processes `--numprocesses=auto` means: six more than there are cores, since many tests wait."""
+    return (os.cpu_count() or 1) + 6
 
 
 @pytest.fixture(autouse=True)

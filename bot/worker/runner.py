@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 from uuid import UUID
 
@@ -104,7 +104,7 @@ class CommandRunner:
     saved as files.
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
     when it is given up. With `keeps_text` an answer can build on those before it. `before_sending` saves each request
-    before it leaves, unless its reservation did.
+    before it leaves, unless its reservation did. `now` returns the seconds since 1970.
     """
 
     questions: QuestionStore
@@ -134,6 +134,7 @@ class CommandRunner:
     management: Callable[[str, str], Awaitable[Management]] = manages_nothing
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
     clock: Callable[[], float] = monotonic
+    now: Callable[[], float] = time
 
     def usage_reply(self, row: QuestionRow) -> Outcome | None:
         """Return the outcome of a message that asks for help, or nothing that can be asked: no listener answers it."""
@@ -378,6 +379,7 @@ class CommandRunner:
             run_id=row.run_id,
             on_run=on_run,
             check_cancelled=check_cancelled,
+            now=self.now,
             question_id=row.id,
             team_id=row.team_id,
             channel_id=row.channel_id,

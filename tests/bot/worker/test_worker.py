@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID, uuid4
 
@@ -60,6 +61,10 @@ class ScriptedDelivery:
         self.tidied += 1
 
 
+RECORDED_AT = datetime(2026, 11, 21, 10, tzinfo=UTC).timestamp()
+"""When the services' answers were recorded, in seconds since 1970: news are of the last day or week."""
+
+
 @dataclass
 class WorkerHarness:
     """A worker with its table; everything else is scripted."""
@@ -97,6 +102,7 @@ class WorkerHarness:
             database_retry=self.database_retry,
             stops=StopWatcher(questions=self.questions),
             cancel_runs=self.ended.append,
+            now=lambda: RECORDED_AT,
         )
         answering = QuestionWorker(
             questions=self.questions,
