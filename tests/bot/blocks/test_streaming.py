@@ -25,7 +25,7 @@ from tests.benchmarks.answers import answer_text
 from tests.benchmarks.texts import KINDS, text_of
 from tests.fakes import renderer
 from tests.fakes.hostile_text import SCRAPS, wild
-from tests.fakes.linear import Shape, assert_linear
+from tests.fakes.linear import Shape, assert_linear, some_or_all
 from tests.fakes.renderer import LIVE, links
 
 SOURCES = (
@@ -193,10 +193,11 @@ def test_the_pieces_of_an_ordinary_answer_are_the_answer(name: str) -> None:
         assert assert_final(streamed, shown[-1], text)
 
 
+@some_or_all
 @pytest.mark.parametrize("name", ORDINARY)
-def test_an_ordinary_answer_that_is_cut_anywhere_is_the_answer(name: str) -> None:
+def test_an_ordinary_answer_that_is_cut_anywhere_is_the_answer(name: str, step: int) -> None:
     text = ORDINARY[name][: 400 if name in KINDS else 700]  # the first repeats itself
-    for place in range(len(text)):
+    for place in range(0, len(text), step):
         streamed, shown = stream([text[:place], text[place:]])
         assert golden(text).startswith(shown[1]), place
         assert golden(text).startswith(shown[2]), place

@@ -243,12 +243,17 @@ async def test_if_a_provider_searches_anyway_the_next_one_writes(harness: DiveHa
 
 
 WRITTEN = json.loads(without_results(fixture("agent.200.json")))
-BRIEFLY = {Stage.SITUATION: 2.5, Stage.PULSE: 0.6, Stage.ANALYSIS: 0.6}
+LONG_SECONDS = 60.0
 HANG = Fault(hang=True)
 EMPTY = json_reply({"id": "r", "status": "completed", "output": [], "usage": {}})
 GARBAGE = Fault(chunks=(b'{"half',))
 RESET = Fault(reset=True)
 STREAM_CUT = stream_reply(sse({"type": "response.created", "response": {"id": "r1"}}))
+
+
+def seconds_for(*faults: Fault | None) -> dict[Stage, float]:
+    """Return how long each stage may take: briefly if it hangs, and otherwise as long as a busy machine needs."""
+    return {stage: 0.6 if fault is HANG else LONG_SECONDS for stage, fault in zip(Stage, faults, strict=True)}
 
 
 @pytest.mark.parametrize(
@@ -288,7 +293,7 @@ async def test_a_failed_stage_keeps_the_other_sections(
     harness.facts.script(AGENT, *filter(None, [situation]))
     harness.grok.script(grok.PATH, *filter(None, [pulse]))
     harness.writer.script(AGENT, *filter(None, [analysis]))
-    report = await harness.dive(seconds=BRIEFLY)
+    report = await harness.dive(seconds=seconds_for(situation, pulse, analysis))
 
     assert {result.stage.value for result in report.stages if result.failure} == missing
     assert all(bool(result.text) != bool(result.failure) for result in report.stages)
@@ -303,7 +308,7 @@ async def test_if_no_stage_succeeds_the_dive_fails(harness: DiveHarness, situati
     harness.grok.script(grok.PATH, pulse)
 
     with pytest.raises(AllProvidersFailed):
-        await harness.dive(seconds=BRIEFLY)
+        await harness.dive(seconds=seconds_for(situation, pulse, None))
 
     assert harness.writer.requests == []
 

@@ -29,7 +29,6 @@ from tests.fakes.provider import FakeProvider
 from tests.fakes.service import FakeService, Fault, json_reply
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-BRIEFLY = {Stage.SITUATION: 1.0, Stage.PULSE: 1.0, Stage.ANALYSIS: 1.0}
 CHAT, NEWS = "/chat/completions", "/news/search"
 HANG, RESET, NOTHING = Fault(hang=True), Fault(chunks=(b"{",), reset=True), Fault()
 GARBAGE = Fault(chunks=(b'{"half',))
@@ -71,7 +70,8 @@ class Quiet(FakeProvider):
         return PostSummary(text="Most are glad.")
 
 
-async def dive(facts: Provider, synthesis: Provider) -> dict[Stage, StageResult]:
+async def dive(facts: Provider, synthesis: Provider, *, hangs: Stage | None = None) -> dict[Stage, StageResult]:
+    """Return what the stages come to: one that hangs has a second, the others as long as a busy machine needs."""
     report = await run_deepdive(
         "heat pumps",
         facts=Fallback([facts]),
@@ -79,7 +79,7 @@ async def dive(facts: Provider, synthesis: Provider) -> dict[Stage, StageResult]
         synthesis=Fallback(text_generators([synthesis])),
         store=NullStageStore(),
         now=lambda: NOW,
-        seconds=BRIEFLY,
+        seconds={stage: 1.0 if stage is hangs else 60.0 for stage in Stage},
     )
     assert [result.stage for result in report.stages] == [*Stage]
     return {result.stage: result for result in report.stages}
@@ -116,7 +116,8 @@ async def test_a_failure_of_the_facts_keeps_the_other_sections(
 ) -> None:
     for fault in faults:
         services.servers[name].script(path, fault)
-        found = await dive(services.providers[name], services.providers["OpenRouter"])
+        hangs = Stage.SITUATION if fault is HANG else None
+        found = await dive(services.providers[name], services.providers["OpenRouter"], hangs=hangs)
 
         assert (found[Stage.SITUATION].text, "is missing" in str(found[Stage.SITUATION].failure)) == ("", True)
         assert found[Stage.ANALYSIS].text == "Answer."
@@ -137,7 +138,8 @@ async def test_openrouter_writes_with_a_model_that_does_not_search(services: Ser
 )
 async def test_a_failure_of_the_analysis_keeps_the_other_sections(services: Services, fault: Fault) -> None:
     services.servers["OpenRouter"].script(CHAT, fault)
-    found = await dive(services.providers["Brave"], services.providers["OpenRouter"])
+    hangs = Stage.ANALYSIS if fault is HANG else None
+    found = await dive(services.providers["Brave"], services.providers["OpenRouter"], hangs=hangs)
 
     assert (found[Stage.SITUATION].text, found[Stage.PULSE].text) == ("> d [1]", "Most are glad.")
     assert found[Stage.ANALYSIS].text == ""
