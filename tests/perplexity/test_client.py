@@ -319,7 +319,7 @@ async def test_the_date_of_retry_after_is_read_by_the_wall_clock(fake: FakePerpl
 @PATHS
 async def test_the_deadline_ends_what_hangs(fake: FakePerplexity, path: str, reasoning: bool, fault: Fault) -> None:
     fake.script(path, *[fault] * 3)
-    async with connected(fake, limits=Timeouts(search=0.1, answer=0.1, reasoning=0.1)) as client:
+    async with connected(fake, limits=Timeouts(search=0.4, answer=0.4, reasoning=0.4)) as client:
         async with asyncio.timeout(20):
             with pytest.raises(TimedOut):
                 await ask(client, path, reasoning=reasoning)

@@ -313,7 +313,7 @@ async def test_the_successor_has_only_the_time_that_is_left(retired: FakePerplex
 
     async with sonar(retired) as client:
         with pytest.raises(TimedOut):
-            await client.answer("why", seconds=0.2)
+            await client.answer("why", seconds=0.8)
 
     assert paths(retired) == [CHAT, AGENT]
 

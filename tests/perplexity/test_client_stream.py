@@ -216,7 +216,7 @@ async def test_a_reasoned_answer_whose_time_is_up_is_cancelled_at_the_service(fa
     fake.script("/v1/agent", stream_reply(SOME, hang=True))
     async with PerplexityClient(KEY, base_url=fake.base_url) as client:
         with pytest.raises(TimedOut):
-            await client.answer("why", reasoning=True, seconds=0.2)
+            await client.answer("why", reasoning=True, seconds=0.8)
 
     assert fake.cancelled == [RUN]
 

@@ -85,7 +85,7 @@ ONCE = ("400", "401 key", "401 quota", "402", "403 retired", "404", "413", "422"
 UNREADABLE = ("200 HTML", "200 empty", "200 truncated")
 """Asked for again where nothing was paid: by a search engine, or for pages."""
 SLOW = ("hang", "slow drip")
-HASTY = FallbackTimeouts(search=0.9, answer=0.9, reserve_per_provider=0.45, minimum=0.1)
+HASTY = FallbackTimeouts(search=2.0, answer=2.0, reserve_per_provider=1.5, minimum=0.1)
 QUERY = Query(text="python threads")
 QUESTION = Question(messages=(Message(role="user", content="python threads"),))
 
@@ -279,7 +279,7 @@ async def test_the_last_one_answers_when_all_before_it_are_down(
 
 @pytest.mark.parametrize("ask", ["search", "answer", "stream"])
 async def test_when_all_hang_the_chain_gives_up_in_time(ask: Ask, point_ddgs_at: PointDdgsAt) -> None:
-    deadlines = FallbackTimeouts(search=0.6, answer=0.6, reserve_per_provider=0.1, minimum=0.1)
+    deadlines = FallbackTimeouts(search=1.2, answer=1.2, reserve_per_provider=0.2, minimum=0.1)
     async with AsyncExitStack() as stack:
         matrix = FaultMatrix(stack, point_ddgs_at)
         await matrix.start(*ORDER)
