@@ -145,17 +145,20 @@ def security_txt(contact: str, *, now: Callable[[], datetime] = utc_now) -> web.
     return web.get("/.well-known/security.txt", page)
 
 
-async def _expect(request: web.Request) -> web.Response | None:
+async def answer_expect(request: web.Request) -> web.Response | None:
     """Answer the header Expect: aiohttp's own answer to an unknown value is a 500 if it cannot be encoded."""
     if request.headers.get("Expect", "").lower() != "100-continue":
         return web.Response(status=417, text="unknown expectation")
-    await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    try:
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    except ConnectionResetError:  # the sender is gone, which is no error of ours
+        return web.Response(status=400)
     request.writer.output_size = 0  # the answer itself has not begun
     return None
 
 
 def _with_expectations(route: web.RouteDef) -> web.RouteDef:
-    return web.RouteDef(route.method, route.path, route.handler, {**route.kwargs, "expect_handler": _expect})
+    return web.RouteDef(route.method, route.path, route.handler, {**route.kwargs, "expect_handler": answer_expect})
 
 
 async def _missing(request: web.Request) -> web.Response:

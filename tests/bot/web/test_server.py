@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import pytest
-from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp import ClientConnectionResetError, web
+from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 from psycopg import OperationalError
 
 from bot.model.audit import AuditHealth
@@ -136,3 +136,19 @@ async def test_an_audit_log_that_is_not_written_is_told_and_keeps_no_one_from_an
     assert await page.ready() == (200, {"database": True, "worker": True, "providers": {}, "audit": False})
     assert "audit_ok 0.0" in await page.metrics()
     assert "audit_waiting_seconds 61.0" in await page.metrics()
+
+
+class GoneSender:
+    """A connection that was closed before anything could be written to it."""
+
+    async def write(self, chunk: bytes) -> None:
+        raise ClientConnectionResetError("Cannot write to closing transport")
+
+
+async def test_a_sender_that_is_gone_before_it_may_continue_is_no_error() -> None:
+    request = make_mocked_request("POST", "/slack/events", headers={"Expect": "100-continue"}, writer=GoneSender())
+
+    answer = await server.answer_expect(request)
+
+    assert answer is not None
+    assert answer.status == 400
