@@ -151,7 +151,7 @@ async def answer_expect(request: web.Request) -> web.Response | None:
         return web.Response(status=417, text="unknown expectation")
     try:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    except ConnectionResetError:  # the sender is gone, which is no error of ours
+    except ConnectionResetError:  # the sender has closed the connection
         return web.Response(status=400)
     request.writer.output_size = 0  # the answer itself has not begun
     return None

@@ -70,7 +70,7 @@ def last_in(harness: AppHarness, channel: str, thread_ts: str) -> Message:
 
 
 def last_answer(harness: AppHarness) -> Post:
-    """Return the last post that is no notice of an answer to come: on a slow connection that one can come later."""
+    """Return the last post, except notices that an answer will follow: Slack may take one after the answer itself."""
     return [post for post in harness.slack.posts if "stop" not in actions(post.payload)][-1]
 
 

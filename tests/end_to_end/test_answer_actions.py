@@ -84,7 +84,7 @@ async def test_a_model_that_thinks_already_cannot_go_deeper(harness: AppHarness,
     async with await harness.person.click("go_deeper", question, token="forged") as response:
         assert response.status == 200
 
-    assert clicks.NO_LONGER_OFFERED in last_answer(harness).shown_text
+    assert clicks.NO_LONGER_OFFERED in harness.slack.posts[-1].shown_text
     assert len(harness.perplexity.requests) == 1
 
 
@@ -128,7 +128,7 @@ async def test_an_unknown_id_is_explained(harness: AppHarness, value: str) -> No
     async with await harness.person.click("go_deeper", value) as response:
         assert response.status == 200
 
-    assert clicks.UNKNOWN_ANSWER in last_answer(harness).shown_text
+    assert clicks.UNKNOWN_ANSWER in harness.slack.posts[-1].shown_text
 
 
 @pytest.mark.parametrize(("action", "value"), [("go_deeper", None), ("more", "regenerate")])
