@@ -14,22 +14,25 @@ from bot.commands.context import CommandContext
 from bot.commands.filters import usage_errors
 from bot.errors import UsageError
 from bot.model.message import Audience
+from bot.preferences.precedence import Preferred
 from bot.texts import failures, usage
 from perplexity.attempts import cost_with_failures, total_cost
 from perplexity.claims.check import check_claims
 from perplexity.claims.propose import propose_claims, validate_claims
 from perplexity.claims.types import CheckedClaims
 from perplexity.errors import InvalidRequest
+from perplexity.filters import NO_FILTERS, Filters
 
 _NUMBERED = re.compile(r"\d{1,2}\. (?=\S)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckRequest:
-    """A `text` whose claims are checked, or `claims` that were chosen already."""
+    """A `text` whose claims are checked, or `claims` that were chosen already; the `filters` are those of settings."""
 
     text: str
     claims: tuple[str, ...] = ()
+    filters: Filters = NO_FILTERS
 
 
 def parse(text: str) -> CheckRequest:
@@ -67,6 +70,7 @@ async def answer(request: CheckRequest, context: CommandContext) -> CheckedClaim
         search=context.provider,
         model=context.model or context.provider,
         today=datetime.fromtimestamp(context.now(), UTC).date(),
+        filters=request.filters,
         check_cancelled=context.check_cancelled,
     )
     return replace(checked, cost_usd=total_cost([cost_usd, checked.cost_usd]))
@@ -77,6 +81,11 @@ def render(checked: CheckedClaims, request: CheckRequest, audience: Audience) ->
     cost_usd = cost_with_failures(checked.cost_usd, checked.failed)
     stats = Stats(provider=checked.judged_by or checked.searched_by, cost_usd=cost_usd)
     return Reply(messages=claims_messages(checked), stats=stats)
+
+
+def prefer(request: CheckRequest, settings: Preferred) -> CheckRequest:
+    """Return the request with the sites that were set; pages in every language are evidence."""
+    return replace(request, filters=settings.filters(request.filters))
 
 
 def question_text(request: CheckRequest) -> str:
@@ -99,4 +108,5 @@ CHECK = Command(
     stoppable=True,
     has_slash_command=False,
     question_text=question_text,
+    prefer=prefer,
 )

@@ -19,6 +19,7 @@ from bot.preferences.precedence import Preferred
 from bot.texts import usage
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import DeepDive, Stage, StageUpdate
+from perplexity.filters import NO_FILTERS, Filters
 from perplexity.notes import no_results_text
 from perplexity.validation import parse_query
 
@@ -35,11 +36,15 @@ PARSER = OptionParser(
 
 @dataclass(frozen=True, kw_only=True)
 class DeepDiveRequest:
-    """A topic; `public` shows the report to everyone in the channel, unless settings do and it is `private`."""
+    """A topic; `public` shows the report to everyone in the channel, unless settings do and it is `private`.
+
+    The `filters` are those of settings: none can be typed.
+    """
 
     topic: str
     public: bool
     private: bool = False
+    filters: Filters = NO_FILTERS
 
 
 @dataclass(kw_only=True)
@@ -79,14 +84,15 @@ def parse(text: str) -> DeepDiveRequest:
         raise UsageError(usage.TOPIC_MISSING)
     with usage_errors(usage.A_TOPIC):
         topic = parse_query(arguments.text)
-    return DeepDiveRequest(topic=topic, **parse_visibility(arguments))
+    return DeepDiveRequest(topic=topic, filters=NO_FILTERS, **parse_visibility(arguments))
 
 
 async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveResult:
     """Make the report and show its progress. Raise PerplexityError; RequestCancelled if it is stopped."""
     deepdives = context.deepdives or DeepDiveRunner(facts=context.provider, synthesis=context.provider)
     board = ProgressBoard()
-    task = asyncio.create_task(deepdives.run(request.topic, store=context.stages, on_stage=board.update))
+    report = deepdives.run(request.topic, store=context.stages, on_stage=board.update, filters=request.filters)
+    task = asyncio.create_task(report)
     task.add_done_callback(lambda _: board.changed.set())
     try:
         await _show_progress(task, board, request, context)
@@ -131,8 +137,9 @@ def audience_of(request: DeepDiveRequest) -> Audience:
 
 
 def prefer(request: DeepDiveRequest, settings: Preferred) -> DeepDiveRequest:
-    """Return the request with who sees the report, if that was not typed."""
-    return replace(request, public=settings.visible(public=request.public, private=request.private))
+    """Return the request with what was set, for what was not typed."""
+    filters = settings.filters(request.filters, language=True)
+    return replace(request, filters=filters, public=settings.visible(public=request.public, private=request.private))
 
 
 def question_text(request: DeepDiveRequest) -> str:

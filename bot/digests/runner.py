@@ -18,12 +18,13 @@ from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, OWNER_MAY_
 from bot.errors import Refused
 from bot.model.digest import Digest, DigestReport, DigestRun, State, Trigger, parse_run, search_window_start
 from bot.model.message import Audience, OutgoingMessage
-from bot.preferences.precedence import may_ask
+from bot.preferences.precedence import Preferred, may_ask
 from bot.slack.users import Membership
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore, PostedHistory, PostedStories, Recorded
 from bot.texts import digests
 from perplexity.errors import PerplexityError
+from perplexity.filters import Filters
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, news_summary
 from perplexity.notes import is_empty_result
@@ -149,6 +150,7 @@ class DigestRunner:
             answer=self.run,
             render=_render,
             render_failure=_failure_message,
+            prefer=_prefer,
         )
 
     async def run(self, run: DigestRun, context: CommandContext) -> DigestReport | None:
@@ -171,7 +173,7 @@ class DigestRunner:
         ):
             return replace(report, suppressed=True, cost_usd=0.0)
         return await self.selector.select_new(
-            await self._with_summary(report, context), question_id=context.question_id
+            await self._with_summary(report, context, filters=run.filters), question_id=context.question_id
         )
 
     async def _can_reach_owner(self, digest: Digest, *, by: UUID) -> bool:
@@ -202,7 +204,7 @@ class DigestRunner:
             await self.stopper.on_owner_barred(digest, OWNER_MAY_NOT_ASK, by=context.question_id)
         return is_admin
 
-    async def _with_summary(self, report: DigestReport, context: CommandContext) -> DigestReport:
+    async def _with_summary(self, report: DigestReport, context: CommandContext, *, filters: Filters) -> DigestReport:
         """Ask for all news since the previous run. An answer without any news has a cost, too."""
         digest, now = report.digest, report.now
         last_run_at = await self.database_retry(
@@ -212,13 +214,23 @@ class DigestRunner:
         spec = digest.spec
         try:
             summary = await news_summary(
-                context.provider, category=spec.category, topic=spec.topic, since=since, now=now, max_stories=None
+                context.provider,
+                category=spec.category,
+                topic=spec.topic,
+                filters=filters,
+                since=since,
+                now=now,
+                max_stories=None,
             )
         except PerplexityError as error:
             if not is_empty_result(error):
                 raise
             return replace(report, cost_usd=error.cost_usd)
         return replace(report, summary=summary, cost_usd=summary.cost_usd)
+
+
+def _prefer(run: DigestRun, settings: Preferred) -> DigestRun:
+    return replace(run, filters=settings.filters(run.filters, language=True))
 
 
 def _render(report: DigestReport | None, _: DigestRun, __: Audience) -> Reply:

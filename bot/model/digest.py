@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from bot.model.schedule import Schedule, next_slot, scheduled_days
 from bot.texts import schedules
+from perplexity.filters import NO_FILTERS, Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 
@@ -215,7 +216,8 @@ _RUN_TEXT = re.compile(r"(?P<id>\S+) (?P<why>\S+) (?P<first>\S+) (?P<slot>\S+) (
 class DigestRun:
     """One run of a digest for the moment `slot`. `title` is what the digest is about.
 
-    `earliest_slot` is the first slot that the run covers: it is before `slot` if slots were missed.
+    `earliest_slot` is the first slot that the run covers: it is before `slot` if slots were missed. The `filters` are
+    those of its owner's and its channel's settings.
     """
 
     digest_id: UUID
@@ -223,6 +225,7 @@ class DigestRun:
     earliest_slot: datetime
     slot: datetime
     title: str
+    filters: Filters = NO_FILTERS
 
     def trigger_at(self, now: datetime) -> Trigger:
         """Return the trigger if the run starts now: a scheduled run may be late by then."""

@@ -24,6 +24,7 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.fallback import Fallback
+from perplexity.filters import NO_FILTERS, Filters
 from perplexity.models import FallbackTimeouts
 from perplexity.providers import text_generators
 from perplexity.providers.base import OnAttempt, Provider, ProviderConfig
@@ -55,13 +56,15 @@ async def run_deepdive(
     clock: Callable[[], float] = time.monotonic,
     resumable: bool = True,
     seconds: Mapping[Stage, float] = STAGE_SECONDS,
+    filters: Filters = NO_FILTERS,
 ) -> DeepDive:
     """Run a deep dive and return its report. Stages that `store` holds are not repeated.
 
     `facts` answers from news, `posts` reads posts (None if no service is configured), and `synthesis` writes from both
     without searching. If a stage fails, a sentence in its section says what is missing. `on_stage` is called when a
     stage begins and when it ends. `clock` is monotonic, `now` returns the time of day with its zone, and `seconds` are
-    the time limits. A run that is not `resumable` is cancelled together with the dive. Raises InvalidRequest for an
+    the time limits. The `filters` narrow the search for the facts, and name the language of the report. A run that is
+    not `resumable` is cancelled together with the dive. Raises InvalidRequest for an
     invalid topic, NotPermitted, RequestCancelled if the store does, and the error of the facts if no stage succeeds.
     """
     stages = StageRunner(
@@ -75,6 +78,7 @@ async def run_deepdive(
         persona=persona or Persona(),
         resumable=resumable,
         seconds=seconds,
+        filters=filters,
     )
     return await _Pipeline(stages=stages, on_stage=on_stage, clock=clock).report()
 
@@ -158,7 +162,13 @@ class DeepDiveRunner:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def run(
-        self, topic: str, *, store: StageStore, on_stage: Callable[[StageUpdate], None], resumable: bool = True
+        self,
+        topic: str,
+        *,
+        store: StageStore,
+        on_stage: Callable[[StageUpdate], None],
+        resumable: bool = True,
+        filters: Filters = NO_FILTERS,
     ) -> DeepDive:
         """Run a deep dive and return its report. Raises as `run_deepdive` does."""
         return await run_deepdive(
@@ -171,6 +181,7 @@ class DeepDiveRunner:
             persona=self.persona,
             on_stage=on_stage,
             resumable=resumable,
+            filters=filters,
         )
 
 
