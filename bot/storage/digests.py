@@ -123,7 +123,8 @@ POSTED_STORIES = """
     LEFT JOIN questions q ON q.id = s.question_id
     WHERE s.digest_id = %(id)s AND s.question_id <> %(question_id)s AND s.place > %(place)s
       AND s.at > %(now)s - %(days)s * interval '1 day'
-      AND (q.state IS NULL OR q.state NOT IN ('failed', 'expired'))
+      AND (q.state IS NULL OR q.state NOT IN ('failed', 'expired', 'stopped', 'withdrawn')
+        OR q.state IN ('stopped', 'withdrawn') AND q.outcome = 'answered' AND q.part > 0)
     ORDER BY s.at DESC
     LIMIT %(most)s
 """

@@ -35,12 +35,21 @@ async def test_a_run_that_was_interrupted_finds_the_same_news_new_again(harness:
     assert [story.headline for story in again.stories] == [story.headline for story in first.stories] == [BUDGET]
 
 
-@pytest.mark.parametrize("state", ["failed", "expired"])
+@pytest.mark.parametrize("state", ["failed", "expired", "stopped", "withdrawn"])
 async def test_stories_that_were_not_posted_are_still_new(harness: DigestHarness, state: str) -> None:
     assert await harness.new_headlines(BUDGET) == [BUDGET]
     await harness.close_open_questions(state)
 
     assert await harness.new_headlines(BUDGET) == [BUDGET]
+
+
+async def test_stories_are_known_of_a_run_that_was_stopped_between_its_messages(harness: DigestHarness) -> None:
+    assert await harness.new_headlines(BUDGET) == [BUDGET]
+    async with harness.pool.connection() as connection:
+        await connection.execute("UPDATE questions SET state = 'delivering', outcome = 'answered', part = 1")
+    await harness.close_open_questions("stopped")
+
+    assert await harness.new_headlines(BUDGET, VOLCANO) == [VOLCANO]
 
 
 async def test_what_was_posted_is_forgotten_after_a_month(harness: DigestHarness) -> None:
