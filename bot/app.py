@@ -218,7 +218,7 @@ async def compose(
             bounded=settings.oauth_configured,
         )
         questions, stages, attempts = (
-            QuestionStore(pool, share=share, keeps_text=settings.retention_days > 0),
+            QuestionStore(pool, share=share, keeps_text=settings.retention_days > 0, many=settings.oauth_configured),
             StageStore(pool),
             AttemptStore(pool),
         )
@@ -300,11 +300,12 @@ async def compose(
         )
         digests = DigestComponents.from_settings(
             settings,
-            DigestStore(pool),
+            DigestStore(pool, many=settings.oauth_configured),
             client=client,
             chat=chat,
             database_retry=database_retry,
             profiles=profiles,
+            installed=lambda: admission.installed,
         )
         admins = Admins(client, named=settings.admins, profiles=profiles)
         managers = ChannelManagers(client, admins=admins)

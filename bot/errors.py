@@ -81,5 +81,9 @@ class CannotListen(Exception):
     """The server cannot listen on its address; the cause is the operating system's error."""
 
 
-class UnknownCommand(Exception):
-    """Only a newer version knows a question's command; the text is the command's name."""
+class NotOurs(Exception):
+    """Only another process can answer a question.
+
+    Only a newer version knows its command, which is the text; or it is another installation's, then the text is its
+    workspace.
+    """

@@ -66,10 +66,12 @@ NOTICE_COMMAND = "digest_notice"
 
 OWNER_LEFT = "owner_left"
 OWNER_LEFT_CHANNEL = "owner_left_channel"
+OWNER_NOT_FOUND = "owner_not_found"
 OWNER_MAY_NOT_ASK = "owner_may_not_ask"
 STOPPED_BY_ADMIN = "stopped_by_admin"
 REASONS = {
     OWNER_LEFT_CHANNEL: digests.OWNER_LEFT_CHANNEL,
+    OWNER_NOT_FOUND: digests.OWNER_NOT_FOUND,
     OWNER_MAY_NOT_ASK: digests.OWNER_MAY_NOT_ASK,
     STOPPED_BY_ADMIN: digests.STOPPED_BY_ADMIN,
     "not_in_channel": digests.NOT_A_MEMBER,
@@ -168,7 +170,7 @@ class StopNoticeCommand:
         reason = notice.reason(digest.channel_id)
         if digest.state is State.STOPPED:
             return (digest_stopped_message(digest, reason=reason, command=self.command_label),)
-        if notice.reason_code in {OWNER_LEFT_CHANNEL, OWNER_MAY_NOT_ASK}:
+        if notice.reason_code in {OWNER_LEFT_CHANNEL, OWNER_MAY_NOT_ASK, OWNER_NOT_FOUND}:
             return (skipped_message(digest, reason=reason),)
         return (redirected_message(digest, reason=reason),)
 

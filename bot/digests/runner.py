@@ -14,7 +14,7 @@ from uuid import UUID
 from bot.blocks.digests import digest_failed_message, digest_messages
 from bot.commands.base import Command, Reply, Stats
 from bot.commands.context import CommandContext
-from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, OWNER_MAY_NOT_ASK, DigestStopper
+from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, OWNER_MAY_NOT_ASK, OWNER_NOT_FOUND, DigestStopper
 from bot.errors import Refused
 from bot.model.digest import Digest, DigestReport, DigestRun, State, Trigger, parse_run, search_window_start
 from bot.model.message import Audience, OutgoingMessage
@@ -116,7 +116,11 @@ def _latest(one: datetime | None, other: datetime | None) -> datetime | None:
     return max(filter(None, (one, other)), default=None)
 
 
-STOP_REASONS = {Membership.DEACTIVATED: OWNER_LEFT, Membership.NOT_IN_CHANNEL: OWNER_LEFT_CHANNEL}
+STOP_REASONS = {
+    Membership.DEACTIVATED: OWNER_LEFT,
+    Membership.NOT_FOUND: OWNER_NOT_FOUND,
+    Membership.NOT_IN_CHANNEL: OWNER_LEFT_CHANNEL,
+}
 """The memberships of an owner that stop a digest, and their reason codes."""
 
 

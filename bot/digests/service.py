@@ -141,6 +141,8 @@ class StoredDigestService:
 class DigestScheduler:
     """Checks for due digests at the start of each minute. `new_id` makes the ids of questions.
 
+    `installed` returns the id of the installation that the process works for, None while that is unknown.
+
     If the database is unavailable, the next minute tries again: what was due is still due then. If `disabled`, no
     run starts.
     """
@@ -150,6 +152,7 @@ class DigestScheduler:
     now: Callable[[], datetime] = utc_now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     new_id: Callable[[], UUID] = uuid4
+    installed: Callable[[], str | None] = lambda: None
 
     async def run(self) -> None:
         """Check every minute until cancelled."""
@@ -167,10 +170,8 @@ class DigestScheduler:
         now = self.now()
         while (digest := await self.digests.reschedule_stray(partial(next_run_at, now=now), now=now)) is not None:
             log.warning("digest.set_right", extra={"digest": str(digest)})
-        begun = 0
-        while (
-            digest := await self.digests.start_due(partial(plan_run, now=now, new_id=self.new_id), now=now)
-        ) is not None:
+        begun, plan = 0, partial(plan_run, now=now, new_id=self.new_id)
+        while (digest := await self.digests.start_due(plan, now=now, installation=self.installed())) is not None:
             log.info("digest.due", extra={"digest": str(digest)})
             begun += 1
         return begun
@@ -209,6 +210,7 @@ class DigestComponents:
         chat: Chat,
         database_retry: DatabaseRetry,
         profiles: Profiles,
+        installed: Callable[[], str | None],
     ) -> Self:
         """Build the parts from the settings."""
         users = SlackUsers(client, profiles=profiles)
@@ -234,6 +236,6 @@ class DigestComponents:
             service=service,
             commands={command.name: command for command in (runner.command(), stop_notices.command())},
             channel_route=digest_route(chat, on_closed=stopper.on_channel_closed),
-            scheduler=DigestScheduler(digests=digests, disabled=limits.disabled),
+            scheduler=DigestScheduler(digests=digests, disabled=limits.disabled, installed=installed),
             stopper=stopper,
         )

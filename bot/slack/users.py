@@ -110,6 +110,8 @@ class Membership(Enum):
     """Also if Slack cannot be reached."""
     DEACTIVATED = "left"
     """The account is closed."""
+    NOT_FOUND = "not_found"
+    """Slack does not know the account, or does not show it to the app."""
     NOT_IN_CHANNEL = "left_channel"
     """The account is open, but not a member of the channel."""
     APP_REMOVED = "unreachable"
@@ -166,7 +168,7 @@ class SlackUsers:
             failed = classify_error(error)
         if not isinstance(failed, RouteClosed) or failed.error not in USER_GONE_ERRORS | AUTH_ERRORS:
             return Membership.MEMBER
-        return Membership.DEACTIVATED if failed.error in USER_GONE_ERRORS else Membership.APP_REMOVED
+        return Membership.NOT_FOUND if failed.error in USER_GONE_ERRORS else Membership.APP_REMOVED
 
     async def _is_member(self, channel_id: str, user_id: str) -> bool:
         """Return whether a user is a member, or there are too many members to know. Raises one of `FAILURES`."""

@@ -73,13 +73,13 @@ STOP = "UPDATE digests SET state = 'stopped', next_at = NULL WHERE id = %(id)s A
 DELETE = "DELETE FROM digests WHERE id = %(id)s RETURNING id"
 """Delete a digest; the questions of its runs stay, with their cost."""
 
-DUE = """
+DUE = f"""
     SELECT *, 0 AS runs, NULL AS cost_usd, 0 AS unpriced FROM digests
-    WHERE state = 'active' AND next_at <= %(now)s
+    WHERE state = 'active' AND next_at <= %(now)s AND {queries.of_installation("digests.team_id")}
     ORDER BY next_at
     LIMIT 1
     FOR UPDATE SKIP LOCKED
-"""
+"""  # noqa: S608 - a constant
 """Lock a digest that is due and that no other process has locked."""
 
 MISSCHEDULED = f"""
@@ -236,11 +236,12 @@ class PlannedRun:
 
 
 class DigestStore:
-    """The tables' operations. `posted` holds the stories that were posted."""
+    """The tables' operations. `posted` holds the stories that were posted. `many`: there are many installations."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, many: bool = False) -> None:
         self.posted = PostedStories(pool)
         self._pool = pool
+        self._many = many
 
     async def create(
         self, spec: DigestSpec, *, id: UUID, owner: Owner, channel_id: str, next_at: datetime, limits: DigestLimits
@@ -305,14 +306,17 @@ class DigestStore:
                 await self._ask(connection, notice)
         return ended
 
-    async def start_due(self, plan: Callable[[Digest], PlannedRun], *, now: datetime) -> UUID | None:
+    async def start_due(
+        self, plan: Callable[[Digest], PlannedRun], *, now: datetime, installation: str | None = None
+    ) -> UUID | None:
         """Start one run that is due, in one transaction with its question; return the digest's id, None if none is due.
 
         A slot has one run, however many processes do this at once. If a run still waits for a worker, it covers the
-        slots that have come since.
+        slots that have come since. `installation` is the id of the one that the process works for.
         """
+        values = {"now": now, "installation": installation, "many": self._many}
         async with self._pool.transaction() as connection:
-            row = await _fetch_one(connection, DUE, {"now": now})
+            row = await _fetch_one(connection, DUE, values)
             if row is None:
                 return None
             planned = plan(_digest(row))

@@ -203,6 +203,23 @@ _COLUMNS = """
 
 _ROW = f"{_COLUMNS}, extract(epoch FROM clock_timestamp() - received_at)::float8 AS age"
 
+
+def of_installation(team_id: LiteralString) -> LiteralString:
+    """Return the SQL condition that a workspace's rows are for this process; `team_id` is a column with its table.
+
+    With one token for one installation, those of another one are left to the process that has its token. As long as it
+    is unknown which installation that is, there must be no other.
+    """
+    return f"""(%(many)s
+            OR %(installation)s::text IS NULL AND NOT EXISTS (SELECT FROM workspaces)
+            OR EXISTS (
+                SELECT FROM workspaces w
+                WHERE w.id = %(installation)s AND (
+                    {team_id} IN (w.team_id, w.enterprise_id)
+                    OR w.is_enterprise_install AND NOT EXISTS (
+                        SELECT FROM workspaces o WHERE {team_id} IN (o.team_id, o.enterprise_id)))))"""
+
+
 CLAIM = f"""
     WITH found AS MATERIALIZED (SELECT id AS found, attempt AS was FROM questions WHERE id = %(id)s),
     taken AS (
@@ -215,6 +232,7 @@ CLAIM = f"""
         FROM found
         WHERE id = found AND attempt = was AND state IN ('received', 'working', 'delivering')
             AND command = ANY(%(commands)s) AND claimed_by IS DISTINCT FROM %(claim)s
+            AND {of_installation("questions.team_id")}
         RETURNING {_COLUMNS}),
     held AS (
         SELECT {_COLUMNS} FROM taken
@@ -241,6 +259,9 @@ CLAIM = f"""
 
 The same claim again reads what it took in a transaction whose confirmation was lost.
 """
+
+IS_OWN = f"SELECT {of_installation('%(team_id)s')} AS own"
+"""Whether a workspace's questions are for this process."""
 
 GET = f"SELECT {_ROW} FROM questions WHERE id = %(id)s"
 """Read one question."""

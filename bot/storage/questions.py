@@ -176,7 +176,7 @@ class QuestionStore:
     """The table's operations.
 
     `share` is what a person and a thread may have; `keeps_text` is whether texts stay when a question is settled;
-    `clock` is monotonic.
+    with `many` installations, this process works for each of them; `clock` is monotonic.
     """
 
     def __init__(
@@ -185,11 +185,13 @@ class QuestionStore:
         *,
         share: FairShare | None = None,
         keeps_text: bool = True,
+        many: bool = False,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._pool = pool
         self._settle_query = queries.SETTLE if keeps_text else queries.SETTLE_WITHOUT_TEXT
         self._share = share or FairShare()
+        self._many = many
         self._clock = clock
 
     async def insert(self, question: NewQuestion) -> Insertion:
@@ -257,16 +259,18 @@ class QuestionStore:
     async def claim(
         self, question_id: UUID, claim: UUID, *, commands: Collection[str], installation: str | None = None
     ) -> Claimed | None:
-        """Take a question to work on it; None if it is closed, not of these commands, or another claim was faster.
+        """Take a question to work on it.
 
-        `installation` is the id of the one that the process works for. The same `claim` again, after its confirmation
-        was lost, returns what it has taken.
+        None if it is closed, not of these commands or of another installation, or another claim was faster.
+        `installation` is the id of the one that the process works for, None while that is unknown. The same `claim`
+        again, after its confirmation was lost, returns what it has taken.
         """
         values = {
             "id": question_id,
             "claim": claim,
             "commands": list(commands),
             "installation": installation,
+            "many": self._many,
             "seconds": USER_TEAM_SECONDS,
         }
         async with self._pool.connection() as connection:
@@ -280,6 +284,13 @@ class QuestionStore:
         return Claimed(
             row=taken, home_open=row["home_open"], closed=bool(row["closed"]), user_team=str(row["user_team"])
         )
+
+    async def is_own(self, team_id: str, *, installation: str | None) -> bool:
+        """Return whether this process works on a workspace's questions."""
+        values = {"team_id": team_id, "installation": installation, "many": self._many}
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(queries.IS_OWN, values)).fetchone()
+        return bool(row and row["own"])
 
     async def get(self, question_id: UUID) -> QuestionRow | None:
         """Read a question without taking it."""

@@ -53,6 +53,7 @@ FOREIGN_DIRECT_MESSAGE = (
 NOT_ALLOWED = "The settings of this workspace don’t let me post in its channel. An admin can change that."
 CHANNEL_ARCHIVED = "Its channel is archived."
 OWNER_LEFT_CHANNEL = "You’re no longer in its channel. Join it again first."
+OWNER_NOT_FOUND = "Slack didn’t find your account in this workspace."
 OWNER_MAY_NOT_ASK = (
     "In its channel only some people may ask me, and you’re not one of them. Ask the channel’s creator to change that."
 )

@@ -28,7 +28,7 @@ from psycopg.errors import RaiseException
 from psycopg.rows import DictRow
 
 from bot.clock import utc_now
-from bot.errors import UnknownCommand
+from bot.errors import NotOurs
 from bot.storage import queries
 from bot.storage.database import DATABASE_UNAVAILABLE, DRIVER_UNAVAILABLE, is_pooled
 from bot.storage.questions import Pool, QuestionStore
@@ -64,8 +64,8 @@ NO_WORKER = 0
 STOP_SECONDS = 3.0
 """How long a worker may take to return its jobs when its time is over; without the database it cannot."""
 
-UNKNOWN_COMMAND_SECONDS = 5
-"""How long a question that only a newer version knows stays in the queue before it is tried again."""
+NOT_OURS_SECONDS = 5
+"""How long a question that only another process can answer stays in the queue before it is tried again."""
 
 
 class RequeueOnShutdown(BaseRetryStrategy):
@@ -73,8 +73,8 @@ class RequeueOnShutdown(BaseRetryStrategy):
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         """Decide by the exception alone; how often a question came back is counted on its row."""
-        if isinstance(exception, UnknownCommand):
-            return RetryDecision(retry_in={"seconds": UNKNOWN_COMMAND_SECONDS})
+        if isinstance(exception, NotOurs):
+            return RetryDecision(retry_in={"seconds": NOT_OURS_SECONDS})
         return RetryDecision() if isinstance(exception, asyncio.CancelledError) else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 from uuid import UUID, uuid4
 
@@ -12,7 +13,7 @@ from bot.commands.context import NULL_PROGRESS, Progress
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
-from bot.errors import UnknownCommand
+from bot.errors import NotOurs
 from bot.model.asker import Asker, working_for
 from bot.model.message import Audience
 from bot.model.question import CHANNEL_THREADS, Claimed, Outcome, QuestionRow
@@ -88,7 +89,7 @@ class QuestionWorker:
     async def process(self, question_id: UUID, job: int | None = None) -> bool:
         """Answer one question; return whether its job was removed. A shutdown that cancels this puts the job back.
 
-        Raises `UnknownCommand`, without claiming the question, if only a newer version knows its command.
+        Raises `NotOurs`, without claiming the question, if only another process can answer it.
         """
         claimed = await self._claim(question_id)
         if claimed is None:
@@ -121,7 +122,14 @@ class QuestionWorker:
             row = await self.database_retry(lambda: self.questions.get(question_id))
             if row is not None and not row.settled and row.command not in commands:
                 log.info("question.unknown_command", extra=row.ids)
-                raise UnknownCommand(row.command)
+                raise NotOurs(row.command)
+            if (
+                row is not None
+                and not row.settled
+                and not await self.database_retry(partial(self.questions.is_own, row.team_id, installation=installed))
+            ):
+                log.info("question.other_installation", extra=row.ids)
+                raise NotOurs(row.team_id)
             if row is not None and row.state in GIVEN_UP and (row.streaming or row.shown) and self.live is not None:
                 left, live = row, self.live
                 await self.database_retry(lambda: live.clear_up(left))

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from bot.blocks.digests import digest_messages
-from bot.digests.jobs import OWNER_LEFT, OWNER_LEFT_CHANNEL, StopNotice
+from bot.digests.jobs import OWNER_LEFT, OWNER_LEFT_CHANNEL, OWNER_NOT_FOUND, StopNotice
 from bot.model.digest import DigestLimits, DigestReport, State, Trigger
 from bot.slack.users import Membership
 from tests.fakes.digest_harness import DigestHarness
@@ -90,11 +90,15 @@ async def test_a_digest_of_a_closed_account_is_deleted_without_a_call_and_with_o
     assert full is None
 
 
+@pytest.mark.parametrize(
+    ("presence", "reason"),
+    [(Membership.NOT_IN_CHANNEL, OWNER_LEFT_CHANNEL), (Membership.NOT_FOUND, OWNER_NOT_FOUND)],
+)
 @pytest.mark.parametrize("why", Trigger)
-async def test_a_digest_whose_owner_left_the_channel_stops_without_a_call_and_with_one_notice(
-    harness: DigestHarness, why: Trigger
+async def test_a_digest_whose_owner_is_not_there_stops_without_a_call_and_with_one_notice(
+    harness: DigestHarness, why: Trigger, presence: Membership, reason: str
 ) -> None:
-    harness.presence = Membership.NOT_IN_CHANNEL
+    harness.presence = presence
     question_id = await harness.begin(why=why)
     assert suppressed_cost(await harness.report(question_id, BUDGET, why=why)) == 0
     assert (
@@ -105,7 +109,7 @@ async def test_a_digest_whose_owner_left_the_channel_stops_without_a_call_and_wi
     assert digest is not None
     assert (digest.state, digest.next_at) == (State.STOPPED, None)
     assert harness.news_provider.questions == []
-    assert await read_notices(harness.pool) == [StopNotice(digest_id=digest.id, reason_code=OWNER_LEFT_CHANNEL)]
+    assert await read_notices(harness.pool) == [StopNotice(digest_id=digest.id, reason_code=reason)]
 
 
 async def test_a_digest_that_its_owner_has_left_goes_on_where_it_ended_when_they_are_back(

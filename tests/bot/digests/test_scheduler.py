@@ -13,8 +13,10 @@ import pytest
 
 from bot.digests.service import DigestScheduler, seconds_to_next_minute
 from bot.model.digest import DigestRun, Trigger, parse_run
+from bot.model.membership import Identity
 from bot.model.schedule import DAILY, WEEKDAYS, next_slot
 from bot.storage.digests import DigestStore
+from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import Pool, connection_pool
 from tests.fakes.digests import SATURDAY, WallClock, create_digest, make_spec
 
@@ -178,6 +180,20 @@ async def test_where_digests_are_switched_off_none_runs_until_they_are_on_again(
     assert await DigestScheduler(digests=digests, now=clock, disabled=True).run_once() == 0
     assert await runs_of(pool) == []
     assert await DigestScheduler(digests=digests, now=clock).run_once() == 1
+
+
+@pytest.mark.parametrize(("installation", "runs"), [(None, 0), ("T0PLAYGROUND", 0), ("T1", 1)])
+async def test_only_the_digests_of_its_own_installation_are_begun(
+    pool: Pool, installation: str | None, runs: int
+) -> None:
+    clock, digests = WallClock(SATURDAY), DigestStore(pool)
+    for team in ("T1", "T0PLAYGROUND"):
+        await WorkspaceStore(pool).save(Identity(team_id=team), token_hash=team)
+    await create_digest(digests, uuid4(), make_spec("9:00"))
+    clock.now += timedelta(days=2)
+
+    assert await DigestScheduler(digests=digests, now=clock, installed=lambda: installation).run_once() == runs
+    assert len(await runs_of(pool)) == runs
 
 
 async def test_the_scheduler_survives_a_database_outage(pool: Pool) -> None:

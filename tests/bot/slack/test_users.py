@@ -60,12 +60,12 @@ async def test_a_transient_error_hides_no_time_zone(slack: FakeSlack, users: Sla
     assert await users.timezone("U1") is None
 
 
-async def test_a_closed_or_unknown_account_is_deactivated(slack: FakeSlack, users: SlackUsers) -> None:
+async def test_a_closed_account_is_told_from_one_that_was_not_found(slack: FakeSlack, users: SlackUsers) -> None:
     slack.workspace.left.add("U1")
     slack.fail("users.info", refusal("user_not_found"))
 
     assert [await users.membership(user, "D1") for user in ("U3", "U1", "U2")] == [
-        Membership.DEACTIVATED,
+        Membership.NOT_FOUND,
         Membership.DEACTIVATED,
         Membership.MEMBER,
     ]

@@ -270,6 +270,39 @@ async def test_a_claim_says_whether_the_app_is_installed_and_where_the_asker_is_
     assert [(one.closed, one.user_team) for one in (open_, closed)] == [(False, ""), (True, "T2")]
 
 
+@pytest.mark.parametrize(
+    ("installation", "taken"),
+    [
+        (None, []),
+        ("T1", ["T1", "E1"]),
+        ("T2", ["T2"]),
+        ("E2", ["E2", "T3", "T4"]),
+    ],
+)
+async def test_a_claim_takes_only_the_questions_of_its_own_installation(
+    questions: QuestionStore, database: str, installation: str | None, taken: list[str]
+) -> None:
+    teams = ["T1", "E1", "T2", "E2", "T3", "T4"]
+    asked = [replace(new(team), team_id=team) for team in teams]
+    for question in asked:
+        await questions.insert(question)
+    async with connection_pool(database) as pool:
+        workspaces = WorkspaceStore(pool)
+        for number, identity in enumerate(
+            (
+                Identity(team_id="T1", enterprise_id="E1"),
+                Identity(team_id="T2"),
+                Identity(team_id="T3", enterprise_id="E2", is_enterprise_install=True),
+            )
+        ):
+            await workspaces.save(identity, token_hash=str(number))
+
+    claims = [await questions.claim(one.id, uuid4(), commands=["ask"], installation=installation) for one in asked]
+
+    assert [one.row.team_id for one in claims if one is not None] == taken
+    assert [team for team in teams if await questions.is_own(team, installation=installation)] == taken
+
+
 async def test_the_end_of_a_question_removes_its_job(questions: QuestionStore, database: str) -> None:
     asked = [new("1"), new("2")]
     for question in asked:

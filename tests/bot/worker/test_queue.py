@@ -19,7 +19,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import DiskFull
 
-from bot.errors import UnknownCommand
+from bot.errors import NotOurs
 from bot.model.question import NewQuestion
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import IDLE_SECONDS, Pool, QuestionStore, connection_pool
@@ -362,7 +362,7 @@ async def test_a_job_that_this_version_cannot_do_waits_in_the_queue_for_another(
         nonlocal times
         times += 1
         looked.set()
-        raise UnknownCommand("later")
+        raise NotOurs("later")
 
     async with connection_pool(database, size=CONNECTIONS) as pool:
         jobs = JobQueue(pool)

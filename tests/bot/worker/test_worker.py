@@ -15,10 +15,12 @@ from psycopg import AsyncConnection, OperationalError
 from bot.commands import COMMANDS
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.status_message import StatusMessages
-from bot.errors import UnknownCommand
+from bot.errors import NotOurs
+from bot.model.membership import Identity
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DatabaseRetry
+from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import QuestionStore, connection_pool
 from bot.web.metrics import Metrics
 from bot.worker.background import StopWatcher
@@ -352,10 +354,25 @@ async def test_a_click_that_comes_back_is_not_announced_again(harness: WorkerHar
     assert harness.delivery.announced == []
 
 
+async def test_a_question_of_another_installation_is_left_unclaimed_in_the_queue(
+    harness: WorkerHarness, database: str
+) -> None:
+    question = await harness.receive()
+    async with connection_pool(database) as pool:
+        await WorkspaceStore(pool).save(Identity(team_id="T0PROD"), token_hash="x")
+
+    with pytest.raises(NotOurs):
+        await harness.run(question)
+
+    row = await harness.questions.get(question)
+    assert row is not None
+    assert (row.state, row.claim, row.redeliveries, harness.delivery.delivered) == ("received", 0, 0, [])
+
+
 async def test_a_command_of_a_newer_version_is_left_unclaimed_in_the_queue(harness: WorkerHarness) -> None:
     question = await harness.receive(command="later")
 
-    with pytest.raises(UnknownCommand):
+    with pytest.raises(NotOurs):
         await harness.run(question)
 
     row = await harness.questions.get(question)
