@@ -18,8 +18,19 @@ from bot.budgets.ceilings import CEILINGS, FAST, POSTS, REASONING, SEARCH
 from bot.budgets.sentences import over_budget_sentence
 from bot.errors import BudgetUnknown, BudgetUsedUp, QuestionErased, SpendingPaused
 from bot.model.asker import current_asker
-from bot.model.spending import CallState, Ended, Erased, Granted, OverBudget, Paused, RequestText, Reservation
+from bot.model.spending import (
+    CallState,
+    Ended,
+    Erased,
+    Granted,
+    OverBudget,
+    Paused,
+    RequestText,
+    Reservation,
+    Verdict,
+)
 from bot.privacy.outgoing import current_outgoing
+from bot.storage.database import DatabaseRetry
 from bot.storage.ledger import Ledger, LedgerAway
 from bot.texts import notices
 from perplexity.errors import (
@@ -36,6 +47,9 @@ from perplexity.providers.base import ForwardingProvider, announces_requests, ge
 from perplexity.request_log import SentRequest
 from perplexity.types import Answer, Done, Event, Query, Question, SearchResults
 from perplexity.x_posts.types import PostSource, PostSummary
+
+AWAY_SECONDS = 5.0
+"""How long a call waits for the database: less than a service has to answer, so that none is taken for slow."""
 
 
 @asynccontextmanager
@@ -126,16 +140,26 @@ class PaidCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Meter:
-    """Reserves calls in the ledger, for the person for whom the current task works. `new_id` names a call."""
+    """Reserves calls in the ledger, for the person for whom the current task works. `new_id` names a call.
+
+    A call waits for a database that is away for a moment: those before it would otherwise be made, and paid, again.
+    """
 
     ledger: Ledger
+    database_retry: DatabaseRetry = field(default_factory=lambda: DatabaseRetry(seconds=AWAY_SECONDS))
     new_id: Callable[[], UUID] = uuid4
 
     async def reserve(
         self, provider: str, effort: str, *, resumes: bool = False, request: SentRequest | None = None
     ) -> UUID:
         """Reserve a call, save the `request` that it is about to send, and return its id. Raises SpendingRefused."""
-        asker = current_asker()
+        asker, unsaved = current_asker(), _unsaved(request)
+
+        async def book() -> Verdict:
+            # A name of its own for each try: the one before may have been booked, and its reply lost.
+            named = replace(wanted, id=self.new_id())
+            return await self.ledger.reserve(named, _leaving(unsaved, named.id, with_call=True))
+
         wanted = Reservation(
             id=self.new_id(),
             team_id=asker.team_id if asker else "",
@@ -148,8 +172,7 @@ class Meter:
             resumes=resumes,
         )
         try:
-            leaving = None if request is None else _leaving(request, wanted.id, with_call=True)
-            verdict = await self.ledger.reserve(wanted, leaving)
+            verdict = await self.database_retry(book)
         except LedgerAway:
             raise BudgetUnknown(notices.BUDGET_UNKNOWN) from None
         match verdict:
@@ -164,11 +187,16 @@ class Meter:
 
     async def keep(self, request: SentRequest) -> None:
         """Save what is about to leave for a question, unless that was done with a reservation. Raises BudgetUnknown."""
-        if (leaving := _leaving(request, self.new_id())) is not None:
-            try:
+        unsaved = _unsaved(request)
+
+        async def keep() -> None:
+            if (leaving := _leaving(unsaved, self.new_id())) is not None:
                 await self.ledger.keep(leaving)
-            except LedgerAway:
-                raise BudgetUnknown(notices.BUDGET_UNKNOWN) from None
+
+        try:
+            await self.database_retry(keep)
+        except LedgerAway:
+            raise BudgetUnknown(notices.BUDGET_UNKNOWN) from None
 
     @asynccontextmanager
     async def call(self, provider: str, effort: str) -> AsyncIterator[PaidCall]:
@@ -189,10 +217,16 @@ class Meter:
             call.cut()
 
 
-def _leaving(request: SentRequest, id: UUID, *, with_call: bool = False) -> RequestText | None:
-    """Return what is to be saved of a request before it leaves; None without a question, or if it was saved already."""
+def _unsaved(request: SentRequest | None) -> SentRequest | None:
+    """Return a request unless it was saved already."""
+    outgoing = current_outgoing()
+    return None if request is None or outgoing is None or outgoing.is_kept(request) else request
+
+
+def _leaving(request: SentRequest | None, id: UUID, *, with_call: bool = False) -> RequestText | None:
+    """Return what is to be saved of a request before it leaves; None without a request or a question."""
     asker, outgoing = current_asker(), current_outgoing()
-    if asker is None or asker.question_id is None or outgoing is None or outgoing.is_kept(request):
+    if request is None or asker is None or asker.question_id is None or outgoing is None:
         return None
     outgoing.kept.append((request, id))
     return RequestText(id=id, question_id=asker.question_id, text=outgoing.line(request), with_call=with_call)

@@ -128,8 +128,11 @@ class Sent:
 
 
 def load_sent(saved: str) -> Sent:
-    """Read what `Outgoing.take` and `Outgoing.line` returned, each time that it was saved, in any order."""
-    lines: list[dict[str, Any]] = [json.loads(line) for line in saved.split("\n") if line]
+    """Read what `Outgoing.take` and `Outgoing.line` returned, each time that it was saved, in any order.
+
+    A request is there twice if the database had saved it when its connection broke.
+    """
+    lines: list[dict[str, Any]] = [json.loads(line) for line in dict.fromkeys(saved.split("\n")) if line]
     lines.sort(key=lambda line: line["at"])
     left_out: dict[str, int] = {}
     not_kept: dict[int, int] = {}

@@ -133,7 +133,7 @@ async def lock_bookings(connection: AsyncConnection[Any]) -> None:
     await connection.execute(_LOCK)
 
 
-class LedgerAway(Exception):
+class LedgerAway(ConnectionError):
     """The database is unavailable, so a call cannot be reserved, and must not be made."""
 
 
@@ -279,6 +279,9 @@ class Ledger:
             log.warning("ledger.away", extra={"error": type(error).__name__})
             self._ended = ended | self._ended
             for one in waiting:
+                if one.wanted is not None and not one.wanted.resumes:
+                    # It may have been booked: then only the reply was lost, and no call is made.
+                    self.end(Ended(id=one.wanted.id, state="released"))
                 if not one.decided.done():
                     one.decided.set_exception(LedgerAway())
             raise

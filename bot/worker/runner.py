@@ -328,7 +328,7 @@ class CommandRunner:
         outgoing: Outgoing,
         live: LiveAnswer | None,
     ) -> Outcome:
-        """Run the command; again, as soon as the database is back, if that could not say what is left of the budgets.
+        """Run the command; again, as soon as the database is back, if that was away for longer than a call waits.
 
         The reply has to wait for the database, too. Raises BudgetUnknown if it is unavailable for very long.
         """

@@ -56,6 +56,31 @@ async def test_every_call_of_a_command_is_booked_for_its_asker(
     assert known == services.perplexity.invoice + services.posts.invoice
 
 
+FAILS_ONCE = """
+    CREATE SEQUENCE bookings;
+    CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF NEW.effort = 'fast' AND nextval('bookings') = 2 THEN RAISE EXCEPTION 'away'; END IF;
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER fail_once BEFORE INSERT ON ledger FOR EACH ROW EXECUTE FUNCTION fail_once();
+"""
+
+
+async def test_what_was_paid_is_not_paid_again_when_the_database_is_away_for_a_moment(
+    harness: AppHarness, services: Services
+) -> None:
+    line = "/pplx check The sky is blue."
+    async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
+        await connection.execute(FAILS_ONCE)
+    await harness.ask(line, trigger="t1")
+    await harness.wait_until_settled(1)
+
+    calls = await booked(harness.database, len(CALLS[line]))
+    assert Counter(call["effort"] for call in calls) == Counter(CALLS[line])
+    assert len(services.perplexity.requests) == len(CALLS[line])
+
+
 async def test_a_pause_ends_an_answer_that_is_being_written(harness: AppHarness, services: Services) -> None:
     harness.slack.workspace.admins.add("U1")
     services.perplexity._pause = 1.0

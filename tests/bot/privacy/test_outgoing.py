@@ -27,6 +27,14 @@ def test_a_request_that_did_not_leave_after_all_hides_no_later_one() -> None:
     assert outgoing.take() is None
 
 
+def test_a_request_that_was_saved_twice_is_shown_once() -> None:
+    """As when the connection breaks after the database has saved it."""
+    outgoing = Outgoing()
+    line = outgoing.line(outgoing.log.add("a.example", "/run", "{}"))
+
+    assert len(load_sent(line + line).requests) == 1
+
+
 @pytest.mark.parametrize("length", [10, MAX_SAVED // 20, 2 * MAX_SAVED])
 @pytest.mark.parametrize("count", [1, 2, 3, 40])
 def test_of_many_long_requests_the_first_and_the_last_are_kept_and_the_others_counted(count: int, length: int) -> None:

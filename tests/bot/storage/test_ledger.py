@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from psycopg import AsyncConnection, OperationalError
+from psycopg.rows import DictRow
 
 from bot.budgets.ceilings import CEILINGS
 from bot.model.question import Outcome
@@ -251,6 +254,31 @@ async def test_without_a_database_no_call_is_permitted_and_no_end_forgotten(data
                 await ledger.reserve(call())
         await ledger.flush()
     assert await states(pool) == [("settled", 7)]
+
+
+@dataclass
+class LosingReplies:
+    """A pool whose connection breaks once, after a transaction was committed."""
+
+    pool: Pool
+    replies: int = 0
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+        async with self.pool.connection() as connection:
+            yield connection
+        self.replies += 1
+        if self.replies == 1:
+            raise OperationalError("the connection is lost")
+
+
+async def test_a_call_whose_booking_got_no_reply_costs_nothing_and_can_be_booked_again(pool: Pool) -> None:
+    ledger = Ledger(cast("Pool", LosingReplies(pool)), budgets=Budgets(user=3 * CENT))
+    with pytest.raises(LedgerAway):
+        await ledger.reserve(call())
+
+    assert isinstance(await ledger.reserve(call()), Granted)
+    assert await states(pool) == [("released", 0), ("reserved", None)]
 
 
 async def test_those_who_wait_behind_a_booking_that_failed_are_told_too(database: str) -> None:
