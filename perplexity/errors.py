@@ -1,7 +1,7 @@
 """Everything that can go wrong, as one small tree.
 
 PerplexityError
-├── InvalidRequest         the caller's fault; never sent, or refused by the service; no other provider is tried
+├── InvalidRequest         never sent, or refused by the service; no other provider is tried if an option may be wrong
 │   └── MissingKey         no API key was handed in or is set
 ├── ConnectionFailed       no connection, or it broke before the answer was complete
 ├── TimedOut               the deadline passed

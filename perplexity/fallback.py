@@ -25,6 +25,7 @@ from perplexity.errors import (
     StreamTruncated,
     TimedOut,
 )
+from perplexity.filters import NO_FILTERS
 from perplexity.models import Effort, FallbackTimeouts, resolve
 from perplexity.own_keys import current_own_keys
 from perplexity.providers.base import Provider, generates_text, log_attempt, resumes_runs
@@ -64,7 +65,8 @@ class FallbackRun:
     """One request. `failed` grows by the attempts that failed; `on_attempt` is called after every attempt.
 
     `resumes` says that it is for a run that is paid for already: providers that can resume it come first, and none is
-    skipped, since another one would be paid again. `short_deadline` says that the caller gave less time than usual.
+    skipped, since another one would be paid again. `short_deadline` says that the caller gave less time than usual,
+    `has_options` that something was chosen that a service may refuse: then its refusal ends the round.
     """
 
     kind: RequestKind
@@ -76,6 +78,7 @@ class FallbackRun:
     on_attempt: Callable[[Attempt], None]
     resumes: bool = False
     short_deadline: bool = False
+    has_options: bool = False
     failed: list[Attempt] = field(default_factory=list)
     recoverable: list[Provider] = field(default_factory=list)
 
@@ -151,10 +154,14 @@ class FallbackRun:
             raise self.with_total_cost(failure)
         if isinstance(failure, InvalidRequest):
             candidate.permit.release()
+            refused_by_service = failure.status is not None
+            # The service refuses what only it refuses: nothing that the caller has chosen can be wrong.
+            if refused_by_service and not self.has_options and not candidate.last:
+                return failure
             if not before:
                 raise self.with_total_cost(failure)
             # What a stand-in cannot do by its own rules, the next one may; what its service refuses is wrong.
-            if failure.status is not None:
+            if refused_by_service:
                 raise AllProvidersFailed(self.failed)
             return failure
         (candidate.permit.failed if self._counts_against_provider(failure, candidate) else candidate.permit.release)()
@@ -243,11 +250,12 @@ MAX_GRACE_SECONDS = 0.5
 class Fallback:
     """The providers in order. The first that answers is taken; the failures before it are in `failed`.
 
-    A request that the first provider refuses is the caller's fault: InvalidRequest is raised, and no other provider is
-    asked. If the service of a later provider refuses it, or all fail, AllProvidersFailed is raised; if a later provider
-    cannot do it by its own rules, the next one is asked. A provider that failed `breaker.failures` times in a row is
-    skipped for `breaker.seconds`. `on_attempt` is called after every attempt, the successful one too; without it each
-    is a line of the log. `on_candidate` is called before each request for a stream.
+    If the first provider refuses a request with a filter, a schema, tools, a length or a `vendor/model`, that is the
+    caller's fault: InvalidRequest is raised, and no other provider is asked. Without any of those the next one is
+    asked. If the service of a later provider refuses such a request, or all fail, AllProvidersFailed is raised; if a
+    later provider cannot do it by its own rules, the next one is asked. A provider that failed `breaker.failures`
+    times in a row is skipped for `breaker.seconds`. `on_attempt` is called after every attempt, the successful one
+    too; without it each is a line of the log. `on_candidate` is called before each request for a stream.
     """
 
     def __init__(
@@ -282,7 +290,7 @@ class Fallback:
 
     async def search(self, query: Query) -> SearchResults:
         """Return the first provider's pages that come. Raises InvalidRequest or AllProvidersFailed."""
-        run = self._new_run("search", query.seconds, self._timeouts.search)
+        run = self._new_run("search", query, self._timeouts.search, has_options=query.filters != NO_FILTERS)
         found = await _first_reply(run, lambda candidate: candidate.provider.search(_request_for(candidate, query)))
         # Whatever a provider returns, no one gets more than was asked for.
         return replace(found, results=found.results[: int(query.max_results)])
@@ -333,11 +341,18 @@ class Fallback:
         raise AllProvidersFailed(run.failed)
 
     def _run_for(self, question: Question) -> FallbackRun:
-        return self._new_run("answer", question.seconds, self._budget(question), resumes=question.run_id is not None)
+        return self._new_run(
+            "answer",
+            question,
+            self._budget(question),
+            has_options=_has_options(question),
+            resumes=question.run_id is not None,
+        )
 
     def _new_run(
-        self, kind: RequestKind, requested: float | None, usual: float, *, resumes: bool = False
+        self, kind: RequestKind, request: Query | Question, usual: float, *, has_options: bool, resumes: bool = False
     ) -> FallbackRun:
+        requested = request.seconds
         return FallbackRun(
             kind=kind,
             providers=self._providers,
@@ -348,6 +363,7 @@ class Fallback:
             clock=self._clock,
             on_attempt=self._on_attempt,
             resumes=resumes,
+            has_options=has_options,
         )
 
     def _current_breakers(self) -> Mapping[str, Breaker]:
@@ -371,6 +387,12 @@ class Fallback:
     def _budget(self, question: Question) -> float:
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
         return self._timeouts.for_effort(target.effort)
+
+
+def _has_options(question: Question) -> bool:
+    """Return whether a question has an option that a service may refuse. Names of our own models are none."""
+    chosen = (question.schema, question.max_tokens, question.context, question.tools, "/" in (question.model or ""))
+    return any(chosen) or question.filters != NO_FILTERS
 
 
 def _request_for(candidate: Candidate, request: Request) -> Request:

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,7 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.fallback import Fallback
+from perplexity.filters import Filters
 from perplexity.models import Effort, FallbackTimeouts
 from perplexity.providers.base import Provider
 from perplexity.types import (
@@ -128,10 +130,62 @@ async def test_a_request_that_a_stand_in_s_service_refuses_names_both_reasons() 
     chain = Fallback([FakeProvider("One", error=BillingError("x")), FakeProvider("Two", error=error), third])
 
     with pytest.raises(AllProvidersFailed) as caught:
-        await chain.search(QUERY)
+        await chain.search(replace(QUERY, filters=Filters(mode="sec")))
 
     assert [(a.provider, a.summary) for a in caught.value.attempts] == BOTH_REASONS
     assert third.queries == []
+
+
+REFUSED = InvalidRequest("x", status=400)
+OPTIONS: Sequence[Mapping[str, Any]] = (
+    {"filters": Filters(recency="day")},
+    {"schema": {"type": "object"}},
+    {"max_tokens": 10},
+    {"context": "high"},
+    {"tools": ({"type": "fetch_url"},)},
+    {"model": "vendor/model"},
+)
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+async def test_a_service_that_refuses_a_plain_request_is_not_the_last_one_asked(status: int) -> None:
+    chain = Fallback([FakeProvider("One", error=InvalidRequest("x", status=status)), FakeProvider("Two")])
+
+    found, answer = await chain.search(QUERY), await chain.answer(question("fast"))
+    events = [event async for event in chain.stream(question())]
+
+    assert (found.provider, answer.provider) == ("Two", "Two")
+    assert isinstance(events[-1], Done)
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: next(iter(option)))
+async def test_a_service_that_refuses_what_was_chosen_ends_the_round(option: Mapping[str, Any]) -> None:
+    second = FakeProvider("Two")
+
+    with pytest.raises(InvalidRequest):
+        await Fallback([FakeProvider("One", error=REFUSED), second]).answer(replace(question(), **option))
+
+    assert second.questions == []
+
+
+async def test_a_search_that_is_refused_with_a_filter_ends_the_round() -> None:
+    second = FakeProvider("Two")
+
+    with pytest.raises(InvalidRequest):
+        await Fallback([FakeProvider("One", error=REFUSED), second]).search(
+            replace(QUERY, filters=Filters(recency="day"))
+        )
+
+    assert second.queries == []
+
+
+async def test_what_every_service_refuses_names_each_and_what_the_only_one_refuses_is_raised() -> None:
+    with pytest.raises(AllProvidersFailed) as caught:
+        await Fallback([FakeProvider("One", error=REFUSED), FakeProvider("Two", error=REFUSED)]).search(QUERY)
+    with pytest.raises(InvalidRequest):
+        await Fallback([FakeProvider("One", error=REFUSED)]).search(QUERY)
+
+    assert [attempt.provider for attempt in caught.value.attempts] == ["One", "Two"]
 
 
 async def test_a_bare_refusal_of_a_stand_in_has_a_summary_too() -> None:

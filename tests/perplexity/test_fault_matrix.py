@@ -33,7 +33,7 @@ refused                  | ConnectionFailed              | ConnectionFailed    |
 reset mid-body           | ConnectionFailed              | ConnectionFailed    | ConnectionFailed    | ConnectionFailed
 hang                     | TimedOut                      | TimedOut            | TimedOut            | TimedOut
 slow drip                | TimedOut                      | TimedOut            | TimedOut            | TimedOut
-400                      | InvalidRequest, stop          | InvalidRequest, stop| InvalidRequest, stop| NothingFound
+400                      | InvalidRequest                | InvalidRequest      | InvalidRequest      | NothingFound
 401 key                  | AuthenticationError           | AuthenticationError | AuthenticationError | -
 401 quota                | BillingError                  | -                   | BillingError        | -
 402                      | BillingError                  | BillingError        | -                   | -
@@ -41,8 +41,8 @@ slow drip                | TimedOut                      | TimedOut            |
 404                      | APIError                      | APIError            | APIError            | NothingFound
 408                      | APIError                      | APIError            | APIError            | -
 409                      | APIError                      | APIError            | APIError            | -
-413                      | InvalidRequest, stop          | InvalidRequest, stop| InvalidRequest, stop| -
-422                      | InvalidRequest, stop          | InvalidRequest, stop| InvalidRequest, stop| NothingFound
+413                      | InvalidRequest                | InvalidRequest      | InvalidRequest      | -
+422                      | InvalidRequest                | InvalidRequest      | InvalidRequest      | NothingFound
 429 short                | it answers                    | it answers          | it answers          | NothingFound
 429 long                 | RateLimitError                | RateLimitError      | RateLimitError      | NothingFound
 500                      | ServerError                   | ServerError         | ServerError         | NothingFound

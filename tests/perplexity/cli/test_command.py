@@ -308,7 +308,7 @@ async def test_what_the_service_says_of_its_own_fields_is_not_taken_for_an_optio
 ) -> None:
     fake.fail("/v1/agent", status=400, body={"error": {"type": "invalid_request", "message": "bad", "param": "input"}})
 
-    ended = await run_in_process("ask", "why", settings=settings)
+    ended = await run_in_process("ask", "--recency", "day", "why", settings=settings)
 
     assert (ended.code, ended.err) == (2, "python -m perplexity ask: bad\n")
 
