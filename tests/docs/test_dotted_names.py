@@ -1,0 +1,35 @@
+"""Every module, function and attribute of ours that a page names exists."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pkgutil import resolve_name
+
+import pytest
+
+from tests.docs.pages import PATHS, blocks, codes, name
+
+DOTTED = re.compile(r"(?:perplexity|bot)(?:\.[A-Za-z_]\w*)+")
+
+
+def _in_code() -> Iterator[tuple[str, str]]:
+    for path in PATHS:
+        for _, code in codes(path):
+            if DOTTED.fullmatch(code) and not code.endswith(".md"):
+                yield name(path), code
+
+
+def _imported() -> Iterator[tuple[str, str]]:
+    for block in blocks():
+        if block.language != "python":
+            continue
+        for node in ast.walk(ast.parse(block.text)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in {"perplexity", "bot"}:
+                yield from ((str(block), f"{node.module}:{alias.name}") for alias in node.names)
+
+
+@pytest.mark.parametrize(("page", "dotted"), sorted({*_in_code(), *_imported()}))
+def test_a_name_of_ours_exists(page: str, dotted: str) -> None:
+    assert resolve_name(dotted) is not None
