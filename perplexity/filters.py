@@ -166,20 +166,23 @@ def parse_domain(value: str) -> str:
     return f"-{host}" if denied else host
 
 
-def parse_languages(values: Iterable[str]) -> tuple[str, ...]:
-    """Return language codes, each once. Raises InvalidRequest for an unknown one or more than ten."""
-    languages = tuple(dict.fromkeys(parse_language(value) for value in values))
+def parse_languages(values: Iterable[str], *, name: str = "languages") -> tuple[str, ...]:
+    """Return language codes, each once.
+
+    Raises InvalidRequest, which calls them by this name, for an unknown one or more than ten.
+    """
+    languages = tuple(dict.fromkeys(parse_language(value, name=name) for value in values))
     if len(languages) > MAX_LANGUAGES:
-        raise InvalidRequest.for_field("lang", f"{len(languages)} languages", f"it takes at most {MAX_LANGUAGES}")
+        raise InvalidRequest.for_field(name, f"{len(languages)} languages", f"it takes at most {MAX_LANGUAGES}")
     return languages
 
 
-def parse_language(value: str) -> str:
-    """Return an ISO 639-1 code in lower case. Raises InvalidRequest."""
+def parse_language(value: str, *, name: str = "languages") -> str:
+    """Return an ISO 639-1 code in lower case. Raises InvalidRequest, which calls it by this name."""
     code = value.strip().lower()
     if code not in LANGUAGES:
         raise InvalidRequest.for_field(
-            "lang", value, "it takes a two-letter language code (ISO 639-1), such as en, de or ja"
+            name, value, "it takes a two-letter language code (ISO 639-1), such as en, de or ja"
         )
     return code
 

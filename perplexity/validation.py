@@ -50,7 +50,7 @@ def parse_query(text: str) -> str:
     return _validate_text("query", text if text.isprintable() else _BREAKS.sub(" ", text), MAX_QUERY_LENGTH)
 
 
-def parse_max_results(value: int | str, *, name: str = "n") -> int:
+def parse_max_results(value: int | str, *, name: str = "max_results") -> int:
     """Return how many results are wanted, 1 to 20. Raises InvalidRequest, which calls the value by this name."""
     return _parse_int(name, value, MAX_RESULTS)
 

@@ -104,7 +104,7 @@ def parse_filters(arguments: Arguments) -> Filters:
         Filters(
             recency=None if recency is None else parse_recency(recency),
             domains=parse_domains(arguments.many(DOMAIN.name)),
-            languages=parse_languages(arguments.many(LANG.name)),
+            languages=parse_languages(arguments.many(LANG.name), name="lang"),
             country=None if country is None else parse_country(country),
             after=None if after is None else parse_day("after", after),
             before=None if before is None else parse_day("before", before),

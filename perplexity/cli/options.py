@@ -128,7 +128,7 @@ def parse_filters(parsed: argparse.Namespace) -> Filters:
         Filters(
             recency=None if parsed.recency is None else parse_recency(parsed.recency),
             domains=parse_domains(_split_values(parsed.domain)),
-            languages=parse_languages(_split_values(parsed.lang)),
+            languages=parse_languages(_split_values(parsed.lang), name="lang"),
             country=None if parsed.country is None else parse_country(parsed.country),
             after=None if parsed.after is None else parse_day("after", parsed.after),
             before=None if parsed.before is None else parse_day("before", parsed.before),

@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     """Search and write the pages. Raises UsageError or PerplexityError."""
-    count, filters, order = parse_max_results(parsed.n), parse_filters(parsed), parse_providers(parsed)
+    count, filters, order = parse_max_results(parsed.n, name="n"), parse_filters(parsed), parse_providers(parsed)
     text = read_input(parsed.query, process.stdin, expected="query")
     query = validate_query(Query(text=text, filters=filters, max_results=count))
     nothing = no_results_text(query.text, query.filters)

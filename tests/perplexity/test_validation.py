@@ -84,8 +84,8 @@ def test_every_part_of_a_query_is_checked() -> None:
     [
         (Query(text="a", max_tokens_per_page=0), "max_tokens_per_page"),
         (Query(text="a", max_tokens_per_page=1_000_001), "max_tokens_per_page"),
-        (Query(text="a", max_results=0), "n"),
-        (Query(text="a", filters=Filters(languages=("xx",))), "lang"),
+        (Query(text="a", max_results=0), "max_results"),
+        (Query(text="a", filters=Filters(languages=("xx",))), "languages"),
     ],
 )
 def test_a_wrong_part_of_a_query_is_refused(query: Query, field: str) -> None:
