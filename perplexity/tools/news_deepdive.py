@@ -13,10 +13,10 @@ from perplexity.deepdive.pipeline import STAGE_SECONDS as STAGE_LIMITS
 from perplexity.deepdive.pipeline import DeepDiveRunner, open_deepdive_runner
 from perplexity.deepdive.report import render_sections, render_title, stats_line
 from perplexity.deepdive.types import DeepDive, NullStageStore, Persona, Stage
-from perplexity.errors import InvalidRequest, PerplexityError
+from perplexity.errors import InvalidRequest, MissingKey, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.notes import no_results_text
-from perplexity.providers import open_providers
+from perplexity.providers import PROVIDERS, open_providers
 from perplexity.providers.base import OnAttempt, ProviderConfig, log_attempt
 from perplexity.tools.base import Tool, chain_failure_text, failure_text
 from perplexity.tools.environment import UsableConfig, exclude_provider, usable_config, variable_error, with_reporting
@@ -102,6 +102,8 @@ PARAMETERS: Mapping[str, JSON] = {
     "required": ["topic"],
     "additionalProperties": False,
 }
+_WRITERS = {name: spec for name, spec in PROVIDERS.items() if spec.perplexity_models}
+"""The services that write a report; one of them must have a key."""
 SECONDS = max(STAGE_LIMITS[Stage.SITUATION], STAGE_LIMITS[Stage.PULSE]) + STAGE_LIMITS[Stage.ANALYSIS]
 
 
@@ -138,6 +140,9 @@ async def _run(topic: str) -> str:
     """Ask the services whose keys are set, and close every connection at the end."""
     try:
         usable = usable_deepdive_config(os.environ)
+        if not _WRITERS.keys() & usable.config.keys:
+            variables = " or ".join(spec.key_variables[0] for spec in _WRITERS.values())
+            raise MissingKey(" ".join([f"there is none; set {variables}", *usable.notes]))
         async with open_deepdive_runner_from_env(os.environ, config=usable.config) as runner:
             return await _tool(runner, usable.notes).handler(topic)
     except PerplexityError as error:

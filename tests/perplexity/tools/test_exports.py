@@ -65,7 +65,7 @@ async def test_a_call_is_replied_to_with_what_the_tool_found(protocol: Protocol,
 
 
 @each_protocol
-@pytest.mark.parametrize("name", ["WebSearch", "AgenticWebSearch", "perplexity_search"])
+@pytest.mark.parametrize("name", ["WebSearch", "AgenticWebSearch", "perplexity_search", "news_deepdive"])
 async def test_a_call_without_a_key_is_a_failure_that_says_which_is_missing(protocol: Protocol, name: str) -> None:
     reply = await protocol.reply(protocol.call(name, CALLS[name][0]), TOOLS)
 
