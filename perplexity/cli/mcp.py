@@ -31,6 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--transport", choices=("stdio", "http"), default="stdio", help="default: stdio")
     parser.add_argument("--host", metavar="HOST", help="address for http; default: BIND_ADDRESS or 127.0.0.1")
     parser.add_argument("--port", metavar="N", help="port for http; default: PORT or 8765")
+    parser.add_argument("--at-once", metavar="N", help="how many deep researches run at once; default: 4")
 
 
 def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
@@ -48,7 +49,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     # The variables of HTTP do not apply to stdio: PORT may belong to another program.
     is_http = parsed.transport == "http"
     try:
-        settings = settings_from_env(process.environ)
+        settings = settings_from_env(process.environ, at_once=parsed.at_once)
         variables = process.environ if is_http else {}
         http = http_settings_from_env(variables, host=parsed.host, port=parsed.port)
     except InvalidRequest as error:
@@ -56,23 +57,26 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
     opening = open_chain(process, MCP_PROVIDERS, seconds=settings.seconds, proxy=_proxy(own))
     with log_to(process.stderr, level=settings.log_level):
         if is_http:
-            _over_http(opening, http, process)
+            _over_http(opening, http, process, at_once=settings.at_once)
         else:
-            _over_stdio(opening, process)
+            _over_stdio(opening, process, at_once=settings.at_once)
 
 
-def _over_stdio(opening: AbstractAsyncContextManager[Fallback], process: ProcessIO) -> None:
+def _over_stdio(opening: AbstractAsyncContextManager[Fallback], process: ProcessIO, *, at_once: int) -> None:
     from perplexity.mcp_server import serve_stdio
 
-    process.signals.run(serve_stdio(opening, stopped=partial(_exit_stopped, process)))
+    process.signals.run(serve_stdio(opening, stopped=partial(_exit_stopped, process), at_once=at_once))
 
 
-def _over_http(opening: AbstractAsyncContextManager[Fallback], settings: HTTPSettings, process: ProcessIO) -> None:
+def _over_http(
+    opening: AbstractAsyncContextManager[Fallback], settings: HTTPSettings, process: ProcessIO, *, at_once: int
+) -> None:
     from perplexity.mcp_server import serve_http
     from perplexity.mcp_server.server import CannotListen
 
     try:
-        process.signals.run(serve_http(opening, settings=settings, ready=partial(_announce, process, settings)))
+        ready = partial(_announce, process, settings)
+        process.signals.run(serve_http(opening, settings=settings, ready=ready, at_once=at_once))
     except CannotListen:
         message = f"{settings.host} port {settings.port} is not available; choose another with --port"
         raise UsageError(message) from None

@@ -7,7 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO
 
 import uvicorn
@@ -18,10 +18,11 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
+from starlette.responses import Response
 
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, TimedOut
 from perplexity.fallback import Fallback
-from perplexity.mcp_server.settings import ANY, TIMEOUT, HTTPSettings, bracket_ipv6
+from perplexity.mcp_server.settings import ANY, TIMEOUT, HTTPSettings, Settings, bracket_ipv6
 from perplexity.mcp_server.tools import MCP_TOOLS, McpTool, ProgressReporter, nothing_found_text
 from perplexity.notes import is_empty_result, with_reasons
 from perplexity.sanitize import strip_controls
@@ -85,15 +86,18 @@ _ARGUMENTS = {
     "prompt": "messages",
     "domain": "search_domain_filter",
     "recency": "search_recency_filter",
-    "n": "max_results",
 }
 """Argument names of the tools, by the names of our fields in errors."""
 
 Context = ServerRequestContext[Any]
 
 
-def build_server(chain: Fallback) -> Server[Any]:
-    """Return a server with tools on this chain. Failures are results that say what is wrong."""
+def build_server(chain: Fallback, *, at_once: int = Settings.at_once) -> Server[Any]:
+    """Return a server with tools on this chain. Failures are results that say what is wrong.
+
+    So many calls of a deep tool run `at_once`; the others wait.
+    """
+    deep_runs = asyncio.Semaphore(at_once)
 
     async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_tool(tool) for tool in MCP_TOOLS])
@@ -103,7 +107,8 @@ def build_server(chain: Fallback) -> Server[Any]:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool {params.name}")
         started = time.monotonic()
-        result = await _call_tool(tool, params.arguments or {}, chain, context)
+        async with deep_runs if tool.deep else nullcontext():
+            result = await _call_tool(tool, params.arguments or {}, chain, context)
         fields = {"tool": tool.name, "seconds": round(time.monotonic() - started, 3)}
         log.log(logging.WARNING if result.is_error else logging.INFO, "call.ended", extra=fields)
         return result
@@ -187,7 +192,9 @@ class Ready(Protocol):
         ...
 
 
-async def serve_stdio(opening: AbstractAsyncContextManager[Fallback], *, stopped: Callable[[], NoReturn]) -> None:
+async def serve_stdio(
+    opening: AbstractAsyncContextManager[Fallback], *, stopped: Callable[[], NoReturn], at_once: int = Settings.at_once
+) -> None:
     """Serve the client on stdin and stdout until it closes them; nothing else is written there.
 
     `stopped` ends the process when this is cancelled, because the thread that reads stdin cannot be cancelled.
@@ -195,13 +202,19 @@ async def serve_stdio(opening: AbstractAsyncContextManager[Fallback], *, stopped
     async with stdio_server() as (incoming, outgoing):
         try:
             async with opening as chain:
-                server = build_server(chain)
+                server = build_server(chain, at_once=at_once)
                 await server.run(incoming, outgoing, server.create_initialization_options())
         except asyncio.CancelledError:
             stopped()
 
 
-async def serve_http(opening: AbstractAsyncContextManager[Fallback], *, settings: HTTPSettings, ready: Ready) -> None:
+async def serve_http(
+    opening: AbstractAsyncContextManager[Fallback],
+    *,
+    settings: HTTPSettings,
+    ready: Ready,
+    at_once: int = Settings.at_once,
+) -> None:
     """Serve HTTP until a signal ends it; call `ready` with the address once it listens. Raises CannotListen.
 
     Requests with a foreign Host or Origin are refused: otherwise a page in a browser could reach a server on loopback
@@ -211,7 +224,7 @@ async def serve_http(opening: AbstractAsyncContextManager[Fallback], *, settings
     # A failed start is raised instead of logged.
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     async with opening as chain:
-        app = build_server(chain).streamable_http_app(
+        app = build_server(chain, at_once=at_once).streamable_http_app(
             streamable_http_path=PATH,
             host=host,
             # `_check_requests` checks every request before it gets there.
@@ -307,7 +320,13 @@ def _check_requests(app: ASGIApp, settings: HTTPSettings) -> ASGIApp:
         headers = [(name, value.lower() if name in _HOSTS else value) for name, value in scope["headers"]]
         scope = {**scope, "headers": headers}
         named = [h for h in headers if h[0] != b"origin" or h[1] == b"null"] if ANY in origins else headers
-        refused = await check.validate_request(Request({**scope, "headers": named}))
+        # The SDK lets an empty name pass, which names no one.
+        empty = any(name in _HOSTS and not value.strip() for name, value in headers)
+        refused = (
+            Response("Empty Host or Origin", 403)
+            if empty
+            else await check.validate_request(Request({**scope, "headers": named}))
+        )
         if refused is not None:
             fields = {
                 name.decode(): value.decode("latin-1")[:_MAX_LOGGED_HEADER] for name, value in headers if name in _HOSTS

@@ -27,6 +27,7 @@ _LEVELS: Mapping[str, int] = MappingProxyType(
     {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARN": logging.WARNING, "ERROR": logging.ERROR}
 )
 _DAY_MS = 86_400_000
+_MOST_AT_ONCE = 1_000
 _NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*\.?")
 _ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#@\s]+)")
 _USUAL_PORTS: Mapping[str, str] = MappingProxyType({"http": ":80", "https": ":443"})
@@ -34,10 +35,14 @@ _USUAL_PORTS: Mapping[str, str] = MappingProxyType({"http": ":80", "https": ":44
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of both transports: the time limit of a call in seconds, None for the default, and the log level."""
+    """The settings of both transports: the time limit of a call in seconds, None for the default, and the log level.
+
+    So many calls of a deep tool run `at_once`; the others wait.
+    """
 
     seconds: float | None = None
     log_level: int = logging.ERROR
+    at_once: int = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +58,16 @@ class HTTPSettings:
     allowed_origins: tuple[str, ...] = ()
 
 
-def settings_from_env(environ: Mapping[str, str]) -> Settings:
-    """Return the settings of both transports. Raises InvalidRequest, which names the variable."""
-    return Settings(seconds=_seconds(_value(environ, TIMEOUT)), log_level=_log_level(_value(environ, _LEVEL)))
+def settings_from_env(environ: Mapping[str, str], *, at_once: str | None = None) -> Settings:
+    """Return the settings of both transports; `at_once` is that option.
+
+    Raises InvalidRequest, which names the option or the variable.
+    """
+    return Settings(
+        seconds=_seconds(_value(environ, TIMEOUT)),
+        log_level=_log_level(_value(environ, _LEVEL)),
+        at_once=Settings.at_once if at_once is None else _at_once(at_once),
+    )
 
 
 def http_settings_from_env(
@@ -103,6 +115,13 @@ def _seconds(text: str) -> float | None:
     if milliseconds is None:
         raise InvalidRequest.for_field(TIMEOUT, text, f"it takes a whole number of milliseconds from 1 to {_DAY_MS}")
     return milliseconds / 1000
+
+
+def _at_once(text: str) -> int:
+    runs = _number(text, _MOST_AT_ONCE)
+    if runs is None:
+        raise InvalidRequest.for_field("--at-once", text, f"it takes a whole number from 1 to {_MOST_AT_ONCE}")
+    return runs
 
 
 def _number(text: str, most: int) -> int | None:

@@ -19,10 +19,12 @@ from perplexity.mcp_server.tools import CONTINUE
 from perplexity.providers import open_providers
 from perplexity.providers.base import ProviderConfig
 from perplexity.retry import RetryPolicy
+from perplexity.types import Event, Question
 from tests.fakes.command import run, start
 from tests.fakes.forks import PIPE
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, sse, stream_reply
 from tests.fakes.ports import free_port
+from tests.fakes.provider import FakeProvider
 from tests.perplexity.mcp_server.connecting import WAYS, connected, listening
 
 ASKED = {"messages": [{"role": "user", "content": "why"}]}
@@ -322,6 +324,40 @@ async def test_an_optional_argument_that_is_null_counts_as_left_out(fake: FakePe
     assert fake.requests[0].json == {"query": "q", "max_results": 10, "max_tokens_per_page": 1024}
 
 
+class Gate(FakeProvider):
+    """Keeps deep questions until it is opened, and counts those it has."""
+
+    def __init__(self) -> None:
+        super().__init__("One")
+        self.opened, self.came = asyncio.Event(), asyncio.Condition()
+        self.kept = self.most = 0
+
+    async def stream(self, question: Question) -> AsyncIterator[Event]:
+        if question.model == "high":
+            async with self.came:
+                self.kept += 1
+                self.most = max(self.most, self.kept)
+                self.came.notify_all()
+            await self.opened.wait()
+            self.kept -= 1
+        async for event in super().stream(question):
+            yield event
+
+
+async def test_only_some_deep_researches_run_at_once_and_the_others_wait() -> None:
+    gate = Gate()
+    async with Client(build_server(Fallback([gate]), at_once=2)) as client:
+        researches = [asyncio.create_task(client.call_tool("perplexity_research", ASKED)) for _ in range(5)]
+        async with gate.came, asyncio.timeout(60):
+            await gate.came.wait_for(lambda: gate.kept == 2)
+        asked = await client.call_tool("perplexity_ask", ASKED)
+        gate.opened.set()
+        ended = await asyncio.gather(*researches)
+
+    assert (asked.is_error, gate.most) == (False, 2)
+    assert [one.is_error for one in ended] == [False] * 5
+
+
 async def test_an_unknown_tool_is_an_error_of_the_protocol(fake: FakePerplexity) -> None:
     async with beside(fake) as client:
         with pytest.raises(MCPError, match="Unknown tool perplexity_guess"):
@@ -355,6 +391,9 @@ async def test_a_page_elsewhere_cannot_reach_it_through_a_browser() -> None:
             ("Origin", f"https://127.0.0.1:{port}"): 403,
             ("Origin", "https://evil.example"): 403,
             ("Origin", "null"): 403,
+            ("Origin", ""): 403,
+            ("Origin", " "): 403,
+            ("Host", ""): 403,
         }
         got = {}
         for header in expected:
