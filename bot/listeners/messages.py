@@ -42,7 +42,7 @@ RECENT_QUESTIONS = 100
 
 
 EDIT_SECONDS = 60.0
-"""For this long after the message, an edit asks again while the question is open; a later one changes nothing."""
+"""For this long after the message, an edit asks instead of it, unless it was answered; a later one changes nothing."""
 DELETE_SECONDS = 24 * 3600.0
 """How long after the message its deletion withdraws a question that is still open."""
 
@@ -145,20 +145,23 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
     If the question cannot be saved, answer 503, so that Slack delivers the event again: at once, after a minute and
     after five minutes (https://docs.slack.dev/apis/events-api/#errors).
     """
-    if (change := parse_change(body)) is not None:
-        if not await _may_ask(change.message, body, context):
-            return None
-        return await _receive_change(change, body, context, redelivered=redelivered)
-    event = parse_event(body)
+    change = parse_change(body)
+    event = parse_event(body) if change is None else change.message
     if event is None or not await _may_ask(event, body, context):
         return None
-    if event.surface == "follow_up":
-        try:
-            if not await _continues_thread(event, context):
-                return None
-        except DATABASE_UNAVAILABLE:
-            return BoltResponse(status=503)
+    try:
+        if change is not None and change.deleted:
+            await context.intake.within_ack_deadline(_withdraw(event, context), seconds=RECORD_SECONDS + REPLY_SECONDS)
+            return None
+        if event.surface == "follow_up" and not await _continues_thread(event, context):
+            return None
+    except DATABASE_UNAVAILABLE:
+        return BoltResponse(status=503)
     question = await _build_question(event, context)
+    if change is not None:
+        if seconds_of(change.id) - seconds_of(event.ts) > EDIT_SECONDS:
+            return None
+        question = replace(question, delivery_key=f"{event.delivery_key}:edited:{change.id}")
     if redelivered:
         question = replace(question, late_seconds=max(0, int(context.now() - seconds_of(event.ts))))
     return await _receive_question(question, event, body, context, redelivered=redelivered)
@@ -189,8 +192,6 @@ async def _receive_question(
             context.metrics.received(command=question.command, surface=question.surface)
             extra = {"question": str(question.id), "command": question.command, "chars": len(question.text)}
             log.info("question.received", extra=extra | {"surface": question.surface})
-            if question.again is not None:
-                context.cancel_runs(question.again)
         case Submitted.FAILED:
             if not redelivered:
                 await _reply_to_asker(event, text_message(failures.MESSAGE_NOT_SAVED), context)
@@ -206,62 +207,26 @@ async def _receive_question(
     return None
 
 
-async def _receive_change(
-    change: MessageChange, body: dict[str, Any], context: ListenerContext, *, redelivered: bool
-) -> BoltResponse | None:
-    """Ask again, or withdraw the question, if the message's question is still open; otherwise withdraw its answer."""
-    message, seconds = change.message, DELETE_SECONDS if change.deleted else EDIT_SECONDS
-    find = context.questions.open_question_of(
-        message.delivery_key, team_id=message.team, user_id=message.user, seconds=seconds
-    )
-    try:
-        earlier = await context.intake.within_ack_deadline(find, seconds=RECORD_SECONDS)
-        if earlier is None:
-            if change.deleted:
-                await _withdraw_answer(message, context)
-            return None
-        if change.deleted:
-            await context.intake.within_ack_deadline(
-                _withdraw(earlier, context), seconds=RECORD_SECONDS + REPLY_SECONDS
-            )
-            return None
-    except DATABASE_UNAVAILABLE:
-        return BoltResponse(status=503)
-    question = replace(
-        await _build_question(message, context),
-        delivery_key=f"{message.delivery_key}:edited:{change.id}",
-        again=earlier.id,
-        message_ts=earlier.message_ts,
-    )
-    return await _receive_question(question, message, body, context, redelivered=redelivered)
-
-
-async def _withdraw(row: QuestionRow, context: ListenerContext) -> None:
-    """Close a question, cancel its work, and delete the message that says that the search is on."""
-    if not await context.questions.withdraw(row.id):
-        return
-    context.cancel_runs(row.id)
-    context.metrics.settled(command=row.command, state="withdrawn")
-    log.info("question.withdrawn", extra={"question": str(row.id), "command": row.command})
-    current = await context.questions.get(row.id)
-    if current is not None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(REPLY_SECONDS):
-                await context.delete_pending(current)
-
-
-async def _withdraw_answer(message: MessageEvent, context: ListenerContext) -> None:
-    """Start withdrawing the answer to a deleted message, if it has one. Raises database errors."""
-    find = context.questions.answered_question_of(
+async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
+    """Close the question of a deleted message, or start withdrawing its answer. Raises database errors."""
+    closed, answered = await context.questions.withdraw(
         message.delivery_key,
         team_id=message.team,
         channel_id=message.channel,
         thread_ts=message.thread_ts,
         user_id=message.user,
+        seconds=DELETE_SECONDS,
     )
-    answered = await context.intake.within_ack_deadline(find, seconds=RECORD_SECONDS)
-    if answered is not None:
-        context.withdraw_answer(answered)
+    for one in answered:
+        context.withdraw_answer(one)
+    for question_id in closed:
+        context.cancel_runs(question_id)
+        if (row := await context.questions.get(question_id)) is not None:
+            context.metrics.settled(command=row.command, state="withdrawn")
+            log.info("question.withdrawn", extra=row.ids)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REPLY_SECONDS):
+                    await context.delete_pending(row)
 
 
 async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Submitted:
@@ -274,6 +239,8 @@ async def _submit(question: NewQuestion, body: dict[str, Any], context: Listener
     except DATABASE_UNAVAILABLE:
         return Submitted.FAILED
     submitted, place = await context.intake.submit_in_turn(question)
+    if place is not None and place.replaced is not None:
+        context.cancel_runs(place.replaced)
     if place is not None and (place.waiting or place.ahead >= SHOWN_AHEAD):
         context.show_place(question)
     return submitted

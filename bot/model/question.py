@@ -89,7 +89,7 @@ class Received(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Insertion:
-    """The result of inserting a question, and the command of the earlier question that it closed, if it closed one.
+    """The result of inserting a question, and the command and the id of the earlier one that it closed, if it did.
 
     So many questions wait `ahead` of it; one that is `waiting` is not in the queue yet, since others of its person or
     its workspace are.
@@ -97,6 +97,7 @@ class Insertion:
 
     received: Received
     withdrawn: str | None = None
+    replaced: UUID | None = field(default=None, compare=False)
     ahead: int = field(default=0, compare=False)
     waiting: bool = field(default=False, compare=False)
 

@@ -43,7 +43,7 @@ _QUESTION = """
         (id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, thread_ts, message_ts,
         parent, action, conversation, waiting)
     SELECT %(id)s::uuid, %(delivery_key)s, %(surface)s, %(command)s, %(text)s, %(team_id)s, %(channel_id)s, %(user_id)s,
-        %(response_url)s, %(thread_ts)s::text, %(message_ts)s, %(parent)s::uuid, %(action)s, {conversation}"""
+        %(response_url)s, %(thread_ts)s::text, {message_ts}, %(parent)s::uuid, %(action)s, {conversation}"""
 
 _CONVERSATION = """CASE WHEN %(starts_conversation)s THEN %(id)s::uuid ELSE coalesce((
             SELECT q.conversation FROM questions q
@@ -60,6 +60,9 @@ _CONVERSATION = """CASE WHEN %(starts_conversation)s THEN %(id)s::uuid ELSE coal
         %(id)s::uuid) END"""
 """A new question's conversation: that of its thread, or of the last direct message if that is not long ago."""
 
+_STATUS = "coalesce(%(message_ts)s, (SELECT status_ts FROM earlier))"
+"""The status message of a new question: the one of the question that it takes the place of, if that has one."""
+
 
 def _limits_of(team_id: LiteralString) -> LiteralString:
     """Return the SQL function that reads the limits that count in a workspace; `team_id` is an SQL expression."""
@@ -68,14 +71,15 @@ def _limits_of(team_id: LiteralString) -> LiteralString:
 
 
 RECEIVE = _on_one_line(f"""
-    WITH unsettled AS NOT MATERIALIZED (
+    WITH earlier AS MATERIALIZED (
+        SELECT * FROM earlier_versions_v1(%(delivery_key)s, %(team_id)s, %(channel_id)s, %(thread_ts)s, %(user_id)s,
+            %(again)s)),
+    unsettled AS NOT MATERIALIZED (
         SELECT user_id, surface, waiting FROM questions
         WHERE team_id = %(team_id)s AND state IN ('received', 'working', 'delivering')
-            AND id IS DISTINCT FROM %(again)s),
+            AND id <> ALL ((SELECT replaced FROM earlier)::uuid[])),
     share AS MATERIALIZED (
-        SELECT l.*,
-            EXISTS (SELECT FROM questions WHERE delivery_key = %(delivery_key)s)
-                OR EXISTS (SELECT FROM refused_deliveries WHERE delivery_key = %(delivery_key)s) AS known,
+        SELECT l.*, (SELECT known FROM earlier) AS known,
             (SELECT count(*) FROM (
                 SELECT FROM unsettled WHERE user_id = %(user_id)s AND surface <> 'digest'
                 LIMIT l.open_per_person) AS mine) AS open,
@@ -108,37 +112,37 @@ RECEIVE = _on_one_line(f"""
     refused AS (
         INSERT INTO refused_deliveries (delivery_key)
         SELECT %(delivery_key)s FROM decision
-        WHERE received IN ('too_many_open', 'thread_full', 'too_fast') AND NOT %(resubmittable)s
-        ON CONFLICT DO NOTHING
-        RETURNING delivery_key),
-    old AS (
-        DELETE FROM refused_deliveries
-        WHERE at < now() - interval '1 hour' AND EXISTS (SELECT FROM refused)),
+        WHERE received NOT IN ('known', 'new') AND NOT %(resubmittable)s
+        ON CONFLICT DO NOTHING),
     written AS (
-        {_QUESTION.format(conversation=_CONVERSATION)}, waiting FROM decision WHERE received = 'new'
+        {_QUESTION.format(conversation=_CONVERSATION, message_ts=_STATUS)}, waiting FROM decision
+        WHERE received = 'new'
         ON CONFLICT (delivery_key) DO NOTHING
         RETURNING id, waiting),
     withdrawn AS (
         UPDATE questions
         SET state = 'withdrawn', attempt = attempt + 1, settled_at = now(), response_url = NULL
-        WHERE id = %(again)s AND state IN ('received', 'working', 'delivering') AND EXISTS (SELECT FROM written)
-        RETURNING command),
+        WHERE id = ANY ((SELECT replaced FROM earlier)::uuid[]) AND state IN ('received', 'working', 'delivering')
+            AND EXISTS (SELECT FROM written)
+        RETURNING id, command),
     enqueued AS MATERIALIZED (
         SELECT {enqueue("written.id", priority="decision.priority")} FROM written, decision WHERE NOT written.waiting)
     SELECT
         CASE WHEN received = 'new' AND NOT EXISTS (SELECT FROM written) THEN 'known' ELSE received END AS received,
         (SELECT count(*) FROM enqueued) AS jobs,
-        (SELECT command FROM withdrawn) AS withdrawn,
+        w.id AS replaced,
+        w.command AS withdrawn,
         (SELECT count(*) FROM (
             SELECT FROM procrastinate_jobs j WHERE j.status = 'todo' AND j.priority >= decision.priority
             LIMIT 1000) AS before_it) AS ahead
-    FROM decision
+    FROM decision LEFT JOIN withdrawn w ON true
 """)
 """Insert a question and its job, unless it is known, or its asker or its thread may not have another one.
 
-It waits without a job if its asker has enough in the queue. The question that it asks again is closed; a worker that
-still holds that one posts nothing more. A refusal is remembered for an hour, so that its repetition is neither answered
-nor refused again. No count is higher than its limit, and a limit of 0 means none. What admins have set counts at once.
+It waits without a job if its asker has enough in the queue. The question that it asks again is closed, and so is that
+of an earlier version of its message; a worker that still holds it posts nothing more. A refusal is remembered for an
+hour, so that its repetition is neither answered nor refused again. No count is higher than its limit, and a limit of 0
+means none. What admins have set counts at once.
 """
 
 LIMITS = f"""
@@ -153,7 +157,10 @@ DELIVERED_LATE = "UPDATE questions SET late_seconds = %(late_seconds)s WHERE id 
 """Note how late Slack has delivered a message, in the transaction that inserts its question."""
 
 INSERT = f"""
-    WITH written AS ({_QUESTION.format(conversation="NULL")}, false ON CONFLICT (delivery_key) DO NOTHING RETURNING id)
+    WITH written AS (
+        {_QUESTION.format(conversation="NULL", message_ts="%(message_ts)s")}, false
+        ON CONFLICT (delivery_key) DO NOTHING
+        RETURNING id)
     SELECT id, {enqueue("id", priority="0")} FROM written
 """
 """Insert a question that no one asked and its job; returns no row if its delivery key is known already."""
@@ -370,7 +377,7 @@ _NEXT = f"""
             SELECT count(*) FROM questions o
             WHERE o.team_id = c.team_id AND o.id <> c.id AND NOT o.waiting
                 AND o.state IN ('received', 'working', 'delivering')) END AS taken
-        FROM (SELECT id, team_id, {_workspace_limit("closed.team_id")} AS most FROM closed) AS c),
+        FROM (SELECT id, team_id, {_workspace_limit("closed.team_id")} AS most FROM closed LIMIT 1) AS c),
     next AS (
         UPDATE questions SET waiting = false
         WHERE id = (
@@ -428,24 +435,6 @@ Its response_url is deleted.
 SETTLE_WITHOUT_TEXT = _settle(assignments(QUESTIONS_EMPTIED))
 """The same, and delete the text of the question and of its answer."""
 
-OPEN_OF_MESSAGE = f"""
-    SELECT {_ROW} FROM questions
-    WHERE team_id = %(team_id)s AND user_id = %(user_id)s
-        AND (delivery_key = %(delivery_key)s OR starts_with(delivery_key, %(delivery_key)s || ':edited:'))
-        AND state IN ('received', 'working', 'delivering') AND messages IS NULL
-        AND received_at > now() - %(seconds)s * interval '1 second'
-"""
-"""Read a person's open question that a message or an edit of it asked, if it is new and has no answer yet."""
-
-ANSWERED_OF_MESSAGE = f"""
-    SELECT {_ROW} FROM questions
-    WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s
-        AND user_id = %(user_id)s AND messages IS NOT NULL AND state IN ('delivering', 'answered')
-        AND (delivery_key = %(delivery_key)s OR starts_with(delivery_key, %(delivery_key)s || ':edited:'))
-    LIMIT 1
-"""
-"""Read a person's question that a message of a thread or an edit of it asked, if it has an answer."""
-
 WITHDRAW_ANSWER = """
     UPDATE questions SET state = 'withdrawn', remembered = NULL WHERE id = %(id)s AND state = 'answered' RETURNING id
 """
@@ -462,15 +451,33 @@ OF_STREAMS = f"""
 """
 """Read the open question whose answer is being written in one of some messages."""
 
+_OF_MESSAGE: LiteralString = """
+    team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s AND user_id = %(user_id)s
+        AND (delivery_key = %(delivery_key)s OR starts_with(delivery_key, %(delivery_key)s || ':edited:'))
+"""
+
 WITHDRAW = f"""
-    WITH closed AS (
+    WITH deleted AS (
+        INSERT INTO refused_deliveries (delivery_key) VALUES (%(delivery_key)s || ':withdrawn') ON CONFLICT DO NOTHING),
+    closed AS (
         UPDATE questions
         SET state = 'withdrawn', attempt = attempt + 1, settled_at = now(), response_url = NULL
-        WHERE id = %(id)s AND state IN ('received', 'working', 'delivering') AND messages IS NULL
+        WHERE {_OF_MESSAGE} AND state IN ('received', 'working', 'delivering') AND messages IS NULL
+            AND received_at > now() - %(seconds)s * interval '1 second'
         RETURNING id, team_id, user_id),
     {_NEXT}
 """
-"""Close a question whose message was deleted, unless its answer is there; its worker posts nothing more."""
+"""Close the question of a deleted message, unless its answer is there; its worker posts nothing more.
+
+What asks with the same message is refused for an hour: Slack may deliver the message, or an edit, only now.
+"""
+
+UNWANTED = f"""
+    UPDATE questions SET unwanted = true
+    WHERE {_OF_MESSAGE} AND messages IS NOT NULL AND state IN ('delivering', 'answered', 'failed')
+    RETURNING {_ROW}
+"""
+"""Note that the answer to a deleted message is to be withdrawn."""
 
 STOP = f"""
     WITH closed AS (

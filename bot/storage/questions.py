@@ -198,8 +198,10 @@ class QuestionStore:
         """Write a question and its job in one transaction, if it is new and its asker and its thread may have one.
 
         The earlier question that it asks again is closed, if it is still open: its answer may not cover the new
-        one's. Characters of the text that Postgres or UTF-8 cannot store are dropped. A question gets its turn after as
-        many rounds of the queue as its asker has questions in it, so people are served in turns.
+        one's. So is that of an earlier version of its message. A version that comes after a later one, after the
+        deletion, or once an answer is there, is a duplicate. Characters of the text that Postgres or UTF-8 cannot store
+        are dropped. A question gets its turn after as many rounds of the queue as its asker has questions in it, so
+        people are served in turns.
         """
         share = self._share if question.limited else NO_LIMITS
         values = vars(question) | {"text": storable(question.text)} | vars(share)
@@ -215,7 +217,8 @@ class QuestionStore:
             return Insertion(received=Received.DUPLICATE)
         received = Received(row["received"])
         waiting = received is Received.NEW and not row["jobs"]
-        return Insertion(received=received, withdrawn=row["withdrawn"], ahead=row["ahead"], waiting=waiting)
+        closed = {name: row[name] for name in ("withdrawn", "replaced")}
+        return Insertion(received=received, **closed, ahead=row["ahead"], waiting=waiting)
 
     async def places(self, question_ids: Sequence[UUID]) -> dict[UUID, Place]:
         """Return where in the queue some questions are; those that are deleted are missing."""
@@ -397,20 +400,6 @@ class QuestionStore:
         closed = await self._settled(self._settle_query, values)
         return None if closed is None else Settled(home_open=closed["home_open"])
 
-    async def open_question_of(
-        self, delivery_key: str, *, team_id: str, user_id: str, seconds: float
-    ) -> QuestionRow | None:
-        """Return the open question of a message or of its last edit, at most so many seconds old; None without one."""
-        values = {"delivery_key": delivery_key, "team_id": team_id, "user_id": user_id, "seconds": seconds}
-        return await self._row(queries.OPEN_OF_MESSAGE, values)
-
-    async def answered_question_of(
-        self, delivery_key: str, *, team_id: str, channel_id: str, thread_ts: str, user_id: str
-    ) -> QuestionRow | None:
-        """Return the question of a message or of its last edit if its answer is posted or about to be."""
-        values = {"delivery_key": delivery_key, "team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
-        return await self._row(queries.ANSWERED_OF_MESSAGE, values | {"user_id": user_id})
-
     async def withdraw_answer(self, question_id: UUID) -> bool:
         """Note that the answer to a question is withdrawn; False if it no longer has one."""
         async with self._pool.connection() as connection:
@@ -427,9 +416,21 @@ class QuestionStore:
         values = {"channel_id": channel_id, "streams": list(streams), "team_id": team_id}
         return await self._row(queries.OF_STREAMS, values)
 
-    async def withdraw(self, question_id: UUID) -> bool:
-        """Close a question whose message was deleted; False if it is closed, or its answer is there."""
-        return await self._was_settled(queries.WITHDRAW, {"id": question_id})
+    async def withdraw(
+        self, delivery_key: str, *, team_id: str, channel_id: str, thread_ts: str, user_id: str, seconds: float
+    ) -> tuple[list[UUID], list[QuestionRow]]:
+        """Close the open question of a deleted message, at most so many seconds old.
+
+        The message, and edits of it, that come later are duplicates. Return the ids of what was closed, and the
+        questions that have an answer, which is `unwanted` from now on.
+        """
+        message = {"delivery_key": delivery_key, "team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
+        values = {**message, "user_id": user_id, "seconds": seconds, **self._next_limits}
+        async with self._pool.transaction() as connection:
+            await connection.execute(queries.LOCK, values, prepare=True)
+            closed = await (await connection.execute(queries.WITHDRAW, values)).fetchall()
+            unwanted = await (await connection.execute(queries.UNWANTED, values)).fetchall()
+        return [row["id"] for row in closed], [_row_of(row, now=self._clock()) for row in unwanted]
 
     async def stop(self, question_id: UUID, *, user_id: str, change: Change | None = None) -> bool:
         """Close a question of this asker as stopped; False if there is nothing to stop any more.
@@ -473,9 +474,6 @@ class QuestionStore:
             "per_workspace": share.per_workspace,
             "bounded": share.bounded,
         }
-
-    async def _was_settled(self, query: LiteralString, values: Mapping[str, Any]) -> bool:
-        return await self._settled(query, values) is not None
 
     async def _settled(self, query: LiteralString, values: Mapping[str, Any]) -> DictRow | None:
         async with self._pool.connection() as connection:
