@@ -523,6 +523,12 @@ ORPHANS = f"""
 """
 """Enqueue the open questions that have no job."""
 
+TAKE_TURN = f"""
+    SELECT rate_take_v1(%(team_id)s, %(user_id)s, %(channel_id)s, user_per_minute, channel_per_minute) <= 0 AS taken
+    FROM {_limits_of("%(team_id)s")}
+"""
+"""Let a person ask something in a channel that is no question, unless that is too fast."""
+
 RATE_WAIT = f"""
     SELECT kind, extract(epoch FROM full_at - now())::float8
         - CASE kind WHEN 'user' THEN 60.0 * (user_per_minute - 1) / nullif(user_per_minute, 0)

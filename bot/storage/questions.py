@@ -16,6 +16,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
+from bot.model.asker import Asker
 from bot.model.audit import Change
 from bot.model.message import OutgoingMessage
 from bot.model.preferences import Preferences
@@ -226,7 +227,13 @@ class QuestionStore:
             rows = await (await connection.execute(queries.PLACES, {"ids": question_ids})).fetchall()
         return {row["id"]: Place(state=row["state"], ahead=row["ahead"], waiting=row["waiting"]) for row in rows}
 
-    async def rate_wait(self, question: NewQuestion) -> RateWait | None:
+    async def take_turn(self, asker: Asker) -> bool:
+        """Return whether a person asks slowly enough; if so, what they ask counts, although it is no question."""
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(queries.TAKE_TURN, vars(asker) | vars(self._share))).fetchone()
+        return row is not None and row["taken"]
+
+    async def rate_wait(self, question: NewQuestion | Asker) -> RateWait | None:
         """Return how long a question has to wait that came too fast; None if it need not wait any more."""
         place = {name: getattr(question, name) for name in ("team_id", "user_id", "channel_id")}
         async with self._pool.connection() as connection:

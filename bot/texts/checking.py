@@ -9,6 +9,7 @@ CANCEL = "Cancel"
 READING = "I’m reading the message. Its claims appear here in a few seconds."
 CLAIMS = "I’ll look for pages that support or contradict each claim. You can change or clear any of them first."
 OWN_SENTENCES = "These are sentences of the message, because no model could read it."
+ONE_AT_A_TIME = "I’m still reading another message for you. Try again in a few seconds."
 NO_TEXT = "This message has no text that I can check."
 
 SUPPORTED = "Supported"

@@ -17,6 +17,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.blocks.elements import context as small_text
 from bot.blocks.elements import link, section
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
+from bot.budgets.sentences import too_fast_sentence
 from bot.commands.check import CHECK, text_of_claims
 from bot.commands.help import text_message
 from bot.errors import BudgetUnknown, UsageError
@@ -55,10 +56,11 @@ _EXCERPT = 300
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to the message shortcut, and to the modal that it opens."""
+    reading: set[tuple[str, str]] = set()
 
     @app.shortcut(CHECK_THIS)
     async def on_shortcut(ack: AsyncAck, body: dict[str, Any]) -> None:
-        if (problem := await open_check(body, context)) is not None:
+        if (problem := await open_check(body, context, reading)) is not None:
             await context.reply_privately(str(body.get("response_url") or "") or None, text_message(problem))
         await ack()
 
@@ -70,8 +72,11 @@ def block_id(number: int) -> str:
     return f"claim_{number}"
 
 
-async def open_check(body: Mapping[str, Any], context: ListenerContext) -> str | None:
-    """Open the modal at once, and start looking for the message's claims; return a problem for the person."""
+async def open_check(body: Mapping[str, Any], context: ListenerContext, reading: set[tuple[str, str]]) -> str | None:
+    """Open the modal at once, and start looking for the message's claims; return a problem for the person.
+
+    `reading` are the people for whom a message is read, each with the workspace.
+    """
     user = _id(body, "user")
     if context.is_known_outsider(dict(body), user):
         return notices.MEMBERS_ONLY
@@ -81,26 +86,54 @@ async def open_check(body: Mapping[str, Any], context: ListenerContext) -> str |
     opened = await show_modal(context, str(body.get("trigger_id", "")), reading_view(message))
     if isinstance(opened, str):
         return opened
-    context.start(_propose(message, opened.id, context, user=user, team=team_of(body)))
+    asker = Asker(team_id=team_of(body), user_id=user, channel_id=message.channel)
+    context.start(_read(message, opened.id, context, asker, reading))
     return None
 
 
-async def _propose(message: _Message, view_id: str, context: ListenerContext, *, user: str, team: str) -> None:
-    """Show the claims of the message in the open modal, if its person is answered at all: a model is paid for them."""
-    if (said := await context.asker_refusal(user)) is not None:
+async def _read(
+    message: _Message, view_id: str, context: ListenerContext, asker: Asker, reading: set[tuple[str, str]]
+) -> None:
+    """Show the claims of the message in the open modal, or why its person gets none: a model is paid for them."""
+    person = asker.team_id, asker.user_id
+    if person in reading:
+        said: str | None = checking.ONE_AT_A_TIME
+    else:
+        reading.add(person)
+        try:
+            said = await _refusal(context, asker)
+            if said is None:
+                await _propose(message, view_id, context, asker)
+        finally:
+            reading.discard(person)
+    if said is not None:
         await _show(modal(CALLBACK_ID, checking.TITLE, [section(escape(said))]), view_id, context)
-        return
+
+
+async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
+    """Return why a person gets no claims; None if they do, which counts against how fast they may ask."""
+    if (said := await context.asker_refusal(asker.user_id)) is not None:
+        return said
+    try:
+        if await context.questions.take_turn(asker):
+            return None
+        return too_fast_sentence(await context.questions.rate_wait(asker))
+    except DATABASE_UNAVAILABLE:
+        return failures.FORM_NOT_SAVED
+
+
+async def _propose(message: _Message, view_id: str, context: ListenerContext, asker: Asker) -> None:
     proposal, outgoing = context.new_id(), Outgoing()
 
     async def keep(request: SentRequest) -> None:
         if (sent := outgoing.take()) is not None:
             try:
-                await context.keep_proposal(proposal, team, user, sent)
+                await context.keep_proposal(proposal, asker.team_id, asker.user_id, sent)
             except (*DATABASE_UNAVAILABLE, Error):
                 raise BudgetUnknown(notices.BUDGET_UNKNOWN) from None
 
     outgoing.log.before_sending = keep
-    with working_for(Asker(team_id=team, user_id=user, channel_id=message.channel)), recorded(outgoing):
+    with working_for(asker), recorded(outgoing):
         proposed, link, author = await asyncio.gather(
             context.propose_claims(message.text, seconds=PROPOSE_SECONDS),
             context.chat.permalink(message.channel, message.ts),

@@ -162,6 +162,39 @@ async def test_no_model_reads_a_message_for_a_guest(harness: AppHarness) -> None
     assert not harness.perplexity.requests
 
 
+async def updated_to(harness: AppHarness, words: str) -> None:
+    """Wait until a view was updated to say this."""
+    await harness.slack.wait_until(
+        lambda: any(method == "views.update" and words in str(sent["view"]) for method, sent in harness.slack.calls)
+    )
+
+
+async def test_one_message_at_a_time_is_read_for_a_person(harness: AppHarness) -> None:
+    assert isinstance(harness.perplexity, ScriptedPerplexity)
+    harness.perplexity.script_of_claims = HONEST[0].script
+    harness.perplexity.hold()
+    message = MESSAGE | {"text": HONEST[0].message}
+    for token in ("one", "two"):
+        async with await harness.person.message_shortcut("check_this", message, token=token):
+            await harness.perplexity.wait_for(1)
+    await updated_to(harness, "still reading another message")
+
+    harness.perplexity.release()
+    await updated_to(harness, "look for pages")
+    assert len(harness.perplexity.requests) == 1
+
+
+async def test_messages_are_read_as_fast_as_a_person_may_ask(harness: AppHarness) -> None:
+    async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
+        await connection.execute("INSERT INTO workspace_limits (team_id, user_per_minute) VALUES ('T1', 1)")
+    await proposed(harness, HONEST[0])
+    async with await harness.person.message_shortcut("check_this", MESSAGE | {"text": "It is."}, token="again"):
+        pass
+
+    await updated_to(harness, "Ask again in")
+    assert len(harness.perplexity.requests) == 1
+
+
 async def test_a_busy_slack_is_asked_again_to_show_the_claims(harness: AppHarness) -> None:
     harness.slack.fail("views.update", Fault(status=429, headers={"Retry-After": "0"}))
 
