@@ -41,7 +41,7 @@ from bot.slack.connection import SlackConnection, SocketMode, open_session, web_
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
 from bot.slack.threads import ThreadHistory, ThreadReader
-from bot.slack.users import AdminList, Admins, ChannelManagers, Profiles
+from bot.slack.users import AdminList, Admins, ChannelManagers, Profiles, SlackUsers
 from bot.slack.views import Views
 from bot.storage.admin import AdminStore
 from bot.storage.attempts import AttemptLog, AttemptStore
@@ -423,6 +423,7 @@ async def compose(
                 slack_api_url=slack.api_url,
                 app=APP_NAME,
                 database_retry=DatabaseRetry(seconds=SHARE_SECONDS),
+                is_in_channel=SlackUsers(client, profiles=profiles).is_in_channel,
             ),
             preferences=PreferenceStore(acks),
             management=managers.management,

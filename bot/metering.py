@@ -142,7 +142,7 @@ class PaidCall:
 class Meter:
     """Reserves calls in the ledger, for the person for whom the current task works. `new_id` names a call.
 
-    A call waits for a database that is away for a moment: those before it would otherwise be made, and paid, again.
+    A call waits while the database is unavailable for a moment: otherwise those before it would be paid again.
     """
 
     ledger: Ledger

@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 MAX_TRIES = 3
 MAX_PAUSE_SECONDS = 5.0
 
+_ASKER_LEFT, _NOT_CHECKED = "asker_not_in_channel", "asker_not_checked"
+_REFUSED = {_ASKER_LEFT: sharing.asker_left, _NOT_CHECKED: sharing.asker_not_checked}
 _NOT_A_MEMBER_ERRORS = frozenset({"not_in_channel", "channel_not_found"})
 
 
@@ -58,7 +60,10 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class Sharing:
-    """Posts shares. `app` is the app's name; `sleep` pauses."""
+    """Posts shares. `app` is the app's name; `sleep` pauses.
+
+    `is_in_channel` returns whether a person is a member of a channel, None if Slack does not say.
+    """
 
     shares: ShareStore
     chat: Chat
@@ -66,6 +71,7 @@ class Sharing:
     slack_api_url: str
     app: str
     database_retry: DatabaseRetry
+    is_in_channel: Callable[[str, str], Awaitable[bool | None]]
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def begin(self, share: Share) -> bool:
@@ -104,11 +110,20 @@ class Sharing:
             )
             if isinstance(result, Sent) or (isinstance(result, Retryable) and result.maybe_posted):
                 return result, True
+        if (refused := await self._refusal(share)) is not None:
+            return refused, False
         question = f"{share.question_id}:share"
         result = await self._try(
             lambda sent: self.chat.post(share.channel_id, sent, question=question, part=part), message
         )
         return result, False
+
+    async def _refusal(self, share: Share) -> RouteClosed | None:
+        """Return why the app does not post for the asker, who may have left the channel; a click there is a proof."""
+        member = await self.is_in_channel(share.user_id, share.channel_id)
+        if member is None and not share.posts_there:
+            return RouteClosed(error=_NOT_CHECKED)
+        return RouteClosed(error=_ASKER_LEFT) if member is False else None
 
     async def _try(
         self, post: Callable[[OutgoingMessage], Awaitable[PostResult]], message: OutgoingMessage
@@ -165,6 +180,6 @@ def _sentence(share: Share, result: PostResult, posted: int, *, app: str) -> str
             return sharing.incomplete(share.channel, posted=posted, of=len(share.messages))
         case RouteClosed(error=error) if error in _NOT_A_MEMBER_ERRORS:
             return sharing.not_a_member(share.channel, app=app)
-        case RouteClosed():
-            return sharing.not_allowed(share.channel)
+        case RouteClosed(error=error):
+            return _REFUSED.get(error, sharing.not_allowed)(share.channel)
     return sharing.NOT_TAKEN

@@ -153,13 +153,19 @@ class SlackUsers:
     async def membership(self, user_id: str, channel_id: str) -> Membership:
         """Return whether a user's account is open, and if so, whether they are a member of a channel."""
         account = await self._account(user_id)
-        if account is not Membership.MEMBER or channel_id.startswith("D"):
+        if account is not Membership.MEMBER:
             return account
+        # A closed channel is noticed when something is posted to it.
+        return Membership.NOT_IN_CHANNEL if await self.is_in_channel(user_id, channel_id) is False else account
+
+    async def is_in_channel(self, user_id: str, channel_id: str) -> bool | None:
+        """Return whether a user is a member of a channel; None if Slack does not say: the scope is optional."""
+        if channel_id.startswith("D"):
+            return True
         try:
-            return Membership.MEMBER if await self._is_member(channel_id, user_id) else Membership.NOT_IN_CHANNEL
+            return await self._is_member(channel_id, user_id)
         except FAILURES:
-            # The token may lack the optional scope. A closed channel is noticed when something is posted to it.
-            return Membership.MEMBER
+            return None
 
     async def _account(self, user_id: str) -> Membership:
         try:

@@ -75,3 +75,13 @@ def not_a_member(channel: str, *, app: str) -> str:
 def not_allowed(channel: str) -> str:
     """Return that Slack refused the answer in this channel."""
     return f"Slack doesn’t let me post in {channel}, so I didn’t share the answer."
+
+
+def asker_left(channel: str) -> str:
+    """Return that the asker is no member of the channel any more."""
+    return f"You’re not a member of {channel}, so I didn’t share the answer. Join it, then share again."
+
+
+def asker_not_checked(channel: str) -> str:
+    """Return that Slack does not say whether the asker is a member."""
+    return f"I can’t check that you’re a member of {channel}, so I didn’t share the answer. Ask again there."

@@ -336,6 +336,27 @@ async def test_an_answer_that_came_as_a_direct_message_is_shared_where_it_was_as
     assert "I shared your answer" in harness.slack.posts[-1].shown_text
 
 
+NO_SCOPE = Fault(status=200, body='{"ok": false, "error": "missing_scope"}')
+
+
+@pytest.mark.parametrize(
+    ("members", "fault", "said"), [(["U2"], None, "You’re not a member of"), (["U1"], NO_SCOPE, "I can’t check that")]
+)
+async def test_nothing_is_shared_in_a_channel_that_the_asker_may_have_left(
+    harness: AppHarness, members: list[str], fault: Fault | None, said: str
+) -> None:
+    answer = await answered(harness)
+    assert await click(harness, answer, channel="DU1") == ""
+    harness.slack.workspace.members_of["C1"] = members
+    if fault is not None:
+        harness.slack.fail("conversations.members", fault)
+    await submit(harness)
+    await harness.slack.wait_until(lambda: any(said in post.shown_text for post in harness.slack.posts))
+
+    assert [post for post in shared(harness) if post.payload["channel"] == "C1"] == []
+    assert await shares(harness) == []
+
+
 async def test_search_results_are_shared__without_those_left_out(harness: AppHarness) -> None:
     view = await preview(harness, typed="/search wheels")
     assert view.content["title"]["text"] == "Share in #general"
