@@ -14,7 +14,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 # What everything in a checkout can need: the app, the command line, the MCP server and the agent.
 EXTRAS := --extra agent --extra bot --extra cli --extra duckduckgo --extra mcp
 
-.PHONY: run test rare check format coverage chaos chaos-short mutants bench sbom vulnerabilities licences lock manifest bundle clean
+.PHONY: run test lowest rare check format coverage chaos chaos-short mutants bench sbom vulnerabilities licences lock manifest bundle clean
 
 run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when its tokens are set
 	@exec $(BIN)/python -m bot run
@@ -22,6 +22,15 @@ run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when i
 # Most of the suite's time is waiting. Each worker has a Postgres of its own.
 test: $(VENV)/dev.stamp  ## the whole suite, with a real Postgres and, where there is one, a real browser
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal -m "$(MARKS)" $(ARGS)
+
+# What the library needs by itself, in the oldest versions that pyproject.toml allows; tests of other people's agents need newer ones.
+lowest: $(VENV)/dev.stamp  ## the library's tests with the oldest packages that it allows
+	$(BIN)/uv venv --quiet --clear $(VENV)-lowest
+	$(BIN)/uv pip install --quiet --python $(VENV)-lowest --resolution lowest-direct --requirements pyproject.toml
+	$(BIN)/uv pip install --quiet --python $(VENV)-lowest --requirements pyproject.toml --extra bot --extra cli --extra local --extra mcp \
+		aioresponses-ng hypothesis linkify-it-py pytest pytest-asyncio pytest-xdist pyyaml selenium
+	$(VENV)-lowest/bin/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal -m "not rare" tests/perplexity \
+		--ignore=tests/perplexity/agent --ignore=tests/perplexity/tools --ignore=tests/perplexity/cli/test_agent.py $(ARGS)
 
 rare: $(VENV)/dev.stamp  ## what `make test` leaves out: real processes that die in rare ways, long measurements, more generated texts
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal -m rare $(ARGS)

@@ -18,6 +18,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "prometheus_client",
         "psycopg",
         "psycopg_pool",
+        "pydantic",
         "pydantic_settings",
         "pylatexenc",
         "re2",

@@ -157,7 +157,6 @@ class WorkspaceRow:
     identity: Identity
     app_id: str | None
     state: str
-    closed_at: datetime | None
     token_hash: str | None = None
     opened_at: datetime | None = None
 
@@ -174,7 +173,6 @@ class WorkspaceRow:
             identity=identity,
             app_id=row["app_id"],
             state=row["state"],
-            closed_at=row["closed_at"],
             token_hash=row["token_hash"],
             opened_at=row["opened_at"],
         )

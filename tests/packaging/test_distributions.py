@@ -77,7 +77,8 @@ def test_the_source_distribution_is_enough_for_the_same_wheel(sdist: Path, wheel
 def test_the_library_alone_needs_four_packages(wheel: Path) -> None:
     needs = [Requirement(text) for text in metadata(wheel).get_all("Requires-Dist", [])]
 
-    assert {each.name for each in needs if each.marker is None} == {"aiohttp", "jiter", "jsonschema", "markdown-it-py"}
+    own = {"aiohttp", "jiter", "jsonschema", "markdown-it-py", "referencing"}
+    assert {each.name for each in needs if each.marker is None} == own
 
 
 def test_the_metadata_has_the_version_and_the_commands(wheel: Path) -> None:
@@ -104,6 +105,6 @@ def test_an_extra_brings_the_modules_that_are_looked_for(extra: str) -> None:
     owners = packages_distributions()
     looked_for = {canonicalize_name(owner) for module in EXTRAS[extra] for owner in owners[module]}
     # What one of its packages brings along is looked for as well; the data of time zones are never imported.
-    along = {"agent": {"openai"}, "bot": {"psycopg-pool"}}.get(extra, set())
+    along = {"agent": {"openai"}}.get(extra, set())
 
     assert looked_for - along == brings - {DISTRIBUTION, "tzdata"}
