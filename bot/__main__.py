@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from bot.stop_signals import Stopped, StopSignals
 
 if TYPE_CHECKING:
+    from bot.playground.server import Playground
     from bot.settings import Settings
 
 OUR_PACKAGE = Path(__file__).parent.parent / "perplexity"
@@ -73,6 +74,11 @@ STOPPABLE = ("run", "worker", "migrate", "rotate-keys")
 DATA_REQUESTS = ("export", "erase")
 PRINTING = ("export", "audit", "doctor", "manifest", "install-url")
 """The commands that do nothing but print."""
+_NO_PLAYGROUND = (
+    "SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (or SLACK_OAUTH_CLIENT_ID and the settings next to it) are missing, but "
+    "the database is that of a workspace ({team}). The playground does not start there: it would take the workspace's "
+    "questions and digests. Set them, or have DATABASE_URL, or DATA_DIR without one, name another database"
+)
 _NO_OAUTH = (
     "{what}: workspaces install the app by OAuth only if SLACK_OAUTH_CLIENT_ID and the settings next to it are set "
     "(docs/workspaces.md)."
@@ -378,6 +384,8 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
             return 0
         if parsed.command in DATA_REQUESTS:
             return asyncio.run(_answer_data_request(settings, parsed, conninfo=conninfo))
+        if not settings.slack_configured and (team := asyncio.run(_workspace_in(conninfo))) is not None:
+            raise SettingsError(_NO_PLAYGROUND.format(team=team))
         try:
             asyncio.run(_serve(settings, parsed, stop, conninfo=conninfo, described=described))
         except ConnectionFailed as error:  # a proxy in the environment that cannot be used
@@ -385,6 +393,14 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
         except CannotListen as error:
             return _fail(_cannot_listen(error.__cause__, settings), code=1)
     return 0
+
+
+async def _workspace_in(conninfo: str) -> str | None:
+    """Return the workspace that a database is used for, if it is not the playground's."""
+    from bot.playground.timeline import TEAM_ID
+    from bot.storage.installation import other_installation
+
+    return await other_installation(conninfo, TEAM_ID)
 
 
 def _cannot_listen(cause: BaseException | None, settings: Settings) -> str:
@@ -446,7 +462,9 @@ async def _serve(
         gc.collect()
         gc.freeze()
         await app.serve(
-            event, work=not getattr(parsed, "no_worker", False), ready=lambda: _print_ready(settings, parsed)
+            event,
+            work=not getattr(parsed, "no_worker", False),
+            ready=lambda: _print_ready(settings, parsed, playground=app.playground),
         )
 
 
@@ -462,15 +480,15 @@ def _describe_slack(settings: Settings) -> str:
     )
 
 
-def _print_ready(settings: Settings, parsed: argparse.Namespace) -> None:
-    if parsed.command == "worker":
+def _print_ready(settings: Settings, parsed: argparse.Namespace, *, playground: Playground | None) -> None:
+    if playground is not None:
+        _print(f"Open      {playground.address}  (Ctrl-C stops)")
+    elif parsed.command == "worker":
         _print("Working   on questions  (Ctrl-C stops)")
     elif settings.slack_signing_secret is not None:
         _print(f"Listening on {settings.bind_host}:{settings.port}; Slack's request URL ends in /slack/events")
-    elif settings.slack_configured:
-        _print(f"Listening on {settings.bind_host}:{settings.port}; requests arrive by Socket Mode")
     else:
-        _print(f"Open      http://127.0.0.1:{settings.port}/playground  (Ctrl-C stops)")
+        _print(f"Listening on {settings.bind_host}:{settings.port}; requests arrive by Socket Mode")
 
 
 def _first_line(error: Exception) -> str:

@@ -24,10 +24,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.doctor.checks import Context, Finding, failure, ok, skipped, warning
 from bot.listeners.installation import token_hash
 from bot.manifest import SHORTCUTS as MANIFEST_SHORTCUTS
+from bot.playground.timeline import TEAM_ID
 from bot.slack.connection import web_client
 from bot.slack.messages import FAILURES, error_name
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES, Features, Scope
-from bot.storage.installation import REVOKED, UNINSTALLED, closed_state
+from bot.storage.installation import REVOKED, UNINSTALLED, closed_state, other_installation
 from perplexity.errors import ConnectionFailed
 
 CLOCK = "Clock"
@@ -66,6 +67,10 @@ _CLOSED = {
 async def check_installation(context: Context) -> Sequence[Finding]:
     """Return a finding if the app was uninstalled; none if that cannot be read, which the database check reports."""
     url, token = context.settings.database_url, context.settings.slack_bot_token
+    if url is not None and not (
+        {"database_url", *SLACK_SETTINGS} & context.invalid or context.settings.slack_configured
+    ):
+        return await _check_playground(url.get_secret_value())
     if url is None or token is None or {"database_url", "slack_bot_token"} & context.invalid:
         return []
     try:
@@ -77,6 +82,22 @@ async def check_installation(context: Context) -> Sequence[Finding]:
         return []
     fix = "Install the app again, set SLACK_BOT_TOKEN to the new token, then restart the app."
     return [failure(INSTALLATION, _CLOSED[state], fix=fix)]
+
+
+SLACK_SETTINGS = frozenset({"slack_bot_token", "slack_signing_secret", "slack_app_token", "slack_oauth_client_id"})
+
+
+async def _check_playground(url: str) -> Sequence[Finding]:
+    """Return a finding if the local page would take the questions of a workspace."""
+    try:
+        team = await other_installation(url, TEAM_ID)
+    except (OperationalError, UndefinedTable):
+        return []
+    if team is None:
+        return []
+    text = f"The database is that of a workspace ({team}), and no Slack token is set: the app does not start."
+    fix = "Set SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET, or have DATABASE_URL name another database."
+    return [failure(INSTALLATION, text, fix=fix)]
 
 
 SHORTCUTS = "Shortcuts"

@@ -6,6 +6,8 @@ https://owasp.org/www-community/attacks/CSRF and https://en.wikipedia.org/wiki/D
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -107,6 +109,10 @@ PREFIX = "/playground"
 MAX_STREAMS = 50
 """How many pages may be open at once."""
 
+YEAR_SECONDS = 365 * 86_400
+
+NO_COOKIE = "Open the address that the app printed when it started: it ends in a token, which lets your browser in."
+
 ONLY_THE_PAGE = "Only the playground's own page can do this."
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -126,8 +132,10 @@ class Playground:
     `origin` is the address of the app and these routes, such as `http://127.0.0.1:3000`; the base of the Slack API is
     `<origin>/playground/api/`. `clock` returns seconds since 1970, `prompts` are the recorded examples that the page
     offers, `shortcuts` the entries of the app's manifest, which also says whether there is a `home_tab`. Unless
-    `allow_any_host`, only loopback names are served. The `signing_secret` also signs the response_urls: if it is the
-    same after a restart, earlier ones stay valid.
+    `allow_any_host`, only loopback names are served. The `signing_secret` also signs the response_urls, and the page's
+    token is made from it: if it is the same after a restart, earlier ones stay valid.
+
+    The page and what it asks for need a cookie, which its `address` sets.
     """
 
     def __init__(
@@ -143,6 +151,10 @@ class Playground:
         home_tab: bool = False,
         allow_any_host: bool = False,
     ) -> None:
+        self._token = hmac.new(signing_secret.encode(), b"page", hashlib.sha256).hexdigest()[:32]
+        # Browsers send a cookie to every port of a host.
+        self._cookie = f"playground_{urlsplit(origin).port}"
+        self.address = f"{origin}{PREFIX}?token={self._token}"
         self._commands = commands
         self._prompts = prompts
         self._shortcuts = shortcuts
@@ -177,18 +189,18 @@ class Playground:
         return [
             web.get("/", self._loopback_only(self._home)),
             web.get(PREFIX, self._loopback_only(self._page)),
-            web.get(PREFIX + "/archives/{channel}/{message}", self._loopback_only(self._permalink)),
-            web.get(PREFIX + "/static/{name}", self._loopback_only(self._static)),
-            web.get(PREFIX + "/files/{id}", self._loopback_only(self._file)),
-            web.get(PREFIX + "/events", self._loopback_only(self._events)),
-            web.post(PREFIX + "/say", self._loopback_only(self._page_only(self._post))),
-            web.post(PREFIX + "/open", self._loopback_only(self._page_only(self._open))),
-            web.post(PREFIX + "/stop", self._loopback_only(self._page_only(self._stop))),
-            web.post(PREFIX + "/click", self._loopback_only(self._page_only(self._click))),
-            web.post(PREFIX + "/shortcut", self._loopback_only(self._page_only(self._use_shortcut))),
-            web.post(PREFIX + "/press", self._loopback_only(self._page_only(self._press))),
-            web.post(PREFIX + "/submit", self._loopback_only(self._page_only(self._submit))),
-            web.post(PREFIX + "/close", self._loopback_only(self._page_only(self._close))),
+            web.get(PREFIX + "/archives/{channel}/{message}", self._loopback_only(self._with_cookie(self._permalink))),
+            web.get(PREFIX + "/static/{name}", self._loopback_only(self._with_cookie(self._static))),
+            web.get(PREFIX + "/files/{id}", self._loopback_only(self._with_cookie(self._file))),
+            web.get(PREFIX + "/events", self._loopback_only(self._with_cookie(self._events))),
+            web.post(PREFIX + "/say", self._loopback_only(self._with_cookie(self._page_only(self._post)))),
+            web.post(PREFIX + "/open", self._loopback_only(self._with_cookie(self._page_only(self._open)))),
+            web.post(PREFIX + "/stop", self._loopback_only(self._with_cookie(self._page_only(self._stop)))),
+            web.post(PREFIX + "/click", self._loopback_only(self._with_cookie(self._page_only(self._click)))),
+            web.post(PREFIX + "/shortcut", self._loopback_only(self._with_cookie(self._page_only(self._use_shortcut)))),
+            web.post(PREFIX + "/press", self._loopback_only(self._with_cookie(self._page_only(self._press)))),
+            web.post(PREFIX + "/submit", self._loopback_only(self._with_cookie(self._page_only(self._submit)))),
+            web.post(PREFIX + "/close", self._loopback_only(self._with_cookie(self._page_only(self._close)))),
             web.get(PREFIX + "/api/{method}", self._loopback_only(self._programs_only(self._call))),
             web.post(PREFIX + "/api/{method}", self._loopback_only(self._programs_only(self._call))),
             web.post(UPLOAD + "{id}", self._loopback_only(self._programs_only(self._upload))),
@@ -207,6 +219,17 @@ class Playground:
             return await handler(request)
 
         return guarded
+
+    def _with_cookie(self, handler: Handler) -> Handler:
+        """Wrap a handler for browsers that were let in."""
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            return await handler(request) if self._is_let_in(request) else web.Response(status=403, text=NO_COOKIE)
+
+        return guarded
+
+    def _is_let_in(self, request: web.Request) -> bool:
+        return hmac.compare_digest(request.cookies.get(self._cookie, "").encode(), self._token.encode())
 
     def _page_only(self, handler: Callable[[dict[str, Any], Channel], Awaitable[web.Response]]) -> Handler:
         """Wrap a handler that only the page may call; it gets the JSON body and the channel that the body names."""
@@ -242,7 +265,16 @@ class Playground:
     async def _home(self, _: web.Request) -> web.StreamResponse:
         return web.Response(status=302, headers={"Location": PREFIX})
 
-    async def _page(self, _: web.Request) -> web.StreamResponse:
+    async def _page(self, request: web.Request) -> web.StreamResponse:
+        if hmac.compare_digest(request.query.get("token", "").encode(), self._token.encode()):
+            response = web.Response(status=302, headers={"Location": PREFIX, "Cache-Control": "no-store"})
+            response.set_cookie(
+                self._cookie, self._token, path=PREFIX, max_age=YEAR_SECONDS, httponly=True, samesite="Strict"
+            )
+            return response
+        if not self._is_let_in(request):
+            headers = {**SAFE_HEADERS, "Cache-Control": "no-store"}
+            return web.Response(text=NO_COOKIE, content_type="text/html", headers=headers)
         return web.FileResponse(STATIC / "index.html", headers={**SAFE_HEADERS, "Cache-Control": "no-cache"})
 
     async def _permalink(self, request: web.Request) -> web.StreamResponse:

@@ -44,6 +44,7 @@ _BY_ID = "SELECT * FROM workspaces WHERE id = %(id)s"
 _LOCK = "SELECT state FROM workspaces WHERE id = %(id)s FOR UPDATE"
 _BY_HASH = "SELECT * FROM workspaces WHERE token_hash = %(token_hash)s"
 _CLOSED = "SELECT state FROM workspaces WHERE closed_token_hash = %(token_hash)s AND state <> 'open'"
+_OTHER = "SELECT id FROM workspaces WHERE id <> %(id)s ORDER BY id LIMIT 1"
 _BIND = "UPDATE workspaces SET app_id = coalesce(app_id, %(app_id)s) WHERE id = %(id)s RETURNING *"
 _CLOSE = """
     INSERT INTO workspaces AS w (id, team_id, enterprise_id, is_enterprise_install, token_hash, state,
@@ -339,6 +340,13 @@ class WorkspaceStore:
     async def _row(self, query: LiteralString, values: Mapping[str, Any]) -> DictRow | None:
         async with self._pool.connection() as connection:
             return await (await connection.execute(query, values)).fetchone()
+
+
+async def other_installation(conninfo: str, id: str) -> str | None:
+    """Return the id of an installation other than this one; None if there is none."""
+    async with await AsyncConnection.connect(conninfo, prepare_threshold=None) as connection:
+        row = await (await connection.execute(_OTHER, {"id": id})).fetchone()
+    return str(row[0]) if row else None
 
 
 async def closed_state(connection: AsyncConnection[DictRow], token_hash: str) -> str | None:

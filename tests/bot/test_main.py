@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from urllib.parse import urlencode
 
+import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
@@ -41,6 +42,20 @@ def test_wrong_settings__each_named_and_exit_2(
 def test_a_worker_without_a_workspace_has_nowhere_to_answer(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["worker"]) == 2
     assert "SLACK_BOT_TOKEN" in capsys.readouterr().err
+
+
+def test_the_playground_does_not_start_on_a_workspaces_database(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], database: str
+) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("INSERT INTO workspaces (id, team_id) VALUES ('T0PLAYGROUND', 'x'), ('T0PROD', 'T0PROD')")
+    monkeypatch.setenv("DATABASE_URL", database)
+
+    assert main(["run"]) == 2
+    said = capsys.readouterr().err
+    assert [
+        name for name in ("SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "T0PROD", "DATABASE_URL") if name not in said
+    ] == []
 
 
 def test_an_unreachable_database__exit_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,9 +48,9 @@ class Page:
     browser: WebDriver
     timeout_seconds: float = 10
 
-    def open(self, origin: str) -> None:
-        """Open the playground and wait until its stream is there."""
-        self.browser.get(origin + "/playground")
+    def open(self, address: str) -> None:
+        """Open the playground at the address that the app prints, and wait until its stream is there."""
+        self.browser.get(address)
         self.wait(lambda: self.browser.find_elements(By.CSS_SELECTOR, "body[data-ready]"))
 
     def type(self, text: str) -> None:

@@ -52,7 +52,7 @@ LONG = "\n\n".join(f"Paragraph {number} of a long answer." for number in range(6
 @pytest.fixture
 def page(browser: WebDriver, site: Site) -> Page:
     page = Page(browser=browser)
-    page.open(site.origin)
+    page.open(site.address)
     return page
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def page(browser: WebDriver, site: Site) -> Page:
     page = Page(browser=browser)
-    page.open(site.origin)
+    page.open(site.address)
     return page
 
 
@@ -168,7 +168,7 @@ def test_a_direct_message_shows_a_dot_until_it_is_opened(page: Page, site: Site,
 def test_a_restart_is_announced_and_the_shown_messages_stay_usable(browser: WebDriver) -> None:
     page = Page(browser=browser)
     with served() as site:
-        page.open(site.origin)
+        page.open(site.address)
         page.send("/ask fail")
         failure = page.message_with("Sorry, no search service answered")
     page.wait(lambda: "cannot be reached" in page.notice())
@@ -183,7 +183,7 @@ def test_a_restart_is_announced_and_the_shown_messages_stay_usable(browser: WebD
 def test_a_line_that_cannot_be_sent_is_reported_and_kept(browser: WebDriver) -> None:
     page = Page(browser=browser)
     with served() as site:
-        page.open(site.origin)
+        page.open(site.address)
     page.send("/ask anything")
     page.wait(lambda: "was not sent" in page.notice())
 
@@ -193,7 +193,7 @@ def test_a_line_that_cannot_be_sent_is_reported_and_kept(browser: WebDriver) -> 
 def test_the_page_calls_only_its_own_server_and_logs_no_error(page: Page, site: Site) -> None:
     page.log("browser")
     page.log("performance")
-    page.open(site.origin)
+    page.open(site.address)
     for line in ("/search bees", "/ask passages", "/ask hostile", "/ask all"):
         page.send(line)
     page.message_with("current stable release")

@@ -61,7 +61,7 @@ class Streaming:
 @pytest.fixture
 def page(browser: WebDriver, site: Site) -> Page:
     page = Page(browser=browser)
-    page.open(site.origin)
+    page.open(site.address)
     return page
 
 

@@ -42,7 +42,7 @@ RATING = {
 def page(browser: WebDriver, site: Site) -> Page:
     site.app.reply = DialogApp(site.origin).reply
     page = Page(browser=browser)
-    page.open(site.origin)
+    page.open(site.address)
     return page
 
 
@@ -251,7 +251,7 @@ def test_a_restart_closes_the_modal_that_no_one_knows_any_more(browser: WebDrive
     page = Page(browser=browser)
     with served() as site:
         site.app.reply = DialogApp(site.origin).reply
-        page.open(site.origin)
+        page.open(site.address)
         open_by_shortcut(page)
     with served(port=int(site.origin.rpartition(":")[2])):
         wait_until_closed(page)

@@ -28,8 +28,8 @@ async def keyless(
     database: str, *, pause: RecordedPauses | None = None, **settings: Any
 ) -> AsyncIterator[BrowserClient]:
     """Start the app and open its page."""
-    async with started(database, pause=pause, **settings) as origin, ClientSession() as session:
-        yield BrowserClient(session=session, origin=origin)
+    async with started(database, pause=pause, **settings) as address, ClientSession() as session:
+        yield await BrowserClient.enter(session, address)
 
 
 @pytest.fixture

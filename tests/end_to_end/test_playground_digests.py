@@ -28,7 +28,8 @@ async def browser(database: str, perplexity: FakePerplexity, session: ClientSess
     async with compose(settings, conninfo=database, http=True) as app:
         serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
         await ready.wait()
-        yield BrowserClient(session=session, origin=f"http://127.0.0.1:{settings.port}")
+        assert app.playground is not None
+        yield await BrowserClient.enter(session, app.playground.address)
         stop.set()
         await serving
 

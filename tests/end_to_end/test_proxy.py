@@ -60,7 +60,8 @@ async def test_a_mention_in_the_playground_is_answered(
     async with compose(settings, conninfo=database, http=True) as app:
         serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
         await ready.wait()
-        browser = BrowserClient(session=session, origin=f"http://127.0.0.1:{settings.port}")
+        assert app.playground is not None
+        browser = await BrowserClient.enter(session, app.playground.address)
         try:
             await browser.say("@Web Answers how far is the moon?")
             await shown(browser, lambda message: "Example answer" in str(message))

@@ -26,14 +26,15 @@ class RecordedPauses:
 
 @asynccontextmanager
 async def started(database: str, *, pause: RecordedPauses | None = None, **settings: Any) -> AsyncIterator[str]:
-    """Serve the app and yield its address; recorded examples take no time."""
+    """Serve the app and yield its address, the page's if there is one; recorded examples take no time."""
     chosen = Settings(port=free_port(), host="127.0.0.1", retry_base_seconds=0.01, **settings)
     stop, ready = asyncio.Event(), asyncio.Event()
     async with compose(chosen, conninfo=database, http=True, pause=pause or RecordedPauses()) as app:
         serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
         await ready.wait()
         try:
-            yield f"http://127.0.0.1:{chosen.port}"
+            page = app.playground
+            yield f"http://127.0.0.1:{chosen.port}" if page is None else page.address
         finally:
             stop.set()
             await serving

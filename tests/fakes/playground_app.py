@@ -88,6 +88,11 @@ class Site:
     app: PlaygroundApp
     playground: Playground
 
+    @property
+    def address(self) -> str:
+        """The address that lets a browser in."""
+        return self.playground.address
+
 
 @asynccontextmanager
 async def serve(

@@ -134,6 +134,21 @@ async def test_an_uninstalled_app_is_a_fault_until_it_has_another_token(doctor: 
     assert "set SLACK_BOT_TOKEN to the new token" in " ".join(printed.split())
 
 
+async def test_a_workspaces_database_without_a_token_is_a_fault(doctor: Doctor) -> None:
+    for name in ("SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET"):
+        del doctor.setup.env[name]
+    async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
+        await connection.execute("INSERT INTO workspaces (id, team_id) VALUES ('T0PLAYGROUND', 'x')")
+    assert "Workspace" not in (await doctor())[1]
+
+    async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
+        await connection.execute("INSERT INTO workspaces (id, team_id) VALUES ('T0PROD', 'T0PROD')")
+    code, printed = await doctor()
+
+    assert code == 1
+    assert "ERROR   Workspace   The database is that of a workspace (T0PROD), and no Slack token is set" in printed
+
+
 async def test_nothing_that_costs_is_asked(doctor: Doctor) -> None:
     doctor.setup.with_xai()
     await doctor()

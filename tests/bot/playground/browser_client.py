@@ -28,6 +28,14 @@ class BrowserClient:
     session: aiohttp.ClientSession
     origin: str
 
+    @classmethod
+    async def enter(cls, session: aiohttp.ClientSession, address: str) -> BrowserClient:
+        """Open the address that the app prints, and keep the cookie: aiohttp's own jar keeps none of an IP address."""
+        async with session.get(address, allow_redirects=False) as response:
+            (cookie,) = response.cookies.values()
+        session.headers["Cookie"] = f"{cookie.key}={cookie.value}"
+        return cls(session=session, origin=address.partition("/playground")[0])
+
     async def say(self, text: str, *, channel: str = GENERAL.id) -> int:
         """Send a line as the page does; returns the status."""
         return await self.post("say", {"channel": channel, "text": text})

@@ -26,7 +26,7 @@ async def site(clock: Clock) -> AsyncIterator[Site]:
 @pytest.fixture
 async def browser(site: Site) -> AsyncIterator[BrowserClient]:
     async with aiohttp.ClientSession() as session:
-        yield BrowserClient(session=session, origin=site.origin)
+        yield await BrowserClient.enter(session, site.address)
 
 
 @pytest.fixture

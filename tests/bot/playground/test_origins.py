@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from aiohttp import ClientSession
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from bot.playground import server
+from bot.playground.server import NO_COOKIE
 from bot.playground.timeline import GENERAL
 from tests.bot.playground.browser_client import BrowserClient
-from tests.fakes.playground_app import serve
+from tests.fakes.playground_app import Site, serve
 
 
 @pytest.mark.parametrize(
@@ -106,18 +108,51 @@ def test_whole_origins_are_compared(host: str, origin: str, scheme: str, same: b
 async def test_behind_tls_the_proxy_says_the_scheme(browser: BrowserClient) -> None:
     headers = {"Host": "box.lan", "Origin": "https://box.lan", "X-Forwarded-Proto": "https"}
     for allowed, status in ((True, 204), (False, 403)):
-        async with (
-            serve(allow_any_host=allowed) as site,
-            browser.session.post(
-                site.origin + "/playground/say", json={"channel": GENERAL.id, "text": "hi"}, headers=headers
-            ) as response,
-        ):
-            assert response.status == status
+        async with serve(allow_any_host=allowed) as site:
+            await BrowserClient.enter(browser.session, site.address)
+            url, body = site.origin + "/playground/say", {"channel": GENERAL.id, "text": "hi"}
+            async with browser.session.post(url, json=body, headers=headers) as response:
+                assert response.status == status
 
 
 @pytest.mark.parametrize("body", [[], "x", {}, {"channel": "C1", "text": "x"}])
 async def test_a_post_that_makes_no_sense_is_refused(browser: BrowserClient, body: object) -> None:
     assert await browser.post("say", body) == 400
+
+
+ROUTES = [
+    ("GET", "events"),
+    ("GET", "static/page.js"),
+    ("GET", "files/F1"),
+    ("GET", "archives/C1/p1700000000000100"),
+    *(("POST", what) for what in ("say", "open", "stop", "click", "shortcut", "press", "submit", "close")),
+]
+
+
+@pytest.mark.parametrize("cookie", ["", "playground_0=x", "playground_PORT=x", "playground_PORT=é"])
+async def test_without_its_cookie_the_page_says_where_its_address_is_and_does_nothing(site: Site, cookie: str) -> None:
+    port = site.origin.rpartition(":")[2]
+    sent = {"Origin": site.origin, "Cookie": cookie.replace("PORT", port)}
+    async with ClientSession(headers=sent) as session:
+        for path in ("/", "/playground", "/playground?token=", "/playground?token=x"):
+            async with session.get(site.origin + path) as response:
+                assert (response.status, await response.text()) == (200, NO_COOKIE)
+                assert not response.cookies
+        for method, path in ROUTES:
+            url, body = f"{site.origin}/playground/{path}", {"channel": GENERAL.id, "text": "/ask why"}
+            async with session.request(method, url, json=body if method == "POST" else None) as response:
+                assert (path, response.status, await response.text()) == (path, 403, NO_COOKIE)
+
+    assert site.app.requests == []
+
+
+async def test_its_address_lets_a_browser_in(site: Site) -> None:
+    async with ClientSession() as session, session.get(site.address, allow_redirects=False) as response:
+        (cookie,) = response.cookies.values()
+
+    assert (response.status, response.headers["Location"]) == (302, "/playground")
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Strict", "/playground")
+    assert site.address == f"{site.origin}/playground?token={cookie.value}"
 
 
 async def test_the_root_leads_to_the_page(browser: BrowserClient) -> None:

@@ -107,7 +107,7 @@ async def test_it_works_after_a_restart_and_replaces_what_the_page_still_shows(
     token = str(site.app.requests[0]["response_url"]).rpartition("/")[2]
     async with serve(app=PlaygroundApp()) as second:
         await browser.respond(f"{second.origin}/playground/response/{token}", text="late", replace_original=True)
-        shown = await BrowserClient(session=browser.session, origin=second.origin).shown()
+        shown = await (await BrowserClient.enter(browser.session, second.address)).shown()
 
     assert [(m["ts"], m["text"]) for m in shown] == [
         (response_urls.decode(token, secret=SIGNING_SECRET).original, "late")
