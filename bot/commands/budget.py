@@ -16,6 +16,7 @@ from bot.commands.parsing import check_length, closest_match, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.spending import NO_BUDGETS, Budgets, Scope, Spending
+from bot.storage.budgets import BudgetStore
 from bot.texts import pplx, usage
 
 OFF = frozenset({"off", "none", "unlimited"})
@@ -160,18 +161,27 @@ def _parse_switch(name: str) -> Callable[[str], SwitchRequest]:
 
 async def pause(_: SwitchRequest, context: CommandContext) -> str:
     """Pause all spending and return what to say. Raises database errors."""
-    if context.budgets is None or not await context.admins.is_admin(context.user_id):
-        return pplx.FOR_ADMINS_TO_PAUSE
-    paused = await context.budgets.pause(team_id=context.team_id, user_id=context.user_id)
-    return (pplx.paused if paused else pplx.paused_already)(_slash(context))
+    return await _switch(PAUSE.name, context)
 
 
 async def resume(_: SwitchRequest, context: CommandContext) -> str:
     """Allow spending again and return what to say. Raises database errors."""
+    return await _switch(RESUME.name, context)
+
+
+async def _switch(name: str, context: CommandContext) -> str:
     if context.budgets is None or not await context.admins.is_admin(context.user_id):
         return pplx.FOR_ADMINS_TO_PAUSE
-    resumed = await context.budgets.resume(team_id=context.team_id, user_id=context.user_id)
-    return pplx.RESUMED if resumed else pplx.NOT_PAUSED
+    return await switch_spending(
+        name, context.budgets, team_id=context.team_id, user_id=context.user_id, slash=_slash(context)
+    )
+
+
+async def switch_spending(name: str, budgets: BudgetStore, *, team_id: str, user_id: str, slash: str) -> str:
+    """Pause all spending or allow it again for an admin, and return what to say. Raises database errors."""
+    if name == PAUSE.name:
+        return (pplx.paused if await budgets.pause(team_id=team_id, user_id=user_id) else pplx.paused_already)(slash)
+    return pplx.RESUMED if await budgets.resume(team_id=team_id, user_id=user_id) else pplx.NOT_PAUSED
 
 
 def render_switch(text: str, _: SwitchRequest, audience: Audience) -> Reply:
@@ -198,3 +208,6 @@ RESUME = free_subcommand(
     answer=resume,
     render=render_switch,
 )
+
+SWITCHES = frozenset({PAUSE.name, RESUME.name})
+"""Done in the listener: a question would wait for its turn behind those whose spending it is to end."""

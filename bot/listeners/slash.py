@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from typing import Any
@@ -10,6 +11,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks import escaping
 from bot.commands.base import Command
+from bot.commands.budget import SWITCHES, switch_spending
 from bot.commands.help import (
     help_message,
     help_overview,
@@ -24,7 +26,9 @@ from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion
-from bot.texts import failures, notices
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.texts import failures, notices, pplx
+from bot.texts.progress import ONE_MOMENT
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +75,42 @@ async def respond(payload: dict[str, Any], context: ListenerContext) -> Outgoing
         request = command.parse(route.rest)
     except UsageError as error:
         return usage_message(command, error, slash=route.slash)
+    if command.name in SWITCHES:
+        return await _switch(payload, route, command.name, context)
     return await _enqueue(payload, route, command, request, context)
+
+
+async def _switch(
+    payload: dict[str, Any], route: RoutedCommand, name: str, context: ListenerContext
+) -> OutgoingMessage:
+    """Pause or resume all spending; say so by the response_url if that takes too long for the acknowledgement."""
+    late = asyncio.Event()
+
+    async def act() -> str:
+        text = await _switch_for_admin(payload, route, name, context)
+        if late.is_set():
+            await context.reply_privately(str(payload.get("response_url", "")), text_message(text))
+        return text
+
+    try:
+        return text_message(await context.intake.within_ack_deadline(act()))
+    except TimeoutError:
+        late.set()
+        return text_message(ONE_MOMENT)
+
+
+async def _switch_for_admin(payload: dict[str, Any], route: RoutedCommand, name: str, context: ListenerContext) -> str:
+    user = str(payload.get("user_id", ""))
+    is_admin = await context.verify_admin(user)
+    if not is_admin:
+        log.warning("admin.refused", extra={"action": name})
+        return pplx.ADMIN_NOT_CHECKED if is_admin is None else pplx.FOR_ADMINS_TO_PAUSE
+    slash = route.slash.partition(" ")[0]
+    try:
+        return await switch_spending(name, context.budgets, team_id=_team_of(payload), user_id=user, slash=slash)
+    except DATABASE_UNAVAILABLE as error:
+        log.error("spending.not_switched", extra={"error": type(error).__name__})
+        return pplx.NOT_SWITCHED
 
 
 async def _enqueue(
@@ -104,7 +143,7 @@ async def too_many_open(question: NewQuestion, context: ListenerContext) -> Outg
 def _build_question(
     payload: dict[str, Any], route: RoutedCommand, command: Command[Any, Any], context: ListenerContext
 ) -> NewQuestion:
-    team = str(payload.get("team_id") or payload.get("enterprise_id") or "")
+    team = _team_of(payload)
     return NewQuestion(
         id=context.new_id(),
         delivery_key=f"{team}:{payload.get('command', '')}:{payload.get('trigger_id', '')}",
@@ -117,3 +156,7 @@ def _build_question(
         response_url=str(payload.get("response_url", "")) or None,
         limited=not command.free,
     )
+
+
+def _team_of(payload: dict[str, Any]) -> str:
+    return str(payload.get("team_id") or payload.get("enterprise_id") or "")

@@ -283,11 +283,16 @@ CLAIMS = """
     SELECT id, CASE
         WHEN state NOT IN ('received', 'working', 'delivering') THEN -1
         WHEN EXISTS (SELECT FROM spending_pauses p WHERE p.team_id = questions.team_id)
-            AND EXISTS (SELECT FROM ledger l WHERE l.question_id = questions.id AND l.state = 'reserved') THEN -2
+            AND EXISTS (
+                SELECT FROM ledger l
+                WHERE l.question_id = questions.id
+                    AND (l.state = 'reserved' OR l.state = 'cut' AND l.held_at > l.ended_at)) THEN -2
         ELSE attempt END AS claim
     FROM questions WHERE id = ANY(%(ids)s)
 """
 """Read which claim holds each of some questions; -1 for one that is closed, -2 for one that spends in spite of a pause.
+
+A call that was cut off, by a shutdown for example, is under way again once its run was resumed.
 """
 
 TURNS = """

@@ -9,6 +9,10 @@ from collections.abc import Sequence
 
 FOR_ADMINS = "Only admins of this workspace can see and change its budgets."
 FOR_ADMINS_TO_PAUSE = "Only admins of this workspace can pause and resume paid searches."
+NOT_SWITCHED = "I can’t reach my database just now, so this may not have been done. Please send the command again."
+ADMIN_NOT_CHECKED = (
+    "I couldn’t check with Slack that you are an admin, so nothing was changed. Please send the command again."
+)
 STATUS_FOR_ADMINS = "Only admins of this workspace can see how the search services are doing."
 
 NO_BUDGETS = "There are no budgets here."

@@ -64,7 +64,7 @@ class RunningApp:
             if self._with_key:
                 settings |= {"PERPLEXITY_API_KEY": KEY, "PERPLEXITY_BASE_URL": self.perplexity.base_url}
             process = await Process.start("run", ready="Open", port=None, **settings)
-            self.url = process.url
+            self.url = next(line.split()[1] for line in process.output if line.startswith("Open"))
             self.ready.set()
             await self._stop.wait()
             await process.terminate()

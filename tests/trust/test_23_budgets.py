@@ -234,9 +234,10 @@ async def test_a_figure_that_can_be_no_price_counts_as_unknown_and_blocks_nothin
     assert (second["state"], second["cost"]) == ("settled", SEARCH)
 
 
-async def press_pause(workspace: Workspace, process: Any, command: str) -> None:
-    async with await workspace.person(process, 0).type_command(f"/pplx {command}", trigger=command) as response:
-        assert response.status == 200
+async def switch(workspace: Workspace, process: Any, command: str, *, person: int = 0) -> str:
+    """Return what the acknowledgement of `/pplx pause` or `/pplx resume` says."""
+    async with await workspace.person(process, person).type_command(f"/pplx {command}", trigger=command) as response:
+        return str((await response.json())["text"])
 
 
 async def wait_for(condition: Callable[[], bool], *, seconds: float) -> float:
@@ -250,6 +251,7 @@ async def wait_for(condition: Callable[[], bool], *, seconds: float) -> float:
 
 async def test_a_pause_ends_the_spending_of_every_process_within_five_seconds(workspace: Workspace) -> None:
     workspace.settings["ADMIN_USER_IDS"] = "U00"
+    workspace.settings["QUESTIONS_AT_ONCE"] = "4"  # so that a question would wait until one of the eight ends
     workspace.slack.workspace.admins.add("U0")
     perplexity, slack = workspace.perplexity, workspace.slack
     one, two = await asyncio.gather(workspace.start(), workspace.start())
@@ -258,7 +260,9 @@ async def test_a_pause_ends_the_spending_of_every_process_within_five_seconds(wo
         await workspace.ask((one, two)[number % 2], number)
     await perplexity.wait_for(8)
 
-    await press_pause(workspace, one, "pause")
+    assert "Only admins" in await switch(workspace, one, "pause", person=1)
+    assert (await switch(workspace, one, "pause")).startswith("Paused.")
+    assert (await switch(workspace, two, "pause")).startswith("Paid searches are paused already.")
 
     def shown(words: str) -> int:
         return sum(words in post.shown_text for post in slack.posts)
@@ -274,8 +278,7 @@ async def test_a_pause_ends_the_spending_of_every_process_within_five_seconds(wo
     assert {(call["state"], call["cost"]) for call in await booked(workspace.database, 8)} == {("cut", 20_000)}
 
     perplexity.release()
-    await press_pause(workspace, two, "resume")
-    await wait_for(lambda: shown("Paid searches are allowed again") == 1, seconds=60)
+    assert await switch(workspace, two, "resume") == "Paid searches are allowed again."
     await workspace.ask(one, 21)
     await perplexity.wait_for(9)
 
@@ -291,6 +294,30 @@ async def test_a_background_run_is_cancelled_upstream_by_a_pause(
     async with asyncio.timeout(60):
         await perplexity.cancel_requested.wait()
     [call] = await booked(harness.database, 1)
+    assert (call["effort"], call["state"], call["cost"]) == ("high", "cut", 2_000_000)
+
+
+async def test_a_background_run_that_a_restart_resumed_is_cancelled_upstream_by_a_pause(workspace: Workspace) -> None:
+    workspace.slack.workspace.admins.add("U0")
+    perplexity = workspace.perplexity
+    perplexity._polls = 1_000
+    process = await workspace.start()
+    async with await workspace.person(process, 1).type_command("/ask --model high why"):
+        pass
+    await perplexity.wait_for(3)
+    await process.terminate()
+    polled = len(perplexity.requests)
+    process = await workspace.start()
+    await perplexity.wait_for(polled + 2)
+
+    assert (await switch(workspace, process, "pause")).startswith("Paused.")
+    async with asyncio.timeout(5):
+        await perplexity.cancel_requested.wait()
+    await wait_for(
+        lambda: any("An admin has paused all paid searches" in one.shown_text for one in workspace.slack.posts),
+        seconds=60,
+    )
+    [call] = await booked(workspace.database, 1)
     assert (call["effort"], call["state"], call["cost"]) == ("high", "cut", 2_000_000)
 
 

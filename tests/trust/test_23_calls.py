@@ -94,7 +94,7 @@ async def test_a_pause_ends_an_answer_that_is_being_written(harness: AppHarness,
 
     assert time.monotonic() - began < 5
     assert (call["state"], call["cost"]) == ("cut", CEILINGS["fast"])
-    await harness.wait_until_settled(2)
+    await harness.wait_until_settled(1)
     shown = str([message.as_slack() for message in harness.slack.timeline.seen_by("U1", "DU1")])
     assert "You have only a part of this answer. An admin has paused all paid searches" in shown
     assert "retry" not in shown
