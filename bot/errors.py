@@ -26,6 +26,10 @@ class UsageError(Exception):
         self.option = option
 
 
+class Interrupted(Exception):
+    """A question came back from dead or stopped workers too often."""
+
+
 class AgentNotSetUp(PerplexityError):
     """No agent is configured; the message names the missing setting, for the log."""
 

@@ -219,9 +219,13 @@ def _pages(context: CommandContext) -> tuple[Source, ...]:
     return pages
 
 
-def write_question(typed: str, *, public: bool) -> str:
-    """Return the text that asks a question as it is typed, for everyone or, whatever settings say, for the asker."""
-    return " ".join([*visibility_options(public=public, private=not public), "--", escape(typed.strip())])
+def write_question(typed: str, *, public: bool | None) -> str:
+    """Return the text that asks a question as it is typed: nothing in it is an option.
+
+    Its answer is for everyone or, whatever settings say, for the asker; None leaves that to the place.
+    """
+    options = visibility_options(public=public is True, private=public is False)
+    return " ".join([*options, "--", escape(typed.strip())])
 
 
 def nothing_found_text(request: AskRequest) -> str:

@@ -25,8 +25,9 @@ INSTRUCTION = Message(
     ),
 )
 
-# A question that begins with a dash would be read as an option of the command.
 _LINE = re.compile(r"(\d)\. ([\w\"“„«¿].*)")
+_OPTION = re.compile(r"(?<!\S)[-\u2010-\u2015\u2212\ufe63\uff0d]+[^\W\d_]")
+"""A word that looks like an option: a reader could take it for one, and a page may want it to be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,10 @@ def take_next_questions(answer: Answer) -> AnswerWithNext:
 
 
 def _read(rest: str) -> tuple[str, ...]:
-    """Return the questions behind the beginning of a block; none unless it is exactly what was asked for."""
+    """Return the questions behind the beginning of a block; none unless it is exactly what was asked for.
+
+    Those with a word that looks like an option are left out.
+    """
     block, end, after = rest.partition(END)
     if not end or after.strip():
         return ()
@@ -52,7 +56,9 @@ def _read(rest: str) -> tuple[str, ...]:
     questions = [one_line(line[2]) for line in lines if line is not None and line[1] == str(lines.index(line) + 1)]
     if len(lines) != COUNT or len(questions) != COUNT or len(set(questions)) != COUNT:
         return ()
-    return tuple(questions) if all(len(question) <= MAX_LENGTH for question in questions) else ()
+    if any(len(question) > MAX_LENGTH for question in questions):
+        return ()
+    return tuple(question for question in questions if not _OPTION.search(question))
 
 
 @dataclass(kw_only=True)

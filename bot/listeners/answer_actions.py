@@ -11,8 +11,8 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, GO_DEEPER, MORE, MORE_RESULTS, REGENERATE
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.messages import below_message
+from bot.commands.ask import write_question
 from bot.commands.base import Command
-from bot.commands.filters import visibility_options
 from bot.errors import UsageError
 from bot.listeners.clicks import (
     Click,
@@ -57,10 +57,8 @@ def _same(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str
 
 def _suggested(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str | None:
     """Return the suggested question; its answer is for those who see the earlier one, whatever settings say."""
-    if earlier.thread_ts is not None:
-        return escape(click.choice)
-    public = is_public(earlier, (command,))
-    return " ".join([*visibility_options(public=public, private=not public), escape(click.choice)])
+    public = None if earlier.thread_ts is not None else is_public(earlier, (command,))
+    return write_question(click.choice, public=public)
 
 
 def asks_below(rewrite: Rewrite, promise: Callable[[str], str]) -> Handler:

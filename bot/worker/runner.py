@@ -32,7 +32,7 @@ from bot.commands.help import pending_message, text_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
 from bot.delivery.delivery import ClaimLost
 from bot.delivery.routes import DIGEST_SURFACE
-from bot.errors import BudgetUnknown, Refused
+from bot.errors import BudgetUnknown, Interrupted, Refused
 from bot.model.audit import AuditHealth
 from bot.model.digest import DigestService
 from bot.model.feedback import Feedback
@@ -83,9 +83,6 @@ BUDGET_TRIES = 30
 
 ASK_AFTER_SECONDS = 2 * 3600.0
 """A message that is older is answered only after its asker has said that an answer is still wanted."""
-
-MAX_REDELIVERIES = 5
-"""How often a question may come back from a dead or stopped worker before the asker is told instead."""
 
 
 COMMAND_SURFACES = frozenset({"slash", "click"})
@@ -226,9 +223,6 @@ class CommandRunner:
         live: LiveAnswer | None,
     ) -> Outcome:
         started = self.clock()
-        if row.redeliveries > MAX_REDELIVERIES:
-            self.cancel_runs(row.id)
-            return self._failure(row, failures.INTERRUPTED, error="interrupted", seconds=None)
         try:
             return await self._execute_once_known(row, started, progress, outgoing, live)
         except RequestCancelled:
@@ -259,6 +253,12 @@ class CommandRunner:
             return self._failure(
                 row, failures.INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - started
             )
+
+    def failure(self, row: QuestionRow, error: Exception) -> Outcome:
+        """Return the outcome of a question that is given up because something broke outside of its command."""
+        self.cancel_runs(row.id)
+        sentence = failures.INTERRUPTED if isinstance(error, Interrupted) else failures.INTERNAL_ERROR
+        return self._failure(row, sentence, error=type(error).__name__, seconds=None)
 
     async def _broken_off(
         self, row: QuestionRow, live: LiveAnswer | None, error: Exception, *, started: float

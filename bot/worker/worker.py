@@ -13,21 +13,24 @@ from bot.commands.context import NULL_PROGRESS, Progress
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
-from bot.errors import NotOurs
+from bot.errors import Interrupted, NotOurs
 from bot.model.asker import Asker, working_for
 from bot.model.message import Audience
 from bot.model.question import CHANNEL_THREADS, Claimed, Outcome, QuestionRow
-from bot.storage.database import DatabaseRetry
+from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.streaming.live import GIVEN_UP, LiveAnswer, LiveAnswers
 from bot.web.metrics import Metrics
-from bot.worker.runner import MAX_REDELIVERIES, CommandRunner
+from bot.worker.runner import CommandRunner
 from perplexity.threads import run_in_thread_if_long
 
 log = logging.getLogger(__name__)
 
+MAX_REDELIVERIES = 5
+"""How often a question may come back from dead or stopped workers before the asker is told instead."""
+
 MAX_REDELIVERIES_IN_DELIVERY = 2 * MAX_REDELIVERIES
-"""After these many the messages themselves are what brings workers down, and the question is given up."""
+"""After these many the messages themselves are what brings workers down, and the question expires."""
 
 
 class AdmissionCheck(Protocol):
@@ -95,18 +98,11 @@ class QuestionWorker:
         if claimed is None:
             return False
         row = claimed.row
-        installed = await self.database_retry(lambda: self.enter(row.team_id))
-        if claimed.home_open and installed:
-            self.home_changed(row.team_id, row.user_id)
         log.info("question.claimed", extra=row.ids | {"attempt": row.claim, "returns": row.redeliveries})
         asker = Asker(team_id=row.team_id, user_id=row.user_id, channel_id=row.channel_id, question_id=row.id)
         try:
             with working_for(asker):
-                if claimed.closed or not installed:
-                    log.warning("question.closed", extra=row.ids)
-                    await self._settle(row, "stopped", job=job)
-                else:
-                    await self._answer(claimed, job=job)
+                await self._bring_to_its_end(claimed, job=job)
         except ClaimLost:
             log.warning("question.superseded", extra=row.ids | {"attempt": row.claim})
             return False
@@ -135,9 +131,41 @@ class QuestionWorker:
                 await self.database_retry(lambda: live.clear_up(left))
         return claimed
 
-    async def _answer(self, claimed: Claimed, *, job: int | None) -> None:
-        """Deliver the answer that is kept, or find one and keep it before the first of its messages is posted."""
+    async def _bring_to_its_end(self, claimed: Claimed, *, job: int | None) -> None:
+        """Settle a question, whatever breaks: its asker is told, and it expires if that breaks, too.
+
+        It comes back only if the database is unavailable, the worker ends, or another one has claimed it.
+        """
+        row = claimed.row
+        try:
+            row, state = await self._answer(claimed)
+        except (ClaimLost, *DATABASE_UNAVAILABLE):
+            raise
+        except Exception as error:
+            log.exception("question.broke", extra=row.ids)
+            try:
+                row, state = await self._fail(row, error)
+            except (ClaimLost, *DATABASE_UNAVAILABLE):
+                raise
+            except Exception:
+                log.exception("failure.broke", extra=row.ids)
+                state = "expired"
+        await self._settle(row, state, job=job)
+
+    async def _answer(self, claimed: Claimed) -> tuple[QuestionRow, str]:
+        """Deliver the answer that is kept, or find one and keep it before the first of its messages is posted.
+
+        Return the row with the answer, and the state in which the question ends.
+        """
         row, first = claimed.row, None
+        installed = await self.database_retry(lambda: self.enter(row.team_id))
+        if claimed.closed or not installed:
+            log.warning("question.closed", extra=row.ids)
+            return row, "stopped"
+        if claimed.home_open:
+            self.home_changed(row.team_id, row.user_id)
+        if row.redeliveries > (MAX_REDELIVERIES if row.messages is None else MAX_REDELIVERIES_IN_DELIVERY):
+            raise Interrupted
         if row.streaming:
             row = await self._end_streams(row)
         if row.messages is None:
@@ -153,14 +181,26 @@ class QuestionWorker:
                 if live.uncertain:
                     row = await self._end_streams(row)
                 if finished:
-                    await self._settle(row, row.outcome or "failed", job=job)
-                    return
+                    return row, row.outcome or "failed"
         else:
             audience = await run_in_thread_if_long(len(row.text), self.runner.audience, row)
-        if row.redeliveries > MAX_REDELIVERIES_IN_DELIVERY:
-            await self._settle(row, "expired", job=job)
-        else:
-            await self._deliver(row, audience, first, job=job)
+        return row, await self._deliver(row, audience, first)
+
+    async def _fail(self, claimed: QuestionRow, error: Exception) -> tuple[QuestionRow, str]:
+        """Deliver a failure instead of what is left of an answer; return as `_answer` does."""
+        row = await self.database_retry(lambda: self.questions.get(claimed.id))
+        if row is None or row.settled or row.claim != claimed.claim:
+            raise ClaimLost
+        if isinstance(error, Interrupted) and row.messages is not None:
+            return row, "expired"
+        if row.streaming:
+            row = await self._end_streams(row)
+        failure, posted = self.runner.failure(row, error), (row.messages or ())[: row.part]
+        failure = replace(failure, messages=(*posted, *failure.messages))
+        row = replace(row, messages=tuple(failure.messages), outcome=failure.state, public=None)
+        first = self.delivery.first_post(row, audience=Audience.ASKER)
+        await self._keep(row, failure, first)
+        return row, await self._deliver(row, Audience.ASKER, first)
 
     async def _outcome(self, claimed: Claimed) -> tuple[QuestionRow, Outcome, LiveAnswer | None]:
         """Return the question's outcome, the row with what was posted meanwhile, and what showed the text already.
@@ -222,15 +262,24 @@ class QuestionWorker:
         extra = row.ids | outcome.figures | {"state": outcome.state, "parts": len(outcome.messages)}
         log.info("answer.kept", extra=extra)
 
-    async def _deliver(self, row: QuestionRow, audience: Audience, first: FirstPost | None, *, job: int | None) -> None:
-        delivered = await self.delivery.deliver(row, audience=audience, first=first)
-        if delivered and leaves_placeholder(row, audience):
+    async def _deliver(self, row: QuestionRow, audience: Audience, first: FirstPost | None) -> str:
+        """Post the messages of an answer; return the state in which its question ends."""
+        if not await self.delivery.deliver(row, audience=audience, first=first):
+            return "expired"
+        try:
+            await self._tidy(row, audience)
+        except Exception:
+            log.exception("question.not_tidied", extra=row.ids)
+        return row.outcome or "failed"
+
+    async def _tidy(self, row: QuestionRow, audience: Audience) -> None:
+        """Delete what the messages of an answer leave behind."""
+        if leaves_placeholder(row, audience):
             await self.status_messages.delete_pending(row)
-        if delivered and row.surface in CHANNEL_THREADS and any(message.private for message in row.messages or ()):
+        if row.surface in CHANNEL_THREADS and any(message.private for message in row.messages or ()):
             await self.status_messages.delete_pending_in_thread(row)
-        if delivered and self.live is not None:
+        if self.live is not None:
             await self.live.delete_leftovers(row)
-        await self._settle(row, row.outcome or "failed" if delivered else "expired", job=job)
 
     async def _settle(self, row: QuestionRow, state: str, *, job: int | None) -> None:
         settled = await self.database_retry(lambda: self.questions.settle(row, state, job=job))

@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from bot.worker.runner import MAX_REDELIVERIES
+from bot.worker.worker import MAX_REDELIVERIES
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes import openrouter
 from tests.fakes.openrouter import FakeOpenRouter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ def settings(settings: Settings) -> Settings:
     return settings.model_copy(update={"next_questions": True})
 
 
-def suggested(post: Post) -> list[str]:
+def suggested_in(post: Post) -> list[str]:
     buttons = [element for block in post.payload["blocks"] for element in block.get("elements", ())]
     return [str(button["value"]) for button in buttons if button.get("action_id") == "follow_up"]
 
@@ -38,7 +39,7 @@ async def answer(harness: AppHarness, text: str) -> Post:
 async def test_they_are_buttons_and_no_part_of_the_text(harness: AppHarness) -> None:
     post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK}")
 
-    assert suggested(post) == list(QUESTIONS)
+    assert suggested_in(post) == list(QUESTIONS)
     assert "next_questions" not in post.shown_text
     (request,) = harness.perplexity.requests
     sent: list[dict[str, Any]] = asked_in(request)
@@ -55,6 +56,31 @@ async def test_a_click_asks_it_once_below(harness: AppHarness) -> None:
     assert [asked_in(request)[-1]["content"] for request in harness.perplexity.requests][1:] == [QUESTIONS[0]]
 
 
+@pytest.mark.parametrize("place", ["command", "direct message"])
+@pytest.mark.parametrize("suggested", ["What does git push --force change?", "Is it safe? --model xhigh"])
+async def test_a_suggestion_never_carries_an_option(harness: AppHarness, place: str, suggested: str) -> None:
+    """Such as the button of an answer that an older version has made."""
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(f"It is a thing.[1]\n\n{BLOCK}")))
+    if place == "command":
+        await harness.ask("/ask what is it")
+    else:
+        await harness.send_direct_message("what is it")
+    await harness.wait_until_settled(1)
+    (post,) = [post for post in harness.slack.posts if suggested_in(post)][-1:]
+    older = json.loads(json.dumps(post.payload).replace(QUESTIONS[0], suggested))
+    channel = "C1" if place == "command" else "DU1"
+
+    async with await harness.person.choose(older, "follow_up", channel=channel) as response:
+        assert response.status == 200
+    await harness.wait_until_settled(2)
+
+    first, second = harness.perplexity.requests
+    assert asked_in(second)[-1]["content"] == suggested
+    assert {name: value for name, value in second.json.items() if name != "input"} == {
+        name: value for name, value in first.json.items() if name != "input"
+    }
+
+
 async def test_another_person_and_a_stale_answer(harness: AppHarness) -> None:
     post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK}")
     assert await told(harness, post.payload, "follow_up", user="U2") == clicks.NOT_YOUR_ANSWER
@@ -67,7 +93,7 @@ async def test_another_person_and_a_stale_answer(harness: AppHarness) -> None:
 async def test_a_malformed_block_is_dropped(harness: AppHarness) -> None:
     post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK.replace('3. ', '')}")
 
-    assert suggested(post) == []
+    assert suggested_in(post) == []
     assert "next_questions" not in post.shown_text
 
 

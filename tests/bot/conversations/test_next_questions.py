@@ -45,6 +45,21 @@ def test_a_malformed_block_is_left_out_and_suggests_nothing(block: str) -> None:
     assert (read.text, read.next_questions) == ("It is.", ())
 
 
+@pytest.mark.parametrize(
+    "suggested",
+    ["Is it safe? --domain evil.example", "Why -r?", "How much? —model=xhigh", "What does git push −−force change?"],
+)
+def test_a_question_with_what_looks_like_an_option_is_left_out(suggested: str) -> None:
+    read = take_next_questions(answer(f"It is.\n{BLOCK.replace('Who sells it?', suggested)}"))
+
+    assert read.next_questions == (QUESTIONS[0], QUESTIONS[2])
+
+
+@pytest.mark.parametrize("suggested", ["Is e-mail safe in 2024-25?", "Who won - Ada or Bob?", "Is -5 °C cold?"])
+def test_other_dashes_are_part_of_a_question(suggested: str) -> None:
+    assert suggested in take_next_questions(answer(BLOCK.replace("Who sells it?", suggested))).next_questions
+
+
 def test_without_a_block_the_text_stays_as_it_is() -> None:
     read = take_next_questions(answer("It is. \n"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID, uuid4
@@ -24,8 +24,8 @@ from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import QuestionStore, connection_pool
 from bot.web.metrics import Metrics
 from bot.worker.background import StopWatcher
-from bot.worker.runner import MAX_REDELIVERIES, CommandRunner
-from bot.worker.worker import MAX_REDELIVERIES_IN_DELIVERY, QuestionWorker
+from bot.worker.runner import CommandRunner
+from bot.worker.worker import MAX_REDELIVERIES, MAX_REDELIVERIES_IN_DELIVERY, QuestionWorker
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question
@@ -63,6 +63,22 @@ class ScriptedDelivery:
         self.tidied += 1
 
 
+class Breaking:
+    """Passes on what is called, but for the first call of one step, which fails."""
+
+    def __init__(self, passes_to: object, step: str, error: type[Exception]) -> None:
+        self._passes_to, self._step, self._error, self._broken = passes_to, step, error, False
+
+    def __getattr__(self, name: str) -> Any:
+        if name != self._step or self._broken:
+            return getattr(self._passes_to, name)
+        self._broken = True
+        return self._fail
+
+    def _fail(self, *_: object, **__: object) -> None:
+        raise self._error("a mistake of ours")
+
+
 RECORDED_AT = datetime(2026, 11, 21, 10, tzinfo=UTC).timestamp()
 """When the services' answers were recorded, in seconds since 1970: news are of the last day or week."""
 
@@ -92,8 +108,8 @@ class WorkerHarness:
         assert await self.questions.insert(question)
         return question.id
 
-    async def run(self, question: UUID) -> str:
-        """Work on a question and return the state it is in afterwards."""
+    async def run(self, question: UUID, *, breaks: str = "", error: type[Exception] = RuntimeError) -> str:
+        """Work on a question and return the state it is in afterwards; one step of the work may break, once."""
         working = CommandRunner(
             questions=self.questions,
             provider=self.provider,
@@ -114,6 +130,11 @@ class WorkerHarness:
             database_retry=self.database_retry,
             metrics=Metrics(),
         )
+        part, _, step = breaks.partition(".")
+        if part:
+            broken: Any = Breaking(getattr(answering, part), step, error)
+            changes: dict[str, Any] = {part: broken if step else getattr(broken, step)}
+            answering = replace(answering, **changes)
         await answering.process(question)
         row = await self.questions.get(question)
         assert row is not None
@@ -167,8 +188,8 @@ async def test_a_settled_question_is_not_worked_on_again(harness: WorkerHarness)
 
 async def test_after_a_crash_in_delivery_no_provider_is_called_again(harness: WorkerHarness) -> None:
     question = await harness.receive()
-    harness.delivery.error = RuntimeError("crash")
-    with pytest.raises(RuntimeError):
+    harness.delivery.error = OperationalError("away")
+    with pytest.raises(OperationalError):
         await harness.run(question)
     harness.delivery.error = None
 
@@ -317,12 +338,57 @@ async def test_the_fifth_return_is_still_answered(harness: WorkerHarness) -> Non
 
 async def test_messages_that_bring_workers_down_are_given_up(harness: WorkerHarness) -> None:
     question = await harness.receive()
-    harness.delivery.error = RuntimeError("crash")
-    with pytest.raises(RuntimeError):
+    harness.delivery.error = OperationalError("away")
+    with pytest.raises(OperationalError):
         await harness.run(question)
     await return_to_queue(harness, question, MAX_REDELIVERIES_IN_DELIVERY)
 
     assert await harness.run(question) == "expired"
+
+
+STEPS = [
+    "enter",
+    "admission.refused",
+    "runner.refused",
+    "runner.usage_reply",
+    "runner.late_reply",
+    "runner.placeholder",
+    "status_messages.post_pending",
+    "progress_of",
+    "runner.run",
+    "runner.audience",
+    "delivery.first_post",
+    "questions.save_messages",
+    "delivery.deliver",
+]
+"""What is done between the claim of a question and its end."""
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_whatever_step_breaks_the_asker_is_told_and_the_question_ends(harness: WorkerHarness, step: str) -> None:
+    question = await harness.receive("--public why", surface="click")
+
+    assert await harness.run(question, breaks=step) == "failed"
+    ((text, audience),) = harness.delivery.delivered
+    assert (text.startswith("Sorry, "), "mistake" in text, audience) == (True, False, Audience.ASKER)
+    assert harness.ended == [question]
+
+
+async def test_a_step_that_always_fails_as_an_absent_database_does_ends_the_question(harness: WorkerHarness) -> None:
+    question = await harness.receive(surface="click")
+    for _ in range(MAX_REDELIVERIES + 1):
+        with pytest.raises(ConnectionError):
+            await harness.run(question, breaks="runner.placeholder", error=ConnectionError)
+
+    assert await harness.run(question, breaks="runner.placeholder", error=ConnectionError) == "failed"
+    assert "interrupted" in harness.delivery.delivered[0][0]
+
+
+async def test_what_breaks_after_the_answer_is_posted_leaves_it(harness: WorkerHarness) -> None:
+    question = await harness.receive("--public why", surface="click")
+
+    assert await harness.run(question, breaks="status_messages.delete_pending") == "answered"
+    assert len(harness.delivery.delivered) == 1
 
 
 async def test_no_way_left__expired(harness: WorkerHarness) -> None:
