@@ -11,12 +11,14 @@ from typing import IO
 from psycopg import AsyncConnection, Error, IsolationLevel
 from psycopg.rows import DictRow, dict_row
 
-from bot.model.audit import ChainCheck, Head, SigningKey
+from bot.model.audit import APP, ChainCheck, Change, Head, SigningKey
 from bot.storage.audit import (
     entries,
     last_entries,
     lock_writer,
+    pseudonyms,
     read_health,
+    record_change,
     sign_heads,
     signed_heads,
     signing_key,
@@ -109,6 +111,9 @@ async def _verify(
         team: ChainCheck(team_id=team, known=dict(known.get(team, {})), used=used.get(team))
         for team in {*heads, *known, *used}
     }
+    for one in await pseudonyms(connection):
+        check = checks.setdefault(one["team_id"], ChainCheck(team_id=one["team_id"]))
+        check.add_person(one["user_id"], key=bytes(one["key"]), who=one["who"])
     async for entry, digest in entries(connection):
         checks.setdefault(entry.team_id, ChainCheck(team_id=entry.team_id)).add(entry, digest)
     for team, check in sorted(checks.items()):
@@ -148,6 +153,8 @@ async def sign(conninfo: str, *, key: str | None) -> Verification:
         found = await _verify(connection, key, {}, signatures=False)
         if found.ok:
             await sign_heads(connection, found.key, found.heads)
+            for team in found.heads:
+                await record_change(connection, Change(team_id=team, user_id=APP, what="audit.sign"))
     return found
 
 

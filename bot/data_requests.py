@@ -62,11 +62,13 @@ async def export_people(store: PersonalDataStore, people: People, *, terminal: T
     """
     code = 0
     for user in people.users:
-        count = 0
+        count, teams = 0, set()
         async for table, row in store.export(user, team_id=people.team):
             line = escape_json(json.dumps({"user": user, "table": table, "row": row}, ensure_ascii=False))
             terminal.stdout.write(line + "\n")
             count += 1
+            teams.add(str(row.get("team_id") or ""))
+        await store.record_export(user, teams - {""})
         terminal.stdout.flush()
         terminal.stderr.write(f"{user}  {count} rows\n" if count else NOTHING_KEPT.format(user=user))
         code = code if count else 1

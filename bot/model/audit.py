@@ -160,9 +160,10 @@ def without_people(text: str | None, pseudonym_of: Callable[[str], str]) -> str 
 
 @dataclass(frozen=True, kw_only=True)
 class Used:
-    """That a workspace was used, so that it must have a log; `since` is when its first question of those kept ended."""
+    """That a workspace was used, so that it must have a log: from `since` to `until`, as far as is known."""
 
     since: datetime | None = None
+    until: datetime | None = None
 
 
 @dataclass(kw_only=True)
@@ -179,6 +180,7 @@ class ChainCheck:
     known: dict[int, str] = field(default_factory=dict)
     used: Used | None = None
     _first: datetime | None = None
+    _latest: datetime | None = None
     _last: int = 0
     _hash: str = BEGINNING
 
@@ -191,8 +193,13 @@ class ChainCheck:
         if entry.number in self.known and self.known.pop(entry.number) != hash:
             self._report(audit_log.entry_replaced(entry.number))
         self.count += 1
-        self._first = min(entry.at, self._first or entry.at)
+        self._first, self._latest = min(entry.at, self._first or entry.at), max(entry.at, self._latest or entry.at)
         self._last, self._hash = entry.number, hash
+
+    def add_person(self, user_id: str, *, key: bytes, who: str) -> None:
+        """Check that a pseudonym is this person's. A key that makes it of another id cannot be found."""
+        if pseudonym(key, team_id=self.team_id, user_id=user_id) != who:
+            self._report(audit_log.pseudonym_of_other(who))
 
     def end(self, head: Head | None, *, signed: bool) -> None:
         """Check the head, which is None if the workspace has none; `signed` is whether its signature is right."""
@@ -212,10 +219,13 @@ class ChainCheck:
             self._report(audit_log.head_of_other(head.count, last=self._last))
 
     def _compare_with(self, used: Used) -> None:
-        if self._first is None:
+        if self._first is None or self._latest is None:
             self._report(audit_log.LOG_MISSING)
-        elif used.since is not None and self._first > used.since:
+            return
+        if used.since is not None and self._first > used.since:
             self._report(audit_log.BEGINS_LATE)
+        if used.until is not None and self._latest < used.until:
+            self._report(audit_log.ENDS_EARLY)
 
     def _misplaced(self, number: int) -> None:
         if number <= self._last:

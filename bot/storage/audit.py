@@ -38,15 +38,19 @@ _HEALTH = """
             WHERE f.is_called AND to_timestamp(f.last_value) > now() - interval '1 day') AS lost_at
 """
 _USED = """
-    SELECT team_id, min(ended) AS since FROM (
-        SELECT team_id, NULL::timestamptz AS ended FROM audit_people
-        UNION ALL SELECT q.team_id, min(q.settled_at) FROM questions q
-        WHERE q.settled_at > (
-            SELECT m.applied_at + interval '5 seconds' FROM schema_migrations m WHERE m.name = '0024_audit.sql')
-        GROUP BY q.team_id) known
+    SELECT team_id, min(at) AS since, max(at) AS until FROM (
+        SELECT team_id, NULL::timestamptz AS at FROM audit_people
+        UNION ALL SELECT team_id, at FROM (
+            SELECT team_id, settled_at AS at FROM questions
+            UNION ALL SELECT team_id, at FROM budgets
+            UNION ALL SELECT team_id, at FROM channel_settings WHERE settings <> '{}'
+            UNION ALL SELECT team_id, at FROM spending_pauses) recorded
+        WHERE at > (
+            SELECT m.applied_at + interval '5 seconds' FROM schema_migrations m WHERE m.name = '0024_audit.sql')) known
     WHERE team_id NOT IN (SELECT o.team_id FROM audit_outbox o)
     GROUP BY team_id
 """
+_PEOPLE = "SELECT team_id, user_id, key, who FROM audit_people ORDER BY team_id, who"
 _LOST_EVER = "SELECT is_called AS lost FROM audit_failed_at"
 _ALL_HEADS = "SELECT team_id, count, hash, signature FROM audit_heads ORDER BY team_id"
 _LAST = """
@@ -96,13 +100,19 @@ async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head
 
 
 async def used_workspaces(connection: AsyncConnection[Any]) -> dict[str, Used]:
-    """Return the workspaces that must have a log, as far as questions and pseudonyms show, which are in other tables.
+    """Return the workspaces that must have a log, as far as other tables show, which have what was recorded.
 
-    Left out are those whose first entries may wait. If something was ever not recorded, it may have been the first.
+    Left out are those with entries that wait. If something was ever not recorded, it may have been the first or last.
     """
     lost = await (await connection.execute(_LOST_EVER)).fetchone() or {}
     rows = await (await connection.execute(_USED)).fetchall()
-    return {row["team_id"]: Used(since=None if lost.get("lost") else row["since"]) for row in rows}
+    unsure = lost.get("lost")
+    return {row["team_id"]: Used() if unsure else Used(since=row["since"], until=row["until"]) for row in rows}
+
+
+async def pseudonyms(connection: AsyncConnection[Any]) -> list[Mapping[str, Any]]:
+    """Return whose pseudonym is which, each with its key."""
+    return list(await (await connection.execute(_PEOPLE)).fetchall())
 
 
 async def last_entries(connection: AsyncConnection[Any]) -> dict[str, Head]:

@@ -6,7 +6,8 @@ from datetime import datetime
 
 UNREADABLE = "The audit log cannot be read."
 LOG_MISSING = "There are no entries, although people of this workspace have asked questions."
-BEGINS_LATE = "The first entries are missing: a question of this workspace ended before the first one that is there."
+BEGINS_LATE = "The first entries are missing: this workspace has questions or settings from before the first one."
+ENDS_EARLY = "The last entries are missing: this workspace has questions or settings from after the last one."
 HEAD_MISSING = "The head is missing, and entries at the end may be missing, too."
 HEAD_NOT_SIGNED = "The head is not signed with the key in use: it was changed, or AUDIT_KEY was."
 
@@ -44,6 +45,11 @@ def entry_twice(number: int) -> str:
 def entries_missing(first: int, last: int) -> str:
     """Return which entries between others are not there."""
     return f"Entry {first} is missing." if first == last else f"The entries {first} to {last} are missing."
+
+
+def pseudonym_of_other(who: str) -> str:
+    """Return that a pseudonym is listed for a person whose it is not."""
+    return f"The pseudonym {who} is not that of the person it is listed for."
 
 
 def end_missing(last: int, *, count: int) -> str:

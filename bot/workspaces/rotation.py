@@ -9,6 +9,8 @@ from typing import Any, LiteralString
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
+from bot.model.audit import APP, Change
+from bot.storage.audit import record_change
 from bot.workspaces.encryption import KeyRing, Undecryptable, place_of
 from bot.workspaces.installations import BOT_TOKEN, REFRESH_TOKEN
 
@@ -37,10 +39,14 @@ BATCH = 50
 
 @dataclass(kw_only=True)
 class Rotation:
-    """How many secrets were encrypted again, were current already, and could not be decrypted, with their owners."""
+    """How many secrets were encrypted again, were current already, and could not be decrypted, with their owners.
+
+    `recorded` are the owners for whom it is in the audit log.
+    """
 
     changed: int = 0
     current: int = 0
+    recorded: set[str] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
 
 
@@ -78,6 +84,9 @@ async def _rotate_row(
     query = f"UPDATE {column.table} SET {column.column} = %(secret)s WHERE {column.row} = %(key)s"
     await connection.execute(query, {"secret": keys.encrypt(secret, place=place), "key": row["key"]})
     result.changed += 1
+    if row["id"] not in result.recorded:
+        result.recorded.add(row["id"])
+        await record_change(connection, Change(team_id=row["id"], user_id=APP, what="keys.rotate"))
 
 
 def is_readable(keys: KeyRing, row: Mapping[str, Any]) -> bool:

@@ -62,6 +62,19 @@ async def test_export_writes_a_line_of_json_a_row(filled: str, capsys: pytest.Ca
     assert {"user", "table", "row"} == set(lines[0])
 
 
+async def test_both_are_recorded_as_the_operator_s_and_an_erasure_names_no_one(filled: str) -> None:
+    async with connection_pool(filled) as pool:
+        for command in (["export", "--user", "UANNA"], ["erase", "--yes", "--user", "UANNA", "--team", "TANNA"]):
+            assert await asyncio.to_thread(main, command) == 0
+        async with pool.connection() as connection:
+            query = "SELECT team_id, user_id, subject, what FROM audit_outbox WHERE what LIKE 'person.%' ORDER BY id"
+            exported, erased = await (await connection.execute(query)).fetchall()
+
+    assert (exported["what"], exported["team_id"], exported["user_id"]) == ("person.export", "TANNA", "")
+    assert erased == {"what": "person.erase", "team_id": "TANNA", "user_id": "", "subject": ""}
+    assert await left_of(filled, "UANNA") == {}
+
+
 async def test_someone_of_whom_nothing_is_kept_is_named_and_exit_1(
     filled: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

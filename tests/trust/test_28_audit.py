@@ -208,6 +208,64 @@ async def test_what_was_done_to_the_log_is_found(database: str, pool: Pool, tamp
     assert not (await check(database)).ok, "what comes after it hides it"
 
 
+@pytest.mark.parametrize(
+    "tampering",
+    [
+        (
+            "UPDATE audit_people p SET key = o.key, who = o.who FROM audit_people o"
+            " WHERE o.team_id = p.team_id AND o.user_id <> p.user_id AND p.team_id = 'T1'"
+        ),
+        "UPDATE audit_people SET user_id = 'U0EVE00001' WHERE team_id = 'T1' AND user_id = 'U012AB3CD'",
+        "UPDATE audit_people SET team_id = 'T9' WHERE team_id = 'T1' AND user_id = 'U012AB3CD'",
+        "UPDATE audit_people SET key = sha256(key) WHERE team_id = 'T1' AND user_id = 'U0BOB00001'",
+    ],
+)
+async def test_a_pseudonym_that_is_given_to_somebody_else_is_found(database: str, pool: Pool, tampering: str) -> None:
+    await filled(database, pool)
+    assert (await check(database)).ok
+    await execute(database, tampering)
+
+    found = await check(database)
+    assert "is not that of the person it is listed for" in found.report()
+    assert not found.ok
+
+
+PUT_BACK = """
+    DELETE FROM audit WHERE number > 1;
+    UPDATE audit_heads h SET count = old.count, hash = old.hash, signature = old.signature FROM old_heads old
+    WHERE h.team_id = old.team_id
+"""
+
+
+@pytest.mark.parametrize("what", ["a question", "a budget", "a setting", "a pause"])
+async def test_an_end_that_is_removed_is_missed_also_with_an_earlier_head(database: str, pool: Pool, what: str) -> None:
+    store, budgets = await filled(database, pool, entries=1, teams=("T1",)), BudgetStore(pool)
+    await execute(
+        database,
+        "UPDATE schema_migrations SET applied_at = now() - interval '1 hour'",
+        "CREATE TABLE old_heads AS SELECT * FROM audit_heads",
+    )
+    if what == "a question":
+        await execute(
+            database,
+            "INSERT INTO questions (id, delivery_key, surface, command, text, team_id, channel_id, user_id)"
+            " VALUES (gen_random_uuid(), 'k', 'slash', 'ask', 'x', 'T1', 'C1', 'U2')",
+            "UPDATE questions SET state = 'answered', settled_at = now()",
+        )
+    elif what == "a budget":
+        await budgets.change(team_id="T1", user_id=ADA, scope="workspace", subject="", amount=1_000_000_000_000)
+    elif what == "a setting":
+        deny = ChannelSettings(deny=("evil.example",))
+        await PreferenceStore(pool).change_channel(ChannelSettings(), deny, team_id="T1", channel_id="C1", user_id=ADA)
+    else:
+        await budgets.pause(team_id="T1", user_id=ADA)
+    await store.write()
+    assert (await check(database)).ok
+    await execute(database, UNLOCKED, *PUT_BACK.split(";"))
+
+    assert (await check(database)).problems == {"T1": [audit_log.ENDS_EARLY]}
+
+
 WIPED = ("DELETE FROM audit WHERE team_id = 'T1'", "DELETE FROM audit_heads WHERE team_id = 'T1'")
 
 
@@ -430,8 +488,10 @@ async def test_with_another_key_the_log_waits_until_the_heads_are_signed(databas
     assert "The head is not signed" in " ".join((await check(database, key=other)).problems["T1"])
 
     assert (await sign(database, key=other)).ok
-    assert await AuditStore(pool, key=other).write() == 1
+    assert await AuditStore(pool, key=other).write() == 4
     assert (await check(database, key=other)).ok
+    signed = await rows(database, "SELECT team_id, who FROM audit WHERE what = 'audit.sign' ORDER BY team_id")
+    assert signed == [{"team_id": team, "who": ""} for team in ("T1", "T2", "T5")]
 
 
 async def test_a_log_with_a_gap_is_not_signed(database: str, pool: Pool) -> None:

@@ -112,6 +112,17 @@ def test_a_workspace_s_own_key_is_read_from_the_input(
     assert "provider cannot be 'brave'" in said[3]
     assert said[4].startswith("T1  perplexity  since 2")
     assert "pplx-own" not in "".join(said)
+    assert asyncio.run(recorded(database)) == [
+        ("T1", "", "provider_key.set", "perplexity"),
+        ("T1", "", "provider_key.delete", "perplexity"),
+    ]
+
+
+async def recorded(database: str) -> list[tuple[str, str, str, str]]:
+    """Return what is to be chained in the audit log: where, by whom, what, and about what."""
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        query = "SELECT team_id, user_id, what, subject FROM audit_outbox ORDER BY id"
+        return list(await (await connection.execute(query)).fetchall())
 
 
 def test_rotate_keys_says_what_it_did(configured: None, database: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,6 +137,7 @@ def test_rotate_keys_says_what_it_did(configured: None, database: str, capsys: p
 
     assert "Encrypted again 1" in first
     assert "Encrypted again 0" in second
+    assert asyncio.run(recorded(database)) == [("T1", "", "keys.rotate", "")]
     assert "Already current 1" in second
     assert "T2 (bot_token)" in third
 
