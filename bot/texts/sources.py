@@ -36,8 +36,10 @@ def more_pages(count: int) -> str:
     return f"{pluralize(count, 'more page')}. Choose a site to see its pages."
 
 
-def cited_for(sentence: str, missing: Sequence[str]) -> str:
+def cited_for(sentence: str, missing: Sequence[str], *, is_checked: bool) -> str:
     """Return a sentence that cites a page, and which figures of it the excerpts do not have."""
+    if not is_checked:
+        return f"Cited for: “{sentence}”   figures not checked in this language"
     verb = "are" if len(missing) > 1 else "is"
     note = f"   :mag: {', '.join(f'*{figure}*' for figure in missing)} {verb} not in the excerpts" if missing else ""
     return f"Cited for: “{sentence}”{note}"

@@ -137,7 +137,8 @@ def _lines(number: int, source: Source) -> Iterator[str]:
 def _cited_for(citing: Sequence[CheckedSentence]) -> Iterator[str]:
     for sentence in citing[:_MAX_SENTENCES]:
         missing = [escape(shorten(figure, 40)) for figure in sentence.not_found[:5]]
-        yield texts.cited_for(escape(shorten(sentence.text, _SENTENCE)), missing)
+        text = escape(shorten(sentence.text, _SENTENCE))
+        yield texts.cited_for(text, missing, is_checked=sentence.is_checked)
     if (more := len(citing) - _MAX_SENTENCES) > 0:
         yield texts.more_sentences(more)
 

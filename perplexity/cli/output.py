@@ -81,14 +81,17 @@ def footer(reply: Answer | SearchResults) -> str:
 
 
 def _doubts(answer: Answer) -> tuple[str, ...]:
-    """Return how many references were removed, and how many figures are not in the excerpts of their sources."""
+    """Return how many references were removed, how many figures no excerpt has, and whether all were looked for."""
     if answer.kind is not AnswerKind.MODEL:
         return ()
     cited = number_citations(answer.text, answer.sources)
-    missing = sum(len(sentence.not_found) for sentence in check_figures(cited))
+    sentences = check_figures(cited)
+    missing = sum(len(sentence.not_found) for sentence in sentences)
+    unchecked = not all(sentence.is_checked for sentence in sentences)
     return (
         f"{pluralize(cited.dangling, 'reference')} without a source removed" if cited.dangling else "",
         f"{pluralize(missing, 'figure')} not in the excerpts" if missing else "",
+        "figures checked in English and German only" if unchecked else "",
     )
 
 

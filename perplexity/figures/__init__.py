@@ -1,6 +1,7 @@
 """Which figures of an answer's cited sentences are in the excerpts of their sources. Pure.
 
-The rules are our own, for English and German; no model is asked. A figure is a number, an amount of money or a date.
+The rules are our own, for English and German; what is in another language is not checked. No model is asked. A figure
+is a number, an amount of money or a date.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from perplexity.figures.amounts import NUMBER, SPACES, kind_after, power_end, re
 from perplexity.figures.dates import CLOCK_TIME, find_dates, find_durations, find_worded_times, minutes_of, seconds_of
 from perplexity.figures.dates import compile_patterns as compile_dates
 from perplexity.figures.excerpts import Excerpt, read_excerpt
+from perplexity.figures.languages import is_known
 from perplexity.figures.moments import Moments
 from perplexity.figures.numbers import Number, letters_around
-from perplexity.figures.sentences import cited_sentences
+from perplexity.figures.sentences import Sentence, cited_sentences
 from perplexity.figures.shares import SHARE_WORDS, Share, find_shares, share_phrases
 from perplexity.figures.wording import lists_of_names
 from perplexity.figures.words import WordedNumber, find_worded
@@ -31,12 +33,14 @@ class CheckedSentence:
     """A sentence that cites sources, without markup and markers.
 
     `sources` are the numbers of the sources as the reader sees them, from 1. `not_found` are the figures, as they are
-    written, that are in no excerpt of these sources.
+    written, that are in no excerpt of these sources. `is_checked` is False if the sentence has a figure but it or an
+    excerpt is in another language than English or German.
     """
 
     text: str
     sources: tuple[int, ...]
     not_found: tuple[str, ...]
+    is_checked: bool = True
 
 
 _APART = "\n\n\n"
@@ -50,7 +54,8 @@ def check_figures(cited: CitedText) -> tuple[CheckedSentence, ...]:
     another unit of the same kind (1.5 km for 1,500 m), in words, as another form of the same date, or with more digits
     than the sentence has. What a source's title says counts, and so do its date and the date in its address. Figures
     that could only be computed, such as a sum or a difference, are not found. A source without an excerpt cannot be
-    checked: no figure of a sentence that cites one is returned.
+    checked: no figure of a sentence that cites one is returned. Nor can a sentence or an excerpt in another language
+    than English and German.
     """
     sentences = cited_sentences(cited)
     excerpts = {n: read_excerpt(cited.sources[n - 1]) for n in {n for sentence in sentences for n in sentence.sources}}
@@ -58,9 +63,12 @@ def check_figures(cited: CitedText) -> tuple[CheckedSentence, ...]:
     starts = [0, *accumulate(len(sentence.text) + len(_APART) for sentence in sentences)]
     missing: list[dict[str, None]] = [{} for _ in sentences]
     text = _APART.join([sentence.checked for sentence in sentences])
+    foreign = _foreign(sentences, searched)
     for figure in _figures(text):
         index = bisect_right(starts, figure.start) - 1
         known = searched[index]
+        if index in foreign:
+            continue
         if figure.written and any(excerpt.contains(figure.written) for excerpt in known):
             continue
         if all(excerpt.is_known for excerpt in known) and not figure.is_in_any(known):
@@ -68,9 +76,25 @@ def check_figures(cited: CitedText) -> tuple[CheckedSentence, ...]:
             shown = sentences[index].text[start - starts[index] : end - starts[index]]
             missing[index][shown.strip()] = None
     return tuple(
-        CheckedSentence(text=sentence.text, sources=sentence.sources, not_found=tuple(figures))
-        for sentence, figures in zip(sentences, missing, strict=True)
+        CheckedSentence(
+            text=sentence.text,
+            sources=sentence.sources,
+            not_found=tuple(figures),
+            is_checked=index not in foreign or not _PART.search(sentence.checked),
+        )
+        for index, (sentence, figures) in enumerate(zip(sentences, missing, strict=True))
     )
+
+
+def _foreign(sentences: Sequence[Sentence], searched: Sequence[Sequence[Excerpt]]) -> set[int]:
+    """Return which sentences are, or cite an excerpt, in another language; a short one is in that of the others."""
+    known = [is_known(sentence.checked) for sentence in sentences]
+    whole = is_known(" ".join([sentence.checked for sentence in sentences])) if None in known else None
+    return {
+        index
+        for index, (mine, excerpts) in enumerate(zip(known, searched, strict=True))
+        if (whole if mine is None else mine) is False or any(excerpt.is_foreign for excerpt in excerpts)
+    }
 
 
 def compile_patterns() -> None:

@@ -21,6 +21,7 @@ from perplexity.figures.dates import (
     Moment,
     WrittenDate,
 )
+from perplexity.figures.languages import is_known
 from perplexity.figures.moments import Moments
 from perplexity.figures.numbers import (
     RELATED,
@@ -81,6 +82,7 @@ class Excerpt:
         self._amounts: dict[tuple[int, int], tuple[Amount, ...]] = {}
         self._contained: dict[str, bool] = {}
         self._places_of: dict[str, list[tuple[int, int]]] = {}
+        self.is_foreign = is_known(source.snippet) is False
 
     def contains(self, written: str) -> bool:
         """Return whether the text has these words, not inside a longer number or word."""

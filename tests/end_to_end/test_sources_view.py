@@ -49,6 +49,15 @@ async def test_the_footer_counts_the_figures_that_no_excerpt_has(harness: AppHar
     assert " · 1 figure not in the excerpts · " in post.shown_text
 
 
+async def test_what_is_in_another_language_is_not_checked_and_says_so(harness: AppHarness) -> None:
+    post = await answered(harness, "Le kilowattheure coûte 28 ct depuis le mois de mai.[1]")
+    async with await harness.person.choose(post.payload, "sources"):
+        pass
+
+    assert "not in the excerpts" not in post.shown_text
+    assert "mois de mai.”   figures not checked in this language" in shown(harness)
+
+
 async def test_a_site_can_be_chosen(harness: AppHarness) -> None:
     post = await answered(harness)
     async with await harness.person.choose(post.payload, "sources"):

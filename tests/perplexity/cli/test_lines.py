@@ -53,6 +53,14 @@ def test_the_footer_counts_the_figures_that_are_not_in_the_excerpts() -> None:
     assert line == "Perplexity · 0.0 s · 2 figures not in the excerpts"
 
 
+def test_the_footer_says_that_figures_of_another_language_were_not_checked() -> None:
+    read = Source(number=1, title="", url="https://a.example/", snippet="公司共有员工8500人。")
+
+    line = footer(Answer(text="公司共有员工8600人[1]。", sources=(read,), provider="Perplexity"))
+
+    assert line == "Perplexity · 0.0 s · figures checked in English and German only"
+
+
 def test_an_answer_without_sources_says_so() -> None:
     assert notes(Answer(text="So.", sources=(), provider="Perplexity")) == [UNSOURCED]
 

@@ -287,6 +287,42 @@ def test_a_figure_that_is_not_there_is_returned_as_it_is_written(sentence: str, 
     assert not_found(f"It was {sentence}.", excerpt) == [figure]
 
 
+SILENT = [
+    ("2023年公司收入为15.3亿元，同比增长12%。", "2023年公司收入达到15.2亿元，增长11%。"),
+    ("東京の人口は約1400万人です。", "人口は約1300万人"),
+    ("iPhone 15 Pro售价999美元。", "iPhone 15 Pro售价989美元"),
+    ("ประเทศไทยมีประชากร 66 ล้านคน", "ประชากร 67 ล้านคน"),
+    ("서울의 인구는 940만 명이다.", "인구 930만 명"),
+    ("Выручка составила 5,3 млрд рублей.", "выручка 5,2 млрд рублей"),
+    ("Le chiffre d'affaires a atteint 33,8 millions d'euros en mars 2023.", "un chiffre d'affaires de 33,9 millions"),
+    ("Il fatturato è di 5 milioni.", "fatturato: 6 milioni"),
+    ("De omzet steeg met 12 procent.", "een stijging van 13 procent"),
+    ("Firma zatrudnia 5 tysięcy osób.", "Firma zatrudnia 6 tysięcy osób"),
+    ("Şirketin geliri 5 milyar lira.", "Şirketin 2023 yılında geliri 6 milyar lira olarak açıklandı"),
+    ("Revenue was 33.8 million euros in the year.", "Los ingresos de la empresa fueron de 33,9 millones de euros"),
+    ("Der Umsatz lag bei 33,8 Millionen Euro.", "Le chiffre d'affaires est de 33,9 millions d'euros"),
+    (
+        "Revenue was 33.8 million euros in the year.",
+        "Revenue of the year was 33.9 million.\n2023年公司收入达到15.2亿元，增长11%。",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sentence", "excerpt"), SILENT)
+def test_a_sentence_or_an_excerpt_in_another_language_is_not_checked(sentence: str, excerpt: str) -> None:
+    (one,) = checked(f"{sentence} [1]", excerpt)
+
+    assert (one.not_found, one.is_checked) == ((), False)
+
+
+def test_a_short_sentence_is_in_the_language_of_the_others() -> None:
+    french = "La ville compte 12 écoles et les élèves y sont 5 000 [1]. Budget 2023: 7 euros [1]."
+    english = "The town has 12 schools with 5,000 pupils [1]. Budget 2023: 7 euros [1]."
+
+    assert [one.not_found for one in checked(french, "12, 5000, 2023")] == [(), ()]
+    assert [one.not_found for one in checked(english, "12, 5000, 2023")] == [(), ("7 euros",)]
+
+
 def test_a_marker_belongs_to_the_sentence_it_is_in_or_right_after() -> None:
     text = "One 1 has none. Two 2 has one [2]. Three 3.[1][2] Four 4 [1] and 5 [3], and so on.\n\nFive 5 has none."
 
