@@ -184,8 +184,8 @@ class _Checker:
 def usable_pages(results: Sequence[Source]) -> tuple[Source, ...]:
     """Return the pages that can be quoted, with their excerpts as they are searched for quotations, numbered from 1.
 
-    Sentences that address a model, and those next to them, are left out; so is a page that does so in its title, or in
-    two ways: none of it is evidence.
+    A sentence that addresses a model, and those next to it, are left out; so is a page that does so in its title, or
+    more than once: none of it is evidence.
     """
     prepared = (
         replace(page, title=prepare(page.title[:MAX_EXCERPT]), snippet=_evidence(page.snippet)) for page in results

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
-from itertools import islice, pairwise
+from itertools import pairwise
 
 _compiled = cache(re.compile)
 """Compiles a pattern when it is first needed, which is in a thread: that takes milliseconds."""
@@ -231,24 +231,19 @@ def is_question(text: str) -> bool:
 
 def addresses_model(text: str) -> bool:
     """Return whether a text contains what reads as an instruction to a model, or imitates a part of our prompt."""
-    return any(_instructions_in(text))
+    folded = re.sub(r"[ \t\v\f\r\xa0]+", " ", _folded(text))
+    joined = folded.replace("\n", " ")
+    return any(pattern.search(folded) or pattern.search(joined) for pattern in _instructions())
 
 
 def without_instructions(text: str, sentences: Sequence[int]) -> str:
-    """Return a text without the sentences that address a model and those next to them; "" if it does so in two ways.
+    """Return a text without the sentence that addresses a model and those next to it; "" if more than one does.
 
     `sentences` are the places at which they begin, and the end.
     """
-    if (found := len([*islice(_instructions_in(text), 2)])) != 1:
-        return "" if found else text
+    if not addresses_model(text):
+        return text
     parts = [text[start:end] for start, end in pairwise(sentences)]
-    told = {place for place, part in enumerate(parts) if addresses_model(part)}
-    kept = "\n\n".join(part for place, part in enumerate(parts) if not told & {place - 1, place, place + 1})
-    return "" if addresses_model(kept) else kept
-
-
-def _instructions_in(text: str) -> Iterator[bool]:
-    """Yield once for each kind of instruction that a text contains."""
-    folded = re.sub(r"[ \t\v\f\r\xa0]+", " ", _folded(text))
-    joined = folded.replace("\n", " ")
-    yield from (True for pattern in _instructions() if pattern.search(folded) or pattern.search(joined))
+    told = [place for place, part in enumerate(parts) if addresses_model(part)]
+    kept = "\n\n".join(part for place, part in enumerate(parts) if all(abs(place - one) > 1 for one in told))
+    return "" if len(told) > 1 or addresses_model(kept) else kept
