@@ -33,6 +33,7 @@ from bot.listeners.admission import Admission
 from bot.listeners.context import ListenerContext
 from bot.listeners.installation import Installation, token_hash
 from bot.listeners.intake import ACK_SECONDS, Intake
+from bot.listeners.stopping import record_stop
 from bot.metering import Meter
 from bot.model.workspace import ActiveWorkspace
 from bot.process import Application
@@ -74,6 +75,7 @@ from bot.web.server import Server
 from bot.web.signature import RequestVerifier
 from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller, StopWatcher
 from bot.worker.budget_watch import BudgetWatch
+from bot.worker.clear_up import ClearUp
 from bot.worker.own_data import OwnData
 from bot.worker.runner import CommandRunner
 from bot.worker.worker import QuestionWorker, only_workspace
@@ -283,7 +285,17 @@ async def compose(
             capped=settings.thread_history == "capped",
             may_read=lambda: database_retry(workspaces.record_thread_read),
         )
-        withdrawal = AnswerWithdrawal(questions=questions, chat=chat, reader=thread_reader)
+        withdrawal, live = (
+            AnswerWithdrawal(questions=questions, chat=chat, reader=thread_reader),
+            LiveAnswers(
+                questions=questions,
+                streams=streams,
+                chat=chat,
+                calls=StreamLog(pool),
+                stop=partial(record_stop, questions=questions, metrics=metrics),
+                in_channels=settings.channel_streaming,
+            ),
+        )
         thread_history = ThreadHistory(
             reader=thread_reader,
             is_member=admission.is_member,
@@ -307,7 +319,7 @@ async def compose(
             profiles=profiles,
             installed=lambda: admission.installed,
         )
-        admins = Admins(client, named=settings.admins, profiles=profiles, ours=lambda: installation.identity)
+        admins = Admins(client, named=settings.admins, profiles=profiles)
         managers = ChannelManagers(client, admins=admins)
         runner = CommandRunner(
             questions=questions,
@@ -370,14 +382,16 @@ async def compose(
                 ),
             ),
             status_messages=status_messages,
-            live=LiveAnswers(
+            live=live,
+            clear_up=ClearUp(
                 questions=questions,
-                streams=streams,
+                live=live,
                 chat=chat,
-                calls=StreamLog(pool),
+                status_messages=status_messages,
+                withdrawal=withdrawal,
+                cancel_runs=stopping.cancel,
                 render_stopped=runner.stopped_message,
-                in_channels=settings.channel_streaming,
-            ),
+            ).clear_up,
             database_retry=database_retry,
             metrics=metrics,
             admission=admission,
@@ -405,7 +419,6 @@ async def compose(
             digests=digests.service,
             follow_ups=settings.follow_ups == "always",
             replace_original=status_messages.replace_original,
-            cancel_runs=stopping.start,
             load_report=file_uploader.load_report,
             upload_file=file_uploader.start,
             chat=chat,
@@ -434,13 +447,11 @@ async def compose(
             refusal=installation.refusal,
             record_end=installation.end,
             change_access=installation.change_access,
-            withdraw_answer=lambda row: background.start(withdrawal.withdraw(row)),
             delete_question=lambda row: background.start(home.after(withdrawal.delete(row), row)),
             show_place=QueuePlaces(questions=questions, chat=chat, start=background.start, clock=monotonic).watch,
             home_opened=home.opened,
             home_changed=home.changed,
             suggest_prompts=chat.suggest_prompts,
-            delete_pending=status_messages.delete_pending_in_thread,
             is_admin=admins.is_admin,
             verify_admin=admins.verify_admin,
             stop_digest=digests.stopper.stop_for_admin,

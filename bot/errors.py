@@ -85,6 +85,14 @@ class CannotListen(Exception):
     """The server cannot listen on its address; the cause is the operating system's error."""
 
 
+class NotClearedUp(Exception):
+    """Something may be left of a closed question in Slack or at a service; `seconds` is when to try again."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds or 0.0
+
+
 class NotOurs(Exception):
     """Only another process can answer a question.
 

@@ -46,7 +46,12 @@ MAX_WAIT_SECONDS = 300.0
 
 
 class ClaimLost(Exception):
-    """Another worker has claimed the question, so this one must post nothing more."""
+    """Another worker has claimed the question, so this one must post nothing more.
+
+    `noted` is whether it was stopped, and its message says so already, below the text that was shown.
+    """
+
+    noted = False
 
 
 @dataclass(kw_only=True)

@@ -75,12 +75,15 @@ class StatusMessages:
                 url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=False
             )
 
-    async def replace_original(self, url: str | None, message: OutgoingMessage) -> None:
-        """Replace the message whose button was clicked; tried once."""
-        if url is not None and is_slack_url(url, slack_api_url=self.slack_api_url):
-            await self.response_urls.post(
-                url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=True
-            )
+    async def replace_original(self, url: str | None, message: OutgoingMessage | None) -> PostResult:
+        """Replace the message that a response_url belongs to, or delete it; tried once."""
+        if url is None or not is_slack_url(url, slack_api_url=self.slack_api_url):
+            return Sent()
+        if message is None:
+            return await self.response_urls.delete_original(url)
+        return await self.response_urls.post(
+            url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=True
+        )
 
     async def post_in_thread(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
         """Post a message in a thread that belongs to no answer; tried once."""

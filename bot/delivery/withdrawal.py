@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from bot.errors import NotClearedUp
 from bot.model.question import QuestionRow
 from bot.slack.messages import Chat, PostResult, Retryable, Sent, seconds_of
 from bot.slack.threads import ThreadReader
@@ -48,17 +49,15 @@ class AnswerWithdrawal:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def withdraw(self, row: QuestionRow) -> None:
-        """Withdraw the answer to a question if it is the last message of its thread; raise nothing.
+        """Withdraw the answer to a question if it is the last message of its thread.
 
-        If the thread cannot be read, the answer stays.
+        If the thread may not be read, the answer stays. Raises NotClearedUp if Slack is unavailable.
         """
-        try:
-            answered = await self._answered(row)
-            answer = await self._find(answered) if answered is not None else None
-            if answer is not None and await self.questions.withdraw_answer(row.id):
-                await self._delete(row, answer)
-        except DATABASE_UNAVAILABLE as error:
-            log.warning("answer.not_withdrawn", extra=row.ids | {"error": type(error).__name__})
+        answer = await self._find(row)
+        if answer is not None:
+            if await self._delete(row, answer) is Deleted.LATER:
+                raise NotClearedUp
+            await self.questions.withdraw_answer(row.id)
 
     async def delete(self, row: QuestionRow) -> str:
         """Withdraw the answer to a question, and delete all that is kept of both; raise nothing.
@@ -73,15 +72,19 @@ class AnswerWithdrawal:
             if deleted is not Deleted.LATER:
                 await self.questions.delete(row.id)
             return deleted.value
+        except NotClearedUp:
+            return Deleted.LATER.value
         except DATABASE_UNAVAILABLE as error:
             log.warning("question.not_deleted", extra=row.ids | {"error": type(error).__name__})
             return home.DELETION_DATABASE_DOWN
 
     async def _find(self, row: QuestionRow) -> list[str] | None:
-        """Return the `ts` of the messages of an answer; None if they are not to be deleted."""
+        """Return the `ts` of the messages of an answer; None if they are not to be deleted. Raises NotClearedUp."""
         if row.thread_ts is None:
             return None
         page = await self.reader.read(row.channel_id, row.thread_ts, since=row.asked_ts)
+        if isinstance(page, Retryable):
+            raise NotClearedUp(page.seconds)
         answer = find_answer(page.messages, row) if page is not None and page.complete else None
         if answer is None:
             log.info("answer.not_withdrawn", extra=row.ids | {"error": "replies" if page is not None else "not read"})

@@ -27,6 +27,7 @@ from bot.listeners.clicks import (
 )
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
+from bot.listeners.stopping import record_stop
 from bot.model.audit import stop_change
 from bot.model.digest import DigestAction, DigestNotFound, DigestResult
 from bot.model.message import MarkdownFile
@@ -69,8 +70,6 @@ async def retry_question(click: Click, context: ListenerContext) -> Reply | None
     question = _build_retry(earlier, click, context, text=text, key=PAST_WEEK if wider else "retry")
     submitted = await context.intake.submit(question)
     if submitted is Submitted.NEW:
-        # If the earlier answer is still in progress, it is no longer needed.
-        context.cancel_runs(earlier.id)
         context.metrics.received(command=earlier.command, surface="click")
         log.info("question.received", extra={"question": str(question.id), "surface": "click"})
         if question.action and question.thread_ts is None:
@@ -113,21 +112,20 @@ def _build_retry(earlier: QuestionRow, click: Click, context: ListenerContext, *
 
 
 async def stop_question(click: Click, context: ListenerContext) -> Reply | None:
-    """Close the question as stopped, for its asker or an admin, and cancel its runs. Its worker ends the rest."""
+    """Close the question as stopped, for its asker or an admin. Its worker ends the rest."""
     row = await clicked_question(click, context, needs_text=False)
     if row is None:
         return text_reply(clicks.UNKNOWN_TO_STOP)
     if refusal := await _why_not_stopped(row, click, context):
         return text_reply(refusal)
-    if not await context.questions.stop(row.id, user_id=row.user_id, change=stop_change(row, click.user)):
-        if row.state != "stopped":
-            return text_reply(clicks.ALREADY_FINISHED)
-        # The reply to the first click may have been lost, and with it the cancellation of the runs.
-        context.cancel_runs(row.id)
+    change, url = stop_change(row, click.user), click.response_url
+    stopped = await record_stop(
+        row, questions=context.questions, metrics=context.metrics, change=change, response_url=url
+    )
+    if not stopped and row.state != "stopped":
+        return text_reply(clicks.ALREADY_FINISHED)
+    if not stopped and (row.shown or url is None):
         return text_reply(clicks.ALREADY_STOPPED)
-    context.cancel_runs(row.id)
-    context.metrics.settled(command=row.command, state="stopped")
-    log.info("question.stopped", extra={"question": str(row.id), "command": row.command})
     if row.shown:  # the worker keeps the text that is there, and says below it that it was stopped
         return None
     command = command_of(row, context.commands)

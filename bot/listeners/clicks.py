@@ -213,7 +213,7 @@ async def _handle(click: Click, context: ListenerContext, handle: Handler) -> Re
         return text_reply(clicks.DATABASE_DOWN)
 
 
-async def _within_ack(reply: Awaitable[None]) -> None:
+async def _within_ack(reply: Awaitable[object]) -> None:
     """Send a reply within the three seconds that the click's acknowledgement has, or not at all."""
     with suppress(TimeoutError):
         async with asyncio.timeout(REPLY_SECONDS):

@@ -119,7 +119,7 @@ class ListenerContext:
     reply_privately: Callable[[str | None, OutgoingMessage], Coroutine[Any, Any, None]]
     """Send a message to the response_url of a click; only the user who clicked sees it."""
 
-    replace_original: Callable[[str | None, OutgoingMessage], Awaitable[None]]
+    replace_original: Callable[[str | None, OutgoingMessage], Awaitable[object]]
     """Replace the message that was clicked, by the click's response_url."""
 
     post_in_thread: Callable[[str, str, OutgoingMessage], Awaitable[None]]
@@ -142,9 +142,6 @@ class ListenerContext:
     start: Callable[[Coroutine[Any, Any, None]], None]
     """Run work in the background, after the acknowledgement."""
 
-    cancel_runs: Callable[[UUID], None]
-    """Cancel the background runs of a question at the services."""
-
     sharing: Sharing
     load_report: Callable[[UUID], Coroutine[Any, Any, MarkdownFile | None]]
     """Return the report of a question as a file; None if there is none."""
@@ -155,12 +152,6 @@ class ListenerContext:
     """Return False for a second click of a user on the same file, unless `forget_file` was called after the first."""
 
     forget_file: Callable[[UUID, str], Awaitable[None]]
-
-    delete_pending: Callable[[QuestionRow], Awaitable[None]]
-    """Delete the message in a thread that says that the search is on."""
-
-    withdraw_answer: Callable[[QuestionRow], None]
-    """Start withdrawing the answer to a question whose message was deleted."""
 
     delete_question: Callable[[QuestionRow], None]
     """Start deleting a question and its answer."""

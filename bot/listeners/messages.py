@@ -20,6 +20,7 @@ from bot.conversations.prompts import choose_prompts
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
 from bot.listeners.slash import too_many_open
+from bot.listeners.stopping import record_stop
 from bot.model.audit import stop_change
 from bot.model.membership import RequestOrigin
 from bot.model.message import OutgoingMessage
@@ -118,12 +119,8 @@ async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
         )
         if row is None or not (row.user_id == user or await context.is_admin_in_time(user)):
             return
-        if await context.intake.within_ack_deadline(
-            context.questions.stop(row.id, user_id=row.user_id, change=stop_change(row, user)), seconds=RECORD_SECONDS
-        ):
-            context.cancel_runs(row.id)
-            context.metrics.settled(command=row.command, state="stopped")
-            log.info("question.stopped", extra=row.ids)
+        stop = record_stop(row, questions=context.questions, metrics=context.metrics, change=stop_change(row, user))
+        await context.intake.within_ack_deadline(stop, seconds=RECORD_SECONDS)
     except DATABASE_UNAVAILABLE as error:
         log.warning("stop.not_recorded", extra={"error": type(error).__name__})
 
@@ -208,8 +205,8 @@ async def _receive_question(
 
 
 async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
-    """Close the question of a deleted message, or start withdrawing its answer. Raises database errors."""
-    closed, answered = await context.questions.withdraw(
+    """Close the question of a deleted message, or have its answer withdrawn. Raises database errors."""
+    closed = await context.questions.withdraw(
         message.delivery_key,
         team_id=message.team,
         channel_id=message.channel,
@@ -217,16 +214,10 @@ async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
         user_id=message.user,
         seconds=DELETE_SECONDS,
     )
-    for one in answered:
-        context.withdraw_answer(one)
     for question_id in closed:
-        context.cancel_runs(question_id)
         if (row := await context.questions.get(question_id)) is not None:
             context.metrics.settled(command=row.command, state="withdrawn")
             log.info("question.withdrawn", extra=row.ids)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(REPLY_SECONDS):
-                    await context.delete_pending(row)
 
 
 async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Submitted:
@@ -239,8 +230,6 @@ async def _submit(question: NewQuestion, body: dict[str, Any], context: Listener
     except DATABASE_UNAVAILABLE:
         return Submitted.FAILED
     submitted, place = await context.intake.submit_in_turn(question)
-    if place is not None and place.replaced is not None:
-        context.cancel_runs(place.replaced)
     if place is not None and (place.waiting or place.ahead >= SHOWN_AHEAD):
         context.show_place(question)
     return submitted

@@ -89,7 +89,7 @@ class Received(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Insertion:
-    """The result of inserting a question, and the command and the id of the earlier one that it closed, if it did.
+    """The result of inserting a question, and the command of the earlier question that it closed, if it closed one.
 
     So many questions wait `ahead` of it; one that is `waiting` is not in the queue yet, since others of its person or
     its workspace are.
@@ -97,7 +97,6 @@ class Insertion:
 
     received: Received
     withdrawn: str | None = None
-    replaced: UUID | None = field(default=None, compare=False)
     ahead: int = field(default=0, compare=False)
     waiting: bool = field(default=False, compare=False)
 
@@ -269,6 +268,18 @@ class Claimed:
     closed: bool = False
     user_team: str = ""
     home_open: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOver:
+    """A closed question of which something may be left in Slack or at a service, for so many seconds.
+
+    If its status message was `passed_on`, it is that of a question that was asked in its place.
+    """
+
+    row: QuestionRow
+    seconds: float
+    passed_on: bool
 
 
 @dataclass(frozen=True, kw_only=True)

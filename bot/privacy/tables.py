@@ -164,7 +164,7 @@ TABLES: Mapping[str, Table] = {
             none="id surface command response_uses state attempt returns outcome part run_id provider model "
             "effort cost_usd seconds error received_at claimed_at settled_at claimed_by waiting "
             "unconfirmed late_seconds conversation shown streaming parent action public text_deleted_at "
-            "unwanted",
+            "uncleared_since",
         ),
     ),
     # What was sent to find the claims of a message goes to the question, or after a day.

@@ -11,7 +11,7 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.question import NO_THREAD, QuestionRow, Thread, ThreadMessage
-from bot.slack.messages import FAILURES, Sent, classify_error, seconds_of
+from bot.slack.messages import FAILURES, Retryable, Sent, classify_error, seconds_of
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +24,8 @@ CAPPED_SIZE = 15
 
 https://docs.slack.dev/changelog/2025/05/29/rate-limit-changes-for-non-marketplace-apps
 """
+
+CAPPED_SECONDS = 60.0
 
 READ_SECONDS = 5.0
 """How long a question waits for what was written before it."""
@@ -65,11 +67,11 @@ class ThreadReader:
     capped: bool
     may_read: Callable[[], Awaitable[bool]]
 
-    async def read(self, channel: str, thread_ts: str, *, since: str | None = None) -> Page | None:
-        """Return the messages of a thread, or its first one and those `since` a `ts`; None if they cannot be read."""
+    async def read(self, channel: str, thread_ts: str, *, since: str | None = None) -> Page | Retryable | None:
+        """Return the messages of a thread, or its first one and those `since` a `ts`; None if they may not be read."""
         if self.capped and not await self.may_read():
             log.info("thread.not_read", extra={"error": "capped"})
-            return None
+            return Retryable(error="capped", seconds=CAPPED_SECONDS)
         try:
             async with asyncio.timeout(READ_SECONDS):
                 return await self._read(channel, thread_ts, since)
@@ -77,7 +79,7 @@ class ThreadReader:
             result = classify_error(error)
             name = "unknown" if isinstance(result, Sent) else result.error
             log.warning("thread.not_read", extra={"error": name})
-            return None
+            return result if isinstance(result, Retryable) else None
 
     async def _read(self, channel: str, thread_ts: str, since: str | None) -> Page:
         messages: list[Mapping[str, Any]] = []
@@ -119,7 +121,7 @@ class ThreadHistory:
             return NO_THREAD
         since = max(answered, key=float, default=None) if self.reader.capped else None
         page = await self.reader.read(row.channel_id, row.thread_ts, since=since)
-        if page is None:
+        if not isinstance(page, Page):
             return NO_THREAD
         written = [one for one in page.messages if self._is_context(one, row, answered)]
         members = await self._members(written, row)

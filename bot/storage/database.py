@@ -214,6 +214,8 @@ INDEXES = {
     " ON questions (settled_at) WHERE text_deleted_at IS NULL AND settled_at IS NOT NULL",
     "questions_of_team": "CREATE INDEX CONCURRENTLY IF NOT EXISTS questions_of_team"
     " ON questions (team_id, received_at)",
+    "questions_uncleared": "CREATE INDEX CONCURRENTLY IF NOT EXISTS questions_uncleared"
+    " ON questions (uncleared_since) WHERE uncleared_since IS NOT NULL",
     "budget_use_of_period": "CREATE INDEX CONCURRENTLY IF NOT EXISTS budget_use_of_period ON budget_use (period)",
     "audit_changes": "CREATE INDEX CONCURRENTLY IF NOT EXISTS audit_changes"
     " ON audit (team_id, number) WHERE what NOT LIKE 'question.%'",

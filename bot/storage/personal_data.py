@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 from psycopg import AsyncConnection
-from psycopg.rows import DictRow, scalar_row
+from psycopg.rows import scalar_row
 from psycopg.sql import SQL, Composed, Identifier
 
 from bot.model.audit import APP, Change
@@ -20,13 +20,16 @@ BATCH = 1_000
 
 _STOP = """
     WITH stopped AS (
-        UPDATE questions SET state = 'stopped', attempt = attempt + 1, settled_at = now(), response_url = NULL
+        UPDATE questions SET state = 'withdrawn', attempt = attempt + 1, settled_at = now(), uncleared_since = now()
         WHERE state IN ('received', 'working', 'delivering')
             AND user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
         RETURNING id, team_id, run_id)
     SELECT team_id, run_id FROM stopped WHERE run_id IS NOT NULL
     UNION SELECT q.team_id, s.run_id FROM stages s JOIN stopped q ON q.id = s.question_id
     WHERE s.run_id IS NOT NULL AND s.result IS NULL
+"""
+_UNCLEARED = """
+    SELECT 1 FROM questions WHERE uncleared_since IS NOT NULL AND user_id = %(user)s AND team_id = %(team)s LIMIT 1
 """
 _PAUSE = """
     UPDATE digests SET state = 'stopped', next_at = NULL
@@ -106,6 +109,12 @@ class PersonalDataStore:
             runs.setdefault(row["team_id"], []).append(str(row["run_id"]))
         return runs
 
+    async def is_cleared(self, user_id: str, *, team_id: str) -> bool:
+        """Return whether nothing is left in Slack, or at the services, of a person's questions that were stopped."""
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(_UNCLEARED, {"user": user_id, "team": team_id})).fetchone()
+        return row is None
+
     async def erase(self, user_id: str, *, team_id: str | None = None, own: bool = False) -> dict[str, int]:
         """Delete everything of a person in one transaction; return how many rows of each table that were.
 
@@ -148,13 +157,8 @@ async def _record(connection: AsyncConnection[Any], what: str, teams: Iterable[s
         await record_change(connection, Change(team_id=team, user_id=APP, what=what, subject=subject))
 
 
-async def erase_workspaces(
-    pool: Pool, teams: Sequence[str], *, goes_on: Callable[[AsyncConnection[DictRow]], Awaitable[bool]]
-) -> int:
-    """Delete everything of workspaces, in small transactions; return how many questions that were.
-
-    Each asks first whether it `goes_on`.
-    """
+async def erase_workspaces(pool: Pool, teams: Sequence[str]) -> int:
+    """Delete everything of workspaces, in small transactions; return how many questions that were."""
     questions = 0
     for name, table in TABLES.items():
         if table.of_workspace is None:
@@ -164,8 +168,6 @@ async def erase_workspaces(
         query, deleted = batched(f"{statement} WHERE {{rows}}", name, table.of_workspace), BATCH
         while deleted == BATCH:
             async with pool.transaction() as connection:
-                if not await goes_on(connection):
-                    return questions
                 if name.startswith("audit"):
                     await lock_writer(connection)
                 deleted = (await connection.execute(query, {"teams": list(teams), "batch": BATCH})).rowcount

@@ -121,16 +121,15 @@ RECEIVE = _on_one_line(f"""
         RETURNING id, waiting),
     withdrawn AS (
         UPDATE questions
-        SET state = 'withdrawn', attempt = attempt + 1, settled_at = now(), response_url = NULL
+        SET state = 'withdrawn', attempt = attempt + 1, settled_at = now(), uncleared_since = now(), response_url = NULL
         WHERE id = ANY ((SELECT replaced FROM earlier)::uuid[]) AND state IN ('received', 'working', 'delivering')
             AND EXISTS (SELECT FROM written)
-        RETURNING id, command),
+        RETURNING command),
     enqueued AS MATERIALIZED (
         SELECT {enqueue("written.id", priority="decision.priority")} FROM written, decision WHERE NOT written.waiting)
     SELECT
         CASE WHEN received = 'new' AND NOT EXISTS (SELECT FROM written) THEN 'known' ELSE received END AS received,
         (SELECT count(*) FROM enqueued) AS jobs,
-        w.id AS replaced,
         w.command AS withdrawn,
         (SELECT count(*) FROM (
             SELECT FROM procrastinate_jobs j WHERE j.status = 'todo' AND j.priority >= decision.priority
@@ -286,7 +285,7 @@ CLAIMS = """
             AND EXISTS (
                 SELECT FROM ledger l
                 WHERE l.question_id = questions.id
-                    AND (l.state = 'reserved' OR l.state = 'cut' AND l.held_at >= l.ended_at)) THEN -2
+                    AND (l.state = 'reserved' OR l.state = 'cut' AND l.held_at > l.ended_at)) THEN -2
         ELSE attempt END AS claim
     FROM questions WHERE id = ANY(%(ids)s)
 """
@@ -441,7 +440,7 @@ SETTLE_WITHOUT_TEXT = _settle(assignments(QUESTIONS_EMPTIED))
 """The same, and delete the text of the question and of its answer."""
 
 WITHDRAW_ANSWER = """
-    UPDATE questions SET state = 'withdrawn', remembered = NULL WHERE id = %(id)s AND state = 'answered' RETURNING id
+    UPDATE questions SET state = 'withdrawn', remembered = NULL WHERE id = %(id)s AND state IN ('answered', 'failed')
 """
 """Note that the answer to a question is withdrawn; it is sent with no later question."""
 
@@ -466,7 +465,7 @@ WITHDRAW = f"""
         INSERT INTO refused_deliveries (delivery_key) VALUES (%(delivery_key)s || ':withdrawn') ON CONFLICT DO NOTHING),
     closed AS (
         UPDATE questions
-        SET state = 'withdrawn', attempt = attempt + 1, settled_at = now(), response_url = NULL
+        SET state = 'withdrawn', attempt = attempt + 1, settled_at = now(), uncleared_since = now(), response_url = NULL
         WHERE {_OF_MESSAGE} AND state IN ('received', 'working', 'delivering') AND messages IS NULL
             AND received_at > now() - %(seconds)s * interval '1 second'
         RETURNING id, team_id, user_id),
@@ -478,22 +477,25 @@ What asks with the same message is refused for an hour: Slack may deliver the me
 """
 
 UNWANTED = f"""
-    UPDATE questions SET unwanted = true
+    UPDATE questions SET uncleared_since = now()
     WHERE {_OF_MESSAGE} AND messages IS NOT NULL AND state IN ('delivering', 'answered', 'failed')
-    RETURNING {_ROW}
 """
-"""Note that the answer to a deleted message is to be withdrawn."""
+"""Have a worker withdraw the answer to a deleted message."""
 
 STOP = f"""
     WITH closed AS (
         UPDATE questions
-        SET state = 'stopped', attempt = attempt + 1, settled_at = now(), response_url = NULL
+        SET state = 'stopped', attempt = attempt + 1, settled_at = now(), uncleared_since = now(),
+            response_url = coalesce(%(response_url)s, response_url)
         WHERE id = %(id)s AND user_id = %(user_id)s AND state IN ('received', 'working', 'delivering')
             AND messages IS NULL
         RETURNING id, team_id, user_id),
     {_NEXT}
 """
-"""Close a question that its asker no longer wants, unless its answer is there; its worker posts nothing more."""
+"""Close a question that its asker no longer wants, unless its answer is there; its worker posts nothing more.
+
+The response_url of the click, if there is one, is what replaces the clicked message.
+"""
 
 ANSWERED_IN_THREAD = """
     SELECT 1 FROM questions
@@ -518,15 +520,33 @@ SWEEPING = """
 ORPHANS = f"""
     WITH orphans AS MATERIALIZED (
         SELECT q.id FROM questions q
-        WHERE q.state IN ('received', 'working', 'delivering') AND NOT q.waiting
-          AND q.received_at < now() - interval '5 seconds'
+        WHERE (q.state IN ('received', 'working', 'delivering') AND NOT q.waiting
+            AND q.received_at < now() - interval '5 seconds' OR q.uncleared_since < now() - interval '2 seconds')
           AND NOT EXISTS (
             SELECT 1 FROM procrastinate_jobs j
             WHERE j.status IN ('todo', 'doing') AND j.args ->> 'question_id' = q.id::text)
         FOR UPDATE OF q SKIP LOCKED)
     SELECT {enqueue("id", priority="0")} FROM orphans
 """
-"""Enqueue the open questions that have no job."""
+"""Enqueue the open questions, and those that are to be cleared up, that have no job."""
+
+LEFT_OVER = f"""
+    SELECT {_ROW}, extract(epoch FROM now() - uncleared_since)::float8 AS uncleared,
+        EXISTS (SELECT FROM questions o WHERE o.delivery_key IN (q.id || ':retry', q.id || ':past_week')) OR EXISTS (
+            SELECT FROM questions o
+            WHERE o.team_id = q.team_id AND o.channel_id = q.channel_id AND o.thread_ts = q.thread_ts
+                AND o.message_ts = q.message_ts AND o.received_at > q.received_at) AS passed_on
+    FROM questions q
+    WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')
+        AND (uncleared_since IS NOT NULL OR %(again)s AND state IN ('stopped', 'withdrawn'))
+"""
+"""Read a closed question of which something may be left, and whether its status message is another question's now."""
+
+CLEARED = """
+    UPDATE questions SET uncleared_since = NULL, response_url = NULL
+    WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')
+"""
+"""Note that nothing is left of a closed question."""
 
 TAKE_TURN = f"""
     SELECT rate_take_v1(%(team_id)s, %(user_id)s, %(channel_id)s, user_per_minute, channel_per_minute) <= 0 AS taken

@@ -23,6 +23,7 @@ from bot.model.preferences import Preferences
 from bot.model.question import (
     Claimed,
     Insertion,
+    LeftOver,
     NewQuestion,
     OpenQuestion,
     Outcome,
@@ -218,8 +219,7 @@ class QuestionStore:
             return Insertion(received=Received.DUPLICATE)
         received = Received(row["received"])
         waiting = received is Received.NEW and not row["jobs"]
-        closed = {name: row[name] for name in ("withdrawn", "replaced")}
-        return Insertion(received=received, **closed, ahead=row["ahead"], waiting=waiting)
+        return Insertion(received=received, withdrawn=row["withdrawn"], ahead=row["ahead"], waiting=waiting)
 
     async def places(self, question_ids: Sequence[UUID]) -> dict[UUID, Place]:
         """Return where in the queue some questions are; those that are deleted are missing."""
@@ -407,16 +407,30 @@ class QuestionStore:
         closed = await self._settled(self._settle_query, values)
         return None if closed is None else Settled(home_open=closed["home_open"])
 
-    async def withdraw_answer(self, question_id: UUID) -> bool:
-        """Note that the answer to a question is withdrawn; False if it no longer has one."""
+    async def withdraw_answer(self, question_id: UUID) -> None:
+        """Note that the answer to a question is withdrawn."""
+        await self._execute(queries.WITHDRAW_ANSWER, question_id)
+
+    async def left_over(self, question_id: UUID, *, again: bool = False) -> LeftOver | None:
+        """Return a closed question of which something may be left in Slack or at a service; None if nothing is.
+
+        With `again`, also one that was cleared up: its worker may have gone on a little after that.
+        """
+        values = {"id": question_id, "again": again}
         async with self._pool.connection() as connection:
-            changed = await connection.execute(queries.WITHDRAW_ANSWER, {"id": question_id})
-            return await changed.fetchone() is not None
+            row = await (await connection.execute(queries.LEFT_OVER, values)).fetchone()
+        if row is None:
+            return None
+        left = _row_of(row, now=self._clock())
+        return LeftOver(row=left, seconds=row["uncleared"] or 0.0, passed_on=row["passed_on"])
+
+    async def cleared(self, question_id: UUID) -> None:
+        """Note that nothing is left of a closed question."""
+        await self._execute(queries.CLEARED, question_id)
 
     async def delete(self, question_id: UUID) -> None:
         """Delete a closed question with everything that belongs to it."""
-        async with self._pool.connection() as connection:
-            await connection.execute(queries.DELETE, {"id": question_id})
+        await self._execute(queries.DELETE, question_id)
 
     async def question_of_streams(self, channel_id: str, streams: Sequence[str], *, team_id: str) -> QuestionRow | None:
         """Return the open question whose answer is being written in one of these messages; None without one."""
@@ -425,26 +439,29 @@ class QuestionStore:
 
     async def withdraw(
         self, delivery_key: str, *, team_id: str, channel_id: str, thread_ts: str, user_id: str, seconds: float
-    ) -> tuple[list[UUID], list[QuestionRow]]:
-        """Close the open question of a deleted message, at most so many seconds old.
+    ) -> list[UUID]:
+        """Close the open question of a deleted message, at most so many seconds old, or have its answer withdrawn.
 
-        The message, and edits of it, that come later are duplicates. Return the ids of what was closed, and the
-        questions that have an answer, which is `unwanted` from now on.
+        The message, and edits of it, that come later are duplicates. Return the ids of what was closed.
         """
         message = {"delivery_key": delivery_key, "team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
         values = {**message, "user_id": user_id, "seconds": seconds, **self._next_limits}
         async with self._pool.transaction() as connection:
             await connection.execute(queries.LOCK, values, prepare=True)
             closed = await (await connection.execute(queries.WITHDRAW, values)).fetchall()
-            unwanted = await (await connection.execute(queries.UNWANTED, values)).fetchall()
-        return [row["id"] for row in closed], [_row_of(row, now=self._clock()) for row in unwanted]
+            await connection.execute(queries.UNWANTED, values)
+        return [row["id"] for row in closed]
 
-    async def stop(self, question_id: UUID, *, user_id: str, change: Change | None = None) -> bool:
+    async def stop(
+        self, question_id: UUID, *, user_id: str, change: Change | None = None, response_url: str | None = None
+    ) -> bool:
         """Close a question of this asker as stopped; False if there is nothing to stop any more.
+
+        With the `response_url` of the click, if it has one, the message that was clicked can be replaced.
 
         The `change` is recorded in the audit log: it is set if an admin stops another person's question.
         """
-        values = {"id": question_id, "user_id": user_id} | self._next_limits
+        values = {"id": question_id, "user_id": user_id, "response_url": response_url} | self._next_limits
         async with self._pool.transaction() as connection:
             stopped = await (await connection.execute(queries.STOP, values)).fetchone() is not None
             if stopped and change is not None:
@@ -465,6 +482,10 @@ class QuestionStore:
         async with self._pool.connection() as connection:
             row = await (await connection.execute(queries.WORKERS_ALIVE, {"seconds": seconds})).fetchone()
         return int(row["count"]) if row else 0
+
+    async def _execute(self, query: LiteralString, question_id: UUID) -> None:
+        async with self._pool.connection() as connection:
+            await connection.execute(query, {"id": question_id})
 
     async def _row(self, query: LiteralString, values: Mapping[str, Any]) -> QuestionRow | None:
         async with self._pool.connection() as connection:

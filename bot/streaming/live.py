@@ -32,9 +32,9 @@ from bot.blocks.progress import (
 from bot.blocks.streaming import StreamedText
 from bot.commands.context import PACE_SECONDS, Progress
 from bot.delivery.delivery import ClaimLost
-from bot.model.message import Block, OutgoingMessage
+from bot.model.message import Block
 from bot.model.question import QuestionRow, StreamEnding
-from bot.slack.messages import Chat, Retryable, Sent, has_arrived
+from bot.slack.messages import Chat, PostResult, Retryable, Sent, has_arrived
 from bot.slack.streams import StreamEnded, StreamResult, Streams, Unsupported
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
@@ -265,12 +265,12 @@ class LiveAnswer:
         except DATABASE_UNAVAILABLE as error:
             log.warning("stream.left", extra=self.row.ids | {"error": type(error).__name__})
             with suppress(*DATABASE_UNAVAILABLE):
-                await self._close()
+                await self.close()
         return False
 
     async def _finish(self, ending: StreamEnding | None) -> bool:
         if ending is None or self.mode is not Mode.STREAM or self._broken:
-            await self._close()
+            await self.close()
             return False
         end = await run_in_thread_if_long(len(ending.answer.text), self.text.finish, ending.answer)
         if end.is_correct:
@@ -278,7 +278,7 @@ class LiveAnswer:
         else:
             log.info("stream.corrected", extra=self.row.ids)
         if not end.is_correct or self._broken:
-            await self._close()
+            await self.close()
             return False
         if self._open is None and (not self._pending or not await self._start()):
             return False
@@ -289,29 +289,35 @@ class LiveAnswer:
         await self._delete_status()
         return True
 
-    async def mark_stopped(self) -> None:
-        """Keep what was shown of an answer that was stopped, and say so below it; raises nothing of Slack's."""
+    async def mark_stopped(self) -> bool:
+        """Keep what was shown of an answer that was stopped, and say so below it; return whether that arrived."""
         seconds, question = self.clock() - self._started, str(self.row.id)
         if self._open is not None and await self._stop(blocks=stopped_blocks(seconds=seconds, question_id=question)):
-            await self._delete_status()
-        elif self._written:
+            return True
+        if self._written:
             ts = self.messages[-1] if self.messages else self.row.message_ts
             message = stopped_message(self._written, seconds=seconds, question_id=question)
-            await self.chat.update(self.row.channel_id, ts or "", escaping.sanitize_message(message))
-            if self.messages:
-                await self._delete_status()
-        elif self.messages:
+            result = await self.chat.update(self.row.channel_id, ts or "", escaping.sanitize_message(message))
+        else:
             note = stopped_note(seconds=seconds, question_id=question)
-            await self.chat.post(
+            result = await self.chat.post(
                 self.row.channel_id, note, question=question, part=len(self.messages), thread_ts=self.row.thread_ts
             )
-            await self._delete_status()
+        return isinstance(result, Sent)
+
+    async def close(self) -> None:
+        """End the present message as it is, if it is open."""
+        if self._open is not None:
+            ts, self._open = self._open, None
+            await end_stream(self.streams, self.row, ts, part=len(self.messages) - 1)
+            await self._record_end()
 
     async def remove(self) -> None:
-        """Delete what was shown of an answer that is not wanted any more; the status message is another's by then."""
-        await self._close()
-        for ts in self.messages:
-            await delete(self.chat, self.row.channel_id, ts)
+        """Delete what was shown of an answer whose question was erased, and its status message."""
+        await self.close()
+        for ts in (*self.messages, self.row.message_ts):
+            if ts is not None:
+                await delete(self.chat, self.row.channel_id, ts)
 
     async def _show(self) -> None:
         """Show what comes, until the answer is complete. An error ends this alone: the answer is delivered anyway."""
@@ -473,18 +479,19 @@ class LiveAnswer:
     async def _fall_back_to_edits(self) -> None:
         """Edit the present message from now on: it cannot grow, or it is not known how far it has grown."""
         self._broken = True
-        await self._close()
+        await self.close()
         self.mode = Mode.EDIT
 
     async def _stop(self, *, last: str = "", blocks: tuple[Block, ...] = ()) -> bool:
         """End the present message with the text that is pending, and with `last`; return whether Slack took it."""
         if self._open is None:
             return False
-        result = await self._end_message(self._pending + last, blocks)
+        part, text = len(self.messages) - 1, self._pending + last
+        result = await end_stream(self.streams, self.row, self._open, part=part, text=text, blocks=blocks)
         if not isinstance(result, Sent):
             self._log_refused("stream.not_stopped", result)
             self._broken = True
-            await self._close()
+            await self.close()
             return False
         self._open = None
         self._pending += last
@@ -492,30 +499,6 @@ class LiveAnswer:
         self._written = ""
         await self._record_end()
         return True
-
-    async def _end_message(self, text: str, blocks: tuple[Block, ...]) -> StreamResult:
-        """Call `chat.stopStream` until Slack takes it or says why not."""
-        tries = 0
-        while True:
-            tries += 1
-            result = await self.streams.stop(
-                self.row.channel_id,
-                self._open or "",
-                question=str(self.row.id),
-                part=len(self.messages) - 1,
-                text=text,
-                blocks=blocks,
-            )
-            if not isinstance(result, Retryable) or result.maybe_posted or tries == MAX_TRIES:
-                return result
-            await asyncio.sleep(min(result.seconds or FLUSH_SECONDS, CLOSING_SECONDS))
-
-    async def _close(self) -> None:
-        """End the present message as it is, if it is open."""
-        if self._open is not None:
-            ts, self._open = self._open, None
-            await self.streams.stop(self.row.channel_id, ts, question=str(self.row.id), part=len(self.messages) - 1)
-            await self._record_end()
 
     async def _write_rest(self) -> None:
         """Write the text that is left, but what ends the last message, as far as Slack takes it now."""
@@ -624,36 +607,47 @@ class LiveAnswer:
         log.warning(event, extra=self.row.ids | {"error": error})
 
 
-async def delete(chat: Chat, channel: str, ts: str) -> None:
+async def end_stream(
+    streams: Streams, row: QuestionRow, ts: str, *, part: int, text: str = "", blocks: tuple[Block, ...] = ()
+) -> StreamResult:
+    """Call `chat.stopStream` until Slack takes it or says why not; text that may have arrived is not sent again."""
+    tries = 0
+    while True:
+        tries += 1
+        result = await streams.stop(row.channel_id, ts, question=str(row.id), part=part, text=text, blocks=blocks)
+        if not isinstance(result, Retryable) or (result.maybe_posted and (text or blocks)) or tries == MAX_TRIES:
+            return result
+        await asyncio.sleep(min(result.seconds or FLUSH_SECONDS, CLOSING_SECONDS))
+
+
+async def delete(chat: Chat, channel: str, ts: str) -> PostResult:
     """Delete a message of the app; try again while Slack is busy."""
     for _ in range(MAX_TRIES):
         result = await chat.delete(channel, ts)
         if not isinstance(result, Retryable):
-            return
+            break
         await asyncio.sleep(min(result.seconds or FLUSH_SECONDS, MAX_DELETE_PAUSE_SECONDS))
+    return result
 
 
 @dataclass(frozen=True, kw_only=True)
 class LiveAnswers:
-    """Shows answers while they are made, and clears up after workers that could not.
+    """Shows answers while they are made, and ends the messages of workers that could not.
 
-    With `in_channels`, the text is streamed in the threads of channels too: there only the asker sees it grow.
+    `stop` closes a question whose reader pressed Slack's own stop. With `in_channels`, the text is streamed in the
+    threads of channels too: there only the asker sees it grow.
     """
 
     questions: QuestionStore
     streams: Streams
     chat: Chat
     calls: CallLog
-    render_stopped: Callable[[QuestionRow], OutgoingMessage]
+    stop: Callable[[QuestionRow], Awaitable[object]]
     in_channels: bool = False
     clock: Callable[[], float] = monotonic
 
     def answer(self, row: QuestionRow, progress: Progress) -> LiveAnswer:
         """Return what shows the answer of a question."""
-
-        async def on_stopped() -> None:
-            await self.questions.stop(row.id, user_id=row.user_id)
-
         return LiveAnswer(
             row=row,
             progress=progress,
@@ -661,7 +655,7 @@ class LiveAnswers:
             streams=self.streams,
             chat=self.chat,
             calls=self.calls,
-            on_stopped=on_stopped,
+            on_stopped=lambda: self.stop(row),
             clock=self.clock,
         )
 
@@ -671,41 +665,44 @@ class LiveAnswers:
             return Mode.NONE
         return Mode.STREAM if row.surface == "im" or self.in_channels else Mode.EDIT
 
-    async def leave(self, live: LiveAnswer) -> None:
-        """Clear up what was shown of an answer that this worker must not deliver; its messages may be another's."""
+    async def leave(self, live: LiveAnswer) -> bool:
+        """End what was shown of an answer that this worker must not deliver, so that it can be cleared up.
+
+        Return whether its last message says that it was stopped. Its messages may be another worker's.
+        """
         current = await self._current(live.row)
-        if current is not None and current.state not in GIVEN_UP:
-            return
         with suppress(*DATABASE_UNAVAILABLE):
-            if current is None or current.state == "withdrawn":
+            if current is None:
                 await live.remove()
-                if current is not None and (live.uncertain or not live.messages):
-                    await self.clear_up(current)
-            elif live.has_confirmed_text and not live.uncertain:
-                await live.mark_stopped()
-            else:
-                await self.clear_up(current)
+            elif current.state == "stopped" and live.has_confirmed_text and not live.uncertain:
+                return await live.mark_stopped()
+            elif current.state in GIVEN_UP:
+                await live.close()
+        return False
 
     async def end(self, row: QuestionRow) -> QuestionRow:
         """End what a worker that died may have left open, and delete a message that it could not record.
 
-        Return the row, whose messages can be replaced by the answer then.
+        Return the row, whose messages can be replaced by the answer then. It is `streaming` still if Slack is
+        unavailable.
         """
-        question = str(row.id)
-        for part, ts in enumerate(row.streams):
-            await self.streams.stop(row.channel_id, ts, question=question, part=part)
+        results: list[object] = [
+            await end_stream(self.streams, row, ts, part=part) for part, ts in enumerate(row.streams)
+        ]
         found = await self._find_unrecorded(row)
         # Read after that: another question's stream may have begun meanwhile.
         known = {row.message_ts or "", *row.streams, *(await self.calls.known(row) if found else ())}
-        for ts in found:
+        for ts in () if isinstance(found, Retryable) else found:
             if ts not in known:
-                await self.streams.stop(row.channel_id, ts, question=question, part=len(row.streams))
-                await delete(self.chat, row.channel_id, ts)
+                await end_stream(self.streams, row, ts, part=len(row.streams))
+                results.append(await delete(self.chat, row.channel_id, ts))
+        if any(isinstance(one, Retryable) for one in (*results, found)):
+            return row
         await self.calls.ended(row, list(row.streams), shown=row.shown, reserved=None)
         return replace(row, streaming=False)
 
-    async def _find_unrecorded(self, row: QuestionRow) -> list[str]:
-        """Return the messages of an answer that may not be recorded; wait for a Slack that is unavailable."""
+    async def _find_unrecorded(self, row: QuestionRow) -> list[str] | Retryable:
+        """Return the messages of an answer that may not be recorded; wait a while for a Slack that is unavailable."""
         waited, pause = 0.0, FLUSH_SECONDS
         while True:
             found = await self.chat.find_unrecorded(
@@ -719,25 +716,10 @@ class LiveAnswers:
                 return found
             if waited >= MAX_LOOKUP_SECONDS:
                 log.warning("stream.not_looked_up", extra=row.ids | {"error": found.error})
-                return []
+                return found
             seconds = min(found.seconds or pause, MAX_LOOKUP_SECONDS - waited)
             await asyncio.sleep(seconds)
             waited, pause = waited + seconds, 2 * pause
-
-    async def clear_up(self, row: QuestionRow) -> None:
-        """End what a worker that died left open of a question that was stopped or withdrawn meanwhile."""
-        if row.streaming:
-            row = await self.end(row)
-        if row.state == "withdrawn":
-            for ts in row.streams:
-                await delete(self.chat, row.channel_id, ts)
-        elif row.streams:
-            note = escaping.sanitize_message(self.render_stopped(row))
-            question, part = str(row.id), len(row.streams)
-            await self.chat.post(row.channel_id, note, question=question, part=part, thread_ts=row.thread_ts)
-            await self.delete_status(row)
-        elif row.message_ts is not None:
-            await self.chat.update(row.channel_id, row.message_ts, escaping.sanitize_message(self.render_stopped(row)))
 
     async def delete_leftovers(self, row: QuestionRow) -> None:
         """Delete what is left of a streamed answer that was delivered in other messages, and its status message."""

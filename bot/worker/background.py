@@ -28,10 +28,11 @@ from bot.storage.stages import StageStore
 from bot.texts import notices
 from perplexity.deepdive.report import as_document, assemble, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
-from perplexity.errors import PerplexityError, RequestCancelled
+from perplexity.errors import PerplexityError, RequestCancelled, TimedOut
 from perplexity.own_keys import current_own_keys, using_keys
 from perplexity.providers.base import Provider
 from perplexity.providers.perplexity import PerplexityProvider
+from perplexity.retry import is_retryable
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class BackgroundTasks:
 
     def __init__(self, *, seconds: float = 1.0) -> None:
         self._seconds = seconds
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -60,7 +61,7 @@ class BackgroundTasks:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, work: Coroutine[Any, Any, object]) -> None:
         """Start some work. Returns at once."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
@@ -89,25 +90,26 @@ class RunCanceller:
 
     async def _cancel_runs_of(self, question_id: UUID) -> None:
         try:
-            run_ids = await self._run_ids(question_id)
+            await self.cancel(question_id)
         except DATABASE_UNAVAILABLE as error:
             log.warning("run.not_cancelled", extra={"question": str(question_id), "error": type(error).__name__})
-            return
-        await cancel_runs(self.providers, run_ids)
 
-    async def _run_ids(self, question_id: UUID) -> Sequence[str]:
-        """Return the runs of a question and of its stages."""
+    async def cancel(self, question_id: UUID) -> bool:
+        """Cancel the runs of a question and of its stages; return False if that should be tried again."""
         row = await self.questions.get(question_id)
         own = [row.run_id] if row is not None and row.run_id else []
-        return list(dict.fromkeys([*own, *await self.stages.runs(question_id)]))
+        return await cancel_runs(self.providers, list(dict.fromkeys([*own, *await self.stages.runs(question_id)])))
 
 
-async def cancel_runs(providers: Sequence[Provider], run_ids: Sequence[str]) -> None:
+async def cancel_runs(providers: Sequence[Provider], run_ids: Sequence[str]) -> bool:
     """Cancel runs at the services; if one cannot be cancelled, the others are.
+
+    Return False if a service is unavailable.
 
     A run that cannot be with the keys that the task brings along is tried with the configured one: it may have been
     begun before they were set.
     """
+    done = True
     for run_id in run_ids:
         error = await _cancel_run(providers, run_id)
         if error is not None and current_own_keys() is not None:
@@ -115,6 +117,8 @@ async def cancel_runs(providers: Sequence[Provider], run_ids: Sequence[str]) -> 
                 error = await _cancel_run(providers, run_id)
         if error is not None:
             log.warning("run.not_cancelled", extra={"error": type(error).__name__})
+            done = done and not (is_retryable(error) or isinstance(error, TimedOut))
+    return done
 
 
 async def _cancel_run(providers: Sequence[Provider], run_id: str) -> PerplexityError | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,6 +17,10 @@ from bot.texts import own_data
 from bot.worker.background import FileUploader
 
 log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.5
+CLEAR_UP_LOOKS = 20
+"""How often it is looked whether a worker has removed what is shown of the open questions, before they are erased."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +60,10 @@ class OwnData:
         try:
             runs = await self.store.stop_work(user_id, team_id=team_id)
             self.cancel_runs(runs.get(team_id, []))
+            for _ in range(CLEAR_UP_LOOKS):
+                if await self.store.is_cleared(user_id, team_id=team_id):
+                    break
+                await asyncio.sleep(LOOK_SECONDS)
             erased = await self.store.erase(user_id, team_id=team_id, own=True)
         except (*DATABASE_UNAVAILABLE, Error) as error:
             log.warning("erasure.failed", extra={"error": type(error).__name__})

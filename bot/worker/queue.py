@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
@@ -28,7 +29,7 @@ from psycopg.errors import RaiseException
 from psycopg.rows import DictRow
 
 from bot.clock import utc_now
-from bot.errors import NotOurs
+from bot.errors import NotClearedUp, NotOurs
 from bot.storage import queries
 from bot.storage.database import DATABASE_UNAVAILABLE, DRIVER_UNAVAILABLE, is_pooled
 from bot.storage.questions import Pool, QuestionStore
@@ -69,12 +70,17 @@ NOT_OURS_SECONDS = 5
 
 
 class RequeueOnShutdown(BaseRetryStrategy):
-    """Sends a job back to the queue when the shutdown cancelled it or this version cannot do it, never for an error."""
+    """Sends a job back when the shutdown cancelled it, this process cannot do it, or not all could be cleared up yet.
+
+    It never does so for an error.
+    """
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         """Decide by the exception alone; how often a question came back is counted on its row."""
         if isinstance(exception, NotOurs):
             return RetryDecision(retry_in={"seconds": NOT_OURS_SECONDS})
+        if isinstance(exception, NotClearedUp):
+            return RetryDecision(retry_in={"seconds": math.ceil(exception.seconds)})
         return RetryDecision() if isinstance(exception, asyncio.CancelledError) else None
 
 

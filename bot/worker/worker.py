@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Protocol
 from uuid import UUID, uuid4
 
@@ -19,7 +18,7 @@ from bot.model.message import Audience
 from bot.model.question import CHANNEL_THREADS, Claimed, Outcome, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
-from bot.streaming.live import GIVEN_UP, LiveAnswer, LiveAnswers
+from bot.streaming.live import LiveAnswer, LiveAnswers
 from bot.web.metrics import Metrics
 from bot.worker.runner import CommandRunner
 from perplexity.threads import run_in_thread_if_long
@@ -72,8 +71,9 @@ class QuestionWorker:
     """Answers questions.
 
     `admission` decides whose, `runner` runs their commands, `progress_of` shows their progress, `live` their
-    text while it is made; `home_changed` updates the home tab of a person, `new_id` names a claim. `enter` has the task
-    act for the workspace of a question; it returns False if the app is not installed there.
+    text while it is made, `clear_up` removes what is left of those that were closed from outside; `home_changed`
+    updates the home tab of a person, `new_id` names a claim. `enter` has the task act for the workspace of a question;
+    it returns False if the app is not installed there.
     """
 
     questions: QuestionStore
@@ -85,6 +85,7 @@ class QuestionWorker:
     admission: AdmissionCheck = ADMIT_EVERYONE
     progress_of: Callable[[QuestionRow], Progress] = lambda row: NULL_PROGRESS
     live: LiveAnswers | None = None
+    clear_up: Callable[..., Awaitable[None]] | None = None
     home_changed: Callable[[str, str], None] = lambda team_id, user_id: None
     enter: Callable[[str], Awaitable[bool]] = only_workspace
     new_id: Callable[[], UUID] = uuid4
@@ -92,10 +93,12 @@ class QuestionWorker:
     async def process(self, question_id: UUID, job: int | None = None) -> bool:
         """Answer one question; return whether its job was removed. A shutdown that cancels this puts the job back.
 
-        Raises `NotOurs`, without claiming the question, if only another process can answer it.
+        Raises `NotOurs`, without claiming the question, if only another process can answer it, and `NotClearedUp` if
+        something is left of one that was closed meanwhile.
         """
         claimed = await self._claim(question_id)
         if claimed is None:
+            await self._clear_up(question_id)
             return False
         row = claimed.row
         log.info("question.claimed", extra=row.ids | {"attempt": row.claim, "returns": row.redeliveries})
@@ -103,10 +106,26 @@ class QuestionWorker:
         try:
             with working_for(asker):
                 await self._bring_to_its_end(claimed, job=job)
-        except ClaimLost:
+        except ClaimLost as lost:
             log.warning("question.superseded", extra=row.ids | {"attempt": row.claim})
+            await self._clear_up(question_id, again=True, noted=lost.noted)
             return False
         return True
+
+    async def _clear_up(self, question_id: UUID, *, again: bool = False, noted: bool = False) -> None:
+        """Remove what is left of a question that was closed from outside. Raises NotClearedUp, and `NotOurs`."""
+        left = await self.database_retry(lambda: self.questions.left_over(question_id, again=again))
+        if left is None or self.clear_up is None:
+            return
+        await self._check_own(left.row)
+        await self.database_retry(lambda: self.enter(left.row.team_id))
+        await self.clear_up(left, noted=noted)
+
+    async def _check_own(self, row: QuestionRow) -> None:
+        installed = self.admission.installed
+        if not await self.database_retry(lambda: self.questions.is_own(row.team_id, installation=installed)):
+            log.info("question.other_installation", extra=row.ids)
+            raise NotOurs(row.team_id)
 
     async def _claim(self, question_id: UUID) -> Claimed | None:
         """Claim the question; return None if it is already closed, or another worker was faster."""
@@ -119,16 +138,8 @@ class QuestionWorker:
             if row is not None and not row.settled and row.command not in commands:
                 log.info("question.unknown_command", extra=row.ids)
                 raise NotOurs(row.command)
-            if (
-                row is not None
-                and not row.settled
-                and not await self.database_retry(partial(self.questions.is_own, row.team_id, installation=installed))
-            ):
-                log.info("question.other_installation", extra=row.ids)
-                raise NotOurs(row.team_id)
-            if row is not None and row.state in GIVEN_UP and (row.streaming or row.shown) and self.live is not None:
-                left, live = row, self.live
-                await self.database_retry(lambda: live.clear_up(left))
+            if row is not None and not row.settled:
+                await self._check_own(row)
         return claimed
 
     async def _bring_to_its_end(self, claimed: Claimed, *, job: int | None) -> None:
@@ -230,9 +241,9 @@ class QuestionWorker:
         """Return whether the answer is complete where its text was shown already."""
         try:
             return await live.finish(outcome.ending)
-        except ClaimLost:
+        except ClaimLost as lost:
             if self.live is not None:
-                await self.live.leave(live)
+                lost.noted = await self.live.leave(live)
             raise
 
     async def _end_streams(self, row: QuestionRow) -> QuestionRow:
@@ -249,8 +260,8 @@ class QuestionWorker:
                     # Saved at once: a call to Slack that is under way may take seconds, and a worker can die meanwhile.
                     await self._keep(row, outcome, None)
                 return outcome
-        except ClaimLost:
-            await answers.leave(live)
+        except ClaimLost as lost:
+            lost.noted = await answers.leave(live)
             raise
 
     async def _keep(self, row: QuestionRow, outcome: Outcome, first: FirstPost | None) -> None:

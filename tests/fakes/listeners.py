@@ -59,11 +59,9 @@ def listener_context(questions: object, **fields: Any) -> ListenerContext:
         "admin_data": returning(AdminData()),
         "asker_refusal": returning(None),
         "budgets": None,
-        "cancel_runs": nothing,
         "change_access": returning(None),
         "chat": Chat(client),
         "commands": COMMANDS,
-        "delete_pending": returning(None),
         "delete_question": nothing,
         "digests": FakeDigests(),
         "feedback": None,
@@ -106,6 +104,5 @@ def listener_context(questions: object, **fields: Any) -> ListenerContext:
         "upload_file": nothing,
         "verify_admin": returning(False),
         "views": Views(client, sanitize=sanitize_view),
-        "withdraw_answer": nothing,
     }
     return ListenerContext(**base | fields)

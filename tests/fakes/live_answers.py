@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -20,8 +20,9 @@ from bot.blocks.messages import question_stopped_message
 from bot.blocks.streaming import render_answer_text
 from bot.delivery.delivery import Delivery
 from bot.delivery.routes import EditMessageRoute, thread_route
+from bot.delivery.status_message import StatusMessages
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.model.question import OPEN, QuestionRow, StreamEnding
+from bot.model.question import OPEN, LeftOver, QuestionRow, StreamEnding
 from bot.playground.limits import SlackError
 from bot.playground.web_api import METHODS, Arguments, WebApi
 from bot.slack.messages import Chat, Sent
@@ -38,12 +39,15 @@ from bot.storage.streams import (
     fair_pause,
 )
 from bot.streaming.live import LiveAnswer, LiveAnswers
+from bot.worker.clear_up import ClearUp
 from perplexity.types import SearchQueries, Sources, TextDelta
 from tests.fakes.recordings import Recording
 from tests.fakes.rows import BEGAN, row
 from tests.fakes.slack import FakeSlack
 
 if TYPE_CHECKING:
+    from bot.delivery.withdrawal import AnswerWithdrawal
+    from bot.slack.messages import ResponseUrls
     from bot.storage.questions import QuestionStore
 
 CALL_SECONDS = 0.12
@@ -113,6 +117,9 @@ class MemoryQuestions:
     async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int) -> bool:
         await asyncio.sleep(QUERY_SECONDS)
         return True
+
+    async def cleared(self, question_id: UUID) -> None:
+        await asyncio.sleep(QUERY_SECONDS)
 
     async def stop(self, question_id: UUID, *, user_id: str) -> bool:
         await asyncio.sleep(QUERY_SECONDS)
@@ -205,11 +212,16 @@ class EditedStatus:
         return isinstance(await self.chat.update(self.row.channel_id, self.row.message_ts or "", message), Sent)
 
 
+async def no_runs(question_id: UUID) -> bool:
+    """Return True: a question has no runs to cancel."""
+    return True
+
+
 @dataclass(kw_only=True)
 class LiveWorkspace:
     """A workspace in which questions are answered live; `slack` counts the calls as Slack does.
 
-    `below` are the blocks that follow the last words of an answer.
+    `below` are the blocks that follow the last words of an answer, `cancel_runs` is what cancels a question's runs.
     """
 
     below: tuple[Block, ...] = ()
@@ -217,6 +229,7 @@ class LiveWorkspace:
     calls: MemoryCallLog = field(init=False)
     client: DirectClient = field(init=False)
     questions: MemoryQuestions = field(default_factory=MemoryQuestions)
+    cancel_runs: Callable[[UUID], Awaitable[bool]] = no_runs
 
     def __post_init__(self) -> None:
         clock = asyncio.get_running_loop().time
@@ -233,7 +246,7 @@ class LiveWorkspace:
             streams=Streams(self.client),
             chat=Chat(self.client),
             calls=self.calls,
-            render_stopped=lambda row: question_stopped_message(row.text, question_id=str(row.id)),
+            stop=lambda row: self.questions.stop(row.id, user_id=row.user_id),
             clock=asyncio.get_running_loop().time,
         )
 
@@ -252,13 +265,37 @@ class LiveWorkspace:
                 await _write(live, recording)
         if stopped_at is not None:
             await self.questions.stop(question.id, user_id=question.user_id)
-            await self.live.leave(live)
+            await self.leave(live)
         elif not await live.finish(StreamEnding(answer=recording.answer, blocks=lambda _cited: self.below)):
             # Of a long one, the first message.
             body = markdown(render_answer_text(recording.answer)[0][:9_000])
             await self.deliver(live, OutgoingMessage(text="An answer", blocks=(body,)))
         self.calls.edited.discard(question.id)
         return question
+
+    async def leave(self, live: LiveAnswer) -> None:
+        """Do what a worker does that has lost a question: end what is shown of it, and clear up."""
+        noted = await self.live.leave(live)
+        status_messages = StatusMessages(
+            questions=self.questions.as_store,
+            database_retry=DatabaseRetry(seconds=1),
+            chat=Chat(self.client),
+            response_urls=cast("ResponseUrls", None),
+            slack_api_url="",
+        )
+        clear_up = ClearUp(
+            questions=self.questions.as_store,
+            live=self.live,
+            chat=Chat(self.client),
+            status_messages=status_messages,
+            withdrawal=cast("AnswerWithdrawal", None),
+            cancel_runs=self.cancel_runs,
+            render_stopped=lambda row: question_stopped_message(row.text, question_id=str(row.id)),
+        )
+        row = await self.questions.get(live.row.id)
+        assert row is not None
+        left = LeftOver(row=replace(row, streams=tuple(live.messages)), seconds=0.0, passed_on=False)
+        await clear_up.clear_up(left, noted=noted)
 
     async def answer_by_helper(self, recording: Recording) -> QuestionRow:
         """Stream an answer with the helper of Slack's SDK, as its documentation does; return its question."""

@@ -1,6 +1,3 @@
--- The message that asked was deleted after its answer was there: the answer is to be withdrawn.
-ALTER TABLE questions ADD COLUMN unwanted boolean NOT NULL DEFAULT false;
-
 -- A message and its edits ask with one key, to which each edit adds `:edited:` and its time; `:withdrawn` behind it, in
 -- `refused_deliveries`, says that the message was deleted. A question is `known` if it was delivered before, or a later
 -- edit or the deletion was, or an answer to an earlier one is there, or was stopped. Otherwise it replaces what is

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.slack.messages import Retryable
 from bot.slack.scopes import CHANNEL_HISTORY
-from bot.slack.threads import CAPPED_SIZE, MAX_PAGES, PAGE_SIZE, ThreadReader, is_by_person
+from bot.slack.threads import CAPPED_SIZE, MAX_PAGES, PAGE_SIZE, Page, ThreadReader, is_by_person
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 ROOT = "1795255200.000000"
@@ -52,7 +53,7 @@ async def test_a_thread_is_read_from_its_beginning(
 
     page = await reader(slack, capped=capped).read("C1", ROOT)
 
-    assert page is not None
+    assert isinstance(page, Page)
     assert [message["text"] for message in page.messages] == [str(number) for number in range(read)]
     assert page.complete is complete
 
@@ -60,9 +61,9 @@ async def test_a_thread_is_read_from_its_beginning(
 async def test_a_thread_is_not_read_if_this_minute_s_call_was_made(slack: FakeSlack) -> None:
     fill(slack, 1)
 
-    assert await reader(slack, capped=True, allowed=False).read("C1", ROOT) is None
+    assert isinstance(await reader(slack, capped=True, allowed=False).read("C1", ROOT), Retryable)
     assert slack.calls == []
-    assert await reader(slack, allowed=False).read("C1", ROOT) is not None
+    assert isinstance(await reader(slack, allowed=False).read("C1", ROOT), Page)
 
 
 @pytest.mark.parametrize(

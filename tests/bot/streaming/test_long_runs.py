@@ -77,7 +77,7 @@ class LongRun:
             async with live:
                 outcome = await self.runner.run(self.question, live.progress, live=live)
         except ClaimLost:
-            await answers.leave(live)
+            await self.workspace.leave(live)
         else:
             assert outcome.state == "answered"
             assert not await live.finish(outcome.ending)  # nothing was streamed
@@ -87,7 +87,6 @@ class LongRun:
     async def stop(self) -> None:
         """Do what a click on Stop does."""
         await self.workspace.questions.stop(self.question.id, user_id=self.question.user_id)
-        self.runner.cancel_runs(self.question.id)
 
     @property
     def thread(self) -> list[Post]:
@@ -129,6 +128,7 @@ async def open_run(surface: str) -> AsyncIterator[LongRun]:
         )
         perplexity.script("/v1/agent", json_reply({"id": RUN, "status": "queued", "output": []}))
         perplexity.runs[RUN] = list(STATES)
+        workspace.cancel_runs = canceller.cancel
         question = await workspace.ask("--model high do heat pumps pay off?", surface=surface)
         yield LongRun(workspace=workspace, perplexity=perplexity, runner=runner, question=question)
 

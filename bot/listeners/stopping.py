@@ -1,0 +1,28 @@
+"""Stopping a question, in whatever way its asker or an admin has said so."""
+
+from __future__ import annotations
+
+import logging
+
+from bot.model.audit import Change
+from bot.model.question import QuestionRow
+from bot.storage.questions import QuestionStore
+from bot.web.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+
+async def record_stop(
+    row: QuestionRow,
+    *,
+    questions: QuestionStore,
+    metrics: Metrics,
+    change: Change | None = None,
+    response_url: str | None = None,
+) -> bool:
+    """Close a question as stopped, and count it; False if it is closed already. A worker ends the rest."""
+    if not await questions.stop(row.id, user_id=row.user_id, change=change, response_url=response_url):
+        return False
+    metrics.settled(command=row.command, state="stopped")
+    log.info("question.stopped", extra=row.ids)
+    return True

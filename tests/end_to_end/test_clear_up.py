@@ -1,0 +1,196 @@
+"""What is left of a question that was closed from outside, end to end: gone, whatever Slack and the services answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import psycopg
+import pytest
+
+from bot.texts import own_data
+from tests.end_to_end.conftest import AppHarness, wait_for_log
+from tests.end_to_end.test_edits import BEFORE, TS, delete, edit
+from tests.end_to_end.test_home import home, open_home, press
+from tests.end_to_end.test_stop import click, stop_button
+from tests.end_to_end.test_streaming import TEXT
+from tests.fakes.answers import beginning, deltas
+from tests.fakes.perplexity import stream_reply
+from tests.fakes.service import json_reply
+from tests.fakes.slack import Fault
+
+BUSY = Fault(status=429, body='{"ok": false, "error": "ratelimited"}', headers={"Retry-After": "1"})
+BROKEN = Fault(status=500, body="oops")
+UNCLEARED = "SELECT count(*) FROM questions WHERE uncleared_since IS NOT NULL OR response_url IS NOT NULL"
+
+
+@pytest.fixture(autouse=True)
+def logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="bot")
+
+
+async def wait_until_cleared(harness: AppHarness) -> None:
+    """Wait until nothing is left of the questions that are closed."""
+    async with (
+        asyncio.timeout(60),
+        await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection,
+    ):
+        while True:
+            if await (await connection.execute(UNCLEARED)).fetchone() == (0,):
+                return
+            await asyncio.sleep(0.05)
+
+
+async def ask(harness: AppHarness, text: str) -> str:
+    """Ask a question that the service holds; return the button that stops it."""
+    harness.perplexity.hold()
+    if text.startswith("/"):
+        question = stop_button(await harness.ask(text))
+    else:
+        await harness.send_direct_message(text, ts=TS)
+        (status,) = await harness.slack.wait_for(1)
+        question = stop_button(status.payload)
+    await harness.perplexity.wait_for(1)
+    return question
+
+
+@pytest.mark.parametrize("text", ["/search wheels", "/ask why?", "search wheels", "news technology", "why?"])
+async def test_a_stop_in_the_home_tab_replaces_the_status_message(harness: AppHarness, text: str) -> None:
+    question = await ask(harness, text)
+
+    await open_home(harness, "stop")  # where a click has no address for a reply
+    await press(harness, "stop", question)
+    await wait_until_cleared(harness)
+
+    shown = harness.slack.thread("DU1", TS) or [p for p in harness.slack.posts if p.method == "response_url"]
+    assert "*Stopped" in shown[-1].shown_text
+    assert '"stop"' not in shown[-1].shown_text
+
+
+@pytest.mark.parametrize("fault", [BUSY, BROKEN], ids=["busy", "broken"])
+async def test_a_stop_whose_replies_are_refused_is_shown_later(harness: AppHarness, fault: Fault) -> None:
+    question = await ask(harness, "/search wheels")
+    harness.slack.fail("response_url", fault, fault)
+
+    async with await harness.person.click("stop", question, token="stop") as response:
+        assert response.status == 200
+    await wait_until_cleared(harness)
+
+    assert "*Stopped" in harness.slack.posts[-1].shown_text
+
+
+@pytest.mark.parametrize("fault", [BUSY, BROKEN], ids=["busy", "broken"])
+async def test_the_status_message_of_a_deleted_question_goes_when_slack_is_available_again(
+    harness: AppHarness, fault: Fault
+) -> None:
+    await ask(harness, BEFORE)
+    harness.slack.fail("chat.delete", fault)
+
+    assert await delete(harness) == 200
+    await wait_until_cleared(harness)
+
+    assert not harness.slack.thread("DU1", TS)
+
+
+@pytest.mark.parametrize("method", ["chat.stopStream", "chat.delete"])
+async def test_the_text_of_a_deleted_question_goes_when_slack_is_available_again(
+    harness: AppHarness, method: str
+) -> None:
+    harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
+    await harness.send_direct_message(BEFORE, ts=TS)
+    await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", TS)))
+    harness.slack.fail(method, BUSY, BROKEN)
+
+    assert await delete(harness) == 200
+    await wait_until_cleared(harness)
+
+    assert not harness.slack.thread("DU1", TS)
+
+
+async def test_an_edited_question_leaves_its_status_message_to_the_next(harness: AppHarness) -> None:
+    await ask(harness, BEFORE)
+
+    assert await edit(harness, "what is new about wheels?") == 200
+    harness.perplexity.release()
+    await harness.wait_until_settled(2)
+    await wait_until_cleared(harness)
+
+    (shown,) = harness.slack.thread("DU1", TS)
+    assert "Example answer" in shown.shown_text
+
+
+async def test_a_stop_cancels_the_run_when_the_service_is_available_again(harness: AppHarness) -> None:
+    run = {"id": "resp_1", "output": []}
+    harness.perplexity.script("/v1/agent", json_reply(run | {"status": "queued"}))
+    harness.perplexity.script("/v1/agent/resp_1/cancel", *[json_reply({}, status=503)] * 3)
+    harness.perplexity.runs["resp_1"] = [run | {"status": "in_progress"}] * 1000
+    question = stop_button(await harness.ask("/ask --model high why?"))
+    await harness.perplexity.wait_for(2)
+
+    await click(harness, question)
+    await wait_until_cleared(harness)
+
+    assert harness.perplexity.cancelled == ["resp_1"]
+
+
+async def test_the_withdrawal_of_an_answer_is_kept_until_slack_is_available(harness: AppHarness, database: str) -> None:
+    await harness.send_direct_message(BEFORE, ts=TS)
+    await harness.wait_until_settled(1)
+    harness.slack.fail("conversations.replies", BROKEN)
+    harness.slack.fail("chat.delete", *[BROKEN] * 3)
+
+    assert await delete(harness) == 200
+    await wait_until_cleared(harness)
+
+    assert not harness.slack.thread("DU1", TS)
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        rows = await connection.execute("SELECT state, remembered FROM questions")
+        assert await rows.fetchall() == [("withdrawn", None)]
+
+
+async def test_what_cannot_be_removed_within_a_day_is_given_up(
+    harness: AppHarness, database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await ask(harness, BEFORE)
+    harness.slack.lasting["chat.delete"] = BROKEN
+    assert await delete(harness) == 200
+    await wait_for_log(caplog, "question.not_cleared_up")
+
+    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+        await connection.execute("UPDATE questions SET uncleared_since = now() - interval '25 hours'")
+    await wait_until_cleared(harness)
+
+    assert len(harness.slack.thread("DU1", TS)) == 1
+
+
+async def test_a_stop_that_an_append_finds_is_counted_and_cleared_up(harness: AppHarness) -> None:
+    """Slack's own stop was pressed, and its event has not come."""
+    harness.perplexity.script(
+        "/v1/agent", stream_reply(*beginning(), *deltas("Weels are round. They turn. " * 40), pause=0.1)
+    )
+    await harness.send_direct_message(BEFORE, ts=TS)
+    await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", TS)))
+
+    harness.slack.press_stop("DU1", TS)
+    await harness.wait_until_settled(1)
+    await wait_until_cleared(harness)
+
+    (shown,) = harness.slack.thread("DU1", TS)
+    assert "You stopped" in shown.shown_text
+    async with harness.session.get(f"{harness.url}/metrics") as response:
+        assert 'questions_settled_total{command="ask",state="stopped"} 1.0' in await response.text()
+
+
+@pytest.mark.parametrize("text", ["search wheels", "/search wheels"])
+async def test_an_erasure_removes_the_status_message_of_what_is_open(harness: AppHarness, text: str) -> None:
+    await ask(harness, text)
+    await open_home(harness, "wheels")
+
+    await press(harness, "erase_own_data")
+    async with await harness.person.submit(harness.slack.modal(), {"understood": ["yes"]}) as response:
+        assert response.status == 200
+    await home(harness, own_data.ERASED)
+
+    assert not harness.slack.thread("DU1", TS)
+    removed = [body for way, body in harness.slack.calls if way == "response_url" and body.get("delete_original")]
+    assert len(removed) == text.startswith("/")
