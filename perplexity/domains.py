@@ -12,7 +12,7 @@ from operator import not_
 from urllib.parse import unquote
 
 from perplexity.citations import drop_foreign, renumber
-from perplexity.filters import MAX_HOST_LENGTH
+from perplexity.filters import MAX_HOST_LENGTH, punycode
 from perplexity.formatting import pluralize
 from perplexity.types import JSON, Answer, SearchResults, Source
 
@@ -51,7 +51,7 @@ def _host(authority: str) -> str | None:
         return None
     if not (name.isascii() and _LABELS.fullmatch(name)):
         try:
-            name = name.encode("idna").decode("ascii")
+            name = punycode(name)
         except UnicodeError:
             return None
     name = name.lower().rstrip(".")

@@ -9,6 +9,8 @@ from datetime import date
 from difflib import get_close_matches
 from typing import Literal, TypeVar, get_args
 
+import idna
+
 from perplexity.errors import InvalidRequest
 from perplexity.formatting import format_date
 
@@ -149,6 +151,11 @@ def parse_domains(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(domains)
 
 
+def punycode(name: str) -> str:
+    """Return a host name as browsers look it up (IDNA 2008, UTS 46): ß is not ss. Raises UnicodeError."""
+    return idna.encode(name, uts46=True).decode("ascii")
+
+
 def parse_domain(value: str) -> str:
     """Return one host name, `-` kept in front, names of other scripts as punycode. Raises InvalidRequest."""
     typed = value.strip()
@@ -156,8 +163,7 @@ def parse_domain(value: str) -> str:
     if len(host) > MAX_HOST_LENGTH:
         raise InvalidRequest.for_field("domain", value, _DOMAIN)
     try:
-        # The codec knows IDNA 2003, which is what the standard library has; it refuses labels over 63 characters.
-        host = host if host.isascii() else host.encode("idna").decode("ascii")
+        host = host if host.isascii() else punycode(host)
     except UnicodeError:
         raise InvalidRequest.for_field("domain", value, _DOMAIN) from None
     labels = host.split(".")

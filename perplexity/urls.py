@@ -9,7 +9,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import SplitResult, quote, urlsplit
 
-from perplexity.filters import MAX_HOST_LENGTH
+from perplexity.filters import MAX_HOST_LENGTH, punycode
 
 MAX_URL_LENGTH = 2000
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?")
@@ -116,7 +116,7 @@ def _ascii_host(parts: SplitResult) -> str | None:
     # Encoding takes time in proportion to the square of the length.
     if len(name) > MAX_HOST_LENGTH + 1:
         return None
-    host = name if _ASCII_HOST.fullmatch(name) else name.encode("idna").decode("ascii").lower()
+    host = name if _ASCII_HOST.fullmatch(name) else punycode(name)
     return host if _HOST.fullmatch(host) else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.blocks import messages
-from bot.blocks.elements import context, note_lines, section, warning_blocks
+from bot.blocks.elements import context, longest, note_lines, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.sources import linked_title, site_and_date
 from bot.model.message import Block, OutgoingMessage
@@ -29,20 +29,27 @@ def claims_messages(checked: CheckedClaims) -> tuple[OutgoingMessage, ...]:
     """Render checked claims in their order."""
     by = checked.judged_by or checked.searched_by
     above = warning_blocks([fallback_sentence(checked.failed, checking.checked_with(by))] if by else [])
-    body = [section("\n".join(_lines(claim))) for claim in checked.claims]
+    body = [section(longest(_versions(claim))) for claim in checked.claims]
     notes = [context(note) for note in note_lines(checked.notes)]
     return messages.pack([*above, *body, *notes, _footer(checked, by)], summary="")
 
 
-def _lines(checked: CheckedClaim) -> Iterator[str]:
+def _versions(checked: CheckedClaim) -> Iterator[str]:
+    """Yield a claim's text, shorter and shorter; the last one has no link."""
+    yield from ("\n".join(_lines(checked, share=share)) for share in (1, 2, 4, 8))
+    yield "\n".join(_lines(checked, share=8, linked=False))
+
+
+def _lines(checked: CheckedClaim, *, share: int, linked: bool = True) -> Iterator[str]:
     sign, verdict = _SIGNS[checked.verdict]
-    claim = escape(shorten(one_line(checked.claim), _CLAIM))
-    reason = f": {escape(shorten(one_line(checked.reason), _REASON))}" if checked.reason else ""
+    claim = escape(shorten(one_line(checked.claim), _CLAIM // share))
+    reason = f": {escape(shorten(one_line(checked.reason), _REASON // share))}" if checked.reason else ""
     yield f"{sign} *{claim}*  {verdict}{reason}"
     if checked.quote:
-        yield f"> {escape(shorten(one_line(checked.quote), _QUOTE))}"
+        yield f"> {escape(shorten(one_line(checked.quote), _QUOTE // share))}"
     if checked.source is not None:
-        yield " · ".join(filter(None, (linked_title(checked.source), site_and_date(checked.source))))
+        title = linked_title(checked.source) if linked else ""
+        yield " · ".join(filter(None, (title, site_and_date(checked.source))))
 
 
 def _footer(checked: CheckedClaims, by: str) -> Block:

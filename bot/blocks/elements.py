@@ -48,6 +48,12 @@ def section(text: str) -> Block:
     return {"type": "section", "text": mrkdwn(text), "expand": True}
 
 
+def longest(versions: Iterable[str]) -> str:
+    """Return the first of several versions of a section's text that is short enough; of the last one, what fits."""
+    listed = [*versions]
+    return next((text for text in listed if len(text) <= MAX_TEXT), listed[-1][:MAX_TEXT])
+
+
 def header(text: str) -> Block:
     """Return a header of plain text."""
     return {"type": "header", "text": {"type": "plain_text", "text": shorten(text, MAX_HEADER), "emoji": False}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.blocks import messages
-from bot.blocks.elements import MAX_TEXT, context, footer, link, note_lines, quote_question, section, warning_blocks
+from bot.blocks.elements import context, footer, link, longest, note_lines, quote_question, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.sources import describe_filters, format_iso_date, link_url, linked_title
 from bot.model.message import Audience, Block, OutgoingMessage
@@ -53,8 +53,7 @@ def story_block(number: int, story: Story) -> Block:
         [headline, place, sentence],
         [headline, place],
     )
-    texts = ("\n".join(filter(None, parts)) for parts in versions)
-    return section(next((text for text in texts if len(text) <= MAX_TEXT), headline))
+    return section(longest("\n".join(filter(None, parts)) for parts in (*versions, [headline])))
 
 
 def _header(summary: NewsSummary, filters: Filters) -> Block:

@@ -6,7 +6,17 @@ import re
 from collections.abc import Sequence
 
 from bot.blocks import messages
-from bot.blocks.elements import context, footer, join_lines, link, note_lines, quote_question, section, warning_blocks
+from bot.blocks.elements import (
+    context,
+    footer,
+    join_lines,
+    link,
+    longest,
+    note_lines,
+    quote_question,
+    section,
+    warning_blocks,
+)
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.markdown.render import LEFT_TO_RIGHT, neutralize, runs_right_to_left
 from bot.model.message import Audience, Block, OutgoingMessage
@@ -133,8 +143,9 @@ def _no_more_results(query: Query) -> Block:
 
 
 def _entry(number: int, source: Source) -> Block:
-    snippet = escape(shorten(one_line(source.snippet), _SNIPPET))
-    return section("\n".join(filter(None, (f"*{number}.  {linked_title(source)}*", site_and_date(source), snippet))))
+    title, place = f"*{number}.  {linked_title(source)}*", site_and_date(source)
+    snippets = (escape(shorten(one_line(source.snippet), _SNIPPET // share)) for share in (1, 2, 4, 8))
+    return section(longest("\n".join(filter(None, (title, place, snippet))) for snippet in (*snippets, "")))
 
 
 def describe_filters(filters: Filters) -> list[str]:

@@ -172,7 +172,8 @@ class SourceRegistry:
         if known is None:
             known = replace(source, number=len(self.pages) + 1, aliases=())
         elif len(source.snippet) > len(known.snippet) or known.title == known.url:
-            known = replace(source, number=known.number, date=source.date or known.date, aliases=())
+            title = known.title if source.title == source.url else source.title
+            known = replace(source, number=known.number, title=title, date=source.date or known.date, aliases=())
         self.pages[address] = known
         return known
 

@@ -164,7 +164,8 @@ def encode_answer(answer: Answer, question: Question, *, query: str) -> str:
 def encode_failure(error: PerplexityError, *, query: JSON) -> Failure:
     """Return a failure with its kind before the colon."""
     message = f"{_error_prefix(error)}: {error.message}"
-    return Failure(_encode(success=False, error=message, query=query if isinstance(query, str) else None, results=[]))
+    text = _encode(success=False, error=message, query=query if isinstance(query, str) else None, results=[])
+    return Failure(text, cost_usd=error.cost_usd)
 
 
 def _error_prefix(error: PerplexityError) -> str:

@@ -16,7 +16,6 @@ from perplexity.types import JSON
 from perplexity.wire.errors import ErrorMap, sanitize_message
 from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts, cost_of
 from perplexity.wire.sonar import error_from_run, first_choice
-from perplexity.x_posts.parsing import inline_links
 from perplexity.x_posts.types import MAX_POSTS, SENTIMENT_LABELS, GrokResponse
 
 MAX_SEARCHES = 3
@@ -90,7 +89,7 @@ class XaiWire:
     def read(self, body: Mapping[str, JSON]) -> GrokResponse:
         """Parse a response. Raises RunFailed.
 
-        The posts that it found are in its list of citations, in annotations, and in linked markers in the text.
+        The posts that it found are in its list of citations and in annotations; the text is the model's own.
         """
         status = as_text(body.get("status"))
         if status not in {"", "completed", "incomplete"}:
@@ -102,7 +101,7 @@ class XaiWire:
         return GrokResponse(
             text=output,
             annotation_urls=urls,
-            confirmed_urls=(*as_texts(body.get("citations")), *urls, *inline_links(output)),
+            confirmed_urls=(*as_texts(body.get("citations")), *urls),
             posts_read=as_count(as_object(usage.get("server_side_tool_usage_details")).get("x_posts_fetched")),
             incomplete=why if status == "incomplete" else None,
             provider=self.name,

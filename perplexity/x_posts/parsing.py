@@ -35,11 +35,6 @@ def post_id(url: str) -> str:
     return match[1] if match else ""
 
 
-def inline_links(written: str) -> Iterator[str]:
-    """Yield the addresses of the service's linked markers in a text; JSON may escape its slashes."""
-    yield from (match["url"] for match in _LINK.finditer(written.replace(r"\/", "/")) if match["marker"])
-
-
 def strip_links(written: str) -> str:
     """Return the text without the service's linked markers."""
     return _LINK.sub(lambda match: "" if match["marker"] else match[0], written)

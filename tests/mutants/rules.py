@@ -222,7 +222,7 @@ RULES = (
         "return _safe_url(url)",
         LINKS,
     ),
-    _rule("a host is shown in punycode", URLS, 'name.encode("idna").decode("ascii").lower()', "name", LINKS),
+    _rule("a host is shown in punycode", URLS, "punycode(name)", "name", LINKS),
     _rule(
         "what ends a link is encoded",
         URLS,

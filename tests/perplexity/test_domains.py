@@ -81,6 +81,8 @@ def test_the_host_is_the_one_that_a_browser_would_ask(url: str, expected: str | 
         ("A.example.", "https://a.example/", False),
         ("bücher.example", "https://www.xn--bcher-kva.example/", False),
         ("xn--bcher-kva.example", "https://BÜCHER.example/", False),
+        ("fass.de", "https://faß.de/", True),
+        ("faß.de", "https://faß.de/", False),
         ("a.example b.example", "https://b.example/", False),
         ("-b.example", "https://b.example/", True),
         ("-b.example", "https://sub.B.example./", True),

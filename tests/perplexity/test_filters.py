@@ -40,6 +40,7 @@ DOMAINS = [f"d{n}.example" for n in range(21)]
         (parse_domain, "-b.example", "-b.example"),
         (parse_domain, "example.com.", "example.com"),
         (parse_domain, "bücher.example", "xn--bcher-kva.example"),
+        (parse_domain, "faß.de", "xn--fa-hia.de"),
         (parse_domain, "-日本語.jp", "-xn--wgv71a119e.jp"),
         (parse_domain, f"{'a' * 63}.example", f"{'a' * 63}.example"),
     ],

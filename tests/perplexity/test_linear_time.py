@@ -38,7 +38,7 @@ from perplexity.wire.errors import sanitize_message
 from perplexity.wire.sonar import SonarStream
 from perplexity.wire.sources import iso_date, merge
 from perplexity.wire.sse import Decoder
-from perplexity.x_posts.parsing import inline_links, renumber_links, validate_response
+from perplexity.x_posts.parsing import renumber_links, validate_response
 from perplexity.x_posts.types import GrokResponse
 from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes, some_or_all
 
@@ -209,7 +209,7 @@ READERS: dict[str, Callable[[str], object]] = {
     ),
     "text that addresses a model": addresses_model,
     "quotation": quoted,
-    "posts": lambda text: [*inline_links(text), renumber_links(text, SOURCED)],
+    "posts": lambda text: renumber_links(text, SOURCED),
 }
 SHAPES = [
     *SIGNS,

@@ -76,6 +76,8 @@ def test_what_could_mislead_is_not_linked(url: str) -> None:
     [
         ("https://www.A.example/x", "a.example"),
         ("https://bücher.example", "xn--bcher-kva.example"),
+        ("https://faß.de", "xn--fa-hia.de"),
+        ("https://STRASSE.example", "strasse.example"),
         ("nothing", ""),
         ("https://[x", ""),
         ("https://a..b/", ""),

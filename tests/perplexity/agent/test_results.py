@@ -149,6 +149,15 @@ def test_a_repeated_page_keeps_its_number_and_gains_a_longer_excerpt() -> None:
     )
 
 
+def test_a_longer_excerpt_without_a_title_leaves_the_title() -> None:
+    registry, _ = registered(
+        json.dumps([{"title": "A", "url": A, "snippet": "Some."}]),
+        json.dumps([{"title": A, "url": A, "snippet": "More of it."}]),
+    )
+
+    assert registry.sources == (Source(number=1, title="A", url=A, snippet="More of it."),)
+
+
 def test_an_unsafe_address_is_not_registered() -> None:
     registry, (told,) = registered(json.dumps([{"title": "A", "url": "https://user:pass@a.example/"}]))
 

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
+from perplexity.errors import ServerError
 from perplexity.tools import Failure, Tool, create_perplexity_search_tool
-from perplexity.tools.perplexity_search import SCHEMA_MODELS, TOOL
+from perplexity.tools.perplexity_search import SCHEMA_MODELS, TOOL, encode_failure
 from perplexity.types import API
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, json_reply
 
@@ -442,3 +443,10 @@ async def test_sources_outside_the_domains_are_left_out_and_counted(
     assert (told["success"], told["citations"], told["web_results"]) == (True, [], [])
     assert "[1]" not in told["content"]
     assert "outside z.example left out" in told["notes"][0]
+
+
+def test_a_failed_call_says_what_it_cost() -> None:
+    error = ServerError("broken")
+    error.cost_usd = 0.02
+
+    assert encode_failure(error, query="What is new?").cost_usd == 0.02

@@ -156,7 +156,7 @@ LINKED = "Glad.[[1]](https://x.com/i/status/0)"
     [
         (reply_body(sentiment(*posts(3)), citations=["https://x.com/i/status/0", "https://x.com/i/status/2"]), 2, None),
         (annotated(reply_body(sentiment(*posts(3)), citations=[], fetched=2), "https://x.com/i/status/1"), 1, None),
-        (reply_body(sentiment(*posts(3), summary=LINKED), citations=[]), 1, None),
+        (reply_body(sentiment(*posts(3), summary=LINKED), citations=[]), 0, NOT_CONFIRMED),
         (
             annotated(reply_body(sentiment(*posts(3)), citations=["https://x.com/b/status/2"]), posts(1)[0]["url"]),
             2,
@@ -171,7 +171,7 @@ LINKED = "Glad.[[1]](https://x.com/i/status/0)"
     ids=[
         "in the citations",
         "in an annotation",
-        "in a linked marker",
+        "only in a link that the model wrote",
         "in two of these places",
         "not said how many were read",
         "nowhere",
