@@ -319,7 +319,7 @@ async def compose(
             profiles=profiles,
             installed=lambda: admission.installed,
         )
-        admins = Admins(client, named=settings.admins, profiles=profiles)
+        admins = Admins(client, named=settings.admins, profiles=profiles, ours=lambda: installation.identity)
         managers = ChannelManagers(client, admins=admins)
         runner = CommandRunner(
             questions=questions,

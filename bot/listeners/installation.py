@@ -219,10 +219,13 @@ class Installation:
         return known or self.row
 
     async def _call_auth_test(self) -> None:
-        """Call auth.test, at most once in `AUTH_SECONDS`. A new token opens a closed workspace again."""
+        """Call auth.test, at most once in `AUTH_SECONDS`. A new token opens a closed workspace again.
+
+        What is left of one that stays closed is cleaned up again then.
+        """
         if self._asked_at is not None and self.clock() - self._asked_at < AUTH_SECONDS:
             return
-        self._asked_at = self.clock()
+        self._asked_at, self._finished = self.clock(), None
         try:
             answer = (await self.client.auth_test()).data
         except FAILURES as error:
@@ -232,15 +235,13 @@ class Installation:
         if identity is None:
             return
         self.row = await self.workspaces.save(identity, token_hash=self.token_hash)
-        self._finished = None
 
     async def _clean_up(self, row: WorkspaceRow) -> None:
         """Stop work and delete texts after an end; repeat this each minute, for questions that arrived late."""
         runs = await self.workspaces.stop_work(row.identity) if row.state != OPEN else ()
         if runs:
             self.cancel_runs(runs)
-        if row.state == UNINSTALLED:
-            deleted = await self.workspaces.delete_texts(row.identity)
+        if row.state == UNINSTALLED and (deleted := await self.workspaces.delete_texts(row.identity)):
             log.warning("workspace.deleted", extra={"count": deleted})
         self._finished = row.state
 

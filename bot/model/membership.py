@@ -238,12 +238,18 @@ class Profile:
             enterprise_id=_text(user, "enterprise_id") or _text(_part(user, "enterprise_user"), "enterprise_id"),
             outside=any(user.get(flag) for flag in OUTSIDE_FLAGS),
             deleted=bool(user.get("deleted")),
-            # An admin of another workspace is a stranger here.
             admin=bool(user.get("is_admin") or user.get("is_owner"))
             and not (user.get("deleted") or any(user.get(flag) for flag in OUTSIDE_FLAGS)),
             zone=_text(user, "tz") or None,
             name=_text(_part(user, "profile"), "display_name") or _text(user, "real_name") or _text(user, "name"),
         )
+
+    def is_admin_of(self, ours: Identity | None) -> bool:
+        """Return whether an admin is one of the workspace or its organization; of any while that is unknown.
+
+        An admin of another workspace is no admin here.
+        """
+        return self.admin and (ours is None or bool({self.team_id, self.enterprise_id} & ours.ids))
 
 
 class Affiliation(Enum):

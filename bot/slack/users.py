@@ -12,7 +12,7 @@ from enum import Enum
 from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.model.membership import Profile
+from bot.model.membership import Identity, Profile
 from bot.model.workspace import workspace_key
 from bot.slack.messages import FAILURES, Retryable, RouteClosed, classify_error
 
@@ -199,7 +199,7 @@ ADMIN_CACHE_SECONDS = 300.0
 class Admins:
     """Checks who is an admin. That someone is none is cached for five minutes. `clock` is monotonic.
 
-    `named` are the admins of the settings; `profiles` is the shared cache.
+    `named` are the admins of the settings; `profiles` is the shared cache; `ours` returns where the app is installed.
     """
 
     def __init__(
@@ -208,8 +208,10 @@ class Admins:
         *,
         named: Collection[str] = (),
         profiles: Profiles | None = None,
+        ours: Callable[[], Identity | None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._ours = ours
         self._named = frozenset(named)
         self._profiles = profiles or Profiles(client, clock=clock)
 
@@ -219,7 +221,7 @@ class Admins:
         Slack is asked each time, but for someone who was no admin a moment ago: a new admin waits for some minutes.
         """
         known = self._profiles.cached(user_id, seconds=ADMIN_CACHE_SECONDS)
-        if known is not None and not known.admin and user_id not in self._named:
+        if known is not None and not known.is_admin_of(self._ours()) and user_id not in self._named:
             return False
         return await self.verify_admin(user_id) is True
 
@@ -235,7 +237,7 @@ class Admins:
         if user_id in self._named:
             return True
         try:
-            return (await self._profiles.get(user_id, seconds=seconds)).admin
+            return (await self._profiles.get(user_id, seconds=seconds)).is_admin_of(self._ours())
         except FAILURES as error:
             log.warning("admins.unknown", extra={"error": type(error).__name__})
             return None

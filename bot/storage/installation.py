@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
+from psycopg.sql import SQL, Identifier
 
 from bot.model.audit import APP, Change
 from bot.model.membership import AccessChange, Identity
 from bot.model.workspace import workspace_key
+from bot.privacy.tables import TABLES
 from bot.storage.audit import record_change
 from bot.storage.personal_data import erase_workspaces
 from bot.storage.questions import Pool
@@ -58,10 +61,16 @@ _CLOSE = """
     RETURNING *
 """
 
-_TEAMS = """
-    (SELECT team_id FROM questions UNION SELECT team_id FROM digests)
-    EXCEPT SELECT team_id FROM workspaces WHERE id <> %(id)s
-"""
+_TEAMS = SQL("({}) EXCEPT SELECT team_id FROM workspaces WHERE id <> %(id)s").format(
+    SQL(" UNION ").join(
+        SQL("SELECT team_id FROM {}").format(Identifier(name))
+        for name, table in TABLES.items()
+        if table.of_workspace is not None and "team_id" in table.columns
+    )
+)
+"""In every table: an erasure that was interrupted may have left only one of them."""
+
+_IS_CLOSED = "SELECT FROM workspaces WHERE id = %(id)s AND state = ANY(%(states)s) FOR SHARE"
 _RESUME_OWN = """
     UPDATE digests SET state = 'active', next_at = held_next_at, held_next_at = NULL
     WHERE state = 'paused' AND held_next_at IS NOT NULL AND team_id = ANY(%(teams)s)
@@ -258,16 +267,25 @@ class WorkspaceStore:
         return list(values["teams"])
 
     async def stop_work(self, identity: Identity) -> list[str]:
-        """Pause the digests and close the open questions of an installation; return the runs that are running."""
+        """Pause the digests and close the open questions of an installation; return the runs that are running.
+
+        Nothing is done for one that is open again.
+        """
         values = {"teams": await self._teams(identity)}
         async with self._pool.transaction() as connection:
+            if not await _is_closed(connection, id=identity.id, states=[REVOKED, UNINSTALLED]):
+                return []
             await connection.execute(_PAUSE, values)
             rows = await (await connection.execute(_STOP, values)).fetchall()
         return [str(row["run_id"]) for row in rows]
 
     async def delete_texts(self, identity: Identity) -> int:
-        """Delete everything of an installation by the list of tables; return how many questions that were."""
-        return await erase_workspaces(self._pool, await self._teams(identity))
+        """Delete everything of an installation by the list of tables; return how many questions that were.
+
+        That ends if it is installed again: an installation waits for the batch that is being deleted.
+        """
+        goes_on = partial(_is_closed, id=identity.id, states=[UNINSTALLED])
+        return await erase_workspaces(self._pool, await self._teams(identity), goes_on=goes_on)
 
     async def _teams(self, identity: Identity) -> list[str]:
         """Return the workspaces that end with an installation.
@@ -354,6 +372,11 @@ async def closed_state(connection: AsyncConnection[DictRow], token_hash: str) ->
     """Return how the installation with a token ended; None if it is open."""
     row = await (await connection.execute(_CLOSED, {"token_hash": token_hash})).fetchone()
     return str(row["state"]) if row else None
+
+
+async def _is_closed(connection: AsyncConnection[DictRow], *, id: str, states: Sequence[str]) -> bool:
+    """Return whether an installation is closed, and will be until the end of the transaction."""
+    return await (await connection.execute(_IS_CLOSED, {"id": id, "states": list(states)})).fetchone() is not None
 
 
 async def _record_state(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from psycopg import AsyncConnection
-from psycopg.rows import scalar_row
+from psycopg.rows import DictRow, scalar_row
 from psycopg.sql import SQL, Composed, Identifier
 
 from bot.model.audit import APP, Change
@@ -157,8 +157,13 @@ async def _record(connection: AsyncConnection[Any], what: str, teams: Iterable[s
         await record_change(connection, Change(team_id=team, user_id=APP, what=what, subject=subject))
 
 
-async def erase_workspaces(pool: Pool, teams: Sequence[str]) -> int:
-    """Delete everything of workspaces, in small transactions; return how many questions that were."""
+async def erase_workspaces(
+    pool: Pool, teams: Sequence[str], *, goes_on: Callable[[AsyncConnection[DictRow]], Awaitable[bool]]
+) -> int:
+    """Delete everything of workspaces, in small transactions; return how many questions that were.
+
+    Each asks first whether it `goes_on`.
+    """
     questions = 0
     for name, table in TABLES.items():
         if table.of_workspace is None:
@@ -168,6 +173,8 @@ async def erase_workspaces(pool: Pool, teams: Sequence[str]) -> int:
         query, deleted = batched(f"{statement} WHERE {{rows}}", name, table.of_workspace), BATCH
         while deleted == BATCH:
             async with pool.transaction() as connection:
+                if not await goes_on(connection):
+                    return questions
                 if name.startswith("audit"):
                     await lock_writer(connection)
                 deleted = (await connection.execute(query, {"teams": list(teams), "batch": BATCH})).rowcount

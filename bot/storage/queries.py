@@ -285,7 +285,7 @@ CLAIMS = """
             AND EXISTS (
                 SELECT FROM ledger l
                 WHERE l.question_id = questions.id
-                    AND (l.state = 'reserved' OR l.state = 'cut' AND l.held_at > l.ended_at)) THEN -2
+                    AND (l.state = 'reserved' OR l.state = 'cut' AND l.held_at >= l.ended_at)) THEN -2
         ELSE attempt END AS claim
     FROM questions WHERE id = ANY(%(ids)s)
 """

@@ -16,7 +16,7 @@ from datetime import date
 from itertools import chain
 
 from perplexity.attempts import Attempt, attempt_reasons, cost_with_failures, total_cost, without_costs
-from perplexity.claims.cues import addresses_model
+from perplexity.claims.cues import addresses_model, without_instructions
 from perplexity.claims.evidence import ABOUT_CLAIMS, objection
 from perplexity.claims.propose import validate_claims
 from perplexity.claims.quotes import PageText, prepare
@@ -184,15 +184,19 @@ class _Checker:
 def usable_pages(results: Sequence[Source]) -> tuple[Source, ...]:
     """Return the pages that can be quoted, with their excerpts as they are searched for quotations, numbered from 1.
 
-    A page of which the title or the excerpt addresses a model is left out as a whole: none of it is evidence.
+    A sentence that addresses a model, and those next to it, are left out; so is a page that does so in its title, or
+    more than once: none of it is evidence.
     """
     prepared = (
-        replace(page, title=prepare(page.title), snippet=prepare(page.snippet)[:MAX_EXCERPT]) for page in results
+        replace(page, title=prepare(page.title[:MAX_EXCERPT]), snippet=_evidence(page.snippet)) for page in results
     )
-    usable = [
-        page for page in prepared if page.snippet.strip() and not addresses_model(f"{page.title}\n{page.snippet}")
-    ]
+    usable = [page for page in prepared if page.snippet.strip() and not addresses_model(page.title)]
     return tuple(replace(page, number=number, aliases=()) for number, page in enumerate(usable[:MAX_PAGES], 1))
+
+
+def _evidence(excerpt: str) -> str:
+    page = PageText(prepare(excerpt[: 2 * MAX_EXCERPT])[:MAX_EXCERPT])
+    return without_instructions(page.text, page.sentences)
 
 
 def build_messages(claim: str, pages: Sequence[Source], *, today: date) -> tuple[Message, ...]:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 
 _compiled = cache(re.compile)
 """Compiles a pattern when it is first needed, which is in a thread: that takes milliseconds."""
@@ -97,16 +99,22 @@ def _near(*groups: str, gap: int = 60) -> str:
     return rf"[^\n]{{0,{gap}}}?".join(f"(?:{group})" for group in groups)
 
 
-_IGNORE = r"\b(?:ignore|ignoring|disregard|forget|override|bypass|neglect|do not follow|don't follow)\b"
 _RULES = r"\b(?:instructions?|prompts?|rules?|directions?|guidelines?|commands?|orders?|context|task)\b"
 _EARLIER = r"\b(?:previous|above|prior|earlier|preceding|all|any|your|these|other|system|foregoing)\b"
-_RATE = (
-    r"(?:^|[.!?:;,\n\"“‘'(\[\]>*#|-] ?|\b(?:please|must|should|shall|now|and|then|to|always|you|just|simply|instead) )"
+_TOLD = (
+    r"(?:^|[.!?:;,\n\"“‘'(\[\]>*#|-] ?"
+    r"|\b(?:please|must|should|shall|now|and|then|to|always|you|just|simply|instead|so|but|kindly) )"
+)
+"""What an imperative follows: the beginning of a clause, or a word that asks. "People who ignore" are told nothing."""
+_IGNORE = _TOLD + r"(?:ignore|ignoring|disregard|forget|override|bypass|neglect|do not follow|don't follow)\b"
+_RATE = _TOLD + (
     r"(?:mark|label|rate|classify|judge|treat|consider|report|return|answer|reply|respond|output|declare|set|flag|accept"
     r"|confirm|deem|rule|verify|say|write|print|give|assign|find)\b"
 )
 _CLAIM = r"\b(?:claims?|statements?|verdicts?|assertions?|everything|all of (?:them|it))\b"
 _RATING = r"\b(?:supported|contradicted|unclear|true|verified|confirmed|correct|proven|false)\b"
+_REASON = r"(?! (?:by|with|before|in|from|against)\b)"
+"""What no verdict goes on with: claims must be supported by evidence."""
 _ADDRESS = (
     r"\b(?:you are|you're|act as|if you are|dear|hey|attention"
     r"|(?:note|notice|message|instructions?|reminder) (?:to|for))"
@@ -133,13 +141,23 @@ def _instructions() -> tuple[re.Pattern[str], ...]:
                 r"\b(?:supported|contradicted|verdict|yes|true)\b",
                 gap=30,
             ),
-            r"\b(?:verdict|quote|page|source) ?[:=] ?[\"'“]?(?:supported|contradicted|unclear)\b",
+            rf"\b(?:quote|page|source) ?[:=] ?[\"'“]?(?:supported|contradicted)\b{_REASON}|\bverdict ?[:=] ?unclear\b",
+            rf"\bverdict\b[^\n]{{0,20}}?[ \"'“](?:supported|contradicted)\b{_REASON}",
+            _near(
+                r"\b(?:judges?|reviewers?|graders?|evaluators?|models?|readers?|assistants?)\b",
+                r"\b(?:pick|select|choose|mark|answer|say|report)\b",
+                rf"[ \"'“](?:supported|contradicted)\b{_REASON}",
+            ),
+            rf"(?:^|[.!?\n] ?)(?:to|for) (?:the |any |all |every )?{_MODEL}(?: reading this)? ?[:,]",
             rf"{_ADDRESS},? (?:an? |the |any |all |our )?(?:helpful )?{_MODEL}",
             r"\bas an? (?:ai|llm|(?:large )?language model)(?:[,.:]| (?:language )?(?:model|assistant)\b)",
-            _near(_CLAIM, r"\b(?:must|should|shall|ha(?:s|ve) to|needs? to) be\b", _RATING),
+            _near(_CLAIM, r"\b(?:must|should|shall|ha(?:s|ve) to|needs? to) be\b", _RATING + _REASON),
             r"\bsystem (?:prompt|override|instructions?)\b",
             r"\bdeveloper (?:prompt|message|mode)\b|\bnew instructions? ?:",
-            r"(?:^|\n)[ \t>*#]*(?:system|assistant)[ \t]*:",
+            _near(
+                r"(?:^|\n)[ \t>*#]*+(?:system|assistant) ?:",
+                r"\b(?:you|must|ignore|answer|reply|respond|output|verdicts?|claims?|supported|contradicted)\b",
+            ),
             r"<\|?[ /]*(?:im_start|im_end|endoftext|system|assistant|user|instructions?)\b",
             r"\[/?inst\]|###? ?instruction",
             r"[<‹][ /]*(?:pages?|verdict|claims?|message|sources?|excerpts?|results?|references)\b[^\n]{0,40}[>›]",
@@ -167,7 +185,7 @@ def _instructions() -> tuple[re.Pattern[str], ...]:
                 r"verdadeir\w*|supportat\w*|waar|supported|potwierdzon\w*)",
             ),
             _near(
-                r"(?:игнорируй|проигнорируй|забудь|не обращай)\w*",
+                r"\b(?:(?:про)?игнорируй|забудь|не обращай)(?:те)?\b",
                 r"(?:инструкц|указани|предыдущ|выше|правил)",
             ),
             r"\b(?:antworte\w*|gib|schreib\w*)\b[^\n]{0,30}?\b(?:belegt|gestützt|supported)\b",
@@ -216,3 +234,16 @@ def addresses_model(text: str) -> bool:
     folded = re.sub(r"[ \t\v\f\r\xa0]+", " ", _folded(text))
     joined = folded.replace("\n", " ")
     return any(pattern.search(folded) or pattern.search(joined) for pattern in _instructions())
+
+
+def without_instructions(text: str, sentences: Sequence[int]) -> str:
+    """Return a text without the sentence that addresses a model and those next to it; "" if more than one does.
+
+    `sentences` are the places at which they begin, and the end.
+    """
+    if not addresses_model(text):
+        return text
+    parts = [text[start:end] for start, end in pairwise(sentences)]
+    told = [place for place, part in enumerate(parts) if addresses_model(part)]
+    kept = "\n\n".join(part for place, part in enumerate(parts) if all(abs(place - one) > 1 for one in told))
+    return "" if len(told) > 1 or addresses_model(kept) else kept

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from tests.chaos.harness import ChaosHarness, Member, killed_at_the_end
+from tests.chaos.evidence import visible_text
+from tests.chaos.harness import ADMIN, ChaosHarness, Member, killed_at_the_end
 from tests.fakes.answers import KEEP_ALIVE, beginning, deltas
 from tests.fakes.faults import BRAVE, PERPLEXITY
 from tests.fakes.service import Fault as ServiceFault
@@ -25,7 +27,9 @@ CUT_AFTER_TEXT = stream_reply(
     pause=0.06,
     reset=True,
 )
+ENDLESS = stream_reply(*beginning(), *deltas("It needs a low "), *[KEEP_ALIVE] * 300, pause=0.2)
 TWO_HOURS = 7200.0
+AT_ONCE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +52,7 @@ class Fault:
     not shared with other faults; it has a disk of `disk_megabytes`. `alone`: nothing runs next to it. `refuses` says
     whether questions may be refused; `kills_webs` that requests may get no answer; `back_seconds` how soon requests
     have to be taken again. With `streams_in_channels` answers there are streamed, and the app may read their threads.
+    A process works on `questions_at_once`.
     """
 
     name: str
@@ -69,6 +74,7 @@ class Fault:
     drain_seconds: float = 120.0
     host: str = "127.0.0.1"
     streams_in_channels: bool = False
+    questions_at_once: int = 100
 
 
 async def do_nothing(harness: ChaosHarness, scale: Scale) -> None:
@@ -136,10 +142,47 @@ def kill(which: Callable[[ChaosHarness], Sequence[Member]], *, pause: float = 0.
 
 async def restart_one_by_one(harness: ChaosHarness, scale: Scale) -> None:
     """Stop and start one process after the other."""
-    for member in harness.members:
+    await _restart(harness.members, pause=scale.seconds / 10)
+
+
+async def _restart(members: Iterable[Member], *, pause: float = 0.0) -> None:
+    for member in members:
         await member.terminate()
         await member.start()
-        await asyncio.sleep(scale.seconds / 10)
+        await asyncio.sleep(pause)
+
+
+PAUSE_SECONDS = 5.0
+"""How soon after a pause no call may begin, and those that have begun must have ended."""
+
+WORKING = "SELECT count(*) FROM questions WHERE state IN ('working', 'delivering')"
+PAUSED_NOTICE = "An admin has paused all paid searches"
+
+
+async def pause_spending(harness: ChaosHarness, scale: Scale) -> None:
+    """Let no answer end until each worker has all it takes; then restart one process after the other, and pause."""
+    harness.perplexity.lasting["/v1/agent"] = ENDLESS
+    async with asyncio.timeout(scale.seconds):
+        while int(str((await harness.query(WORKING))[0][0])) < AT_ONCE * len(harness.workers):  # noqa: ASYNC110 - theirs
+            await asyncio.sleep(0.1)
+    restarting = asyncio.create_task(_restart(reversed(harness.members)))
+    await asyncio.sleep(1)  # the first of them drains
+    said = await harness.load.command("/pplx pause", user=ADMIN)
+    paused = time.monotonic()
+    if not said.startswith("Paused."):
+        harness.wrong.append(f"the pause was answered with: {said}")
+    await restarting
+    await asyncio.sleep(max(0.0, paused + 2 * PAUSE_SECONDS - time.monotonic()))
+    made = [*harness.perplexity.served, *harness.brave.served]
+    if late := [call for call in made if call.began > paused + PAUSE_SECONDS]:
+        harness.wrong.append(f"{len(late)} calls begun {max(one.began for one in late) - paused:.1f} s after the pause")
+    if left := [call for call in made if (call.ended or math.inf) > paused + PAUSE_SECONDS]:
+        harness.wrong.append(f"{len(left)} calls went on after the pause")
+    told = sum(PAUSED_NOTICE in visible_text(post.payload) for post in harness.slack.posts)
+    if told < AT_ONCE * len(harness.workers):
+        harness.wrong.append(f"only {told} were told of the pause")
+    harness.perplexity.lasting.clear()
+    await harness.load.command("/pplx resume", user=ADMIN)
 
 
 async def suspend(harness: ChaosHarness, scale: Scale) -> None:
@@ -306,6 +349,11 @@ FAULTS = (
     Fault(
         name="rolling", about="SIGTERM to one process after the other, each started again.", strike=restart_one_by_one,
         kills_webs=True,
+    ),
+    Fault(
+        name="paused",
+        about="An admin pauses all spending while every place is taken and one process after the other is restarted.",
+        strike=pause_spending, n=150, full=Scale(seconds=30), kills_webs=True, questions_at_once=AT_ONCE,
     ),
     Fault(
         name="worker-suspended", about="One worker is suspended for 20 s (SIGSTOP, SIGCONT).", strike=suspend,

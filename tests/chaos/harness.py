@@ -29,6 +29,9 @@ EVENT_SECONDS = 0.08
 """The pause between two events of a streamed answer, so that direct messages are streamed for a second or two."""
 
 OPEN = "SELECT state, count(*) FROM questions WHERE state IN ('received', 'working', 'delivering') GROUP BY 1"
+ADMIN = "UADMIN"
+"""The person who may pause all spending."""
+
 JOBS = "SELECT count(*) FROM procrastinate_jobs"
 
 
@@ -130,6 +133,8 @@ class ChaosHarness:
     members: list[Member]
     load_over: asyncio.Event = field(default_factory=asyncio.Event)
     lags: list[float] = field(default_factory=lambda: [0.0])
+    wrong: list[str] = field(default_factory=list)
+    """What a fault itself has seen that must not be."""
 
     @property
     def webs(self) -> list[Member]:
@@ -171,6 +176,7 @@ async def open_harness(
     seed: int,
     host: str = "127.0.0.1",
     streams_in_channels: bool = False,
+    questions_at_once: int = 100,
 ) -> AsyncIterator[ChaosHarness]:
     """Yield a harness whose processes run. Slack and the providers are called by `host`."""
     random = Random(seed)  # noqa: S311 - nothing secret
@@ -198,6 +204,8 @@ async def open_harness(
             "BUDGET_CHANNEL_DAY_USD": "50",
             "BUDGET_WORKSPACE_MONTH_USD": "50",
             "DATABASE_URL": f"postgresql://postgres@127.0.0.1:{gateway.port}/{name}",
+            "ADMIN_USER_IDS": ADMIN,
+            "QUESTIONS_AT_ONCE": str(questions_at_once),
             "LOG_LEVEL": "INFO",
         }
         if streams_in_channels:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -97,6 +98,17 @@ class Load:
         question = self.question(surface="ask", again=True)
         await self._deliver(question, web, retry=0)
         return question
+
+    async def command(self, line: str, *, user: str) -> str:
+        """Have a person type a command until a process acknowledges it; return what that says."""
+        for web in itertools.cycle(self.webs):
+            person = Person(session=self.session, app_url=web, response_url=self._response_url, user=user)
+            try:
+                async with await person.type_command(line, trigger=f"{line} {time.monotonic()}") as response:
+                    return str((await response.json())["text"])
+            except (ClientError, TimeoutError, OSError):
+                await asyncio.sleep(0.1)
+        raise AssertionError("there is no process")
 
     async def _deliver_until_taken(self, question: Question, web: int) -> None:
         if await self._deliver(question, web, retry=0) or question.surface not in EVENTS:

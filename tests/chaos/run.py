@@ -67,6 +67,7 @@ async def run(fault: Fault, postgres: Postgres, *, template: str, seed: int, sho
         seed=seed,
         host=fault.host,
         streams_in_channels=fault.streams_in_channels,
+        questions_at_once=fault.questions_at_once,
     ) as harness:
         over = await _strike_under_load(harness, fault, scale, count)
         left = await harness.wait_until_drained(seconds=fault.drain_seconds)
@@ -121,6 +122,7 @@ def _row(harness: ChaosHarness, fault: Fault, ledger: Sequence[Booking], *, over
     wrong = faults(figures, may_refuse=fault.refuses, may_be_late=fault.kills_webs)
     if fault.back_seconds is not None and acked_after > fault.back_seconds:
         wrong.append(f"requests taken again only after {acked_after:.1f} s")
+    wrong += harness.wrong
     if left:
         wrong.append(f"open at the end: {left}")
     restarts = sum(member.unexpected for member in harness.members)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from perplexity.agent.results import parse_tool_result as read_finding
 from perplexity.citations import drop_unknown_links, format_result, number_citations
-from perplexity.claims.check import Judgement, judge, parse_judgement
+from perplexity.claims import cues
+from perplexity.claims.check import Judgement, judge, parse_judgement, usable_pages
 from perplexity.claims.cues import addresses_model
 from perplexity.claims.propose import parse_block, sentences_to_check
 from perplexity.claims.quotes import prepare
@@ -228,6 +231,38 @@ SHAPES = [
 def test_what_comes_from_outside_is_read_in_linear_time(name: str, step: int) -> None:
     for shape in SHAPES[::step]:
         assert_linear(READERS[name], shape)
+
+
+CUES = sorted(set(re.findall(r"[^\W\d_]{2,}", Path(cues.__file__).read_text())))
+"""Every word that the rules for claims and for instructions look for, and a few of the module's own."""
+HEARD: dict[str, Callable[[str], object]] = {
+    name: READERS[name] for name in ("news", "judgement", "claims of a message", "result", "passages", "figures")
+} | {
+    "page": lambda text: usable_pages([Source(number=1, title="", url="https://a.example/1", snippet=text)]),
+    "title": lambda text: usable_pages([Source(number=1, title=text, url="https://a.example/1", snippet="A page.")]),
+}
+REPEATED = 20_000
+
+
+@some_or_all
+@pytest.mark.parametrize("glue", ["", " "])
+def test_a_page_full_of_a_cue_word_is_read_at_once(glue: str, step: int) -> None:
+    slow = {
+        word: took
+        for word in CUES[:: 3 * step**3]
+        for name in ("page", "title")
+        if (took := seconds(HEARD[name], f"{word}{glue}" * REPEATED)) > 0.15
+    }
+
+    assert not slow
+
+
+@some_or_all
+@pytest.mark.parametrize("name", HEARD)
+def test_what_is_full_of_a_cue_word_is_read_in_linear_time(name: str, step: int) -> None:
+    for word in CUES[:: 25 * step**2]:
+        for glue in ("", " "):
+            assert_linear(HEARD[name], Shape("", f"{word}{glue}"))
 
 
 NUMERALS = [

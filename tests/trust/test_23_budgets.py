@@ -297,6 +297,7 @@ async def test_a_background_run_is_cancelled_upstream_by_a_pause(
     assert (call["effort"], call["state"], call["cost"]) == ("high", "cut", 2_000_000)
 
 
+@pytest.mark.rare  # a process that stops waits twenty seconds for its work
 async def test_a_background_run_that_a_restart_resumed_is_cancelled_upstream_by_a_pause(workspace: Workspace) -> None:
     workspace.slack.workspace.admins.add("U0")
     perplexity = workspace.perplexity

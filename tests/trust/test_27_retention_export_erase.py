@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
 from bot.model.membership import Identity
 from bot.privacy.tables import TABLES, Data
@@ -115,6 +116,7 @@ async def test_where_people_of_many_workspaces_come_from_is_erased(
     assert await kept() == ["TANNA:UBERT", "TBERT:UANNA", "TBERT:UBERT"]
     await PersonalDataStore(pool).erase(ANNA.user)
     assert await kept() == ["TANNA:UBERT", "TBERT:UBERT"]
+    await close(two_people, ANNA.team)
     await store.delete_texts(Identity(team_id=ANNA.team))
     assert await kept() == ["TBERT:UBERT"]
 
@@ -133,16 +135,56 @@ async def test_an_export_has_every_row_of_the_person_and_nothing_that_opens_anyt
     assert question["messages"] == ["TANNA:UANNA:messages"]
 
 
+async def close(connection: psycopg.AsyncConnection[Any], team: str, *, state: str = "uninstalled") -> None:
+    """Record how an installation ended, or that it was installed again."""
+    await connection.execute(
+        "INSERT INTO workspaces (id, team_id, state) VALUES (%(id)s, %(id)s, %(state)s)"
+        " ON CONFLICT (id) DO UPDATE SET state = excluded.state",
+        {"id": team, "state": state},
+    )
+
+
+async def test_a_workspace_that_is_installed_again_keeps_what_is_not_erased_yet(
+    two_people: psycopg.AsyncConnection[Any], pool: Pool
+) -> None:
+    await two_people.execute("UPDATE questions SET state = 'received'")
+    await close(two_people, ANNA.team, state="open")
+    before, team = await all_rows(two_people, ANNA.team), Identity(team_id=ANNA.team)
+
+    assert await WorkspaceStore(pool).stop_work(team) == []
+    assert await WorkspaceStore(pool).delete_texts(team) == 0
+    assert await all_rows(two_people, ANNA.team) == before
+
+
+@pytest.mark.parametrize("left", ["person_settings", "budgets", "ledger", "audit_people"])
+async def test_of_an_organization_also_a_workspace_is_erased_of_which_only_one_table_is_left(
+    two_people: psycopg.AsyncConnection[Any], pool: Pool, left: str
+) -> None:
+    for name, table in TABLES.items():
+        if name != left and table.of_workspace is not None and not name.startswith("audit"):
+            await two_people.execute(SQL("DELETE FROM {}").format(Identifier(name)))
+    await close(two_people, "E1")
+    await close(two_people, BERT.team, state="open")
+    organization = Identity(team_id="E1", enterprise_id="E1", is_enterprise_install=True)
+    kept = await all_rows(two_people, BERT.team)
+
+    await WorkspaceStore(pool).delete_texts(organization)
+
+    assert await find_text(two_people, ANNA.user) in ({}, {"audit_outbox": 1})
+    assert await all_rows(two_people, BERT.team) == kept
+
+
 async def test_uninstalling_erases_the_workspace_and_no_other(
     two_people: psycopg.AsyncConnection[Any], pool: Pool
 ) -> None:
     before = await all_rows(two_people, BERT.team)
     team = Identity(team_id=ANNA.team, enterprise_id=None, is_enterprise_install=False, bot_user_id=None)
 
+    await close(two_people, ANNA.team)
     assert await WorkspaceStore(pool).delete_texts(team) == 1
 
     # The log stays, and no longer tells whose its entries are.
-    assert set(await find_text(two_people, ANNA.team)) <= {"audit", "audit_outbox"}
+    assert set(await find_text(two_people, ANNA.team)) <= {"audit", "audit_outbox", "workspaces"}
     assert set(await find_text(two_people, ANNA.user)) <= {"audit_outbox"}
     assert await find_text(two_people, str(ANNA.question)) == {}
     assert await all_rows(two_people, BERT.team) == before

@@ -126,6 +126,7 @@ async def test_others_see_nothing_of_it(workspace: AppHarness) -> None:
     [
         {"is_admin": True, "is_restricted": True},
         {"is_admin": True, "is_stranger": True},
+        {"is_admin": True, "team_id": "TOTHER"},
         {"is_admin": True, "deleted": True},
         {"is_owner": False},
     ],

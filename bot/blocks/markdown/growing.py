@@ -36,17 +36,18 @@ _LONG_CLAUSE = 120
 """Characters after which a clause is shown word by word."""
 _TRIES = 3
 """Ends of clauses that are looked at if a formula may have begun before them."""
-_SIGNS_OF_A_BLOCK = re.compile(r"[ \t>]*(?:[-+*_=:|#~`> \t]*|\d{1,9}[.)]?[ \t]*)(?:\[[ xX]?\]?)?")
-_UNDERLINE = re.compile(r"[ \t]*[-=:|]?[-=:| \t]*")
+_SIGNS_OF_A_BLOCK = re.compile(r"[ \t>]*+(?:[-+*_=:|#~`> \t]*+|\d{1,9}+[.)]?[ \t]*+)(?:\[[ xX]?\]?)?")
+_UNDERLINE = re.compile(r"[-=:| \t]*+")
 """What may become the line below a heading, or below the header of a table."""
-_CLOSING_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*\n?")
+_CLOSING_FENCE = re.compile(r"[ \t>]*+(`{3,}+|~{3,}+)[ \t]*+\n?")
 _FENCE = "```"
-_LONE_OPENER = re.compile(r"^[ \t]*(?:\$\$|\\\[)[ \t]*\n[ \t]*$", re.MULTILINE)
+_LONE_OPENER = re.compile(r"^[ \t]*+(?:\$\$|\\\[)[ \t]*+\n[ \t]*+$", re.MULTILINE)
 _SPACED_SO_FAR = re.compile(
-    r"[ \t]*(?:\$\$|\\\[)[ \t]*\n(?:[ \t]*\n)*+(?:[ \t]*[^\s][^\n]*\n)*+(?:[^\n]*|(?:[ \t]*\n)++[ \t]*[$\\]?[$\]]?)"
+    r"[ \t]*+(?:\$\$|\\\[)[ \t]*+\n(?:[ \t]*+\n)*+(?:[ \t]*+[^\s][^\n]*+\n)*+"
+    r"(?:[^\n]*+|(?:[ \t]*+\n)++[ \t]*+[$\\]?[$\]]?)"
 )
-_BLANK_LINE = re.compile(r"(?:\n[ \t]*)+\n")
-_STOPS = re.compile(r"[ \t]*[.,;:]?[ \t]*")
+_BLANK_LINE = re.compile(r"\n(?:[ \t]*+\n)++")
+_STOPS = re.compile(r"[ \t]*+[.,;:]?[ \t]*+")
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
 _BRACKETS = re.compile(r"[!\\]?[\[【［]|[\]】］]")
 _PARENTHESES = re.compile(r"[()]")

@@ -30,6 +30,7 @@ from bot.model.digest import parse_run as read_run
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.bodies import zone_of
 from bot.playground.limits import MAX_TEXT
+from bot.streaming.live import MAX_BLOCKS, MAX_SIZE
 from perplexity.filters import parse_domain, parse_domains
 from perplexity.markdown import parse
 from perplexity.types import Answer, Query, SearchResults, Source
@@ -76,6 +77,17 @@ def streamed(text: str) -> object:
     growing.feed(text)
     pieces = growing.take(), growing.take()
     return pieces, growing.finish(Answer(text=text, sources=sources, provider="P")), growing.take()
+
+
+def streamed_in_pieces(text: str) -> object:
+    """Stream a text in small pieces, in as many messages as it needs."""
+    growing = StreamedText()
+    for place in range(0, len(text), PIECE):
+        growing.feed(text[place : place + PIECE])
+        while growing.take():
+            if growing.size >= MAX_SIZE or growing.blocks >= MAX_BLOCKS:
+                growing.close_message()
+    return growing.finish(Answer(text=text, sources=(), provider="P")), growing.take()
 
 
 READERS: dict[str, Callable[[str], object]] = {
@@ -133,6 +145,20 @@ RENDERED = [
     Shape("- ", "- "), Shape("", "> - "), Shape("- a\n", "  - b\n"), Shape("", "> a\n"), Shape("1. a\n", "a\n"),
 ]  # fmt: skip
 
+SENTENCE = "The first sentence of an answer, which is shown before the rest of it."
+PIECE = 50
+GROWING = [
+    *(Shape(f"{SENTENCE}{between}", sign, ended)
+      for between in ("\n", "\n\n") for sign in (">", "> ", " ", "\t", "- ", "=", "|", "[", "``")
+      for ended in ("x", "\nx")),
+    *(Shape(f"{SENTENCE}\n\n{opened}", sign, ended)
+      for opened in ("$$x$$", "$$\n", "```\na\n", "> a\n") for sign in (" ", "\t", ">") for ended in ("x", "\nx")),
+    *(Shape(f"{SENTENCE}\n\n{opened}", line)
+      for opened, line in (("```\n", "code\n"), ("", "```\n"), ("", "# a\n"), ("", "#"), ("|a|b|\n|-|-|\n", "|c|d|\n"),
+                           ("", "`a` "), ("", "` "), ("", "> > > > a\n>\n"), ("", ">" * 50 + " a\n"), ("", "$$\n"))),
+]  # fmt: skip
+"""Beginnings that may become something else with each further sign, in an answer that is still being written."""
+
 MARKED = [shape for shape in RENDERED if "[" in shape.repeated]
 """What an answer's citations are read from; the rest of its rendering is that of `pages`."""
 
@@ -150,6 +176,12 @@ def test_what_services_write_is_rendered_in_linear_time(name: str, step: int) ->
     # From the size on at which a text is parted, which takes longer than to leave it whole.
     for shape in (MARKED if name == "answer" else RENDERED)[::step]:
         assert_linear(RENDERERS[name], shape, short=11_000, long=33_000)
+
+
+@some_or_all
+def test_what_is_still_being_written_is_read_a_bounded_number_of_times(step: int) -> None:
+    for shape in GROWING[::step]:
+        assert_linear(streamed_in_pieces, shape)
 
 
 @pytest.mark.parametrize(

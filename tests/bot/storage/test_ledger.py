@@ -23,7 +23,7 @@ from bot.model.spending import BudgetLine, Budgets, Ended, Granted, OverBudget, 
 from bot.storage.budgets import BudgetStore
 from bot.storage.ledger import MOST_AT_ONCE, Ledger, LedgerAway
 from bot.storage.personal_data import PersonalDataStore
-from bot.storage.questions import Pool, QuestionStore, connection_pool
+from bot.storage.questions import SPENDS_PAUSED, Pool, QuestionStore, connection_pool
 from tests.fakes.rows import claim
 
 CENT = 10_000
@@ -336,6 +336,18 @@ async def test_the_call_of_a_dead_worker_is_cut_at_its_ceiling(
     assert await rows(pool, "SELECT reserved, spent FROM budget_use") == [{"reserved": 0, "spent": CENT}]
 
 
+async def claims_while_paused(pool: Pool) -> dict[UUID, int]:
+    """Return what workers read of the question while an admin has paused all spending."""
+    await BudgetStore(pool).pause(team_id="T1", user_id="U0")
+    async with pool.connection() as connection:
+        await connection.execute(
+            "INSERT INTO questions (id, delivery_key, surface, command, text, team_id, channel_id, user_id)"
+            " VALUES (%s, 'k', 'im', 'ask', 'why', 'T1', 'D1', 'U1') ON CONFLICT DO NOTHING",
+            (QUESTION,),
+        )
+    return await QuestionStore(pool).claims([QUESTION])
+
+
 @pytest.mark.parametrize("was_cut", [False, True])
 async def test_a_resumed_run_takes_over_its_reservation(pool: Pool, *, was_cut: bool) -> None:
     ledger = Ledger(pool, budgets=Budgets(user=200 * CENT))
@@ -345,10 +357,12 @@ async def test_a_resumed_run_takes_over_its_reservation(pool: Pool, *, was_cut: 
         ledger.end(Ended(id=first, state="cut"))
     resumed = await reserved(ledger, replace(deep, id=uuid4(), resumes=True))
     assert resumed == first
+    assert await claims_while_paused(pool) == {QUESTION: SPENDS_PAUSED}
     ledger.end(Ended(id=resumed, state="settled", cost=50 * CENT))
     await ledger.flush()
     assert await states(pool) == [("settled", 50 * CENT)]
     assert await rows(pool, "SELECT reserved, spent FROM budget_use") == [{"reserved": 0, "spent": 50 * CENT}]
+    assert await claims_while_paused(pool) == {QUESTION: 0}
 
 
 async def test_a_notice_is_sent_once_for_each_step(pool: Pool) -> None:
