@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from io import IOBase
 from typing import Any, NamedTuple
 
 from bot.texts import answers
@@ -40,8 +41,12 @@ class SuggestedPrompt(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MarkdownFile:
-    """A file of Markdown to send to a person: its name, the title that Slack shows, and what is in it."""
+    """A file to send to a person, most often of Markdown: its name, the title that Slack shows, and what is in it.
+
+    What is long is in `data`.
+    """
 
     name: str
     title: str
-    content: str
+    content: str = ""
+    data: IOBase | None = None

@@ -39,6 +39,9 @@ class Table:
     of_workspace: LiteralString | None = None
     """Finds the rows of the workspaces `%(teams)s`; None as in `of_person`."""
 
+    exported: LiteralString | None = None
+    """What is exported of a person's row, as JSON, if that is not the row."""
+
     parent: str | None = None
     """The table with whose rows these are deleted."""
 
@@ -188,6 +191,8 @@ TABLES: Mapping[str, Table] = {
         of_person="(user_id = %(user)s OR %(user)s = ANY(string_to_array(settings ->> 'askers', ' ')))"
         " AND (%(team)s::text IS NULL OR team_id = %(team)s)",
         of_workspace=_WORKSPACE,
+        # The rest is the channel's, and others'.
+        exported="jsonb_build_object('team_id', t.team_id, 'channel_id', t.channel_id, 'names_you', true)",
         # Without the only one who may ask, admins may; it must not become everyone.
         forget_person={
             "user_id": "CASE WHEN user_id = %(user)s THEN '' ELSE user_id END",

@@ -74,8 +74,8 @@ class PersonalDataStore:
             await connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
             for name, table, condition in of_people():
                 secrets = [column for column, data in table.columns.items() if data is Data.SECRET]
-                query = SQL("SELECT to_jsonb(t) - %(secrets)s::text[] FROM {} t WHERE {}").format(
-                    Identifier(name), SQL(condition)
+                query = SQL("SELECT {} - %(secrets)s::text[] FROM {} t WHERE {}").format(
+                    SQL(table.exported or "to_jsonb(t)"), Identifier(name), SQL(condition)
                 )
                 async with connection.cursor(name="export", row_factory=scalar_row) as cursor:
                     cursor.itersize = BATCH

@@ -249,15 +249,17 @@ class FileUploader:
 
         `on_failure` is called if the file cannot be sent, `on_refusal` if the person is not a member.
         """
-        self.background.start(self._send_if_admitted(file, user_id, on_failure, on_refusal))
+        self.background.start(self.send(file, user_id, on_failure=on_failure, on_refusal=on_refusal))
 
-    async def _send_if_admitted(
+    async def send(
         self,
         file: MarkdownFile,
         user_id: str,
+        *,
         on_failure: Callable[[], Awaitable[None]],
         on_refusal: Callable[[], Awaitable[None]],
     ) -> None:
+        """Send a file as `start` does."""
         match await self.admits(user_id):
             case True:
                 await self._send(file, user_id, on_failure)
@@ -276,7 +278,11 @@ class FileUploader:
 
     async def _upload(self, file: MarkdownFile, *, channel: str) -> None:
         uploaded = await self.client.files_upload_v2(
-            channel=channel, content=file.content, filename=file.name, title=file.title
+            channel=channel,
+            content=file.content if file.data is None else None,
+            file=file.data,
+            filename=file.name,
+            title=file.title,
         )
         if not uploaded.get("ok"):
             raise SlackClientError("the upload was not completed")

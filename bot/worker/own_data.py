@@ -6,7 +6,8 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from tempfile import SpooledTemporaryFile
 
 from psycopg import Error
 
@@ -22,34 +23,48 @@ LOOK_SECONDS = 0.5
 CLEAR_UP_LOOKS = 20
 """How often it is looked whether a worker has removed what is shown of the open questions, before they are erased."""
 
+IN_MEMORY = 1_000_000
+"""A larger file is written to a disk until it is sent."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class OwnData:
     """Works in the background. `tell` updates a home tab with a notice, even if it is not known to be open.
 
-    `cancel_runs` starts cancelling runs at the services.
+    `cancel_runs` starts cancelling runs at the services. `exporting` are the people whose files are on their way.
     """
 
     store: PersonalDataStore
     files: FileUploader
     cancel_runs: Callable[[Sequence[str]], None]
     tell: Callable[[str, str, str], Awaitable[None]]
+    exporting: set[tuple[str, str]] = field(default_factory=set)
 
     async def export(self, team_id: str, user_id: str) -> None:
-        """Send a person what is kept of them, as JSON lines; raise nothing."""
+        """Send a person what is kept of them, as JSON lines, unless that is under way; raise nothing."""
+        if (team_id, user_id) in self.exporting:
+            return
+        self.exporting.add((team_id, user_id))
+        try:
+            with SpooledTemporaryFile(max_size=IN_MEMORY) as content:
+                await self._export(team_id, user_id, content)
+        finally:
+            self.exporting.discard((team_id, user_id))
 
+    async def _export(self, team_id: str, user_id: str, content: SpooledTemporaryFile[bytes]) -> None:
         async def tell(text: str) -> None:
             await self.tell(team_id, user_id, text)
 
         try:
-            rows = [{"table": table, "row": row} async for table, row in self.store.export(user_id, team_id=team_id)]
+            async for table, row in self.store.export(user_id, team_id=team_id):
+                content.write(f"{json.dumps({'table': table, 'row': row}, ensure_ascii=False)}\n".encode())
         except (*DATABASE_UNAVAILABLE, Error) as error:
             log.warning("export.failed", extra={"error": type(error).__name__})
             await tell(own_data.no_file(user_id))
             return
-        content = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-        self.files.start(
-            MarkdownFile(name="my-data.jsonl", title=own_data.FILE_TITLE, content=content),
+        content.seek(0)
+        await self.files.send(
+            MarkdownFile(name="my-data.jsonl", title=own_data.FILE_TITLE, data=content),
             user_id,
             on_failure=lambda: tell(own_data.no_file(user_id)),
             on_refusal=lambda: tell(own_data.MEMBERS_ONLY),

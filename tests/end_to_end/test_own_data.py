@@ -100,6 +100,43 @@ async def test_a_file_with_everything_comes_in_the_direct_messages(two_people: A
     assert "U2" not in str(rows)
 
 
+def sent_files(harness: AppHarness) -> int:
+    return [name for name, _ in harness.slack.calls].count("files.completeUploadExternal")
+
+
+async def test_one_file_at_a_time_is_made_for_a_person(two_people: AppHarness) -> None:
+    harness = two_people
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        await connection.execute("LOCK TABLE digest_seen")
+        for _ in range(4):
+            await press(harness, "export_own_data")
+        query = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'digest_seen'::regclass"
+        while not (waiting := await (await connection.execute(query)).fetchall()):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        assert len(waiting) == 1
+    await harness.slack.wait_until(lambda: sent_files(harness) > 0)
+    assert sent_files(harness) == 1
+
+    async with asyncio.timeout(20):
+        while sent_files(harness) < 2:
+            await press(harness, "export_own_data")
+
+
+async def test_of_a_channel_s_settings_a_person_gets_only_that_they_are_named(two_people: AppHarness) -> None:
+    harness = two_people
+    harness.slack.workspace.admins.add("U1")
+    await ask(harness, "/pplx settings channel askers U1 U2")
+    await ask(harness, "/pplx settings channel deny evil.example")
+    await press(harness, "export_own_data")
+    await harness.slack.wait_until(lambda: "files.completeUploadExternal" in [name for name, _ in harness.slack.calls])
+    (content,) = harness.slack.files.values()
+    rows = [json.loads(line) for line in content.splitlines()]
+
+    assert [one["row"] for one in rows if one["table"] == "channel_settings"] == [
+        {"team_id": "T1", "channel_id": "C1", "names_you": True}
+    ]
+
+
 async def test_without_files_an_admin_s_command_is_named(two_people: AppHarness) -> None:
     harness = two_people
     harness.slack.fail("files.getUploadURLExternal", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
