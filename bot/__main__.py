@@ -237,7 +237,7 @@ def _run_command(parsed: argparse.Namespace, stop: StopSignals) -> int:
     from bot.settings import load_settings
 
     settings = load_settings()
-    logs.configure(settings.log_level, sys.stderr)
+    logs.configure(settings.log_level, sys.stderr, secrets=settings.secrets)
     match parsed.command:
         case "manifest":
             return _print_manifest(settings, parsed)

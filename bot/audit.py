@@ -26,6 +26,7 @@ from bot.storage.audit import (
 )
 from bot.storage.audit_chain import AuditStore
 from bot.storage.database import DATABASE_UNAVAILABLE
+from perplexity.terminal import printable_line
 
 log = logging.getLogger(__name__)
 
@@ -70,10 +71,14 @@ class Verification:
     def report(self) -> str:
         """Return the report for a terminal, which ends with a sentence."""
         lines = [
-            f"{head.team_id}  {head.count} {'entry' if head.count == 1 else 'entries'}, head {head.hash}"
-            for head in self.heads.values()
+            f"{printable_line(team)}  {head.count} {'entry' if head.count == 1 else 'entries'}, head {head.hash}"
+            for team, head in self.heads.items()
         ]
-        lines += [f"{team}  {problem}" for team, problems in self.problems.items() for problem in problems]
+        lines += [
+            f"{printable_line(team)}  {printable_line(problem)}"
+            for team, problems in self.problems.items()
+            for problem in problems
+        ]
         if self.waiting:
             lines.append(self.waiting)
         if self.key.stored:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import traceback
+from collections.abc import Collection
 from typing import IO, Any
 
 from perplexity.wire.json import encode
@@ -17,12 +18,21 @@ FIELDS = frozenset({
 """The extra fields that an event may have. None contains the text of a question or an answer."""
 
 
+MIN_SECRET = 8
+"""Characters of a secret that is masked; a shorter text may be a part of any word."""
+
+
 class JsonLines(logging.Formatter):
     """Formats a record as one JSON line.
 
     Only `FIELDS` and, for our own loggers, the event's name are written. An exception is written as its class and
-    traceback, without its message: messages of libraries quote their input.
+    traceback, without its message: messages of libraries quote their input. A service may echo what it is sent, so
+    `secrets` are masked wherever they are.
     """
+
+    def __init__(self, secrets: Collection[str] = ()) -> None:
+        super().__init__()
+        self._secrets = [secret for secret in secrets if len(secret) >= MIN_SECRET]
 
     def format(self, record: logging.LogRecord) -> str:
         """Return one line; messages of other libraries are left out, since they may contain a request."""
@@ -38,13 +48,19 @@ class JsonLines(logging.Formatter):
         if record.exc_info and record.exc_info[0] is not None:
             line["exception"] = record.exc_info[0].__qualname__
             line["trace"] = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(record.exc_info[2])]
-        return encode(line, default=str)
+        written = encode(line, default=str)
+        for secret in self._secrets:
+            written = written.replace(secret, "…")
+        return written
 
 
-def configure(level: str, stream: IO[str]) -> None:
-    """Send every logger's lines to `stream`; other libraries log from WARNING up, whatever our own level is."""
+def configure(level: str, stream: IO[str], *, secrets: Collection[str] = ()) -> None:
+    """Send every logger's lines to `stream`; other libraries log from WARNING up, whatever our own level is.
+
+    The secrets are masked.
+    """
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonLines(secrets))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     for name in ("bot", "perplexity"):
         logging.getLogger(name).setLevel(level)

@@ -355,6 +355,11 @@ class Settings(_ProviderSettings):
         return read_keys(self.encryption_keys.get_secret_value()) if self.encryption_keys is not None else ()
 
     @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every secret, for the log, which masks them."""
+        return tuple(secret.get_secret_value() for _, secret in self if isinstance(secret, SecretStr))
+
+    @property
     def admins(self) -> tuple[str, ...]:
         """The user ids of `ADMIN_USER_IDS`."""
         return tuple(filter(None, (one.strip() for one in self.admin_user_ids.split(","))))

@@ -27,7 +27,7 @@ from perplexity.types import (
     Usage,
 )
 from perplexity.wire.base import StreamReader
-from perplexity.wire.errors import error_from_object, sanitize_message
+from perplexity.wire.errors import error_from_object, sanitize_message, service_name
 from perplexity.wire.json import as_count, as_object, as_objects, as_text, as_texts, cost_of
 from perplexity.wire.search import common_filters
 from perplexity.wire.sources import MergeSchedule, merge
@@ -60,7 +60,7 @@ def build_answer(body: Mapping[str, JSON], *, text: str, sources: tuple[Source, 
         text=text,
         sources=sources,
         provider=PROVIDER,
-        model=sanitize_message(body.get("model")) or None,
+        model=service_name(body.get("model")),
         queries=tuple(dict.fromkeys(queries)),
         incomplete=incomplete,
         usage=usage,

@@ -67,6 +67,7 @@ https://platform.openai.com/docs/guides/error-codes/api-errors
 """
 
 _REFUSED = frozenset({400, 413, 422})
+_NAME = re.compile(r"[^\s…]{1,80}")
 _SECRET = re.compile(r"(?:\bpplx-|\bbearer\s+|\bsk-)[^\s\"',;]+", re.IGNORECASE)
 
 
@@ -139,6 +140,16 @@ def sanitize_message(message: JSON) -> str:
     return line if len(line) <= MAX_MESSAGE_LENGTH else line[: MAX_MESSAGE_LENGTH - 1] + "…"
 
 
+def service_name(name: JSON) -> str | None:
+    """Return what a service calls a model or an error, None without one; a text that is no such name is not repeated.
+
+    A service may echo what it was sent, and names are logged.
+    """
+    if not (text := sanitize_message(name)):
+        return None
+    return text if _NAME.fullmatch(text) else "(not a name)"
+
+
 def _error_object(body: bytes) -> dict[str, JSON]:
     """Return what the body says of the error; empty if it is not JSON, so not the service's own words."""
     try:
@@ -163,7 +174,8 @@ def _error_type(error: Mapping[str, JSON], error_map: ErrorMap) -> str:
     names = [
         sanitize_message(error[key])[:80] for key in ("type", "code", "status") if sanitize_message(error.get(key))
     ]
-    return next((known[_letters(kind)] for kind in names if _letters(kind) in known), next(iter(names), ""))
+    own = service_name(next(iter(names), None)) or ""
+    return next((known[_letters(kind)] for kind in names if _letters(kind) in known), own)
 
 
 def _letters(kind: str) -> str:

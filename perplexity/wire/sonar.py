@@ -19,6 +19,7 @@ from perplexity.wire.errors import (
     error_from_object,
     error_from_status,
     sanitize_message,
+    service_name,
     status_of,
 )
 from perplexity.wire.json import as_count, as_object, as_objects, as_text, cost_of, encode
@@ -61,7 +62,7 @@ def build_answer(
         text=text,
         sources=sources,
         provider=provider,
-        model=sanitize_message(body.get("model")) or None,
+        model=service_name(body.get("model")),
         incomplete=incomplete,
         usage=usage,
         id=sanitize_message(body.get("id")) or None,

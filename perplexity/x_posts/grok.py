@@ -13,7 +13,7 @@ from datetime import date
 from perplexity.errors import BillingError, PerplexityError, RateLimitError, RunFailed
 from perplexity.providers import openrouter
 from perplexity.types import JSON
-from perplexity.wire.errors import ErrorMap, sanitize_message
+from perplexity.wire.errors import ErrorMap, sanitize_message, service_name
 from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as_text, as_texts, cost_of
 from perplexity.wire.sonar import error_from_run, first_choice
 from perplexity.x_posts.types import MAX_POSTS, SENTIMENT_LABELS, GrokResponse
@@ -105,7 +105,7 @@ class XaiWire:
             posts_read=as_count(as_object(usage.get("server_side_tool_usage_details")).get("x_posts_fetched")),
             incomplete=why if status == "incomplete" else None,
             provider=self.name,
-            model=as_text(body.get("model")) or None,
+            model=service_name(body.get("model")),
             cost_usd=_xai_cost_usd(usage),
         )
 
@@ -192,7 +192,7 @@ class OpenRouterWire:
             posts_read=None,
             incomplete=None if finish in {"", "stop"} else finish,
             provider=self.name,
-            model=as_text(body.get("model")) or None,
+            model=service_name(body.get("model")),
             cost_usd=cost_of(body.get("usage")),
         )
 

@@ -56,6 +56,18 @@ def test_an_exception_is_its_class_and_its_way_not_its_words(lines: io.StringIO)
     assert "test_logs.py" in line["trace"][0]
 
 
+def test_a_secret_is_masked_wherever_a_service_echoes_it() -> None:
+    root, stream = logging.getLogger(), io.StringIO()
+    before, level = root.handlers[:], root.level
+    logs.configure("DEBUG", stream, secrets=["hunter2-hunter2", "a"])
+    logging.getLogger("bot.x").info("answer.kept", extra={"model": "m/hunter2-hunter2", "count": 1})
+    root.handlers[:], root.level = before, level
+
+    (line,) = _read(stream)
+
+    assert (line["model"], line["event"]) == ("m/…", "answer.kept")
+
+
 def test_a_library_s_words_are_left_out(lines: io.StringIO) -> None:
     logging.getLogger("slack_sdk.web").error("sending %s", "hunter2")
     logging.getLogger("slack_sdk.web").info("hunter2")

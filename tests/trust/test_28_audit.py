@@ -14,7 +14,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from bot.audit import Verification, export, sign, verify
-from bot.model.audit import Change
+from bot.model.audit import Change, Head, SigningKey
 from bot.model.preferences import ChannelSettings
 from bot.storage.audit import record_change
 from bot.storage.audit_chain import AuditStore
@@ -544,3 +544,13 @@ async def test_a_thousand_entries_are_chained_quickly(database: str, pool: Pool)
 
     assert written == [200] * 5
     assert (await check(database)).ok
+
+
+def test_a_report_shows_no_escape_sequence_of_a_name() -> None:
+    name = "T1\x1b[2J\u202e\x1b]8;;https://evil.example\x07"
+    found = Verification(
+        heads={name: Head(team_id=name, count=1, hash="ab")}, key=SigningKey(secret=b"k"), problems={name: ["odd"]}
+    )
+
+    assert not {"\x1b", "\x07", "\u202e"} & set(found.report())
+    assert found.report().count("\n") == 3
