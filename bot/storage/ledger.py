@@ -55,7 +55,7 @@ MOST_AT_ONCE = 100
 
 _BOOK = """
     SELECT asked, verdict, held, amount, exceeded, allowed, remaining, resets
-    FROM ledger_book_v3(%(ended)s, %(wanted)s, %(leaving)s, %(user)s, %(channel)s, %(workspace)s)
+    FROM ledger_book_v4(%(ended)s, %(wanted)s, %(leaving)s, %(user)s, %(channel)s, %(workspace)s)
 """
 
 ABANDONED_CALLS = """

@@ -7,7 +7,8 @@ from uuid import UUID
 from bot.storage.questions import Pool, storable
 
 _RECORD = """
-    INSERT INTO proposals (id, team_id, user_id, sent) VALUES (%(id)s, %(team_id)s, %(user_id)s, %(sent)s)
+    INSERT INTO proposals (id, team_id, user_id, sent) SELECT %(id)s, %(team_id)s, %(user_id)s, %(sent)s
+    WHERE NOT erased_just_now_v1(%(team_id)s, %(user_id)s)
     ON CONFLICT (id) DO UPDATE SET sent = proposals.sent || excluded.sent
 """
 _MOVE = """

@@ -16,6 +16,7 @@ from bot.model.spending import Budgets, Ended, Erased, Granted, OverBudget, Rese
 from bot.storage.budgets import BudgetStore
 from bot.storage.ledger import Ledger
 from bot.storage.personal_data import PersonalDataStore
+from bot.storage.proposals import ProposalStore
 from bot.storage.questions import Pool, connection_pool
 from bot.storage.retention import Retention
 from tests.fakes.personal_data import find_text
@@ -97,6 +98,21 @@ async def test_a_call_under_way_counts_with_what_is_reserved_for_it(database: st
     assert isinstance(await ledger.reserve(call(await asks(database), cents=2)), Granted)
 
 
+async def test_what_a_form_began_is_not_booked_or_kept_once_its_person_is_erased(database: str, pool: Pool) -> None:
+    ledger, proposals, proposal = Ledger(pool, budgets=Budgets(user=10 * CENT)), ProposalStore(pool), uuid4()
+    first = await ledger.reserve(call(None))
+    assert isinstance(first, Granted)
+    await proposals.record(proposal, "T1", ADA, "what is sent")
+    await PersonalDataStore(pool).erase(ADA, own=True)
+
+    assert isinstance(await ledger.reserve(call(None)), Erased)
+    await proposals.record(proposal, "T1", ADA, "what is sent again")
+    async with connect(database) as connection:
+        assert await find_text(connection, ADA) == {}
+        await connection.execute("UPDATE erased_spending SET at = at - interval '1 minute'")
+    assert isinstance(await ledger.reserve(call(None)), Granted)
+
+
 async def test_a_budget_that_is_set_after_the_erasure_counts_it_too(database: str, pool: Pool) -> None:
     await spend(Ledger(pool), await asks(database), cents=8)
     await PersonalDataStore(pool).erase(ADA)
@@ -149,11 +165,11 @@ async def test_a_call_that_begins_after_the_erasure_of_its_question_is_not_made(
     other = await asks(database)
     verdicts = await asyncio.gather(*(ledger.reserve(call(one)) for one in (question, other, None)))
 
-    assert [type(verdict) for verdict in verdicts] == [Erased, Granted, Granted]
+    assert [type(verdict) for verdict in verdicts] == [Erased, Granted, Erased]
     assert isinstance(await ledger.reserve(call(question)), Erased)
     async with connect(database) as connection:
         rows = await (await connection.execute("SELECT question_id, user_id FROM ledger ORDER BY at")).fetchall()
-        assert set(rows) == {(None, ""), (other, ADA), (None, ADA)}
+        assert set(rows) == {(None, ""), (other, ADA)}
 
 
 async def test_a_call_that_is_booked_during_the_erasure_loses_its_person(database: str, pool: Pool) -> None:
