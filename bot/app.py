@@ -7,7 +7,7 @@ import logging
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -244,7 +244,7 @@ async def compose(
 
             commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(open_session(slack))
-        workspaces = WorkspaceStore(pool, many=settings.oauth_configured)
+        workspaces, before_ack = (WorkspaceStore(one, many=settings.oauth_configured) for one in (pool, acks))
         meter = Meter(ledger=await stack.enter_async_context(Ledger(pool, budgets=budgets.budgets)))
         search_services = await stack.enter_async_context(
             open_search_services(settings, on_attempt=on_attempt, meter=meter)
@@ -416,7 +416,7 @@ async def compose(
             reply_privately=status_messages.reply_privately,
             post_in_thread=status_messages.post_in_thread,
             post_ephemeral=status_messages.post_ephemeral,
-            digests=digests.service,
+            digests=replace(digests.service, digests=DigestStore(acks, many=settings.oauth_configured)),
             follow_ups=settings.follow_ups == "always",
             replace_original=status_messages.replace_original,
             load_report=file_uploader.load_report,
@@ -458,9 +458,9 @@ async def compose(
             admin_data=home.admin.data,
             record_change=AuditStore(acks).record,
             is_known_outsider=admission.is_known_outsider,
-            record_sender=admission.record_sender,
-            request_file=partial(workspaces.request_file, seconds=SAME_FILE_SECONDS),
-            forget_file=workspaces.cancel_file_request,
+            record_sender=replace(admission, workspaces=before_ack).record_sender,
+            request_file=partial(before_ack.request_file, seconds=SAME_FILE_SECONDS),
+            forget_file=before_ack.cancel_file_request,
             timezone=profiles.timezone,
             last_choice=choices.last,
             keep_choice=choices.keep,

@@ -21,13 +21,14 @@ log = logging.getLogger(__name__)
 
 
 class Deleted(Enum):
-    """Whether the messages of an answer were deleted."""
+    """Whether those messages of an answer were deleted that are to be."""
 
     ALL = ""
     LATER = home.NOT_DELETED_YET
     """Slack was unavailable."""
 
     REFUSED = home.MESSAGES_STAY
+    """Slack does not let the app read the thread, or delete them."""
 
 
 DELETE_PAUSES = (0.5, 1.0)
@@ -54,7 +55,7 @@ class AnswerWithdrawal:
         If the thread may not be read, the answer stays. Raises NotClearedUp if Slack is unavailable.
         """
         answer = await self._find(row)
-        if answer is not None:
+        if not isinstance(answer, Deleted):
             if await self._delete(row, answer) is Deleted.LATER:
                 raise NotClearedUp
             await self.questions.withdraw_answer(row.id)
@@ -66,9 +67,8 @@ class AnswerWithdrawal:
         question is kept, so that the asker can delete it again.
         """
         try:
-            answered = await self._answered(row)
-            answer = await self._find(answered) if answered is not None else None
-            deleted = Deleted.ALL if not answer else await self._delete(row, answer)
+            answer = await self._find(row)
+            deleted = answer if isinstance(answer, Deleted) else await self._delete(row, answer)
             if deleted is not Deleted.LATER:
                 await self.questions.delete(row.id)
             return deleted.value
@@ -78,16 +78,17 @@ class AnswerWithdrawal:
             log.warning("question.not_deleted", extra=row.ids | {"error": type(error).__name__})
             return home.DELETION_DATABASE_DOWN
 
-    async def _find(self, row: QuestionRow) -> list[str] | None:
-        """Return the `ts` of the messages of an answer; None if they are not to be deleted. Raises NotClearedUp."""
+    async def _find(self, row: QuestionRow) -> list[str] | Deleted:
+        """Return the `ts` of the messages that are to be deleted, or that none is, or may be. Raises NotClearedUp."""
         if row.thread_ts is None:
-            return None
-        page = await self.reader.read(row.channel_id, row.thread_ts, since=row.asked_ts)
+            return Deleted.ALL
+        page = await self.reader.read(row.channel_id, row.thread_ts, since=row.asked_after)
         if isinstance(page, Retryable):
             raise NotClearedUp(page.seconds)
         answer = find_answer(page.messages, row) if page is not None and page.complete else None
         if answer is None:
             log.info("answer.not_withdrawn", extra=row.ids | {"error": "replies" if page is not None else "not read"})
+            return Deleted.REFUSED if page is None else Deleted.ALL
         return answer
 
     async def _delete(self, row: QuestionRow, answer: Sequence[str]) -> Deleted:
@@ -109,25 +110,14 @@ class AnswerWithdrawal:
             result = await self.chat.delete(channel, ts)
         return result
 
-    async def _answered(self, row: QuestionRow) -> QuestionRow | None:
-        """Return an answered question once its answer is posted, None if it has another end."""
-        for pause in LOOK_PAUSES:
-            current = await self.questions.get(row.id)
-            if current is None or current.settled:
-                return current if current is not None and current.state == "answered" else None
-            await self.sleep(pause)
-        return None
-
-
-LOOK_PAUSES = (0.5,) * 20
-"""Seconds after which a question is looked at again whose answer is being posted."""
-
 
 def find_answer(messages: Sequence[Mapping[str, Any]], row: QuestionRow) -> list[str] | None:
-    """Return the `ts` of the messages that answer a question; None if another one came after the question."""
-    later = [message for message in messages if seconds_of(message.get("ts")) > seconds_of(row.asked_ts)]
-    answer = [str(message["ts"]) for message in later if _belongs_to(message, row)]
-    return answer if len(answer) == len(later) else None
+    """Return the `ts` of the messages that belong to a question, the last one first; None if another came after it."""
+    own = [str(message["ts"]) for message in messages if _belongs_to(message, row)]
+    # The first of them may be the root, which the app has posted for a question of a form.
+    began = min(map(seconds_of, [row.asked_ts, *own]))
+    others = [ts for message in messages if (ts := message.get("ts")) not in own and seconds_of(ts) > began]
+    return None if others else own[::-1]
 
 
 def _belongs_to(message: Mapping[str, Any], row: QuestionRow) -> bool:

@@ -194,7 +194,9 @@ def button(
         reply = await _handle(click, context, handle)
         # In the home tab there is no address for a reply.
         told = reply.message.text if reply is not None and click.response_url is None else ""
-        context.home_changed(team_of(body), click.user, told)
+        # A home tab can stay open longer than it is kept up to date.
+        show = context.home_opened if click.view_id and not click.in_modal else context.home_changed
+        show(team_of(body), click.user, told)
         if reply is not None:
             send = context.replace_original if reply.replaces else context.reply_privately
             await _within_ack(send(click.response_url, reply.message))

@@ -131,8 +131,8 @@ class ListenerContext:
     suggest_prompts: Callable[[str, Sequence[SuggestedPrompt]], Awaitable[PostResult]]
     """Show questions to choose from in a direct message."""
 
-    home_opened: Callable[[str, str], None]
-    """Show a person of a workspace the home tab."""
+    home_opened: Callable[[str, str, str], None]
+    """Show a person of a workspace the home tab, with a notice, and keep it up to date from now on."""
 
     home_changed: Callable[[str, str, str], None]
     """Show the home tab again, with a notice, to a person who has it open."""

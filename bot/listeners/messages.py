@@ -353,7 +353,7 @@ def open_home(body: dict[str, Any], context: ListenerContext) -> None:
         return
     (user,), origin = _texts(event, "user"), RequestOrigin.from_body(body)
     if user and not context.is_known_outsider(body, user):
-        context.home_opened(origin.team_id or origin.enterprise_id, user)
+        context.home_opened(origin.team_id or origin.enterprise_id, user, "")
 
 
 async def suggest_prompts(body: dict[str, Any], context: ListenerContext) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -20,6 +20,9 @@ OPEN = frozenset({"received", "working", "delivering"})
 
 CHANNEL_THREADS = frozenset({"mention", "follow_up"})
 """The surfaces whose questions are messages in channels, answered in their threads for everyone there."""
+
+CLOCKS_DIFFER_SECONDS = 300.0
+"""The database's clock, for questions, and Slack's clock, for messages, differ by less than this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,6 +242,11 @@ class QuestionRow:
     def asked_ts(self) -> str:
         """The `ts` of the message that asked, or about that of another question's arrival."""
         return message_ts(self.delivery_key, self.received_at)
+
+    @property
+    def asked_after(self) -> str:
+        """A `ts` before all messages that belong to it, also if the clocks of Slack and of the database differ."""
+        return message_ts(self.delivery_key, self.received_at - timedelta(seconds=CLOCKS_DIFFER_SECONDS))
 
     @property
     def reference(self) -> str:

@@ -17,6 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.model.message import Audience, OutgoingMessage, SuggestedPrompt
+from bot.model.question import CLOCKS_DIFFER_SECONDS
 
 _NAME = re.compile(r"[a-z_]{1,60}")
 
@@ -129,9 +130,6 @@ EVENT_TYPE = "answer_part"
 PAGE_SIZE = 200
 MAX_PAGES = 10
 """The limit on pages read of a conversation; some apps get fifteen messages a page."""
-
-CLOCKS_DIFFER_SECONDS = 300.0
-"""The database's clock, for questions, and Slack's clock, for messages, differ by less than this."""
 
 
 def seconds_of(ts: object) -> float:

@@ -47,7 +47,7 @@ _READ = """
             ORDER BY received_at DESC LIMIT %(recent)s) AS r) AS recent,
         (SELECT coalesce(jsonb_agg(r), '[]') FROM (
             SELECT command, count(*) AS questions, sum(cost_usd) AS cost_usd FROM questions
-            WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND received_at >= date_trunc('month', now())
+            WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND received_at >= date_trunc('month', now(), 'UTC')
                 AND command = ANY(%(commands)s)
             GROUP BY command ORDER BY count(*) DESC, command) AS r) AS used
 """

@@ -710,7 +710,7 @@ class LiveAnswers:
                 question=str(row.id),
                 thread_ts=row.thread_ts or "",
                 since=row.received_at,
-                after=row.asked_ts,
+                after=row.asked_after,
             )
             if not isinstance(found, Retryable):
                 return found

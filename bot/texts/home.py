@@ -60,7 +60,9 @@ KEEP = "Keep"
 NOT_DELETED_YET = (
     "Slack didn’t delete my messages just now, so I kept the question. Please delete it again in a minute."
 )
-MESSAGES_STAY = "I deleted the question, but Slack doesn’t let me delete my messages in its thread: they stay."
+MESSAGES_STAY = (
+    "I deleted the question, but my messages in its thread stay: Slack doesn’t let me read the thread, or delete them."
+)
 DELETION_DATABASE_DOWN = (
     "I can’t reach my database just now, so I kept the question. Please delete it again in a minute."
 )

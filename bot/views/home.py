@@ -75,9 +75,9 @@ class HomePublisher:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _waiting: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def opened(self, team_id: str, user_id: str) -> None:
-        """Show the home tab to a person who has opened it."""
-        self.start(self._open(team_id, user_id))
+    def opened(self, team_id: str, user_id: str, notice: str = "") -> None:
+        """Show the home tab to a person who has it open; `notice` is as in `changed`."""
+        self.start(self._open(team_id, user_id, notice))
 
     def changed(self, team_id: str, user_id: str, notice: str = "") -> None:
         """Update the home tab if the person has it open; `notice`, escaped, is the result of a click."""
@@ -92,13 +92,13 @@ class HomePublisher:
         """Update the home tab of a question's asker after some work, with the notice that it returns, if any."""
         self.changed(row.team_id, row.user_id, await work)
 
-    async def _open(self, team_id: str, user_id: str) -> None:
+    async def _open(self, team_id: str, user_id: str, notice: str) -> None:
         try:
             await self.store.open(team_id, user_id)
         except DATABASE_UNAVAILABLE as error:
             log.warning("home.not_shown", extra={"error": type(error).__name__})
             return
-        self.changed(team_id, user_id)
+        self.changed(team_id, user_id, notice)
 
     async def tell(self, team_id: str, user_id: str, notice: str) -> None:
         """Update a home tab with a notice, which is escaped, even if it is not known to be open."""

@@ -14,11 +14,15 @@ import pytest
 
 from bot.conversations.prompts import EXAMPLES
 from bot.delivery.withdrawal import Deleted
+from bot.model.question import NewQuestion
 from bot.playground.limits import check_view
+from bot.storage.homes import HomeStore
+from bot.storage.questions import QuestionStore, connection_pool
 from bot.texts import clicks, notices
 from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.hostile_text import SCRAPS
-from tests.fakes.slack import Fault
+from tests.fakes.service import json_reply
+from tests.fakes.slack import Fault, refusal
 
 
 async def ask(harness: AppHarness, text: str, *, user: str = "U1") -> None:
@@ -220,23 +224,30 @@ async def test_delete_in_a_thread_takes_the_answer_away(harness: AppHarness) -> 
     assert harness.slack.shown == {}
 
 
+@pytest.mark.parametrize("failed", [False, True])
 @pytest.mark.parametrize(
-    ("fault", "notice", "kept"),
+    ("method", "fault", "notice"),
     [
-        (Fault(status=500), Deleted.LATER, True),
-        (Fault(status=200, body='{"ok": false, "error": "cant_delete_message"}'), Deleted.REFUSED, False),
-        (Fault(status=200, body='{"ok": false, "error": "message_not_found"}'), Deleted.ALL, False),
+        ("chat.delete", Fault(status=500), Deleted.LATER),
+        ("chat.delete", refusal("cant_delete_message"), Deleted.REFUSED),
+        ("chat.delete", refusal("message_not_found"), Deleted.ALL),
+        ("conversations.replies", Fault(status=500), Deleted.LATER),
+        ("conversations.replies", Fault(status=429, headers={"Retry-After": "60"}), Deleted.LATER),
+        ("conversations.replies", refusal("missing_scope"), Deleted.REFUSED),
     ],
 )
 async def test_messages_that_slack_does_not_delete(
-    harness: AppHarness, fault: Fault, notice: Deleted, kept: bool
+    harness: AppHarness, method: str, fault: Fault, notice: Deleted, failed: bool
 ) -> None:
+    if failed:
+        harness.perplexity.lasting["/v1/agent"] = json_reply({"error": {"message": "bad model"}}, status=400)
     await harness.send_direct_message("why is it so")
     await harness.wait_until_settled(1)
     await open_home(harness, "why is it so")
-    harness.slack.lasting["chat.delete"] = fault
+    harness.slack.lasting[method] = fault
     await delete_the_question(harness)
 
+    kept = notice is Deleted.LATER
     await home(harness, notice.value, "why is it so" if kept else "Nothing yet")
     if kept:
         harness.slack.lasting.clear()
@@ -308,3 +319,69 @@ async def test_slack_slow_and_failing__answers_come_anyway(slow_home: AppHarness
         await slow_home.wait_until_settled(1)
 
     assert shown(slow_home) == ""
+
+
+async def test_a_click_keeps_a_tab_up_to_date_that_was_opened_long_ago(harness: AppHarness, database: str) -> None:
+    harness.perplexity.hold()
+    async with await harness.person.type_command("/ask why is it so", trigger="t9") as response:
+        assert response.status == 200
+    await open_home(harness, "Running", "why is it so")
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute("UPDATE homes SET opened_at = now() - interval '13 hours'")
+
+    await press(harness, "stop")
+
+    await home(harness, "Nothing yet", without='"Running"')
+    harness.perplexity.release()
+
+
+async def test_delete_takes_all_messages_away_although_the_database_s_clock_is_ahead(
+    harness: AppHarness, database: str
+) -> None:
+    """Of a question that no message asked, the database's clock says when it came; its thread began with the app."""
+    await ask(harness, "/ask why is it so")
+    await harness.wait_until_settled(1)
+    await open_home(harness, "why is it so")
+    await press(harness, "more", "again")
+    await harness.wait_until_settled(2)
+    assert len(harness.slack.shown) == 2
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        changed = await connection.execute(
+            "UPDATE questions SET received_at = received_at + interval '10 seconds' WHERE surface = 'im' RETURNING id"
+        )
+        ((question,),) = await changed.fetchall()
+    await open_home(harness, str(question), "recent")
+    await home(harness, str(question), without='"Running"')
+
+    await delete_the_question(harness)
+
+    await harness.slack.wait_until(lambda: harness.slack.shown == {})
+
+
+async def test_a_home_tab_counts_from_the_beginning_of_the_month_in_utc(database: str) -> None:
+    for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
+        async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+            await connection.execute("DELETE FROM questions")
+        async with connection_pool(f"{database}&options=-c%20timezone%3D{zone}") as pool:
+            questions = QuestionStore(pool)
+            for seconds in (1, 0):
+                question = NewQuestion(
+                    id=uuid4(),
+                    delivery_key=str(seconds),
+                    surface="slash",
+                    command="ask",
+                    text="why",
+                    team_id="T1",
+                    channel_id="C1",
+                    user_id="U1",
+                )
+                await questions.insert(question)
+                async with pool.connection() as connection:
+                    await connection.execute(
+                        "UPDATE questions SET received_at ="
+                        " date_trunc('month', now(), 'UTC') - %s * interval '1 second' WHERE id = %s",
+                        (seconds, question.id),
+                    )
+            data = await HomeStore(pool).read("T1", "U1", commands=["ask"])
+
+        assert [used.questions for used in data.used] == [1]
