@@ -11,14 +11,14 @@ from typing import IO
 from psycopg import AsyncConnection, Error, IsolationLevel
 from psycopg.rows import DictRow, dict_row
 
-from bot.model.audit import APP, ChainCheck, Change, Head, SigningKey
+from bot.model.audit import ChainCheck, Head, SigningKey
 from bot.storage.audit import (
     entries,
     last_entries,
     lock_writer,
     pseudonyms,
     read_health,
-    record_change,
+    record_command,
     sign_heads,
     signed_heads,
     signing_key,
@@ -158,8 +158,7 @@ async def sign(conninfo: str, *, key: str | None) -> Verification:
         found = await _verify(connection, key, {}, signatures=False)
         if found.ok:
             await sign_heads(connection, found.key, found.heads)
-            for team in found.heads:
-                await record_change(connection, Change(team_id=team, user_id=APP, what="audit.sign"))
+            await record_command(connection, "audit.sign", found.heads)
     return found
 
 

@@ -18,17 +18,7 @@ from bot.budgets.ceilings import CEILINGS, FAST, POSTS, REASONING, SEARCH
 from bot.budgets.sentences import over_budget_sentence
 from bot.errors import BudgetUnknown, BudgetUsedUp, QuestionErased, SpendingPaused
 from bot.model.asker import current_asker
-from bot.model.spending import (
-    CallState,
-    Ended,
-    Erased,
-    Granted,
-    OverBudget,
-    Paused,
-    RequestText,
-    Reservation,
-    Verdict,
-)
+from bot.model.spending import CallState, Ended, Erased, Granted, OverBudget, Paused, RequestText, Reservation
 from bot.privacy.outgoing import current_outgoing
 from bot.storage.database import DatabaseRetry
 from bot.storage.ledger import Ledger, LedgerAway
@@ -155,7 +145,7 @@ class Meter:
         """Reserve a call, save the `request` that it is about to send, and return its id. Raises SpendingRefused."""
         asker, unsaved = current_asker(), _unsaved(request)
 
-        async def book() -> Verdict:
+        async def book() -> Granted | OverBudget | Paused | Erased:
             # A name of its own for each try: the one before may have been booked, and its reply lost.
             named = replace(wanted, id=self.new_id())
             return await self.ledger.reserve(named, _leaving(unsaved, named.id, with_call=True))

@@ -91,8 +91,8 @@ async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveR
     """Make the report and show its progress. Raise PerplexityError; RequestCancelled if it is stopped."""
     deepdives = context.deepdives or DeepDiveRunner(facts=context.provider, synthesis=context.provider)
     board = ProgressBoard()
-    report = deepdives.run(request.topic, store=context.stages, on_stage=board.update, filters=request.filters)
-    task = asyncio.create_task(report)
+    deepdives = replace(deepdives, filters=request.filters)
+    task = asyncio.create_task(deepdives.run(request.topic, store=context.stages, on_stage=board.update))
     task.add_done_callback(lambda _: board.changed.set())
     try:
         await _show_progress(task, board, request, context)

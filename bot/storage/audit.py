@@ -9,14 +9,7 @@ from typing import Any
 
 from psycopg import AsyncConnection, Error
 
-from bot.model.audit import (
-    AuditHealth,
-    Change,
-    Entry,
-    Head,
-    SigningKey,
-    Used,
-)
+from bot.model.audit import APP, AuditHealth, Change, Entry, Head, SigningKey, Used
 from bot.storage.database import DATABASE_UNAVAILABLE
 
 _CHANGE = """
@@ -71,6 +64,12 @@ async def record_change(connection: AsyncConnection[Any], change: Change) -> Non
     """
     values = vars(change) | {name: _json(getattr(change, name)) for name in ("before", "after")}
     await connection.execute(_CHANGE, values)
+
+
+async def record_command(connection: AsyncConnection[Any], what: str, teams: Iterable[str], subject: str = "") -> None:
+    """Record in the logs of workspaces what the operator has done by a command: no person of theirs has."""
+    for team in sorted(teams):
+        await record_change(connection, Change(team_id=team, user_id=APP, what=what, subject=subject))
 
 
 async def signing_key(connection: AsyncConnection[Any], setting: str | None) -> SigningKey:

@@ -9,9 +9,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow, scalar_row
 from psycopg.sql import SQL, Composed, Identifier
 
-from bot.model.audit import APP, Change
 from bot.privacy.tables import TABLES, Data, assignments, of_people
-from bot.storage.audit import lock_writer, record_change
+from bot.storage.audit import lock_writer, record_command
 from bot.storage.ledger import lock_bookings
 from bot.storage.questions import Pool
 
@@ -86,7 +85,7 @@ class PersonalDataStore:
     async def record_export(self, user_id: str, teams: Iterable[str]) -> None:
         """Record in the audit log of these workspaces that the operator has exported what is kept of a person."""
         async with self._pool.transaction() as connection:
-            await _record(connection, "person.export", teams, subject=user_id)
+            await record_command(connection, "person.export", teams, user_id)
 
     async def count(self, user_id: str, *, team_id: str | None = None) -> dict[str, int]:
         """Return how many rows of a person each table has, without tables that have none."""
@@ -148,13 +147,8 @@ class PersonalDataStore:
             if not own:
                 # Without a subject: it would name the person again.
                 teams = {team_id} if team_id else {row["team_id"] for row in asked_in}
-                await _record(connection, "person.erase", teams)
+                await record_command(connection, "person.erase", teams)
         return {name: count for name, count in erased.items() if count}
-
-
-async def _record(connection: AsyncConnection[Any], what: str, teams: Iterable[str], *, subject: str = "") -> None:
-    for team in sorted(teams):
-        await record_change(connection, Change(team_id=team, user_id=APP, what=what, subject=subject))
 
 
 async def erase_workspaces(

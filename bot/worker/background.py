@@ -278,11 +278,7 @@ class FileUploader:
 
     async def _upload(self, file: MarkdownFile, *, channel: str) -> None:
         uploaded = await self.client.files_upload_v2(
-            channel=channel,
-            content=file.content if file.data is None else None,
-            file=file.data,
-            filename=file.name,
-            title=file.title,
+            channel=channel, file=file.data or file.content.encode(), filename=file.name, title=file.title
         )
         if not uploaded.get("ok"):
             raise SlackClientError("the upload was not completed")

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
-from bot.model.audit import APP, Change
 from bot.settings import Settings, validate_secret
-from bot.storage.audit import record_change
+from bot.storage.audit import record_command
 from bot.workspaces.encryption import KeyRing, place_of
 from perplexity.own_keys import OwnKeys
 from perplexity.providers import PROVIDERS
@@ -70,7 +69,7 @@ async def set_key(conninfo: str, owner: str, provider: str, key: str, *, keys: K
         values = {"id": owner, "provider": provider, "secret": secret}
         if await (await connection.execute(_SET, values)).fetchone() is None:
             raise NotKept(f"The app is not installed in {owner}.")
-        await _record(connection, "set", owner, provider)
+        await record_command(connection, "provider_key.set", [owner], provider)
     return f"Kept. {owner} uses its own key for {provider} within half a minute."
 
 
@@ -80,7 +79,7 @@ async def delete_key(conninfo: str, owner: str, provider: str) -> str:
         found = await connection.execute(_DELETE, {"id": owner, "provider": provider})
         if await found.fetchone() is None:
             raise NotKept(f"{owner} has no key of its own for {provider}.")
-        await _record(connection, "delete", owner, provider)
+        await record_command(connection, "provider_key.delete", [owner], provider)
     return f"Deleted. {owner} uses the app's key for {provider} within half a minute."
 
 
@@ -90,11 +89,6 @@ async def list_keys(conninfo: str) -> str:
         rows = await (await connection.execute(_LIST)).fetchall()
     lines = [f"{row['id']}  {row['provider']}  since {row['day']}" for row in rows]
     return "\n".join(lines) or "No workspace has a key of its own."
-
-
-async def _record(connection: AsyncConnection[DictRow], do: str, owner: str, provider: str) -> None:
-    change = Change(team_id=owner, user_id=APP, what=f"provider_key.{do}", subject=provider)
-    await record_change(connection, change)
 
 
 async def _connect(conninfo: str) -> AsyncConnection[DictRow]:

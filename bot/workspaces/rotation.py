@@ -9,8 +9,7 @@ from typing import Any, LiteralString
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
-from bot.model.audit import APP, Change
-from bot.storage.audit import record_change
+from bot.storage.audit import record_command
 from bot.workspaces.encryption import KeyRing, Undecryptable, place_of
 from bot.workspaces.installations import BOT_TOKEN, REFRESH_TOKEN
 
@@ -86,7 +85,7 @@ async def _rotate_row(
     result.changed += 1
     if row["id"] not in result.recorded:
         result.recorded.add(row["id"])
-        await record_change(connection, Change(team_id=row["id"], user_id=APP, what="keys.rotate"))
+        await record_command(connection, "keys.rotate", [row["id"]])
 
 
 def is_readable(keys: KeyRing, row: Mapping[str, Any]) -> bool:

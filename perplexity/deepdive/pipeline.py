@@ -160,15 +160,10 @@ class DeepDiveRunner:
     posts: PostSource | None = None
     persona: Persona = field(default_factory=Persona)
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    filters: Filters = NO_FILTERS
 
     async def run(
-        self,
-        topic: str,
-        *,
-        store: StageStore,
-        on_stage: Callable[[StageUpdate], None],
-        resumable: bool = True,
-        filters: Filters = NO_FILTERS,
+        self, topic: str, *, store: StageStore, on_stage: Callable[[StageUpdate], None], resumable: bool = True
     ) -> DeepDive:
         """Run a deep dive and return its report. Raises as `run_deepdive` does."""
         return await run_deepdive(
@@ -181,7 +176,7 @@ class DeepDiveRunner:
             persona=self.persona,
             on_stage=on_stage,
             resumable=resumable,
-            filters=filters,
+            filters=self.filters,
         )
 
 

@@ -29,7 +29,9 @@ def analysis_prompt(
 ) -> str:
     """Return the user's turn as a provider sends it. Raises InvalidRequest where it is too long."""
     parts, numbering = renumber(situation, pulse)
-    messages = stages.analysis_messages("heat pumps", parts, numbering.sources, persona=persona or Persona())
+    messages = stages.analysis_messages(
+        "heat pumps", parts, numbering.sources, persona=persona or Persona(), language=None
+    )
     return validate_messages(messages)[1].content
 
 
