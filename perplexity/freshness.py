@@ -66,13 +66,22 @@ _PAST = re.compile(
     rf"(?! (?:of|before|der|des|vor)\b)"
 )
 _LATEST = re.compile(
-    rf"{_EDGE}(?:latest|newest|most recent|up[ -]to[ -]date|currently|at the moment|as of now|"
+    rf"{_EDGE}(?:latest(?! common\b)|newest|most recent|up[ -]to[ -]date|currently|at the moment|as of now|"
     rf"neu(?:e)?ste[nrms]?|aktuell(?:e|en|er|es|em|ste|sten|ster|stes)?|aktuelles|derzeit(?:ig(?:e|en|er|es|em))?|"
     rf"jetzig(?:e|en|er|es|em)|zur zeit(?! (?:von|vom|de[rsn]|eines|einer|seine[rs]?|ihre[rs]?)\b)|"
     rf"jüngste[nrms]? (?:entwicklung(?:en)?|nachrichten|meldungen|ereignisse|zahlen|studien?)|"
+    rf"recent(?:ly)?|breaking news|gibt(?: es|['’]s) (?:et)?was neues|gibt(?: es|['’]s) neues|schlagzeilen|"
+    rf"(?<!fake )(?:latest )?news (?:about|on|from|of)|[\w-]+ (?:news|weather|prices?)(?=\W*$)|prices? of|weather in|"
+    rf"is (?!it |he |she )[\w.-]+ down(?=\W*$)|"
     rf"momentan(?:e|en|er|es|em)?|zurzeit|gegenwärtig(?:e|en|er|es|em)?|in letzter zeit|tagesaktuell(?:e|en|er|es)?)"
     rf"{_END}"
 )
+_NOT_NEWS = re.compile(
+    r"^(?:define|definition of|meaning of)\b|\b(?:sql|pandas|dataframes?|regex|javascript|typescript|powershell|"
+    r"timestamps?|(?:rows?|records|commits|entries) (?:of|from|in)|history of|who wrote|(?:fox|sky|fake) news|"
+    r"(?:in|with|using|mit) (?:python|java|php|ruby|rust|go|bash|excel|c#|c\+\+|swift|kotlin|r))(?!\w)"
+)
+"""What a question has that is about a program, a word or the past, whatever period it names."""
 _NOT_LATEST = re.compile(r"(?:\bat(?: the)?|\bno later than the|\bam) $")
 _CURRENT = re.compile(rf"{_EDGE}current{_END}")
 _NOT_CURRENT_BEFORE = re.compile(
@@ -105,6 +114,8 @@ def max_age_days(question: str, recency: Recency | None = None) -> int | None:
     if recency is not None:
         return DAYS[recency]
     text = _searchable(question)
+    if _NOT_NEWS.search(text):
+        return None
     periods = [*_periods(text)]
     if periods:
         return min(periods)
