@@ -127,7 +127,7 @@ def parse_date(value: str | None) -> date | None:
         return None
 
 
-_LIKELY_SHARE, _SURE_SHARE, _NEARLY_ALL = 0.55, 0.7, 0.88
+_LIKELY_SHARE, _SURE_SHARE, _SURER_SHARE, _NEARLY_ALL = 0.55, 0.7, 0.78, 0.88
 """The share that two headlines must have in common, by how likely a match is from their dates and sites."""
 _NEAR_DAYS, _FAR_DAYS = 2, 14
 
@@ -185,15 +185,19 @@ def _required_share(one: Headline, other: Headline) -> float:
     """Return the share that the headlines must have in common.
 
     Sites report an event on one day or the next, and each site once, at one address; a later report, or one at another
-    address of the same site, is about something that has happened since. Names alone are a subject, not an event.
+    address of the same site, is about something that has happened since. Names are a subject, and not an event with a
+    word for what happens to them (a stem with its state, "8>1") either, if each headline goes on in another way.
     """
     days = abs((one.date - other.date).days) if one.date and other.date else 0
     if one.page == other.page:
         return _LIKELY_SHARE
     if days > _NEAR_DAYS or hostname(one.url) == hostname(other.url):
         return _NEARLY_ALL
-    only_names = not matching_stems(one.keywords.stems, other.keywords.stems) - one.keywords.names
-    return _SURE_SHARE if only_names or days == _NEAR_DAYS else _LIKELY_SHARE
+    common = matching_stems(one.keywords.stems, other.keywords.stems)
+    if not any(">" not in stem for stem in common - one.keywords.names):
+        mine, theirs = (keywords.stems - keywords.names - common for keywords in (one.keywords, other.keywords))
+        return _SURER_SHARE if mine and theirs else _SURE_SHARE
+    return _SURE_SHARE if days == _NEAR_DAYS else _LIKELY_SHARE
 
 
 def _numbers_differ(one: Headline, other: Headline) -> bool:

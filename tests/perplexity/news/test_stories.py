@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,22 @@ def test_sites_that_tell_one_story_are_one() -> None:
 
     assert merged == replace(first, others=(second.source, third.source))
     assert alone == other
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("OpenAI launches search engine", "OpenAI launches video generator", False),
+        ("Microsoft to buy Activision", "Microsoft completes purchase of Activision", False),
+        ("Storm Ashley approaches Ireland", "Storm Ashley leaves thousands without power", False),
+        ("OpenAI launches search engine to rival Google", "OpenAI unveils search engine, taking on Google", True),
+        ("Storm Ashley leaves thousands without power", "Thousands lose power as Storm Ashley hits Ireland", True),
+    ],
+)
+def test_a_subject_and_what_happens_to_many_are_no_event(one: str, other: str, same: bool) -> None:
+    first, second = make_story(one, url="https://a.example/1"), make_story(other, url="https://b.example/2")
+
+    assert (len(deduplicate([first, second])) == 1) is same
 
 
 def test_in_one_answer_undated_copies_on_two_sites_are_one_whatever_figures_they_pick() -> None:
