@@ -263,7 +263,7 @@ async def compose(
             cancel_runs=stopping.start_runs,
         )
         client, installation = access.client, access.installation
-        chat, streams, response_urls = Chat(client), Streams(client), ResponseUrls(session)
+        chat, streams, response_urls, stream_log = Chat(client), Streams(client), ResponseUrls(session), StreamLog(pool)
         status_messages = StatusMessages(
             questions=questions,
             database_retry=database_retry,
@@ -291,7 +291,7 @@ async def compose(
                 questions=questions,
                 streams=streams,
                 chat=chat,
-                calls=StreamLog(pool),
+                calls=stream_log,
                 stop=partial(record_stop, questions=questions, metrics=metrics),
                 in_channels=settings.channel_streaming,
             ),
@@ -404,6 +404,7 @@ async def compose(
                 response_urls=response_urls,
                 slack_api_url=slack.api_url,
                 render_stopped=runner.stopped_message,
+                take_edit=None if runner.shows_text(row) else stream_log.edit_progress,
             ),
         )
         jobs.register_handler(question_worker.process)

@@ -39,6 +39,19 @@ MAX_PAUSE_SECONDS = 2.0
 """The answer does not wait longer than this for its pending message."""
 
 
+MAX_DELETE_PAUSE_SECONDS = 30.0
+
+
+async def delete(chat: Chat, channel: str, ts: str) -> PostResult:
+    """Delete a message of the app; try again while Slack is busy."""
+    for _ in range(MAX_ATTEMPTS):
+        result = await chat.delete(channel, ts)
+        if not isinstance(result, Retryable):
+            break
+        await asyncio.sleep(min(result.seconds or 1.0, MAX_DELETE_PAUSE_SECONDS))
+    return result
+
+
 @dataclass(frozen=True, kw_only=True)
 class StatusMessages:
     """Posts pending messages and notices; `clock` is monotonic."""
@@ -108,7 +121,7 @@ class StatusMessages:
     async def delete_pending_in_thread(self, row: QuestionRow) -> None:
         """Delete the pending message in the thread, after the asker was informed elsewhere."""
         if row.message_ts is not None:
-            await self.chat.delete(row.channel_id, row.message_ts)
+            await delete(self.chat, row.channel_id, row.message_ts)
 
     async def _post_pending_in_thread(self, row: QuestionRow, message: OutgoingMessage) -> QuestionRow:
         if row.message_ts is not None:
@@ -128,7 +141,7 @@ class StatusMessages:
         """Delete the message just posted, unless the worker that took over uses it."""
         current = await self.database_retry(lambda: self.questions.get(row.id))
         if current is None or current.message_ts != ts:
-            await self.chat.delete(row.channel_id, ts)
+            await delete(self.chat, row.channel_id, ts)
 
     async def _post_once(self, row: QuestionRow, message: OutgoingMessage) -> str | None:
         """Post the message once and return its `ts`; None if Slack does not name one or rejects the message."""
@@ -181,8 +194,9 @@ MAX_PROGRESS_USES = 3
 class ProgressUpdater:
     """Shows one question's progress; each message is tried once.
 
-    `render_stopped` renders the message for a stopped question. `clock` is monotonic. `response_url_uses` counts the
-    uses that progress has taken.
+    `render_stopped` renders the message for a stopped question. `take_edit` takes an edit from the workspace's share,
+    unless its caller does, and returns the seconds until the next one. `clock` is monotonic. `response_url_uses` counts
+    the uses that progress has taken.
     """
 
     row: QuestionRow
@@ -191,9 +205,11 @@ class ProgressUpdater:
     response_urls: ResponseUrls
     slack_api_url: str
     render_stopped: Callable[[QuestionRow], OutgoingMessage]
+    take_edit: Callable[[QuestionRow], Awaitable[float | None]] | None = None
     clock: Callable[[], float] = monotonic
     paused_until: float = 0.0
     response_url_uses: int = 0
+    _next_edit: float = 0.0
 
     @property
     def editable(self) -> bool:
@@ -214,12 +230,22 @@ class ProgressUpdater:
         if self.clock() < self.paused_until:
             return False
         if self.editable:
-            return await self._update_in_thread(message)
+            return await self._update_in_thread(message, milestone=milestone)
         # After a click below an answer, the response_url would replace that answer.
         usable = milestone and not self.row.action and self._response_url_usable()
         return await self._update_by_response_url(message) if usable else False
 
-    async def _update_in_thread(self, message: OutgoingMessage) -> bool | None:
+    async def _update_in_thread(self, message: OutgoingMessage, *, milestone: bool) -> bool | None:
+        if self.clock() < self._next_edit and not milestone:
+            return False
+        if self.take_edit is not None:
+            try:
+                pause = await self.take_edit(self.row)
+            except DATABASE_UNAVAILABLE:
+                pause = None
+            if pause is None:
+                return False
+            self._next_edit = self.clock() + pause
         result = self._note_rate_limit(await self._edit(message))
         await self._check_claim()
         return has_arrived(result)

@@ -85,6 +85,12 @@ async def _set_status(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {}
 
 
+async def _set_session_status(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    channel, thread_ts = _channel(api, arguments, name="channel_id"), _thread(arguments)
+    api.timeline.around.set_session(channel.id, thread_ts, _one_of(arguments, "status", SESSION_STATUSES) or "active")
+    return {}
+
+
 async def _auth_test(api: WebApi, _: Arguments) -> dict[str, Any]:
     return api.workspace.identity(origin=api.origin)
 
@@ -285,6 +291,7 @@ MAX_PROMPTS = 4
 MAX_LOADING_MESSAGES = 10
 
 METHODS: dict[str, Method] = {
+    "agents.sessions.setStatus": _set_session_status,
     "assistant.threads.setStatus": _set_status,
     "assistant.threads.setSuggestedPrompts": _suggest_prompts,
     "auth.test": _auth_test,
@@ -312,6 +319,7 @@ METHODS: dict[str, Method] = {
 }
 
 SCOPES = {
+    "agents.sessions.setStatus": "chat:write",
     "assistant.threads.setStatus": "chat:write",
     "assistant.threads.setSuggestedPrompts": "assistant:write",
     "chat.postMessage": "chat:write",

@@ -12,12 +12,25 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.message import Block
+from bot.model.workspace import workspace_key
 from bot.slack.messages import EVENT_TYPE, FAILURES, Rejected, Retryable, RouteClosed, Sent, classify_error
 
 UNSUPPORTED_ERRORS = frozenset(
-    {"unknown_method", "method_deprecated", "feature_not_enabled", "feature_disabled", "not_agent_app"}
+    {
+        "unknown_method",
+        "method_deprecated",
+        "feature_not_enabled",
+        "feature_disabled",
+        "not_agent_app",
+        "channel_type_not_supported",
+    }
 )
 """Errors of a workspace or an app without streams."""
+
+NO_SESSION_ERRORS = UNSUPPORTED_ERRORS | {"not_authorized", "missing_scope"}
+"""Errors of a workspace or an app without agent sessions."""
+
+NOT_STREAMING = "message_not_in_streaming_state"
 
 STOPPED_BY_PERSON = "stopped_by_user"
 
@@ -52,6 +65,7 @@ class Streams:
 
     def __init__(self, client: AsyncWebClient) -> None:
         self._client = client
+        self._without_sessions: set[str] = set()
 
     async def start(
         self, channel: str, thread_ts: str, text: str, *, recipient: tuple[str, str] | None = None
@@ -79,9 +93,20 @@ class Streams:
         return Sent(ts=ts)
 
     async def stop(
-        self, channel: str, ts: str, *, question: str, part: int, text: str = "", blocks: Sequence[Block] = ()
+        self,
+        channel: str,
+        ts: str,
+        *,
+        question: str,
+        part: int,
+        thread_ts: str | None = None,
+        text: str = "",
+        blocks: Sequence[Block] = (),
     ) -> StreamResult:
-        """End a message with its last text and the blocks below it, and the metadata by which it is found."""
+        """End a message with its last text and the blocks below it, and the metadata by which it is found.
+
+        If Slack has ended it already, the session of the thread is taken out of `processing`.
+        """
         try:
             await self._client.chat_stopStream(
                 channel=channel,
@@ -91,8 +116,26 @@ class Streams:
                 metadata={"event_type": EVENT_TYPE, "event_payload": {"question": question, "part": part}},
             )
         except FAILURES as error:
-            return _meaning(error)
+            result = _meaning(error)
+            if result == StreamEnded(error=NOT_STREAMING) and thread_ts is not None:
+                await self._end_session(channel, thread_ts)
+            return result
         return Sent(ts=ts)
+
+    async def _end_session(self, channel: str, thread_ts: str) -> None:
+        """Say that nothing is written in a thread any more; otherwise Slack shows for an hour that something is.
+
+        https://docs.slack.dev/reference/methods/agents.sessions.setStatus
+        """
+        workspace = workspace_key()
+        if workspace in self._without_sessions:
+            return
+        try:
+            await self._client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread_ts, status="active")
+        except FAILURES as error:
+            result = classify_error(error)
+            if isinstance(result, RouteClosed) and result.error in NO_SESSION_ERRORS:
+                self._without_sessions.add(workspace)
 
 
 def _text_chunks(text: str) -> list[dict[str, Any]]:

@@ -187,6 +187,11 @@ class StreamLog:
         """Take an edit that shows progress; return also the seconds until the answer's next one."""
         return _share_of_edits(await self._one(EDIT_STATUS, row, shown=shown))
 
+    async def edit_progress(self, row: QuestionRow) -> float | None:
+        """Take an edit that shows progress; return the seconds until the next one, None if there is none now."""
+        permit, pause = await self.edit_status(row, shown=0)
+        return pause if permit is Permit.GRANTED else None
+
     async def final_edit(self, row: QuestionRow) -> None:
         """Take the edit that shows the finished answer, which was kept for it."""
         async with self._pool.connection() as connection:

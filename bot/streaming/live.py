@@ -32,9 +32,10 @@ from bot.blocks.progress import (
 from bot.blocks.streaming import StreamedText
 from bot.commands.context import PACE_SECONDS, Progress
 from bot.delivery.delivery import ClaimLost
+from bot.delivery.status_message import delete
 from bot.model.message import Block
 from bot.model.question import QuestionRow, StreamEnding
-from bot.slack.messages import Chat, PostResult, Retryable, Sent, has_arrived
+from bot.slack.messages import Chat, Retryable, Sent, has_arrived
 from bot.slack.streams import StreamEnded, StreamResult, Streams, Unsupported
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
@@ -75,8 +76,6 @@ ONCE_SECONDS = 2.0
 LONG_SECONDS = 30.0
 LONG_PACE_SECONDS = 10.0
 """After so many seconds the status changes this seldom: it only counts on."""
-
-MAX_DELETE_PAUSE_SECONDS = 30.0
 
 MAX_LOOKUP_SECONDS = 60.0
 """How long an answer waits for a Slack that cannot say whether a message of it was posted."""
@@ -614,20 +613,12 @@ async def end_stream(
     tries = 0
     while True:
         tries += 1
-        result = await streams.stop(row.channel_id, ts, question=str(row.id), part=part, text=text, blocks=blocks)
+        result = await streams.stop(
+            row.channel_id, ts, question=str(row.id), part=part, thread_ts=row.thread_ts, text=text, blocks=blocks
+        )
         if not isinstance(result, Retryable) or (result.maybe_posted and (text or blocks)) or tries == MAX_TRIES:
             return result
         await asyncio.sleep(min(result.seconds or FLUSH_SECONDS, CLOSING_SECONDS))
-
-
-async def delete(chat: Chat, channel: str, ts: str) -> PostResult:
-    """Delete a message of the app; try again while Slack is busy."""
-    for _ in range(MAX_TRIES):
-        result = await chat.delete(channel, ts)
-        if not isinstance(result, Retryable):
-            break
-        await asyncio.sleep(min(result.seconds or FLUSH_SECONDS, MAX_DELETE_PAUSE_SECONDS))
-    return result
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from tests.end_to_end.test_streaming import TEXT
 from tests.fakes.answers import beginning, deltas
 from tests.fakes.perplexity import stream_reply
 from tests.fakes.service import json_reply
-from tests.fakes.slack import Fault
+from tests.fakes.slack import Fault, refusal
 
 BUSY = Fault(status=429, body='{"ok": false, "error": "ratelimited"}', headers={"Retry-After": "1"})
 BROKEN = Fault(status=500, body="oops")
@@ -137,7 +137,6 @@ async def test_the_withdrawal_of_an_answer_is_kept_until_slack_is_available(harn
     await harness.send_direct_message(BEFORE, ts=TS)
     await harness.wait_until_settled(1)
     harness.slack.fail("conversations.replies", BROKEN)
-    harness.slack.fail("chat.delete", *[BROKEN] * 3)
 
     assert await delete(harness) == 200
     await wait_until_cleared(harness)
@@ -194,3 +193,45 @@ async def test_an_erasure_removes_the_status_message_of_what_is_open(harness: Ap
     assert not harness.slack.thread("DU1", TS)
     removed = [body for way, body in harness.slack.calls if way == "response_url" and body.get("delete_original")]
     assert len(removed) == text.startswith("/")
+
+
+async def stream_and_delete(harness: AppHarness, ts: str) -> None:
+    """Delete a question while its answer is streamed, after Slack has ended the stream itself."""
+    harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
+    await harness.send_direct_message(BEFORE, ts=ts)
+    await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", ts)))
+    harness.slack.advance(400)
+    told = {"type": "message", "subtype": "message_deleted", "channel": "DU1", "channel_type": "im", "deleted_ts": ts}
+    before = {"type": "message", "user": "U1", "text": BEFORE, "ts": ts}
+    async with await harness.person.event(told | {"ts": ts, "previous_message": before}) as response:
+        assert response.status == 200
+    await wait_until_cleared(harness)
+
+
+async def test_a_session_whose_stream_slack_has_ended_is_active_again(harness: AppHarness) -> None:
+    await stream_and_delete(harness, TS)
+
+    assert not harness.slack.thread("DU1", TS)
+    assert harness.slack.timeline.around.session("DU1", TS) == "active"
+
+
+@pytest.mark.parametrize("error", ["not_authorized", "not_agent_app", "feature_disabled"])
+async def test_an_app_without_sessions_asks_for_one_only_once(harness: AppHarness, error: str) -> None:
+    harness.slack.lasting["agents.sessions.setStatus"] = refusal(error)
+
+    await stream_and_delete(harness, TS)
+    await stream_and_delete(harness, "1795255300.000100")
+
+    assert [name for name, _ in harness.slack.calls].count("agents.sessions.setStatus") == 1
+
+
+async def test_a_stream_whose_start_got_no_clear_reply_goes_with_its_question(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
+    harness.slack.fail("chat.startStream", Fault(status=500, body="oops", take_message=True))
+    await harness.send_direct_message(BEFORE, ts=TS)
+    await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", TS)))
+
+    assert await delete(harness) == 200
+    await wait_until_cleared(harness)
+
+    assert not harness.slack.thread("DU1", TS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any
 from uuid import UUID, uuid4
@@ -20,6 +20,7 @@ from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion, Outcome, QuestionRow
 from bot.slack.messages import Chat, ResponseUrls
 from bot.storage.questions import Pool, QuestionStore, connection_pool
+from bot.storage.streams import STATUS_EDITS_PER_MINUTE, StreamLog
 from perplexity.errors import RequestCancelled
 from tests.fakes.rows import claim
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault
@@ -91,6 +92,17 @@ async def test_in_a_thread_one_message_is_edited(harness: ProgressHarness) -> No
     assert (harness.update_methods(), progress.editable, progress.response_url_uses) == (["chat.update"] * 4, True, 0)
     assert len(harness.slack.shown) == 1
     assert "@here" not in harness.slack.posts[-1].shown_text
+
+
+async def test_deep_dives_together_leave_edits_for_the_text_of_answers(harness: ProgressHarness) -> None:
+    take_edit = StreamLog(harness.pool).edit_progress
+    dives = [replace(await harness.start_progress(in_thread=True), take_edit=take_edit) for _ in range(4)]
+    for _ in range(20):
+        harness.now += 3.0
+        for dive in dives:
+            await dive.update(SAID, milestone=False)
+
+    assert 4 <= len(harness.update_methods()) <= STATUS_EDITS_PER_MINUTE
 
 
 async def test_a_response_url_is_used_at_milestones_only_and_at_most_three_times(harness: ProgressHarness) -> None:
