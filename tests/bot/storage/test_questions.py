@@ -387,6 +387,39 @@ async def test_a_closed_question_is_not_withdrawn_when_it_is_asked_again(questio
     assert again == Insertion(received=Received.NEW)
 
 
+def version(edit: str = "", **fields: Any) -> NewQuestion:
+    key = f"T1:C1:1.1:edited:{edit}" if edit else "T1:C1:1.1"
+    return question_of("U1", key, surface="mention", thread_ts="1.1", **fields)
+
+
+async def test_an_edit_gets_the_status_message_that_was_saved_just_before(questions: QuestionStore) -> None:
+    row = await insert_and_claim(questions, version())
+    assert await questions.save_placeholder(row, "5.5")
+    edit = version("2.1")
+
+    assert (await questions.insert(edit)).received is Received.NEW
+    taken = await questions.get(edit.id)
+    assert taken is not None
+    assert (taken.message_ts, await questions.save_placeholder(row, "6.6")) == ("5.5", False)
+
+
+async def test_an_edit_that_meets_the_saving_of_the_answer_asks_nothing(
+    questions: QuestionStore, database: str
+) -> None:
+    row = await insert_and_claim(questions, version())
+    async with await AsyncConnection.connect(database) as connection:
+        await connection.execute("UPDATE questions SET messages = '[]', state = 'delivering'")
+        edit = asyncio.create_task(questions.insert(version("2.1")))
+        async with await AsyncConnection.connect(database, autocommit=True) as watching, asyncio.timeout(60):
+            while not await waiting_for_a_lock(watching):
+                await asyncio.wait([edit], timeout=0.01)
+    received = (await edit).received
+    current = await questions.get(row.id)
+
+    assert current is not None
+    assert (received, current.state) == (Received.DUPLICATE, "delivering")
+
+
 async def test_the_limit_of_answers_a_minute_counts_all_people_in_a_thread(
     questions: QuestionStore, database: str
 ) -> None:
