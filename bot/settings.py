@@ -424,6 +424,9 @@ def _is_openrouter(url: str) -> bool:
     return hostname(url) == hostname(OPENROUTER)
 
 
+_LIKE_A_SECRET = re.compile(r"@|\b(?:xox|xapp-|pplx-|sk-|xai-)|(?=[\w+=-]*\d)(?=[\w+=-]*[A-Za-z])[\w+=-]{20}", re.ASCII)
+"""What the values of other variables begin with, and what is long and random: people confuse the variables."""
+
 _REPLACEMENTS = (
     (r"Input should be", "must be"),
     (r"a valid integer", "a whole number"),
@@ -548,9 +551,11 @@ def _field_name(problem: ErrorDetails) -> str:
 
 def _explain(problem: ErrorDetails) -> str:
     field = Settings.model_fields[_field_name(problem)]
-    secret = "SecretStr" in str(field.annotation) or "@" in str(problem["input"])
+    secret = "SecretStr" in str(field.annotation) or _LIKE_A_SECRET.search(str(problem["input"]))
     shown = "" if secret else f" cannot be {problem['input']!r}"
     allowed = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
+    if "SecretStr" not in str(field.annotation):  # which quotes none, and names what secrets begin with
+        allowed = " ".join("…" if _LIKE_A_SECRET.search(word) else word for word in allowed.split(" "))
     for theirs, ours in _REPLACEMENTS:
         allowed = re.sub(theirs, ours, allowed)
     return f"{_field_name(problem).upper()}{shown}: {allowed}"

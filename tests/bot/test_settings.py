@@ -47,6 +47,26 @@ def test_spaces_around_a_copied_token_go(monkeypatch: pytest.MonkeyPatch) -> Non
     assert token.get_secret_value() == "xoxb-1"
 
 
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "xoxb-123456789012-abcDEF",
+        "pplx-0123456789abcdefghij",
+        "sk-or-v1-0123456789abcdef0123",
+        "aB3dE5gH7jK9mN1pQ3rS5tU7",
+    ],
+)
+@pytest.mark.parametrize("form", ["{}", "https://{}.example", "{}@example.com", "a,{}"])
+def test_a_secret_in_the_wrong_variable_is_not_shown(monkeypatch: pytest.MonkeyPatch, secret: str, form: str) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.setenv(name.upper(), form.format(secret))
+
+    problems = read_settings()[1]
+
+    assert problems["port"].startswith("PORT: ")
+    assert [text for text in problems.values() if secret.casefold() in text.casefold()] == []
+
+
 def test_the_longest_prefix_leaves_room_for_every_command() -> None:
     longest = max(len(command.name) for command in slash_commands(COMMANDS))
 
