@@ -10,6 +10,7 @@ import signal
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from threading import Timer, current_thread, main_thread
+from time import monotonic
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -18,6 +19,9 @@ T = TypeVar("T")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MAX_STOP_SECONDS = 25.0
 """Hosts kill a process thirty seconds after they ask it to stop. Even a process that hangs exits before that."""
+
+SAME_SECONDS = 0.5
+"""A signal that comes again so soon is the same one: a group's members get it, and `make` passes it on to its child."""
 
 EXIT_FORCED = 130
 EXIT_LATE = 1
@@ -32,7 +36,7 @@ class StopSignals:
 
     def __init__(self, *, seconds: float = MAX_STOP_SECONDS) -> None:
         self._seconds = seconds
-        self._requested = False
+        self._requested_at: float | None = None
         self._wake: Callable[[], None] | None = None
         self._at_once: list[Callable[[], None]] = []
 
@@ -55,7 +59,7 @@ class StopSignals:
 
     def requested(self) -> bool:
         """Return whether a signal has arrived."""
-        return self._requested
+        return self._requested_at is not None
 
     def on_forced_exit(self, abandon: Callable[[], None]) -> None:
         """Register a callback for a forced exit, which runs no other cleanup. The callback must not wait."""
@@ -70,7 +74,7 @@ class StopSignals:
                 loop.call_soon_threadsafe(event.set)
 
         self._wake = wake
-        if self._requested:
+        if self.requested():
             event.set()
         return event
 
@@ -87,9 +91,11 @@ class StopSignals:
         raise Stopped
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._requested:
-            self._exit(EXIT_FORCED)
-        self._requested = True
+        if self._requested_at is not None:
+            if monotonic() - self._requested_at >= SAME_SECONDS:
+                self._exit(EXIT_FORCED)
+            return
+        self._requested_at = monotonic()
         # Not through `sys.stdout`: the signal may have interrupted a write to it.
         with suppress(OSError):
             os.write(1, b"\nStopping  (repeat the signal to stop at once; no question is lost)\n")

@@ -18,6 +18,7 @@ import psycopg
 import pytest
 from aiohttp import ClientError, ClientSession
 
+from bot.stop_signals import SAME_SECONDS
 from bot.storage.embedded import embedded_server
 from tests.end_to_end.conftest import KEY
 from tests.fakes.perplexity import FakePerplexity
@@ -193,10 +194,25 @@ async def test_a_second_signal_ends_it_at_once_and_its_server_too(
     await perplexity.wait_for(1)
     process.signal(signal.SIGTERM, group=True)
     await start.prints("Stopping")
+    await asyncio.sleep(SAME_SECONDS)
     process.signal(signal.SIGTERM, group=True)
 
     assert await process.ended(seconds=5) == 130
     assert await no_server_left(start.data)
+
+
+def test_a_signal_that_comes_twice_at_once_counts_once() -> None:
+    """`make run` passes it on to the app, which has got it too."""
+    program = (
+        "import os, signal, time; from bot.stop_signals import *\n"
+        "with StopSignals().handled(exiting=True):\n"
+        "    for _ in range(2): os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    time.sleep(SAME_SECONDS); print('goes on', flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, "goes on" in done.stdout) == (130, True)
 
 
 async def test_the_server_stops_with_its_last_user_and_not_before(start: Starter) -> None:
