@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-SENDING = "I’ll send you a file with everything that I keep about you, in our direct messages."
+SENDING = "I’ll send you a file with everything that I keep about you in this workspace, in our direct messages."
 FILE_TITLE = "What I keep about you"
 MEMBERS_ONLY = "Only members of this workspace can get this file."
 ERASE_TITLE = "Erase my data"
 ERASE_WARNING = (
-    "This erases your questions with their answers, your digests, settings and ratings for good, and stops what is "
-    "being answered. Messages in Slack stay. Today’s spending still counts until midnight (UTC)."
+    "This erases your questions with their answers, your digests, settings and ratings in this workspace for good, and "
+    "stops what is being answered. Messages in Slack stay. Today’s spending still counts until midnight (UTC)."
 )
 ERASE_IT = "Erase it"
 ERASE = "Erase"
 KEEP = "Keep"
 NOT_CHOSEN = "Choose “Erase it” first."
 ERASED = (
-    "I’ve erased everything that I kept about you. What you spent today still counts until midnight (UTC), without "
-    "your name, and a budget that an admin set for you stays."
+    "I’ve erased everything that I kept about you in this workspace. What you spent today still counts until midnight "
+    "(UTC), without your name, and a budget that an admin set for you stays."
 )
 NOT_ERASED = "I couldn’t erase your data just now. Please try again in a minute."
 
