@@ -144,7 +144,8 @@ def _own_keys(settings: Settings, pool: Pool) -> Callable[[str], Awaitable[OwnKe
     if not settings.oauth_configured:
         return _no_keys
     # Encryption takes a while to import, which one workspace with its own token need not wait for.
-    from bot.workspaces.encryption import KeyRing, Undecryptable
+    from bot.errors import Undecryptable
+    from bot.workspaces.encryption import KeyRing
     from bot.workspaces.installations import Installations
     from bot.workspaces.provider_keys import addresses, own_keys
 

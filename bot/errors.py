@@ -96,6 +96,10 @@ class NotClearedUp(Exception):
 class NotOurs(Exception):
     """Only another process can answer a question.
 
-    Only a newer version knows its command, which is the text; or it is another installation's, then the text is its
-    workspace.
+    Only a newer version knows its command, which is the text; or it is another installation's, or only others have the
+    key of its token, then the text is its workspace.
     """
+
+
+class Undecryptable(Exception):
+    """A ciphertext was made with a key that is not in the ring, for another place, or was changed."""

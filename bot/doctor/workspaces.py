@@ -176,7 +176,8 @@ def _decrypted(ring: KeyRing, rows: Sequence[DictRow], place: str) -> Mapping[st
 
 def _decrypt(ring: KeyRing, row: DictRow, place: str) -> str | None:
     """Return a secret, None if it cannot be decrypted, which is reported already."""
-    from bot.workspaces.encryption import Undecryptable, place_of
+    from bot.errors import Undecryptable
+    from bot.workspaces.encryption import place_of
 
     try:
         return ring.decrypt(row["secret"], place=place_of(row["id"], place))

@@ -15,6 +15,7 @@ from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.errors import Undecryptable
 from bot.listeners.context import ListenerContext
 from bot.model.membership import (
     ACCESS_EVENTS,
@@ -56,7 +57,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
         if context.find_workspace is not None:
             try:
                 act_for(await context.intake.within_ack_deadline(context.find_workspace(body)))
-            except DATABASE_UNAVAILABLE as error:
+            except (*DATABASE_UNAVAILABLE, Undecryptable) as error:
                 log.error("workspace.unread", extra={"error": type(error).__name__})
                 return BoltResponse(status=503)
         reason = context.refusal(body)

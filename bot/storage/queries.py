@@ -266,6 +266,9 @@ CLAIM = f"""
 The same claim again reads what it took in a transaction whose confirmation was lost.
 """
 
+HAND_OVER = "UPDATE questions SET state = 'received' WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id"
+"""Let another process take a question without counting that as a redelivery."""
+
 IS_OWN = f"SELECT {of_installation('%(team_id)s')} AS own"
 """Whether a workspace's questions are for this process."""
 

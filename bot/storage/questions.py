@@ -295,6 +295,10 @@ class QuestionStore:
             row=taken, home_open=row["home_open"], closed=bool(row["closed"]), user_team=str(row["user_team"])
         )
 
+    async def hand_over(self, row: QuestionRow) -> bool:
+        """Let another process take a question that this one has taken and cannot answer."""
+        return await self._changed(queries.HAND_OVER, row)
+
     async def is_own(self, team_id: str, *, installation: str | None) -> bool:
         """Return whether this process works on a workspace's questions."""
         values = {"team_id": team_id, "installation": installation, "many": self._many}

@@ -13,6 +13,7 @@ from psycopg import Error
 
 from bot.blocks.elements import section
 from bot.budgets.sentences import notice_text
+from bot.errors import Undecryptable
 from bot.model.message import OutgoingMessage
 from bot.model.spending import BudgetNotice
 from bot.slack.messages import FAILURES, Chat, PostResult, Retryable, Sent, classify_error
@@ -90,8 +91,11 @@ class BudgetWatch:
     async def _tell(self, notice: BudgetNotice) -> bool:
         """Return False if no admin could be told and a later try may succeed."""
         log.warning("budget.noticed", extra={"kind": notice.scope, "count": notice.percent})
-        if not await self.enter(notice.team_id):
-            return True
+        try:
+            if not await self.enter(notice.team_id):
+                return True
+        except Undecryptable:
+            return False
         text = notice_text(notice, slash=self.slash)
         message = OutgoingMessage(text=text, blocks=(section(text),))
         told = await self._send_to(await self.admins(notice.team_id), message)

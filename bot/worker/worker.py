@@ -12,7 +12,7 @@ from bot.commands.context import NULL_PROGRESS, Progress
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
-from bot.errors import Interrupted, NotOurs
+from bot.errors import Interrupted, NotOurs, Undecryptable
 from bot.model.asker import Asker, working_for
 from bot.model.message import Audience
 from bot.model.question import CHANNEL_THREADS, Claimed, Outcome, QuestionRow
@@ -150,7 +150,7 @@ class QuestionWorker:
         row = claimed.row
         try:
             row, state = await self._answer(claimed)
-        except (ClaimLost, *DATABASE_UNAVAILABLE):
+        except (ClaimLost, NotOurs, *DATABASE_UNAVAILABLE):
             raise
         except Exception as error:
             log.exception("question.broke", extra=row.ids)
@@ -169,7 +169,11 @@ class QuestionWorker:
         Return the row with the answer, and the state in which the question ends.
         """
         row, first = claimed.row, None
-        installed = await self.database_retry(lambda: self.enter(row.team_id))
+        try:
+            installed = await self.database_retry(lambda: self.enter(row.team_id))
+        except Undecryptable:
+            await self.database_retry(lambda: self.questions.hand_over(claimed.row))
+            raise NotOurs(row.team_id) from None
         if claimed.closed or not installed:
             log.warning("question.closed", extra=row.ids)
             return row, "stopped"

@@ -17,12 +17,10 @@ from dataclasses import dataclass, field
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from bot.errors import Undecryptable
+
 NONCE_BYTES = 12
 VERSION = "v1"
-
-
-class Undecryptable(Exception):
-    """A ciphertext was made with a key that is not in the ring, for another place, or was changed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,12 +14,15 @@ from typing import Any, LiteralString
 from slack_sdk.oauth.installation_store.async_installation_store import AsyncInstallationStore
 from slack_sdk.oauth.installation_store.models.installation import Installation
 
+from bot.errors import Undecryptable
 from bot.model.membership import Identity
 from bot.slack.messages import error_name
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import Pool
-from bot.workspaces.encryption import KeyRing, Undecryptable, place_of
+from bot.workspaces.encryption import KeyRing, place_of
+
+log = logging.getLogger(__name__)
 
 SAVE_SECONDS = 600.0
 """How long a token that Slack has replaced is saved again and again while the database is unavailable."""
@@ -79,8 +83,12 @@ _LOCK_EXPIRING = """
 _REFRESHED = """
     UPDATE installations SET bot_token = %(bot_token)s, refresh_token = %(refresh_token)s, refresh_error = NULL,
         expires_at = now() + %(expires_in)s * interval '1 second'
-    WHERE id = %(id)s AND refresh_token = %(used)s
+    WHERE id = %(id)s
 """
+_LOCK = "SELECT refresh_token FROM installations WHERE id = %(id)s FOR UPDATE"
+_SLACK_MAY_TAKE = "SET LOCAL idle_in_transaction_session_timeout = '30s'"
+"""A row is locked for as long as a call to Slack takes."""
+
 _NOT_REFRESHED = "UPDATE installations SET refresh_error = %(error)s WHERE id = %(id)s"
 
 
@@ -219,12 +227,13 @@ class Installations(AsyncInstallationStore):
         new: dict[str, Any] | None = None
         try:
             async with self._calls.transaction() as connection:
+                await connection.execute(_SLACK_MAY_TAKE)
                 row = await (await connection.execute(_LOCK_EXPIRING, {"id": id, "seconds": seconds})).fetchone()
                 if row is None:
                     return None
                 try:
                     old = self._keys.decrypt(row[REFRESH_TOKEN], place=place_of(id, REFRESH_TOKEN))
-                    new = self._encrypted(id, await exchange(old)) | {"used": row[REFRESH_TOKEN]}
+                    new = self._encrypted(id, await exchange(old))
                 except (RefreshFailed, Undecryptable) as error:
                     failed = error if isinstance(error, RefreshFailed) else RefreshFailed("undecryptable")
                     if failed.error is not None:
@@ -235,8 +244,18 @@ class Installations(AsyncInstallationStore):
         except DATABASE_UNAVAILABLE:
             if new is None:
                 raise
-            await DatabaseRetry(seconds=SAVE_SECONDS)(partial(self._execute, _REFRESHED, new))
+            await DatabaseRetry(seconds=SAVE_SECONDS)(partial(self._save_late, new, old))
         return None
+
+    async def _save_late(self, new: Mapping[str, Any], old: str) -> None:
+        """Save new tokens, unless the old one was replaced meanwhile; it may have been encrypted again."""
+        async with self._pool.transaction() as connection:
+            row = await (await connection.execute(_LOCK, new)).fetchone()
+            with suppress(Undecryptable):
+                if row and self._keys.decrypt(row[REFRESH_TOKEN], place=place_of(new["id"], REFRESH_TOKEN)) == old:
+                    await connection.execute(_REFRESHED, new)
+                    return
+        log.error("token.dropped", extra={"team": new["id"]})
 
     async def _execute(self, query: LiteralString, values: Mapping[str, Any]) -> None:
         async with self._pool.connection() as connection:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from bot.errors import Undecryptable
 from bot.model.membership import (
     EVENT_SECONDS,
     FOREIGN,
@@ -32,7 +33,6 @@ from bot.model.workspace import ActiveWorkspace, act_for, current_workspace
 from bot.slack.messages import NoToken
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import UNINSTALLED, WorkspaceRow, WorkspaceStore
-from bot.workspaces.encryption import Undecryptable
 from bot.workspaces.installations import Granted, Installations, Installed, RefreshFailed
 from bot.workspaces.provider_keys import own_keys
 from perplexity.own_keys import OwnKeys, using_keys
@@ -315,13 +315,14 @@ class Workspaces:
     async def _by_id(self, id: str) -> Installed | None:
         try:
             return await self._get(("id", id), lambda: self.installations.find([id]))
-        except DATABASE_UNAVAILABLE:
+        except (*DATABASE_UNAVAILABLE, Undecryptable):
             raise NoToken(None) from None
 
     async def _get(self, key: tuple[str, ...], read: Callable[[], Awaitable[Installed | None]]) -> Installed | None:
         """Return what is kept under a key, or read it; several that need it at once read it once.
 
-        While the database is unavailable, what was read last counts. Raises database errors.
+        While the database is unavailable, or another process has just encrypted it with a key that this one does not
+        have yet, what was read last counts. Raises database errors, and Undecryptable.
         """
         kept = self._kept.get(key)
         if kept is not None:
@@ -334,8 +335,8 @@ class Workspaces:
             reading.add_done_callback(lambda done: self._on_read(key, done))
         try:
             return await asyncio.shield(reading)
-        except DATABASE_UNAVAILABLE:
-            if kept is None:
+        except (*DATABASE_UNAVAILABLE, Undecryptable):
+            if kept is None or kept.installed is None:
                 raise
             return kept.installed
 
@@ -345,7 +346,7 @@ class Workspaces:
             installed = await read()
         except Undecryptable:
             log.error("token.undecryptable", extra={"team": key[-1]})
-            installed = None
+            raise
         if installed is not None and not self._is_allowed(installed.identity):
             log.warning("workspace.not_allowed", extra={"team": installed.identity.id})
             installed = None

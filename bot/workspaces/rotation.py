@@ -9,8 +9,9 @@ from typing import Any, LiteralString
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
+from bot.errors import Undecryptable
 from bot.storage.audit import record_command
-from bot.workspaces.encryption import KeyRing, Undecryptable, place_of
+from bot.workspaces.encryption import KeyRing, place_of
 from bot.workspaces.installations import BOT_TOKEN, REFRESH_TOKEN
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 
 import psycopg
@@ -16,8 +17,9 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 from pydantic import SecretStr, ValidationError
 
+from bot.errors import Undecryptable
 from bot.settings import Settings, read_keys
-from bot.workspaces.encryption import KeyRing, Undecryptable, place_of
+from bot.workspaces.encryption import KeyRing, place_of
 from bot.workspaces.provider_keys import set_key
 from bot.workspaces.registry import CACHE_SECONDS, Workspaces
 from bot.workspaces.rotation import BATCH, rotate, rotate_keys, summary, unreadable
@@ -79,7 +81,7 @@ async def test_a_token_in_the_row_of_another_workspace_is_worthless(app: Install
             person = app.person(team)
             elsewhere = type(person)(**vars(person) | {"app_url": f"http://127.0.0.1:{settings.port}"})
             async with await elsewhere.type_command("/ask why", trigger=f"s-{team}") as response:
-                assert response.status == 403
+                assert response.status == 503
 
     assert app.slack.calls[calls:] == []
     async with await psycopg.AsyncConnection.connect(app.database, row_factory=dict_row) as reading:
@@ -154,6 +156,25 @@ async def ask_many(app: Installations, count: int) -> set[int]:
         async with await person.type_command("/ask why", trigger=f"l{number}") as response:
             statuses.add(response.status)
     return statuses
+
+
+async def test_a_process_without_the_new_key_leaves_it_to_those_that_have_it(app: Installations) -> None:
+    await app.install("T1")
+    settings = app.settings.model_copy(
+        update={"port": free_port(), "encryption_keys": SecretStr(f"{SECOND_KEY},{KEY}")}
+    )
+    await rotate_keys(app.database, BOTH)
+    assert isinstance(app.app.installation, Workspaces)
+    app.app.installation.forget("T1")
+
+    async with await app.person("T1").mention("why") as refused:
+        assert (refused.status, "x-slack-no-retry" in refused.headers) == (503, False)
+    async with serving(settings, app.database):
+        for number in range(3):
+            person = replace(app.person("T1", user=f"U{number}"), app_url=f"http://127.0.0.1:{settings.port}")
+            async with await person.type_command("/ask why", trigger=f"k{number}") as response:
+                assert response.status == 200
+        await app.wait_for_rows("SELECT state, count(*)::int FROM questions GROUP BY 1", [("answered", 3)], seconds=60)
 
 
 async def test_keys_change_while_the_app_serves(app: Installations) -> None:

@@ -9,12 +9,16 @@ import pytest
 
 from bot.model.membership import Identity
 from bot.model.workspace import ActiveWorkspace, act_for
+from bot.settings import read_keys
 from bot.slack.messages import NoToken
+from bot.storage.questions import IDLE_SECONDS
+from bot.workspaces.encryption import KeyRing, place_of
+from bot.workspaces.installations import Granted
 from bot.workspaces.registry import REFRESH_SECONDS, Workspaces
 from tests.fakes.oauth import TOKEN_SECONDS
 from tests.fakes.ports import free_port
 from tests.fakes.slack import Fault
-from tests.fakes.workspaces import Installations, many_workspaces, serving
+from tests.fakes.workspaces import KEY, Installations, many_workspaces, serving
 
 T1 = ActiveWorkspace(identity=Identity(team_id="T1", bot_user_id="U0APP"))
 
@@ -170,6 +174,39 @@ async def test_a_connection_that_is_lost_during_the_call_does_not_lose_the_new_t
     assert app.slack.oauth.valid(await call)
     await age(app, 30)
     assert await is_kept(app)
+
+
+async def test_a_new_token_is_kept_also_if_the_old_one_was_encrypted_again_meanwhile(app: Installations) -> None:
+    call = await ending(app)
+    await app.rows(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'"
+        " AND datname = current_database() AND query LIKE '%FROM installations%'"
+    )
+    ring, place = KeyRing.of(read_keys(KEY)), place_of("T1", "refresh_token")
+    ((secret,),) = await app.rows("SELECT refresh_token FROM installations")
+    again = ring.encrypt(ring.decrypt(secret, place=place), place=place)
+    await app.execute("UPDATE installations SET refresh_token = %s", again)
+
+    assert app.slack.oauth.valid(await call)
+    await age(app, 30)
+    assert await is_kept(app)
+
+
+@pytest.mark.rare  # longer than any other transaction of the app may be idle
+async def test_while_slack_takes_its_time_no_other_process_uses_the_refresh_token(app: Installations) -> None:
+    await app.install("T1")
+    await age(app, TOKEN_SECONDS - 30)
+    used = []
+
+    async def exchange(token: str) -> Granted:
+        used.append(token)
+        await asyncio.sleep(IDLE_SECONDS + 2)
+        return Granted(token="xoxb-new", refresh_token="xoxe-new", expires_in=TOKEN_SECONDS)
+
+    installations = registry(app).installations
+    await asyncio.gather(*(installations.refresh("T1", seconds=REFRESH_SECONDS, exchange=exchange) for _ in range(2)))
+
+    assert len(used) == 1
 
 
 async def test_a_refused_refresh_is_kept_for_the_doctor_and_stops_nothing(app: Installations) -> None:
