@@ -10,7 +10,7 @@ from urllib.parse import quote
 from perplexity.markers import CLOSE, NUMBERS, OPEN
 from perplexity.types import Answer, AnswerKind, Source
 
-_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references|message|claims?|verdict)\b)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*+(?:/\s*+)?(?:pages|result|references|message|claims?|passage|verdict)\b)", re.IGNORECASE)
 _FENCE = re.compile("`{3,}|~{3,}")
 _NOT_IN_AN_ADDRESS = re.compile(r"[\s<>\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LINE_ENDS = re.compile(r"\r\n?")

@@ -1,4 +1,4 @@
-"""Checked claims as messages: each with its verdict, and a quotation word for word from a page."""
+"""Checked claims as messages: each with a quotation word for word from a page, and a verdict if its words decide."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from perplexity.notes import fallback_sentence
 _SIGNS = {
     Verdict.SUPPORTED: (":white_check_mark:", checking.SUPPORTED),
     Verdict.CONTRADICTED: (":x:", checking.CONTRADICTED),
-    Verdict.UNCLEAR: (":grey_question:", checking.UNCLEAR),
+    Verdict.DISAGREE: (":warning:", checking.DISAGREE),
+    Verdict.UNCLEAR: (":grey_question:", checking.SEE_PAGE),
 }
 _CLAIM = 500
 _QUOTE = 1_200
@@ -42,14 +43,13 @@ def _versions(checked: CheckedClaim) -> Iterator[str]:
 
 def _lines(checked: CheckedClaim, *, share: int, linked: bool = True) -> Iterator[str]:
     sign, verdict = _SIGNS[checked.verdict]
+    verdict = verdict if checked.passages else checking.UNCLEAR
     claim = escape(shorten(one_line(checked.claim), _CLAIM // share))
     reason = f": {escape(shorten(one_line(checked.reason), _REASON // share))}" if checked.reason else ""
     yield f"{sign} *{claim}*  {verdict}{reason}"
-    if checked.quote:
-        yield f"> {escape(shorten(one_line(checked.quote), _QUOTE // share))}"
-    if checked.source is not None:
-        title = linked_title(checked.source) if linked else ""
-        yield " · ".join(filter(None, (title, site_and_date(checked.source))))
+    for quote, source in checked.passages:
+        yield f"> {escape(shorten(one_line(quote), _QUOTE // share))}"
+        yield " · ".join(filter(None, (linked_title(source) if linked else "", site_and_date(source))))
 
 
 def _footer(checked: CheckedClaims, by: str) -> Block:

@@ -77,7 +77,7 @@ async def answer(request: CheckRequest, context: CommandContext) -> CheckedClaim
 
 
 def render(checked: CheckedClaims, request: CheckRequest, audience: Audience) -> Reply:
-    """Render the claims with their verdicts."""
+    """Render the claims with what the pages say of them."""
     cost_usd = cost_with_failures(checked.cost_usd, checked.failed)
     stats = Stats(provider=checked.judged_by or checked.searched_by, cost_usd=cost_usd)
     return Reply(messages=claims_messages(checked), stats=stats)
@@ -97,9 +97,7 @@ CHECK = Command(
     name="check",
     summary="Check claims against quotations from the web",
     usage="TEXT",
-    examples=(
-        ("The Eiffel Tower is 330 m tall and was built in 1989.", "each claim: supported, contradicted or unclear"),
-    ),
+    examples=(("The Eiffel Tower is 330 m tall and was built in 1989.", "each claim, with what a page says of it"),),
     parse=parse,
     audience=lambda request: Audience.ASKER,
     answer=answer,

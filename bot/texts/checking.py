@@ -1,4 +1,4 @@
-"""Check this: the claims of a message in a form, and the verdict on each."""
+"""Check this: the claims of a message in a form, and what the pages say of each."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ NO_TEXT = "This message has no text that I can check."
 
 SUPPORTED = "Supported"
 CONTRADICTED = "Contradicted"
+DISAGREE = "The pages disagree"
+SEE_PAGE = "See what the page says"
 UNCLEAR = "Unclear"
 VERBATIM = "Quotations are word for word from the pages’ excerpts"
 PRIVATE = "only you see this"

@@ -32,7 +32,7 @@ _NEGATION = "|".join((
         _words(r"""
             not no(?:ne|body|thing|where)? never neither without cannot hardly barely scarcely fails? failed
             false(?:ly)? untrue incorrect(?:ly)? wrong(?:ly)? fake hoax(?:es)? myths? misconceptions? debunk\w* deny
-            den(?:y|ies|ied|ying) refut\w+ disprov\w+ reject\w* unlikely unsupported unproven unfounded baseless
+            den(?:y|ies|ied|ying) refut\w+ disprov\w+ unlikely unsupported unproven unfounded baseless
             contrary fiction(?:al)? satir\w+ parody fabricat\w+ misleading erroneous(?:ly)? mistaken(?:ly)? non
             in(?:accurate|valid) retract\w+ impossible discredited rather\sthan instead\sof
         """),
@@ -59,12 +59,16 @@ _HEDGE = "|".join((
             partly partially sometimes almost nearly one\sof among\sthe planned plans? propos\w+ expected
             hop(?:e|es|ed|ing) aim(?:s|ed)? should ought will shall thinks? why predict\w* forecast\w* legend\w* tales?
             folklore in\s(?:the|a|an)\s(?:film|movie|novel|book|game|series|story|show|dream)
+            sa(?:id|ys?) sta(?:ted?|tes)\sthat told according report(?:s|ed)?\sthat argue[sd]? suggest(?:s|ed)?
+            warn(?:s|ed)? wr(?:ote|ites?) thought feels? felt opinion beliefs? petition\w* refus\w+ abstain\w* ceas\w+
+            candidat\w+ appl(?:y|ies|ied)\sto cancel\w* nominat\w+ threaten\w*
         """),
         _words(r"""
             angeblich\w* vermeintlich\w* vermutlich möglicherweise vielleicht wahrscheinlich mutmasslich\w*
             gerücht\w* behaupte\w* umstritten\w* wenn könnte\w* soll(?:en)? würde\w* ehemalig\w* früher\w* vormals
             sollten? glaub\w+ legende\w* im\s(?:film|roman|spiel|märchen) prognose\w* einst beinahe teilweise
-            geplant\w* sogenannt\w* eine[rs]?\sder zählt\szu
+            geplant\w* sogenannt\w* eine[rs]?\sder zählt\szu sagte[n]? laut zufolge berichte\w* meint\w*
+            kandida\w+ bewarb\w* weigerte\w*
         """),
         _words(r"""
             serai(?:t|ent) aurai(?:t|ent) prétendu\w* peut-être rumeur supuest\w* presunt\w* quizás? podría\w*

@@ -1,289 +1,575 @@
-"""Whether a quotation that is in a page is evidence for a verdict on a claim, by rules of ours. Pure.
+"""Whether a sentence decides a claim by its words alone, which is the only way in which a claim gets a verdict. Pure.
 
-The model judges what a sentence means; the rules find what it may not overlook: another figure, another name, a
-negation, doubt, a page that takes the sentence back, a sentence that is about something else, text that addresses the
-model. A rule can only make a verdict unclear.
+A sentence supports a claim if it has the claim's words and figures in the claim's order, at most two words more between
+them, and nothing that limits, negates, quotes or doubts them. It contradicts a claim if it says the same but for one
+negation, one listed opposite or one figure, and names no day that the claim does not. Every other sentence decides
+nothing, however clear it is to a person.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
 
 from perplexity.claims.cues import addresses_model, debunks, hedges, is_question, meta_words, negations
-from perplexity.claims.figures import missing_figures, read_figures, without_figures
-from perplexity.claims.quotes import PageText, Quotation, Token, prepare
+from perplexity.claims.figures import Figure, find_figures, plain
 from perplexity.claims.types import Verdict
-from perplexity.passages import STOP_WORDS
 
-_OTHER_STOP_WORDS = """
-    der die das den dem des ein eine einen einem einer eines und oder ist sind war waren wird werden wurde wurden hat
-    haben hatte im in am an auf aus bei bis durch für mit nach von vom vor zu zum zur über um unter es er sie wir ihr
-    ich man auch als wie so dass sich dort hier seit le la les un une du de et est sont dans el los las una y es
-    en il lo gli i e di che per it its very also there here than then after before during since into
+MAX_TITLE = 300
+"""Characters of a page's title that count as text next to a sentence."""
+MIN_SHARE = 0.5
+"""The part of a claim's words that a sentence must have to be compared with it."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_DROPPED = _words("""
+    a an the der die das den dem des ein eine einen einem einer eines le la les un une el los las il lo gli l there
+    it he she they we i you this these those such very es er sie wir ich man sich dies diese dieser dieses
+    its their his her our my your sein seine seiner seinen ihr ihre ihrer ihren be been being do does did worden
+    """)
+_PRESENT = _words("is are has have ist sind hat haben est sont es son è sono wird werden")
+_PAST = _words("was were had war waren hatte hatten wurde wurden était étaient fue era")
+_FORMS = _PRESENT | _PAST
+_GERMAN_ONLY = _words("die war hat den am um")
+_GERMAN = re.compile(
+    r"\b(?:[Dd]er|Die|Am|[Dd]as|dem|ist|und|[Ee]ine?|wurden?|[Ii]m|von|vom|nicht|mit|auf|für|sind|zum|zur|bei|seit)\b"
+)
+_EVENT = re.compile(
+    r"(?:was|were|wurden?|\w{2,}ed|became|began|bought|broke|built|came|cut|fell|flew|fought|found|gave|got|grew|held|hit"
+    r"|kept|led|left|lost|made|met|paid|ran|rose|said|sank|saw|sent|set|shot|sold|spent|spoke|stood|stole|swam|threw|told"
+    r"|took|went|won|wrote|ge\w+t|fiel|stieg|starb|gewann|verlor|trat|ging|kam|zog|schrieb|erhielt|begann)"
+)
+"""What happened once: a claim with such a word stays true where the sentence adds a place."""
+_ABOUT = _words("about around approximately roughly circa ca etwa rund ungefähr environ")
+_NEGATORS = _words("not no never nicht kein keine keinen keinem keiner keines nie niemals")
+_ADVERBS = re.compile(
+    r"\w{3,}ly|also|now|then|today|still|already|again|soon|worldwide|auch|bereits|schon|heute|damals"
+)
+_LIMITS = _words("""
+    only except always entirely fully least most mostly mainly largely usually often generally typically rarely some
+    several certain part half second third fourth fifth can must could may might would should will deputy vice acting
+    interim assistant honorary former ex candidate partly originally previously initially temporarily once offered
+    planned proposed nur mindestens höchstens knapp fast meist oft häufig manche einige teil hälfte zweite dritte
+    vize kann können muss müssen darf dürfen soll sollen will stellvertretende ehemalige ehemaliger frühere
+    ursprünglich zunächst
+""")
+"""Words that change what a sentence says if they are between those of the claim."""
+_EXTENT = _words("all every each only always most first last both whole alle jede jeder nur immer erste letzte einzige")
+_SUPERLATIVE = re.compile(r"\w{3,}(?:est|ste[nmrs]?)|best|worst")
+
+_MARKS_IN_LINES = """
+    in on at im am ins
+    by durch um
+    and und et y e & и
+    ; but while whereas although aber sondern während obwohl
+    that which who whose whom where when how why what if because dass wenn weil ob welche welcher welches qui que
+    or nor oder noch ou
+    zu zum zur
+    von vom
 """
-_STOP = STOP_WORDS | frozenset(_OTHER_STOP_WORDS.split())
+_PREPOSITIONS = """
+    of to from with for against before after since until till than as into onto over under above below between among
+    during through across along behind beside near off out up down outside inside toward towards per via despite
+    without within like unlike auf aus bei beim bis für gegen mit nach ohne seit über unter vor zwischen als wie
+    pro de du des à au aux pour contre avec sans sur dans del con por para contra di da
+"""
+_MARKS = {word: word for word in _PREPOSITIONS.split()} | {
+    word: line.split()[0] for line in _MARKS_IN_LINES.strip().splitlines() for word in line.split()
+}
+"""Words, and signs, by which words hang together: what comes before a word must be the same in claim and sentence."""
+_SIGNS = dict.fromkeys(",()[]", ",") | dict.fromkeys(";:—–/!?。；：、，（）", ";") | dict.fromkeys(("'s", "’s"), "'s")
 
 _OPPOSITES_IN_LINES = """
-    rose rise rises risen increased increase increases grew grow grows gained up climbed jumped surged stieg steigt \
-    gestiegen wuchs gewachsen zugenommen | fell fall falls fallen decreased decrease decreases declined shrank lost \
-    down dropped slumped plunged sank sinkt gesunken fiel gefallen abgenommen geschrumpft
-    more mehr over above greater | less fewer weniger under below
-    higher highest höher höchste höchsten tallest | lower lowest niedriger niedrigste niedrigsten shortest
-    larger largest bigger biggest größer größte größten | smaller smallest kleiner kleinste kleinsten
-    longest längste längsten | shortest kürzeste kürzesten
-    oldest älteste ältesten older | youngest newest jüngste jüngsten younger
-    first erste ersten erster erstes | second third last zweite zweiten dritte dritten letzte letzten
-    best beste besten | worst schlechteste schlechtesten
-    before vor | after nach
-    won win wins gewann gewonnen | lost lose loses verlor verloren
-    bought acquired kaufte gekauft | sold verkaufte verkauft
-    opened opens open eröffnet geöffnet | closed closes close shut geschlossen schließt
-    began started starts begins founded begann gegründet | ended ends stopped finished endete aufgelöst
-    approved accepted passed adopted allowed legal genehmigt angenommen erlaubt | blocked banned vetoed prohibited \
-    forbidden illegal dismissed abgelehnt verboten
-    alive lebt living | dead died tot gestorben verstorben
-    guilty schuldig convicted | innocent acquitted unschuldig freigesprochen
-    north nord norden northern | south süd süden southern
-    east ost osten eastern | west westen western
-    left links | right rechts
-    male man men mann männer he his | female woman women frau frauen she her
-    safe sicher | unsafe dangerous unsicher gefährlich
-    with mit | without ohne
-    hot heiß warm | cold kalt
-    import imports imported | export exports exported
-    majority mehrheit | minority minderheit
-    maximum | minimum
-    most meisten | least fewest wenigsten
-    hired eingestellt | fired laid entlassen
-    joined | left quit resigned
+    rose rise risen increase grow grew grown gain climb jump surge improve stieg steigen gestiegen wuchs gewachsen zu \
+    | fell fall fallen decrease decline shrink shrank drop slump plunge sink sank worsen sinken gesunken gefallen ab
+    more higher highest mehr höher höchste | less fewer lower lowest weniger niedriger niedrigste
+    high hoch hohe | low niedrig niedrige
+    large larger largest big biggest groß große größer größte | small smaller smallest klein kleine kleinste
+    long longer longest lang länger längste tall tallest | short shorter shortest kurz kürzer kürzeste
+    old older oldest alt älter älteste | young youngest new newer newest jung jünger jüngste
+    best beste | worst schlechteste
+    first erste | last second third letzte zweite dritte
+    strong stronger strongest stark stärker | weak weaker weakest schwach schwächer
+    won win gewann gewonnen | lost lose verlor verloren
+    open offen geöffnet | closed geschlossen gesperrt
+    approve accept pass adopt genehmigt angenommen | block ban veto reject dismiss abgelehnt
+    allowed legal permitted erlaubt | banned illegal prohibited forbidden verboten
+    alive living lebt | dead tot
+    guilty convicted schuldig verurteilt | innocent acquitted unschuldig freigesprochen
+    north northern nord nördlich | south southern süd südlich
+    east eastern ost östlich | west western west westlich
+    safe harmless sicher harmlos | unsafe dangerous harmful gefährlich schädlich
+    majority mehrheit maximum most meisten | minority minderheit minimum least fewest wenigsten
     always immer | never nie
+    doubled verdoppelt | halved halbiert
+    profit gewinn | loss verlust
+    true wahr richtig | false falsch
 """
 _OPPOSITES = tuple(
-    tuple(frozenset(words.split()) for words in line.casefold().split("|"))
-    for line in _OPPOSITES_IN_LINES.strip().splitlines()
+    tuple(frozenset(words.split()) for words in line.split("|")) for line in _OPPOSITES_IN_LINES.strip().splitlines()
 )
 """Words of which one in the claim and the other in the sentence mean that they differ."""
+_NEGATIVE_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "nicht")
 
-_WORDS_OF_EXTENT = """
-    all every each only always most alle jede jeder jedes nur immer first last largest smallest biggest tallest oldest
-    youngest highest lowest longest shortest best worst fastest richest poorest deadliest deepest newest latest both
-    entire whole none zero majority minority half unique sole erste ersten letzte größte größten kleinste älteste
-    höchste längste einzige einzigen meisten sämtliche
-"""
-_EXTENT = frozenset(_WORDS_OF_EXTENT.casefold().split())
-"""Words of a claim that the sentence must have, too: without them it says less."""
-_SYNONYMS = tuple(
-    frozenset(line.casefold().split())
-    for line in ("largest biggest größte größten", "only sole unique", "all every each entire", "tallest highest")
+_ENDINGS = tuple(
+    frozenset(line.split("/"))
+    for line in (
+        "/s/es/ed/d/ing",
+        "/e/es/en/em/n/s/ern",
+        "e/ed/es/ing",
+        "y/ies/ied/ying",
+        "e/er/es/en/em",
+        "t/te/ten/en/e",
+    )
 )
+"""Endings of one word: two words are the same if both have endings of one line, and are the same before them."""
 
 _MONTHS = {
     name: number
     for number, names in enumerate((
-        "january jan januar", "february feb februar", "march mar märz", "april apr", "may mai", "june jun juni",
-        "july jul juli", "august aug", "september sep sept", "october oct oktober okt", "november nov",
-        "december dec dezember dez",
-    ))
+        "January Jan Januar", "February Feb Februar", "March Mar März", "April Apr", "May Mai", "June Jun Juni",
+        "July Jul Juli", "August Aug", "September Sept Sep", "October Oct Oktober Okt", "November Nov",
+        "December Dec Dezember Dez",
+    ), 1)
     for name in names.split()
 }  # fmt: skip
-_MIN_OTHER_PART = 4
-_ENDINGS = frozenset(("", "s", "es", "n", "en", "e", "er", "ern", "em", "'s"))
-_ASIDE = re.compile(r"\([^()]{0,300}\)|, (?:which|who|whose|whom|where)\b[^,.;:]{0,200},")
+_MONTH = "|".join(_MONTHS)
+_DATE = re.compile(
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? (?:of )?(?P<month>{_MONTH})\b\.?(?:,? (?P<year>\d{{4}})\b)?"
+    rf"|\b(?P<month2>{_MONTH})\b\.?(?: (?P<day2>\d{{1,2}})\b(?:st|nd|rd|th)?)?(?:,? (?P<year2>\d{{4}})\b)?"
+    r"|\b(?P<year3>\d{4})-(?P<month3>\d\d)-(?P<day3>\d\d)\b|\b(?P<day4>\d{1,2})\.(?P<month4>\d{1,2})\.(?P<year4>\d{4})\b"
+)
+_NOT = re.compile(r"\bcan['’]t\b|\bcannot\b|n['’]t\b", re.IGNORECASE)
+_PIECE = re.compile(
+    r"['’]s\b|(?<=\w)['’]|(?<=\w)-(?=\w)|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_]+|\d+|[^\w\s]"
+)
+_QUOTED = re.compile(r"[\"“”„«»「」『』]")
+_DENIAL = re.compile(
+    r"(?:It is|It’s|It's|Es ist) (?:a |an |ein )?(?:common |widespread |popular |weit verbreiteter )?"
+    r"(?:myth|false|untrue|not true|wrong|incorrect|misconception|falsch|unwahr|nicht wahr|Irrtum|Mythos)"
+    r",? (?:that|dass) "
+)
+_TURN = re.compile(
+    r"\W*(?:but|however|yet|instead|actually|in (?:fact|reality|truth)|doch|aber|jedoch|allerdings|tatsächlich"
+    r"|(?P<back>this|that|these|dies\w*|das))\b",
+    re.IGNORECASE,
+)
 
-MAX_TITLE = 300
-"""Characters of a page's title that count as text next to a quotation."""
-MIN_SHARE, MIN_SHARE_PLAIN = 0.5, 0.75
-"""The part of a claim's words that a page must have around a quotation: of a claim with names, and of one without."""
-MIN_SHARE_IN_SENTENCE, MIN_SHARE_WITH_FIGURE = 0.4, 0.25
-"""The part that the sentence itself must have: the second if the claim has figures, which it must have anyway."""
-MIN_SHARE_BESIDES_NAMES = 0.3
-"""The part that there must be of the words that are no names."""
-MIN_SHARE_CONTRADICTED = 0.3
-"""The part that there must be around a sentence that contradicts a claim."""
 
-QUESTION = "The sentence that the model quoted is a question."
-ABOUT_CLAIMS = "The sentence that the model quoted is about claims or instructions, not about the matter."
-NEGATION = "The claim and the quotation differ in a negation."
-CALLED_INTO_DOUBT = "The page calls the quotation into doubt."
-OFF_TOPIC = "The quotation has few words in common with the claim."
-SAME_WORDS = "The quotation says the same as the claim."
+_ROLES = _words("""
+    by than from to against without until till before after over under above below not 's als gegen ohne bis vor nach
+    über unter von zu auf aus
+    """)
+"""Marks that say who does what to whom, or how much: they must be the same in a claim and a sentence."""
+_LOOSE = frozenset(("in", "and", "or", ";", "that", "as"))
+"""Marks that may be others, or be left out."""
 
 
-def objection(claim: str, verdict: Verdict, quotation: Quotation, *, title: str) -> str | None:
-    """Return why a quotation is no evidence for a verdict on a claim, as a sentence for the reader; None if it may be.
+@dataclass(frozen=True)
+class _Date:
+    """A day, a month or a year, as far as it is said."""
 
-    `title` is that of the page.
+    year: int | None
+    month: int | None = None
+    day: int | None = None
+
+    def is_said_by(self, other: _Date) -> bool:
+        return all(mine in (None, theirs) for mine, theirs in zip(self._parts, other._parts, strict=True))
+
+    @property
+    def _parts(self) -> tuple[int | None, ...]:
+        return self.year, self.month, self.day
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A word that says something, or a figure or date as its `value`, and what is between it and the one before.
+
+    `marks` are the prepositions, conjunctions and signs, `forms` of "be" and "have"; `glued` means nothing at all.
+    """
+
+    text: str
+    marks: tuple[str, ...] = ()
+    forms: frozenset[str] = frozenset()
+    glued: bool = False
+    capital: bool = False
+    about: bool = False
+    value: Figure | _Date | None = None
+    in_phrase: bool = False
+
+    @property
+    def is_negator(self) -> bool:
+        return self.text in _NEGATORS
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The marks without commas; those of a day are the same whether it is "on" it or not."""
+        links = tuple(mark for mark in self.marks if mark != ",")
+        return links or (("in",) if isinstance(self.value, _Date) else ())
+
+
+def decide(claim: str, sentence: str, title: str = "", before: str = "", after: str = "") -> Verdict:
+    """Return the verdict that a sentence of a page gives; it is unclear unless words decide.
+
+    `title` is that of the page, `before` and `after` are the sentences next to it, which may take it back.
     """
     title = title[:MAX_TITLE]
-    if is_question(quotation.sentence):
-        return QUESTION
-    if addresses_model(quotation.sentence) or meta_words(quotation.sentence) - meta_words(claim):
-        return ABOUT_CLAIMS
-    if doubts := hedges(quotation.sentence) - hedges(claim):
-        return f"The quotation is not certain of it, or limits it: “{min(doubts)}”."
-    if verdict is Verdict.CONTRADICTED:
-        return _against(claim, quotation, title)
-    return next(_doubts(claim, quotation, title), None)
+    denial = _DENIAL.match(sentence)
+    said = sentence[denial.end() :] if denial else sentence
+    if _is_doubtful(claim, said) or _is_taken_back(claim, title, before, after):
+        return Verdict.UNCLEAR
+    verdict = _compare(claim, said, title)
+    if denial:
+        return Verdict.CONTRADICTED if verdict is Verdict.SUPPORTED else Verdict.UNCLEAR
+    return verdict
 
 
-def _against(claim: str, quotation: Quotation, title: str) -> str | None:
-    """Return why a sentence does not contradict a claim."""
-    near = f"{title}\n{quotation.previous}\n{quotation.sentence}"
-    if shared_terms(claim, near) < MIN_SHARE_CONTRADICTED:
-        return OFF_TOPIC
-    denied = negations(quotation.sentence) != negations(claim) or debunks(f"{title}\n{quotation.around}")
-    return SAME_WORDS if not denied and _repeats(claim, quotation.sentence) else None
-
-
-def _doubts(claim: str, quotation: Quotation, title: str) -> Iterator[str]:
-    """Yield why a sentence does not support a claim."""
-    sentence = quotation.sentence
-    near = f"{title}\n{quotation.previous}\n{sentence}"
-    if missing := missing_figures(claim, sentence, f"{near}\n{quotation.following}"):
-        yield f"The quotation does not say “{missing[0]}”."
-    if negations(_without_asides(sentence, claim)) != negations(claim):
-        yield NEGATION
-    if not debunks(claim) and debunks(f"{title}\n{quotation.around}"):
-        yield CALLED_INTO_DOUBT
-    words, here = _words(claim), _words(sentence)
-    if opposite := _opposite(words, here):
-        yield f"The claim and the quotation differ in “{opposite}”."
-    if name := _missing_name(claim, near):
-        yield f"The quotation does not mention “{name}”."
-    if extent := _missing_extent(words, _words(near)):
-        yield f"The quotation does not say “{extent}”."
-    least = MIN_SHARE if any(_names(claim, near)) else MIN_SHARE_PLAIN
-    here_least = MIN_SHARE_WITH_FIGURE if read_figures(claim) else MIN_SHARE_IN_SENTENCE
-    if shared_terms(claim, near) < least or shared_terms(claim, sentence) < here_least:
-        yield OFF_TOPIC
-    if _says_only_names(claim, near):
-        yield OFF_TOPIC
-
-
-def _says_only_names(claim: str, near: str) -> bool:
-    """Return whether a text has the names of a claim, and next to nothing of what the claim says of them."""
-    names = {name.casefold() for name in _names(claim, near)}
-    rest = [term for term in _terms(claim) if term not in names]
-    found, figures = set(_terms(near)), bool(read_figures(claim))
-    shared = sum(any(_alike(term, one) for one in found) for term in rest)
-    return not figures and len(rest) >= 2 and shared < len(rest) * MIN_SHARE_BESIDES_NAMES
-
-
-@lru_cache(maxsize=64)
-def _tokens(text: str) -> tuple[Token, ...]:
-    return tuple(token for token in PageText(prepare(text)).tokens if token.is_word)
-
-
-def _words(text: str) -> list[str]:
-    """Return the words of a text, case folded."""
-    return [token.text.casefold() for token in _tokens(text)]
-
-
-@lru_cache(maxsize=64)
-def _terms(text: str) -> tuple[str, ...]:
-    """Return what a text speaks of: its words without the commonest; of scripts without spaces, pairs of letters."""
-    tokens = _tokens(without_figures(text))
-    wide = [len(token.text) == 1 and ord(token.text) >= 0x0E00 for token in tokens]
-    terms = [
-        token.text
-        for token, is_wide in zip(tokens, wide, strict=True)
-        if not is_wide and len(token.text) > 1 and token.text not in _STOP
-    ]
-    pairs = zip(pairwise(tokens), pairwise(wide), strict=True)
-    return (*terms, *(one.text + next_.text for (one, next_), both in pairs if all(both) and one.end == next_.start))
-
-
-def shared_terms(claim: str, text: str) -> float:
-    """Return the part of a claim's words and figures that a text has, too, from 0 to 1; 1 for a claim without any."""
-    terms, found = dict.fromkeys(_terms(claim)), set(_terms(text))
-    figures, given = read_figures(claim), read_figures(text)
-    shared = sum(any(_alike(term, one) for one in found) for term in terms)
-    shared += sum(any(figure.equals(one) for one in given) for figure in figures)
-    return shared / (len(terms) + len(figures)) if terms or figures else 1.0
-
-
-def _alike(one: str, other: str) -> bool:
-    """Return whether two words may be forms of one, or one a part of the other, as in German compounds."""
-    if one == other or _is_same_month(one, other):
-        return True
-    if min(len(one), len(other)) < 4 or one[0].isdecimal() or other[0].isdecimal():
+def opposes(claim: str, verdict: Verdict, sentence: str, *around: str) -> bool:
+    """Return whether a sentence gives the opposite verdict, or says so as hearsay; `around` is as in `decide`."""
+    other = Verdict.CONTRADICTED if verdict is Verdict.SUPPORTED else Verdict.SUPPORTED
+    if shared_words(claim, sentence) < MIN_SHARE:
         return False
-    if len(one) >= 5 and len(other) >= 5 and (one in other or other in one):
+    if decide(claim, sentence, *around) is other:
         return True
-    common = next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    if is_question(sentence) or negations(sentence) == negations(claim):
+        return False
+    hidden = _hidden_negations(sentence) != _hidden_negations(claim)
+    return _compare(claim, sentence, strict=False) is (verdict if hidden else other)
+
+
+def is_about_claims(claim: str, sentence: str) -> bool:
+    """Return whether a sentence addresses a model, or speaks of claims and instructions where the claim does not."""
+    return addresses_model(sentence) or bool(meta_words(sentence) - meta_words(claim))
+
+
+def shared_words(claim: str, text: str) -> float:
+    """Return the part of a claim's words and figures that a text has, too, from 0 to 1; 1 for a claim without any."""
+    words, found = _read(claim), _read(text)
+    shared = sum(any(_is_same(word, one) for one in found) for word in words)
+    return shared / len(words) if words else 1.0
+
+
+def _is_doubtful(claim: str, sentence: str) -> bool:
+    """Return whether a sentence asks, quotes, doubts or limits, or speaks of claims, where the claim does not."""
+    return (
+        is_question(sentence)
+        or is_about_claims(claim, sentence)
+        or bool(hedges(sentence) - hedges(claim))
+        or bool(_QUOTED.search(sentence)) > bool(_QUOTED.search(claim))
+        or _hidden_negations(sentence) != _hidden_negations(claim)
     )
-    return common >= 4 and common >= 0.6 * max(len(one), len(other))
 
 
-def _is_same_name(one: str, other: str) -> bool:
-    """Return whether two words are one name, perhaps in another case."""
-    if one == other or _is_same_month(one, other):
+def _hidden_negations(text: str) -> int:
+    """Return how many negations a text has besides those that are words of their own."""
+    return negations(text) - sum(word.is_negator for word in _read(text))
+
+
+def _is_taken_back(claim: str, title: str, before: str, after: str) -> bool:
+    turn = _TURN.match(after)
+    turned = turn is not None and (not turn["back"] or negations(after) > 0 or bool(hedges(after)))
+    return turned or (debunks(f"{title}\n{before}\n{after}") and not debunks(claim))
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> tuple[_Word, ...]:
+    """Return the words of a text that say something, in order."""
+    text = plain(_NOT.sub(lambda match: "can not" if match[0][0] in "cC" else " not", text))
+    others = frozenset() if _GERMAN.search(text) else _GERMAN_ONLY
+    words: list[_Word] = []
+    marks: list[str] = []
+    forms: set[str] = set()
+    glued, about = True, False
+    for piece, value in _pieces(text):
+        small = piece.casefold()
+        known = value is None and small not in others
+        if known and (mark := _MARKS.get(small) or _SIGNS.get(piece)):
+            marks.append(mark)
+        elif known and small in _FORMS:
+            forms.add(small)
+            glued = False
+        elif known and small in _DROPPED:
+            glued = False
+        elif known and small in _ABOUT:
+            about = True
+        elif value is not None or piece.isalnum():
+            last = words[-1] if words else None
+            follows = glued and not marks and last is not None and last.in_phrase and last.value is None
+            capital = piece[0].isupper()
+            in_phrase = any(mark not in (",", ";", "and", "or", "that") for mark in marks) or (
+                follows and last is not None and last.capital == capital
+            )
+            word = _Word(small, tuple(marks), frozenset(forms), glued and not marks, capital, about, value, in_phrase)
+            words.append(word)
+            marks, forms, glued, about = [], set(), not word.is_negator, False
+    # A particle at the end ("nahm zu") is a word.
+    return (*words, *(_Word(mark) for mark in marks[:1] if mark.isalpha()))
+
+
+def _pieces(text: str) -> Iterator[tuple[str, Figure | _Date | None]]:
+    """Yield the words and signs of a text, and its figures and dates with their values."""
+    found: list[tuple[int, int, Figure | _Date]] = [
+        (match.start(), match.end(), _date(match)) for match in _DATE.finditer(text)
+    ]
+    for start, end, figure in find_figures(text):
+        begin = start + (text[start] == " ")
+        found.append((begin, end, _Date(int(figure.written)) if figure.is_year else figure))
+    place = 0
+    for begin, end, value in sorted(found, key=lambda each: (each[0], -each[1])):
+        if begin >= place:
+            yield from ((match[0], None) for match in _PIECE.finditer(text, place, begin))
+            yield text[begin:end].strip(), value
+            place = end
+    yield from ((match[0], None) for match in _PIECE.finditer(text, place))
+
+
+def _date(match: re.Match[str]) -> _Date:
+    fields = {name.rstrip("234"): value for name, value in match.groupdict().items() if value}
+    month = fields["month"]
+    return _Date(
+        int(fields["year"]) if "year" in fields else None,
+        int(month) if month.isdecimal() else _MONTHS[month],
+        int(fields["day"]) if "day" in fields else None,
+    )
+
+
+def _is_same(word: _Word, other: _Word) -> bool:
+    """Return whether a sentence's word says what the claim's says."""
+    one, two = word.value, other.value
+    if isinstance(one, _Date) and isinstance(two, _Date):
+        return one.is_said_by(two)
+    if isinstance(one, Figure) and isinstance(two, Figure):
+        return one.value == two.value and one.unit == two.unit
+    if one is not None or two is not None:
+        return False
+    return (word.is_negator and other.is_negator) or _is_inflected(word.text, other.text)
+
+
+@lru_cache(maxsize=4_096)
+def _is_inflected(one: str, other: str) -> bool:
+    """Return whether two words are forms of one word."""
+    if one == other:
         return True
-    short, long = sorted((one, other), key=len)
-    return len(short) >= 3 and long.startswith(short) and long[len(short) :] in _ENDINGS
+    common = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    if one == other or (
+        common > 2 and {one[common:], other[common:]} <= {"", f"{one[common - 1]}ed", f"{one[common - 1]}ing"}
+    ):
+        return True
+    return any(
+        {one[at:], other[at:]} <= endings for at in range(common, max(2, common - 3), -1) for endings in _ENDINGS
+    )
 
 
-def _is_same_month(one: str, other: str) -> bool:
-    return one in _MONTHS and _MONTHS[one] == _MONTHS.get(other)
+def _is_opposite(word: _Word, other: _Word) -> bool:
+    """Return whether a sentence's word cannot be true together with the claim's."""
+    one, two = word.value, other.value
+    if isinstance(one, _Date) and isinstance(two, _Date):
+        return not one.is_said_by(two) and not two.is_said_by(one)
+    if isinstance(one, Figure) and isinstance(two, Figure):
+        return one.unit == two.unit and not _is_rounded(one, two, about=word.about or other.about)
+    if one is not None or two is not None:
+        return False
+    short, long = sorted((word.text, other.text), key=len)
+    if len(short) >= 4 and any(_is_inflected(prefix + short, long) for prefix in _NEGATIVE_PREFIXES):
+        return True
+    return any(
+        any(_is_inflected(one, entry) for entry in mine) and any(_is_inflected(two, entry) for entry in theirs)
+        for pair in _OPPOSITES
+        for mine, theirs in (pair, pair[::-1])
+        for one, two in [(word.text, other.text)]
+    )
 
 
-def _names(claim: str, near: str) -> Iterator[str]:
-    """Yield the words of a claim with a capital. The first one counts unless the page writes it small."""
-    tokens = _tokens(claim)
-    outside = set(_words(without_figures(claim)))
-    written_small = {token.text for token in _tokens(near)}
-    for place, token in enumerate(tokens):
-        small = token.text.casefold()
-        if not token.text[0].isupper() or small in _STOP | _EXTENT or len(small) < 2 or small not in outside:
-            continue
-        if place or not any(_alike(small, other) for other in written_small if other.islower()):
-            yield token.text
+def _is_rounded(one: Figure, two: Figure, *, about: bool) -> bool:
+    """Return whether two figures may be one, rounded; those that are no numbers may."""
+    if not isinstance(one.value, Decimal) or not isinstance(two.value, Decimal):
+        return True
+    step = max(Decimal(1).scaleb(int(value.normalize().as_tuple().exponent)) for value in (one.value, two.value))
+    difference = abs(one.value - two.value)
+    return difference <= step / 2 or (about and difference <= abs(two.value) / 5)
 
 
-def _missing_name(claim: str, near: str) -> str | None:
-    known = _words(near)
-    for name in _names(claim, near):
-        small = name.casefold()
-        if not any(_is_same_name(small, word) or _is_part(small, word) for word in known):
-            return name
-    return None
+def _compare(claim: str, sentence: str, title: str = "", *, strict: bool = True) -> Verdict:
+    words, found = _read(claim), _read(sentence)
+    names = [word for word in _read(title) if word.value is None]
+    missing = [word for word in words if not any(_is_same(word, one) for one in found)]
+    # A page names its matter in the title: "The tower" is the Eiffel Tower.
+    named = [word for word in missing if word.capital and any(_is_same(word, one) for one in names)]
+    words = tuple(word for word in words if not any(word is one for one in named))
+    for differing in (False, True):
+        if _agrees(words, found, differing=differing, strict=strict):
+            return Verdict.CONTRADICTED if differing else Verdict.SUPPORTED
+    return Verdict.UNCLEAR
 
 
-def _is_part(name: str, word: str) -> bool:
-    """Return whether a name is a part of a compound, as in "Eiffelturm"; "Niger" is none of "Nigeria"."""
-    return len(name) >= 5 and len(word) >= len(name) + _MIN_OTHER_PART and name in word
+def _agrees(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool, strict: bool) -> bool:
+    """Return whether a sentence says what a claim says or, if `differing`, that but for one thing."""
+    denied = [at for at, word in enumerate(found) if word.is_negator]
+    turned = len(denied) != sum(word.is_negator for word in claim)
+    if differing and not turned and sum(word.value is not None for word in claim):
+        claim = [
+            one
+            for one, before in zip(claim, (claim[0], *claim), strict=False)
+            if one is claim[0] or not _may_be_said_otherwise(one, before, found)
+        ]
+    if turned:
+        claim = [word for word in claim if not word.is_negator]
+        if not differing or len(denied) > 1:
+            return False
+    return any(
+        not strict
+        or (
+            (not turned or not denied or min(places) - 1 <= denied[0] <= max(places))
+            and _same_time(claim, found, places)
+            and _is_whole(claim, found, places)
+            and _adds_little(claim, found, places)
+            and (not differing or _is_alone(found, places))
+        )
+        for places in _alignments(claim, found, differing=differing and not turned)
+    )
 
 
-def _opposite(words: list[str], here: list[str]) -> str | None:
-    """Return a word of the sentence that is the opposite of one of the claim."""
-    said, found = set(words), set(here)
-    for one, other in _OPPOSITES:
-        for mine, theirs in ((one, other), (other, one)):
-            if said & mine and not said & theirs and found & theirs and not found & mine:
-                return min(found & theirs)
-    return None
+def _alignments(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool) -> Iterator[list[int]]:
+    """Yield places of a claim's words in a sentence, with its first word, names and figures in their order.
+
+    What follows a preposition may be anywhere. If `differing`, exactly one word is the opposite of the claim's.
+    """
+    fixed = [at == 0 or _has_a_part(word) for at, word in enumerate(claim)]
+    wanted = [
+        *((word, True) for word, one in zip(claim, fixed, strict=True) if one),
+        *((word, False) for word, one in zip(claim, fixed, strict=True) if not one),
+    ]
+    for start in range(len(found) if wanted else 0):
+        places: list[int] = []
+        last, left = start - 1, differing
+        for word, in_order in wanted:
+            free = [
+                at
+                for at, other in enumerate(found)
+                if at not in places and (at > last or not in_order) and _is_linked_alike(word, other, first=not places)
+            ]
+            at = min((at for at in free if _is_same(word, found[at])), key=lambda at: abs(at - start), default=None)
+            if at is None and left and not _is_part_of_name(word, claim):
+                at = next((at for at in free if _is_opposite(word, found[at])), None)
+                left = at is None
+            if at is None or (not places and at != start):
+                break
+            places.append(at)
+            last = at if in_order else last
+        if len(places) == len(wanted) and not left:
+            yield places
 
 
-def _missing_extent(words: list[str], near: list[str]) -> str | None:
-    found = set(near)
-    for word in words:
-        same = next((group for group in _SYNONYMS if word in group), {word})
-        if word in _EXTENT and not same & found:
-            return word
-    return None
+def _has_a_part(word: _Word) -> bool:
+    """Return whether a word may be the one who does something, or to whom it is done, or how much of it."""
+    return ((word.capital or isinstance(word.value, Figure)) and not word.in_phrase) or word.is_negator
 
 
-def _without_asides(sentence: str, claim: str) -> str:
-    """Return a sentence without its asides, in which a negation denies nothing else, unless the claim is in one."""
-    wanted = set(_terms(claim))
-    return _ASIDE.sub(lambda match: match[0] if wanted & set(_terms(match[0])) else " ", sentence)
+def _may_be_said_otherwise(word: _Word, before: _Word, found: Sequence[_Word]) -> bool:
+    """Return whether a word is most likely the verb before a figure, for which a sentence may have another."""
+    small = not (word.capital or word.in_phrase or word.is_negator or word.value or before.value)
+    return small and not any(_is_same(word, one) or _is_opposite(word, one) for one in found)
 
 
-def _repeats(claim: str, sentence: str) -> bool:
-    """Return whether a sentence has all words of a claim in their order, without others between them."""
-    said = "\n".join(["", *_words(sentence), ""])
-    return "\n".join(["", *_words(claim), ""]) in said
+def _is_linked_alike(word: _Word, other: _Word, *, first: bool) -> bool:
+    """Return whether the prepositions before two words agree; before the first word of a claim there is none more."""
+    mine, theirs = set(word.links), set(other.links)
+    alike = mine & _ROLES == theirs & _ROLES and (mine == theirs or not (mine - _LOOSE and theirs - _LOOSE))
+    return alike and not (first and theirs - mine - {";", "and", "that"})
+
+
+def _same_time(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[int]) -> bool:
+    """Return whether both speak of what is, or both of what was."""
+    forms = frozenset[str]().union(*(found[at].forms for at in range(min(places), max(places) + 1)))
+    wanted = frozenset[str]().union(*(word.forms for word in claim))
+    return not any(
+        wanted & mine and forms & theirs and not wanted & theirs and not forms & mine
+        for mine, theirs in ((_PRESENT, _PAST), (_PAST, _PRESENT))
+    )
+
+
+def _is_whole(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[int]) -> bool:
+    """Return whether what is before and after the words leaves them what they say."""
+    first, after = min(places), found[max(places) + 1 :]
+    head = [word for word in found[:first] if not _is_day(word)]
+    marks = set(found[first].marks)
+    if head and ("that" in marks or _narrows(head[0], claim) or not (marks & {",", ";", "and"} or _is_title(head))):
+        return False
+    ends = not after or after[0].marks[:1] in ((",",), (";",), ("and",), ("by",), ("as",)) or _is_day(after[0])
+    return ends or not _narrows(after[0], claim)
+
+
+def _narrows(word: _Word, claim: Sequence[_Word]) -> bool:
+    """Return whether a phrase that begins with a word limits a claim: any but the place of what happened once."""
+    return bool(word.links) and not _is_event(claim)
+
+
+def _is_title(head: Sequence[_Word]) -> bool:
+    """Return whether words describe the name that follows them, as in "the physicist Marie Curie"."""
+    return not any(word.marks for word in head) and not head[-1].capital
+
+
+def _is_event(claim: Sequence[_Word]) -> bool:
+    """Return whether a claim says what happened, without a word of extent."""
+    measured = any(word.text in _EXTENT or _SUPERLATIVE.fullmatch(word.text) for word in claim)
+    return not measured and any(map(_is_verb, claim))
+
+
+def _is_verb(word: _Word) -> bool:
+    return any(_EVENT.fullmatch(form) for form in (word.text, *word.forms))
+
+
+def _is_day(word: _Word) -> bool:
+    return isinstance(word.value, _Date) and word.links == ("in",)
+
+
+def _adds_little(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[int]) -> bool:
+    """Return whether the words that a sentence has more, between those of the claim, do not change what it says."""
+    ordered = sorted(places)
+    return all(
+        _is_harmless(
+            [word for word in found[one + 1 : other] if not _is_day(word)],
+            found[one],
+            found[other],
+            is_first=one == ordered[0],
+        )
+        for one, other in pairwise(ordered)
+    )
+
+
+def _is_harmless(more: Sequence[_Word], before: _Word, after: _Word, *, is_first: bool) -> bool:
+    if not more:
+        return True
+    if any(word.text in _LIMITS for word in more):
+        return False
+    if more[0].marks[:1] == (",",) and after.marks[:1] == (",",):  # an aside
+        return True
+    marks = {mark for word in more for mark in word.marks}
+    if marks & {"that", "'s"} or (marks & {",", ";", "and", "or"} and any(map(_has_a_part, more))):
+        return False
+    if more[0].links:  # "exports of cars" are not all exports
+        return not is_first or bool(more[0].forms)
+    # Nor are electric cars all cars; and the rival of a firm is not the firm.
+    counted, named = isinstance(before.value, Figure), before.capital and any(map(_has_a_part, more))
+    return not more[0].glued or not (counted or named)
+
+
+def _is_part_of_name(word: _Word, claim: Sequence[_Word]) -> bool:
+    """Return whether a figure belongs to a name, as in "Apollo 11"."""
+    at = next(at for at, one in enumerate(claim) if one is word)
+    return isinstance(word.value, Figure) and not word.value.unit and word.glued and at > 0 and claim[at - 1].capital
+
+
+def _is_alone(found: Sequence[_Word], places: Sequence[int]) -> bool:
+    """Return whether a sentence names no day or place besides, for which it could be true together with the claim."""
+    more = [(at, word) for at, word in enumerate(found) if at not in places]
+    return not any(
+        isinstance(word.value, _Date) or (word.capital and min(places) < at < max(places)) for at, word in more
+    )

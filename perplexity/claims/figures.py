@@ -79,10 +79,6 @@ class Figure:
         """Whether it may be a year."""
         return not self.unit and re.fullmatch(r"1\d{3}|20\d{2}", self.written) is not None
 
-    def equals(self, other: Figure) -> bool:
-        """Return whether both are the same number and, if both units are known, of the same unit."""
-        return self.value == other.value and (not self.unit or not other.unit or self.unit == other.unit)
-
 
 @cache
 def _pattern() -> re.Pattern[str]:
@@ -106,32 +102,19 @@ _MAX_DIGITS = 25
 @lru_cache(maxsize=64)
 def read_figures(text: str) -> tuple[Figure, ...]:
     """Return the figures of a text in order."""
-    return tuple(_figure(match) for match in _pattern().finditer(_folded(text)))
+    return tuple(_figure(match) for match in _pattern().finditer(plain(text).casefold()))
 
 
-def without_figures(text: str) -> str:
-    """Return a text, case and compatibility characters folded, without its figures and their units."""
-    return _pattern().sub(" ", _folded(text))
+def find_figures(text: str) -> list[tuple[int, int, Figure]]:
+    """Return the figures of a `plain` text, with where they begin and end."""
+    lower = text.lower()
+    folded = lower if len(lower) == len(text) else text
+    return [(match.start(), match.end(), _figure(match)) for match in _pattern().finditer(folded)]
 
 
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text.translate(_SMALL)).casefold()
-
-
-def missing_figures(claim: str, sentence: str, near: str) -> list[str]:
-    """Return the figures of a claim, as they are written there, that are not in the sentence that is quoted.
-
-    A year, and any figure if the sentence has no other, may be in the text `near` it.
-    """
-    given, beyond = read_figures(sentence), read_figures(near)
-    wanted = read_figures(claim)
-    others = [figure for figure in given if not figure.is_year and not any(figure.equals(one) for one in wanted)]
-    missing = []
-    for figure in wanted:
-        allowed = [*given, *beyond] if figure.is_year or not others else given
-        if not any(figure.equals(one) for one in allowed):
-            missing.append(figure.written)
-    return missing
+def plain(text: str) -> str:
+    """Return a text with compatibility characters as others write them, but 10² not as 102."""
+    return unicodedata.normalize("NFKC", text.translate(_SMALL))
 
 
 def _figure(match: re.Match[str]) -> Figure:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from perplexity.attempts import cost_with_failures, without_costs
 from perplexity.claims.cues import addresses_model, is_question
-from perplexity.claims.evidence import shared_terms
+from perplexity.claims.evidence import shared_words
 from perplexity.claims.figures import read_figures
 from perplexity.claims.quotes import PageText, prepare
 from perplexity.claims.types import ProposedClaims
@@ -173,7 +173,7 @@ def _of_message(claims: tuple[str, ...], message: str) -> tuple[str, ...]:
     figures = {figure.value for figure in read_figures(message)}
 
     def belongs(claim: str) -> bool:
-        return shared_terms(claim, message) >= MIN_SHARE and {one.value for one in read_figures(claim)} <= figures
+        return shared_words(claim, message) >= MIN_SHARE and {one.value for one in read_figures(claim)} <= figures
 
     return tuple(filter(belongs, claims))[:MAX_CLAIMS]
 

@@ -19,8 +19,8 @@ MIN_WORDS, MIN_CHARACTERS = 4, 15
 MAX_SENTENCES, MAX_TOKENS, MAX_QUOTE = 2, 400, 500
 """The most that a quotation may touch and have, and the characters that are shown of it."""
 
-MAX_SENTENCE_LENGTH, MAX_NEXT = 2_000, 500
-"""Characters of the sentences of a quotation, beyond which a text has none, and of those next to it."""
+MAX_SENTENCE_LENGTH = 2_000
+"""Characters of the sentences of a quotation, beyond which a text has none."""
 
 _WIDE = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Letters of scripts that write no spaces, each of which is a token, as in `passages`."""
@@ -65,7 +65,7 @@ _BREAK = re.compile(
     r"|\n[ \t]*\n|\n(?=[ \t]{0,40}(?:#{1,6}[ \t]|[>|]|[*+•·▪-][ \t]|\d{1,2}[.)][ \t]))|(?<=\|)[ \t]*\n"
 )
 _ABBREVIATION = re.compile(
-    r"(?:\b[^\W\d_]|(?<![\d.,])\b\d{1,2}|\b(?:Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|vs|approx|ca|bzw|No|Nr|Inc|Ltd|Corp|Co|Gen|Sen"
+    r"(?:(?<!°)\b[^\W\d_]|(?<![\d.,])\b\d{1,2}|\b(?:Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|vs|approx|ca|bzw|No|Nr|Inc|Ltd|Corp|Co|Gen|Sen"
     r"|Rep|Gov|Lt|Col|Capt|Jan|Feb|Apr|Aug|Sept?|Oct|Okt|Nov|Dec|Dez|Mio|Mrd|Abs|Art|Fig|Vol|pp|al|Mt|Ft|usw|inkl))\.$"
 )
 
@@ -95,19 +95,16 @@ def prepare(text: str) -> str:
 class Quotation:
     """A quotation as the page has it.
 
-    `quote` is what is shown: the whole sentences that it touches or, if they are too long, the quoted part. `sentence`
-    is always the whole; `previous` and `following` are the sentences next to it, `around` the text near it.
+    `quote` is what is shown: the whole sentences that it touches or, if they are too long, the quoted part. `places`
+    are the numbers of these sentences, from 0.
     """
 
     quote: str
-    sentence: str
-    previous: str
-    following: str
-    around: str
+    places: range
 
 
 _AROUND_BEFORE, _AROUND_AFTER = 400, 200
-"""Characters in which a page may take back what the quotation says."""
+"""Characters in which a page may take back what a sentence says."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +155,15 @@ class PageText:
         found = (self._quotation(first, first + len(needle) - 1) for first in self._positions(needle))
         return tuple(quotation for _, quotation in zip(range(5), found, strict=False) if quotation is not None)
 
+    def sentence(self, place: int) -> str:
+        """Return a sentence by its number, without Markdown."""
+        return self.plain(*self.sentences[place : place + 2])
+
+    def neighbors(self, place: int) -> tuple[str, str]:
+        """Return the text before and after a sentence, as far as it may take back what the sentence says."""
+        begin, end = self.sentences[place : place + 2]
+        return self.plain(max(0, begin - _AROUND_BEFORE), begin), self.plain(end, end + _AROUND_AFTER)
+
     def plain(self, start: int, end: int) -> str:
         """Return a part of the text on one line, without Markdown."""
         pieces, place = [], start
@@ -206,13 +212,7 @@ class PageText:
             return None
         sentence = self.plain(places[begun], places[ended + 1])
         return Quotation(
-            quote=sentence if len(sentence) <= MAX_QUOTE else self.plain(start, end),
-            sentence=sentence,
-            previous=self.plain(max(places[begun - 1], places[begun] - MAX_NEXT), places[begun]) if begun else "",
-            following=self.plain(places[ended + 1], min(places[ended + 2], places[ended + 1] + MAX_NEXT))
-            if ended + 2 < len(places)
-            else "",
-            around=self.plain(max(0, places[begun] - _AROUND_BEFORE), places[ended + 1] + _AROUND_AFTER),
+            quote=sentence if len(sentence) <= MAX_QUOTE else self.plain(start, end), places=range(begun, ended + 1)
         )
 
     def _is_inside_word(self, start: int, end: int) -> bool:

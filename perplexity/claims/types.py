@@ -12,10 +12,11 @@ from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as
 
 
 class Verdict(StrEnum):
-    """What the pages say of a claim."""
+    """What the pages say of a claim; "disagree" if one supports and another contradicts it."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
+    DISAGREE = "disagree"
     UNCLEAR = "unclear"
 
 
@@ -37,36 +38,49 @@ class ProposedClaims:
 class CheckedClaim:
     """A claim and its verdict.
 
-    `quote` is text of `source.snippet`, as the search returned it, without Markdown and on one line; a supported or
-    contradicted claim always has both, an unclear one if a passage may help the reader. `reason` is a sentence for the
-    reader on why a claim is unclear.
+    `quote` is text of `source.snippet`, as the search returned it, without Markdown and on one line; an unclear claim
+    may have neither. If pages disagree, `other_quote` and `other_source` say the opposite. `reason` is a sentence for
+    the reader on why a claim is unclear, if it is not the quotation that leaves it open.
     """
 
     claim: str
     verdict: Verdict
     quote: str | None = None
     source: Source | None = None
+    other_quote: str | None = None
+    other_source: Source | None = None
     reason: str | None = None
 
+    @property
+    def passages(self) -> tuple[tuple[str, Source], ...]:
+        """The quotations with their sources."""
+        both = (self.quote, self.source), (self.other_quote, self.other_source)
+        return tuple((quote, source) for quote, source in both if quote is not None and source is not None)
+
     def as_json(self) -> dict[str, JSON]:
-        """Return what `from_json` reads. Of the source, its excerpt is left out."""
-        source = None if self.source is None else asdict(replace(self.source, snippet=""))
-        return asdict(self) | {"verdict": self.verdict.value, "source": source}
+        """Return what `from_json` reads. Of the sources, their excerpts are left out."""
+        sources = {
+            name: None if source is None else asdict(replace(source, snippet=""))
+            for name, source in (("source", self.source), ("other_source", self.other_source))
+        }
+        return asdict(self) | {"verdict": self.verdict.value} | sources
 
     @classmethod
     def from_json(cls, saved: JSON) -> CheckedClaim:
         """Load what `as_json` returned. A verdict that lacks its quotation or source is loaded as unclear."""
         fields = as_object(saved)
-        quote, source = as_text(fields.get("quote")) or None, _load_source(as_object(fields.get("source")))
         named = as_text(fields.get("verdict"))
-        sound = named in set(Verdict) and quote is not None and source is not None
-        return cls(
+        loaded = cls(
             claim=as_text(fields.get("claim")),
-            verdict=Verdict(named) if sound else Verdict.UNCLEAR,
-            quote=quote,
-            source=source,
+            verdict=Verdict(named) if named in set(Verdict) else Verdict.UNCLEAR,
+            quote=as_text(fields.get("quote")) or None,
+            source=_load_source(as_object(fields.get("source"))),
+            other_quote=as_text(fields.get("other_quote")) or None,
+            other_source=_load_source(as_object(fields.get("other_source"))),
             reason=as_text(fields.get("reason")) or None,
         )
+        sound = len(loaded.passages) >= (2 if loaded.verdict is Verdict.DISAGREE else 1)
+        return loaded if sound else replace(loaded, verdict=Verdict.UNCLEAR)
 
 
 @dataclass(frozen=True, kw_only=True)

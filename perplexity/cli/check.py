@@ -1,4 +1,4 @@
-"""`check`: the claims of a text, each with a verdict and a quotation."""
+"""`check`: the claims of a text, each with a quotation, and with a verdict if its words decide."""
 
 from __future__ import annotations
 
@@ -117,9 +117,9 @@ def _raw(checked: CheckedClaims, first: list[str]) -> str:
     lines = []
     for one in checked.claims:
         said = f"- {one.verdict.value}: {one_line(one.claim)}"
-        if one.quote is not None and one.source is not None:
-            source = sources.setdefault(one.source.url, replace(one.source, number=len(sources) + 1))
-            said += f" “{one_line(one.quote)}” [{source.number}]"
+        for quote, page in one.passages:
+            source = sources.setdefault(page.url, replace(page, number=len(sources) + 1))
+            said += f" “{one_line(quote)}” [{source.number}]"
         lines.append(f"{said} ({one.reason})" if one.reason else said)
     answer = Answer(text="\n".join(lines), sources=tuple(sources.values()), provider=checked.judged_by)
     return "\n\n".join(filter(None, (" ".join(first), printable(format_result(answer))))) + "\n"

@@ -97,7 +97,7 @@ def render_markdown(text: str) -> Markdown:
 
 
 _REDRAW_SECONDS = 0.1
-_VERDICT_COLORS = {Verdict.SUPPORTED: "green", Verdict.CONTRADICTED: "red", Verdict.UNCLEAR: "yellow"}
+_VERDICT_COLORS = {Verdict.SUPPORTED: "green", Verdict.CONTRADICTED: "red"}
 
 
 class Screen:
@@ -182,7 +182,7 @@ class Screen:
         """Print claims with their verdicts, quotations and sources, the remarks and the footer."""
         for number, checked in enumerate(claims, 1):
             verdict, claim, *rest = claim_lines(checked)
-            style = f"bold {_VERDICT_COLORS[checked.verdict]}"
+            style = f"bold {_VERDICT_COLORS.get(checked.verdict, 'yellow')}"
             self._console.print(
                 Text.assemble((f"{number:>2}. ", "bold cyan"), (f"{verdict}: ", style), (claim, "bold"))
             )

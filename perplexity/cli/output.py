@@ -8,7 +8,7 @@ from datetime import date
 
 from perplexity.attempts import cost_with_failures
 from perplexity.citations import number_citations
-from perplexity.claims.types import CheckedClaim, CheckedClaims
+from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
 from perplexity.deepdive.report import report_title
 from perplexity.deepdive.types import DeepDive
 from perplexity.figures import check_figures
@@ -150,12 +150,20 @@ def _source_lines(source: Source) -> str:
     return f"{' · '.join(filter(None, source_heading(source)))}\n   {printable_line(source.url)}"
 
 
+_VERDICTS = {
+    Verdict.SUPPORTED: "Supported",
+    Verdict.CONTRADICTED: "Contradicted",
+    Verdict.DISAGREE: "The pages disagree",
+    Verdict.UNCLEAR: "See what the page says",
+}
+
+
 def claim_lines(checked: CheckedClaim) -> list[str]:
-    """Return a claim's verdict, the claim, and what is known: the reason, the quotation, the source and its address."""
-    lines = [checked.verdict.value.capitalize(), printable_line(checked.claim)]
+    """Return a claim's verdict, the claim, and what is known: the reason, and quotations with their sources."""
+    lines = [_VERDICTS[checked.verdict] if checked.passages else "Unclear", printable_line(checked.claim)]
     if checked.reason is not None:
         lines.append(printable_line(checked.reason))
-    if checked.quote is not None and checked.source is not None:
-        heading = " · ".join(filter(None, source_heading(checked.source)))
-        lines += [f"“{printable_line(checked.quote)}”", heading, printable_line(checked.source.url)]
+    for quote, source in checked.passages:
+        heading = " · ".join(filter(None, source_heading(source)))
+        lines += [f"“{printable_line(quote)}”", heading, printable_line(source.url)]
     return lines

@@ -29,7 +29,7 @@ _TOKEN = re.compile(r"<([^<>]*)>")
 _CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 _ADDRESS_AS_LABEL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*://|www\.)", re.IGNORECASE)
 _REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_MARKUP = re.compile(r"<\s*/?\s*(?:pages|result|references|message|claims?|verdict)\b", re.IGNORECASE)
+_MARKUP = re.compile(r"<\s*/?\s*(?:pages|result|references|message|claims?|passage|verdict)\b", re.IGNORECASE)
 _LINKIFIER = LinkifyIt(options={"fuzzy_link": False, "fuzzy_email": False}).add("//", None)
 """Slack links what has a scheme."""
 

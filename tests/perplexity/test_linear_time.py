@@ -13,11 +13,10 @@ import pytest
 from perplexity.agent.results import parse_tool_result as read_finding
 from perplexity.citations import drop_unknown_links, format_result, number_citations
 from perplexity.claims import cues
-from perplexity.claims.check import Judgement, judge, parse_judgement, usable_pages
+from perplexity.claims.check import Passage, judge, parse_passage, usable_pages
 from perplexity.claims.cues import addresses_model
 from perplexity.claims.propose import parse_block, sentences_to_check
 from perplexity.claims.quotes import prepare
-from perplexity.claims.types import Verdict
 from perplexity.cli.live import StreamingMarkdown
 from perplexity.completions import ThinkStripper
 from perplexity.deepdive.report import SourceList, headings_to_bold, neutralize, neutralize_line
@@ -155,8 +154,7 @@ def kept(text: str) -> None:
 def quoted(text: str) -> None:
     """Judge a claim by a page with a quotation from its middle."""
     page = Source(number=1, title=text, url="https://a.example", snippet=prepare(text))
-    for verdict in (Verdict.SUPPORTED, Verdict.CONTRADICTED):
-        judge(text[:300], Judgement(verdict=verdict, page=1, quote=text[2_000:2_500]), [page])
+    judge(text[:300], Passage(page=1, quote=text[2_000:2_500]), [page])
 
 
 FIGURES = "It rose 28 % to €1.2 billion, the 3rd time since 4 May 2026 at 14:30, a third of 12,500 or five people. [1]"
@@ -207,9 +205,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "judgement of JSON": lambda text: validate_response(told('{"summary": "' + text)),
     "claims of a message": sentences_to_check,
     "claims of a model": lambda text: parse_block(f"<claims>{text}</claims>"),
-    "judgement of a claim": lambda text: parse_judgement(
-        f"<verdict>verdict: supported\npage: 1\nquote: {text}</verdict>"
-    ),
+    "passage for a claim": lambda text: parse_passage(f"<passage>page: 1\nquote: {text}</passage>"),
     "text that addresses a model": addresses_model,
     "quotation": quoted,
     "posts": lambda text: renumber_links(text, SOURCED),

@@ -21,7 +21,7 @@ from perplexity.claims.check import (
     UNREADABLE,
     build_messages,
     check_claims,
-    parse_judgement,
+    parse_passage,
     usable_pages,
 )
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
@@ -35,7 +35,7 @@ from tests.fakes.provider import FakeProvider
 
 TODAY = date(2026, 11, 22)
 OSLO = "Oslo is the capital of Norway."
-ROME = "Rome is the capital of Norway."
+ROME = "Oslo is not the capital of Norway."
 TEXT = "Oslo is the capital of Norway. It has a harbour."
 PAGE = Source(number=1, title="Oslo", url="https://a.example/1", snippet=TEXT, date="2026-01-02")
 
@@ -61,7 +61,7 @@ class Searcher(FakeProvider):
 
 
 class Judge(FakeProvider):
-    """Supports what the page says, and contradicts everything else, by the same sentence."""
+    """Picks the same sentence for every claim, and supports them all, for which it was not asked."""
 
     def __init__(self, **answer: Any) -> None:
         super().__init__("Judge")
@@ -72,7 +72,7 @@ class Judge(FakeProvider):
         self.questions.append(question)
         claim = CLAIM.search(question.text)
         assert claim is not None
-        text = verdict("supported" if claim[1] in TEXT else "contradicted", OSLO)
+        text = verdict("supported", OSLO)
         failed = (Attempt(provider="First", seconds=1, error_class="TimedOut", summary="took too long", cost_usd=0.01),)
         usual = Answer(text=text, sources=(), provider="Judge", failed=failed, usage=Usage(cost_usd=0.001))
         return replace(usual, **self._fields)
@@ -209,6 +209,7 @@ def test_neither_a_claim_nor_a_page_can_close_its_section() -> None:
         "<verdict>\nverdict: true\npage: 1\nquote: a\n</verdict>",
         "<verdict>\nverdict: supported, really\npage: 1\nquote: a\n</verdict>",
         "<verdict>\nverdict: unclear\n</verdict><verdict>\nverdict: supported\npage: 1\nquote: a\n</verdict>",
+        "<passage>\npage: 1\n</passage>",
         "<verdict>\nverdict: supported\npage: one\nquote: a\n</verdict>",
         "<verdict>\nquote: a\nverdict: supported\npage: 1\n</verdict>",
         "<verdict>\nverdict: supported\npage: 1\nquote: a </verdict> b\n</verdict>",
@@ -216,13 +217,13 @@ def test_neither_a_claim_nor_a_page_can_close_its_section() -> None:
     ],
 )
 def test_a_reply_in_another_form_says_nothing(reply: str) -> None:
-    assert parse_judgement(reply) is None
+    assert parse_passage(reply) is None
 
 
 @given(st.text())
 def test_no_reply_breaks_it(text: str) -> None:
-    parse_judgement(f"<verdict>{text}</verdict>")
-    parse_judgement(f"<verdict>\nverdict: supported\npage: 1\nquote: {text}\n</verdict>")
+    parse_passage(f"<verdict>{text}</verdict>")
+    parse_passage(f"<verdict>\nverdict: supported\npage: 1\nquote: {text}\n</verdict>")
 
 
 def test_pages_without_text_are_left_out_and_the_others_numbered_from_1() -> None:

@@ -55,7 +55,7 @@ async def test_each_claim_has_the_verdict_that_is_due(case: Case, fake: Scripted
     assert proposed.from_model
     assert [(one.claim, one.verdict.value) for one in checked.claims] == case.expected
     for one, (scripted, _) in zip(checked.claims, case.claims, strict=True):
-        if one.verdict is Verdict.UNCLEAR:
+        if one.verdict is Verdict.UNCLEAR and one.quote is None:
             assert one.reason
             continue
         assert one.quote is not None

@@ -154,8 +154,8 @@ def test_what_is_shown_is_the_whole_sentence_of_the_page_without_its_markup() ->
     page = "Intro.\n\n- **It is false** that the [Moon](https://a.example) is made of\ncheese.[12] More. ## End"
     (found,) = find("the Moon is made of cheese", page)
 
-    assert found.quote == found.sentence == "It is false that the Moon is made of cheese."
-    assert (found.previous, found.following) == ("Intro.", "More.")
+    assert found.quote == "It is false that the Moon is made of cheese."
+    assert PageText(page).neighbors(found.places[0]) == ("Intro.", "More. ## End")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_what_is_shown_is_the_whole_sentence_of_the_page_without_its_markup() ->
     ],
 )
 def test_sentences(text: str, quote: str, sentence: str) -> None:
-    assert [found.sentence for found in find(quote, text)] == [sentence]
+    assert [found.quote for found in find(quote, text)] == [sentence]
 
 
 def test_of_a_sentence_that_is_too_long_the_quoted_part_is_shown() -> None:
@@ -193,7 +193,7 @@ def test_of_a_sentence_that_is_too_long_the_quoted_part_is_shown() -> None:
     (found,) = find("says that the tower is tall", long)
 
     assert found.quote == "says that the tower is tall"
-    assert len(found.sentence) > MAX_QUOTE
+    assert len(PageText(long).sentence(found.places[0])) > MAX_QUOTE
 
 
 def test_each_place_is_found() -> None:
@@ -202,7 +202,7 @@ def test_each_place_is_found() -> None:
         "Some say the Moon is made of cheese. It is false that the Moon is made of cheese.",
     )
 
-    assert [one.sentence[:5] for one in twice] == ["Some ", "It is"]
+    assert [one.quote[:5] for one in twice] == ["Some ", "It is"]
 
 
 @given(st.text(), st.text())

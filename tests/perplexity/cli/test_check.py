@@ -45,7 +45,7 @@ PLAIN = """\
    Eiffel Tower · en.wikipedia.org · 2 Nov 2026
    https://en.wikipedia.org/wiki/Eiffel_Tower
 
-2. Contradicted: The Eiffel Tower was built in 1989.
+2. See what the page says: The Eiffel Tower was built in 1989.
    “Constructed from 1887 to 1889 as the centrepiece of the 1889 World’s Fair.”
    History of the Eiffel Tower · toureiffel.paris
    https://www.toureiffel.paris/history
@@ -61,7 +61,7 @@ RAW = """\
 <result>
 - supported: The Eiffel Tower is 330 m tall. “The tower is 330 metres tall, about the same height as an 81-storey \
 building.” [1]
-- contradicted: The Eiffel Tower was built in 1989. “Constructed from 1887 to 1889 as the centrepiece of the 1889 \
+- unclear: The Eiffel Tower was built in 1989. “Constructed from 1887 to 1889 as the centrepiece of the 1889 \
 World’s Fair.” [2]
 - unclear: The Eiffel Tower is the most visited monument. (No page that was found says so or denies it.)
 </result>
@@ -107,7 +107,7 @@ async def test_json_is_everything(settings: dict[str, str]) -> None:
     ended = await run("check", "--json", TEXT, settings=settings)
 
     told = json.loads(ended.out)
-    assert [claim["verdict"] for claim in told["claims"]] == ["supported", "contradicted", "unclear"]
+    assert [claim["verdict"] for claim in told["claims"]] == ["supported", "unclear", "unclear"]
     assert told["claims"][0]["source"]["url"] == TOWER.url
     assert (told["cost_usd"], told["judged_by"]) == (pytest.approx(0.00756), "Perplexity")
 
@@ -118,10 +118,25 @@ async def test_a_terminal_shows_the_same_in_colours(settings: dict[str, str]) ->
 
     assert code == 0
     assert "\x1b[1;32mSupported: " in screen.shown
-    assert "\x1b[1;31mContradicted: " in screen.shown
+    assert "\x1b[1;33mSee what the page says: " in screen.shown
     plain = " ".join(re.sub(r"\x1b\]8;[^\x1b]*\x1b\\|\x1b\[[\d;?]*[A-Za-z]", "", screen.shown).split())
     for line in PLAIN.splitlines()[:-1]:
         assert " ".join(line.split()) in plain
+
+
+async def test_pages_that_disagree_are_both_shown(fake: ScriptedPerplexity, settings: dict[str, str]) -> None:
+    other = Page(text="The Eiffel Tower is not 330 m tall.", title="B", url="https://b.example/")
+    page = Page(text="The Eiffel Tower is 330 m tall.", title="A", url="https://a.example/")
+    claim = ScriptedClaim(
+        claim="The Eiffel Tower is 330 m tall.", pages=[page, other], reply=verdict("supported", page.text)
+    )
+    fake.script_of_claims = Script.of(claim)
+    ended = await run("check", "The Eiffel Tower is 330 m tall.", settings=settings)
+
+    assert ended.out.startswith(
+        "1. The pages disagree: The Eiffel Tower is 330 m tall.\n   “The Eiffel Tower is 330 m tall.”"
+    )
+    assert "   “The Eiffel Tower is not 330 m tall.”\n   B · b.example" in ended.out
 
 
 async def test_filters_are_those_of_the_searches(fake: ScriptedPerplexity, settings: dict[str, str]) -> None:
@@ -140,7 +155,9 @@ async def test_without_a_model_that_answers_the_sentences_themselves_are_checked
     ended = await run("check", "The Eiffel Tower is 330 m tall.", settings=settings)
 
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith("1. Unclear: The Eiffel Tower is 330 m tall.\n   No model could judge this")
+    assert ended.out.startswith(
+        "1. See what the page says: The Eiffel Tower is 330 m tall.\n   No model could pick a passage"
+    )
     assert "“The tower is 330 metres tall" in ended.out
     assert "No model proposed the claims: they are sentences of the text." in ended.out
 
