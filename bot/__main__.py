@@ -70,6 +70,9 @@ DATABASE_NEWER = (
 OUTPUT_FAILS = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
 """How it fails to write to a pipe, a disk or a terminal."""
 
+DEFAULT_MAX_USD = 500_000
+"""What `doctor --live` may spend, in micro-dollars."""
+
 STOPPABLE = ("run", "worker", "migrate", "rotate-keys")
 DATA_REQUESTS = ("export", "erase")
 PRINTING = ("export", "audit", "doctor", "manifest", "install-url")
@@ -151,7 +154,7 @@ def _run_reporting_errors(parsed: argparse.Namespace, stop: StopSignals) -> int:
 def _run_and_print(parsed: argparse.Namespace, stop: StopSignals) -> int:
     """Run the command, and write out what it has printed. Raises OSError if that fails."""
     try:
-        code = _run_doctor() if parsed.command == "doctor" else _run_command(parsed, stop)
+        code = _run_doctor(parsed) if parsed.command == "doctor" else _run_command(parsed, stop)
         sys.stdout.flush()
     except OSError as error:
         if error.errno in OUTPUT_FAILS:
@@ -172,7 +175,19 @@ def _parser(program: str) -> argparse.ArgumentParser:
     run.add_argument("--no-worker", action="store_true", help="serve HTTP only; workers run elsewhere")
     commands.add_parser("worker", help="answer questions only")
     commands.add_parser("migrate", help="bring the database up to date and exit")
-    commands.add_parser("doctor", help="check everything the app needs, and print how to fix what is wrong")
+    doctor = commands.add_parser("doctor", help="check everything the app needs, and print how to fix what is wrong")
+    doctor.add_argument("--live", action="store_true", help="try Slack and the providers for real, which costs money")
+    doctor.add_argument(
+        "--channel", type=_parse_channel, metavar="C…", help="where --live posts; it deletes what it has posted"
+    )
+    doctor.add_argument("--keep", action="store_true", help="keep what --live posts")
+    doctor.add_argument(
+        "--max-usd",
+        type=_parse_dollars,
+        default=DEFAULT_MAX_USD,
+        metavar="USD",
+        help="what --live may spend (default: 0.50)",
+    )
     export = commands.add_parser("export", help="write what is kept of people as JSON lines")
     erase = commands.add_parser("erase", help="erase what is kept of people")
     erase.add_argument("--yes", action="store_true", help="do not ask first, which happens only at a terminal")
@@ -232,6 +247,23 @@ def _parse_user(user: str) -> str:
     return user
 
 
+def _parse_channel(channel: str) -> str:
+    from bot.settings import CHANNEL_ID
+
+    if not CHANNEL_ID.fullmatch(channel):
+        raise argparse.ArgumentTypeError(f"{channel!r} must be the id of a channel, such as C012AB3CD")
+    return channel
+
+
+def _parse_dollars(amount: str) -> int:
+    from bot.budgets.amounts import parse_amount
+
+    try:
+        return parse_amount(amount)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{amount!r} must be an amount of dollars, such as 0.50") from None
+
+
 def _run_command(parsed: argparse.Namespace, stop: StopSignals) -> int:
     from bot import logs
     from bot.settings import load_settings
@@ -252,18 +284,39 @@ def _run_command(parsed: argparse.Namespace, stop: StopSignals) -> int:
     return _run_app(settings, parsed, stop)
 
 
-def _run_doctor() -> int:
+def _run_doctor(parsed: argparse.Namespace) -> int:
     from bot import logs
     from bot.doctor import checks, diagnose
-    from bot.settings import read_settings
+    from bot.settings import load_settings, read_settings
 
     logs.configure("ERROR", sys.stderr)
-    settings, problems = read_settings()
-    findings = checks.run(diagnose(settings, problems, now=time.time))
     # https://no-color.org, which asks for the environment and for nothing else
     signs = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    if parsed.live:
+        return _run_live(load_settings(), parsed, symbols=signs)
+    if parsed.channel or parsed.keep or parsed.max_usd != DEFAULT_MAX_USD:
+        return _fail("doctor: --channel, --keep and --max-usd need --live.", code=2)
+    settings, problems = read_settings()
+    findings = checks.run(diagnose(settings, problems, now=time.time))
     sys.stdout.write(checks.render(findings, symbols=signs))
     return checks.exit_code(findings)
+
+
+def _run_live(settings: Settings, parsed: argparse.Namespace, *, symbols: bool) -> int:
+    from bot.doctor.checks import exit_code
+    from bot.doctor.live import LiveRun, check_live
+
+    if parsed.channel is None or settings.slack_bot_token is None:
+        return _fail("doctor: --live needs --channel, such as C012AB3CD, and SLACK_BOT_TOKEN.", code=2)
+    with Path("acceptance.jsonl").open("w", buffering=1, encoding="utf-8") as file:
+        run = LiveRun(
+            settings=settings, channel=parsed.channel, most=parsed.max_usd, keep=parsed.keep, file=file,
+            show=_print, symbols=symbols,
+        )  # fmt: skip
+        _print("This takes about five minutes. Have the channel open in Slack.")
+        code = exit_code(asyncio.run(check_live(run)))
+    _print("\nThe verdicts are in acceptance.jsonl, without texts and secrets. Please attach it to an issue.")
+    return code
 
 
 def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:

@@ -52,6 +52,9 @@ _USER_TOKEN_PREFIX = "xoxp-"  # noqa: S105 - a prefix
 USER_ID = re.compile(r"[UW][A-Z0-9]{1,20}")
 """A Slack user id."""
 
+CHANNEL_ID = re.compile(r"[CDG][A-Z0-9]{1,20}")
+"""The id of a channel or of a direct message."""
+
 _CLIENT_ID = re.compile(r"(?!xox|A[A-Z0-9]{6,}$)[A-Za-z0-9._-]{1,100}")
 """What can be a client id, which goes into an address: not the app's id, which is next to it, and no token."""
 

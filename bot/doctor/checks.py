@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 from textwrap import wrap
 from typing import Any, TypeVar
@@ -77,13 +77,14 @@ def exit_code(findings: Sequence[Finding]) -> int:
 
 def render(findings: Sequence[Finding], *, symbols: bool) -> str:
     """Render the report with the summary last; `symbols` is for a terminal, words are for a file."""
-    lines = [line for finding in findings for line in _lines(finding, symbols=symbols)]
+    lines = [line for finding in findings for line in finding_lines(finding, symbols=symbols)]
     return "\n".join([*lines, "", _summary(findings)]) + "\n"
 
 
-def _lines(finding: Finding, *, symbols: bool) -> Iterator[str]:
+def finding_lines(finding: Finding, *, symbols: bool, width: int = _TITLE_WIDTH) -> Iterator[str]:
+    """Yield the lines of one finding; its title takes so many columns."""
     sign, word = finding.severity.value
-    start = f"{sign} {finding.title:<{_TITLE_WIDTH}}" if symbols else f"{word:<8}{finding.title:<{_TITLE_WIDTH}}"
+    start = f"{sign} {finding.title:<{width}}" if symbols else f"{word:<8}{finding.title:<{width}}"
     yield from _wrapped(finding.text, first=start, rest=" " * len(start))
     if finding.fix:
         yield from _wrapped(finding.fix, first=" " * len(start) + "→ ", rest=" " * len(start) + "  ")
@@ -138,18 +139,22 @@ class Context:
     now: Callable[[], float]
 
 
-@dataclass(frozen=True, kw_only=True)
+NETWORK = "Check the network, and a proxy or firewall between here and there."
+
+
+@dataclass(frozen=True)
 class Check:
     """One check. It is skipped if one of the settings that it `needs` is invalid.
 
-    `timeout_hint` is the fix if it does not end within `seconds`.
+    `hint` is the fix if it does not end within `seconds`.
     """
 
     title: str
-    needs: frozenset[str]
     run: Callable[[Context], Awaitable[Sequence[Finding]]]
-    seconds: float
-    timeout_hint: str
+    _: KW_ONLY
+    needs: Set[str] = frozenset()
+    seconds: float = 5
+    hint: str = NETWORK
 
 
 async def run_checks(context: Context, checks: Sequence[Check]) -> tuple[Finding, ...]:
@@ -165,7 +170,7 @@ async def _run_check(check: Check, context: Context) -> Sequence[Finding]:
         async with asyncio.timeout(check.seconds):
             return await check.run(context)
     except TimeoutError:
-        return [failure(check.title, f"No answer within {check.seconds:g} seconds.", fix=check.timeout_hint)]
+        return [failure(check.title, f"No answer within {check.seconds:g} seconds.", fix=check.hint)]
     except Exception as error:  # noqa: BLE001 - the boundary: whatever is wrong, the other checks are reported
         name = type(error).__name__
         return [failure(check.title, f"This check crashed ({name}).", fix="Please report this as a bug.")]

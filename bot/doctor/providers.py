@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bot.doctor.checks import Context, Finding, Severity, failure, ok, warning
+from bot.services import provider_config
 from perplexity.errors import (
     AuthenticationError,
     ConnectionFailed,
@@ -16,7 +18,7 @@ from perplexity.errors import (
 )
 from perplexity.extras import require
 from perplexity.providers import PROVIDERS
-from perplexity.providers.base import ProviderConfig, ProviderSpec
+from perplexity.providers.base import ProviderSpec
 from perplexity.x_posts.client import check_key
 
 AGENT = "Agent"
@@ -67,11 +69,7 @@ async def _check_provider(title: str, spec: ProviderSpec, context: Context) -> S
         return [ok(title, f"{spec.title} has a key. It was not tried, since that costs.")]
     settings = context.settings
     xai = {} if settings.xai_api_key is None else {"xai": settings.xai_api_key.get_secret_value()}
-    config = ProviderConfig(
-        keys=settings.provider_keys | xai,
-        base_urls=settings.provider_base_urls,
-        open_timeout=settings.open_timeout,
-    )
+    config = replace(provider_config(settings), keys=settings.provider_keys | xai)
     severities = {"ok": Severity.OK, "warning": Severity.WARNING, "error": Severity.ERROR}
     return [
         Finding(title=title, severity=severities[found.severity], text=found.text, fix=found.fix)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from psycopg import AsyncConnection, OperationalError
@@ -16,9 +17,10 @@ from slack_sdk.errors import SlackApiError
 from bot.doctor.checks import Context, Finding, failure, ok, warning
 from bot.doctor.slack import CONNECTION_ERRORS, api_error_name, client, granted_scopes, missing_features
 from bot.manifest import ORGANIZATION_EVENTS
+from bot.services import provider_config
 from bot.slack.scopes import Features
 from perplexity.providers import PROVIDERS
-from perplexity.providers.base import Diagnosis, ProviderConfig
+from perplexity.providers.base import Diagnosis
 
 if TYPE_CHECKING:
     from bot.workspaces.encryption import KeyRing
@@ -247,11 +249,7 @@ async def _try_key(context: Context, provider: str, key: str) -> Sequence[Diagno
     spec = PROVIDERS.get(provider)
     if spec is None or spec.check is None:
         return ()
-    settings = context.settings
-    config = ProviderConfig(
-        keys={provider: key}, base_urls=settings.provider_base_urls, open_timeout=settings.open_timeout
-    )
-    return await spec.check(config)
+    return await spec.check(replace(provider_config(context.settings), keys={provider: key}))
 
 
 def _names(ids: Sequence[str]) -> str:

@@ -40,6 +40,9 @@ log = logging.getLogger(__name__)
 
 
 PAST_WEEK = "past_week"
+LIVE_PRESS = "live_press"
+"""The id of the button that `python -m bot doctor --live` posts."""
+
 _RETRY_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
 _DIGEST_ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
 
@@ -50,6 +53,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     button(app, context, "stop", stop_question)
     button(app, context, _DIGEST_ACTIONS, apply_digest_button)
     button(app, context, "as_file", send_report)
+    button(app, context, LIVE_PRESS, take_live_press)
     menu(app, context, MORE, SAVE, save_answer)
 
 
@@ -142,6 +146,13 @@ async def _why_not_stopped(row: QuestionRow, click: Click, context: ListenerCont
     except TimeoutError:
         return clicks.ADMIN_UNKNOWN
     return None if is_admin else clicks.NOT_YOURS_TO_STOP
+
+
+async def take_live_press(click: Click, context: ListenerContext) -> Reply:
+    """Delete the message with the button, by which `doctor --live` sees that the press arrived."""
+    if (ts := click.message_ts(click.channel)) is not None:
+        await context.chat.delete(click.channel, ts)
+    return text_reply(clicks.PRESS_ARRIVED)
 
 
 async def apply_digest_button(click: Click, context: ListenerContext) -> Reply:

@@ -47,7 +47,9 @@ class WebApi:
                 raise SlackError("unknown_method")
             if refusal := self.workspace.refused.get(method):
                 raise SlackError(refusal)
-            if not hmac.compare_digest(token.encode("utf-8", "surrogateescape"), self.bot_token.encode()):
+            if method not in WITHOUT_TOKEN and not hmac.compare_digest(
+                token.encode("utf-8", "surrogateescape"), self.bot_token.encode()
+            ):
                 raise SlackError("invalid_auth" if token else "not_authed")
             self.require(SCOPES.get(method))
             self.timeline.expire_streams()
@@ -277,6 +279,14 @@ async def _user_info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"user": user}
 
 
+async def _validate(_: WebApi, arguments: Arguments) -> dict[str, Any]:
+    view, message = (_decode_argument(arguments, name, dict) for name in ("view", "message"))
+    if (view is None) == (message is None):
+        raise SlackError("invalid_arguments")
+    problems = await asyncio.to_thread(check_view, view) if view else await asyncio.to_thread(check_message, message)
+    return {"errors": [{"code": one.partition(":")[0], "message": one} for one in problems]}
+
+
 UPLOAD = "/playground/upload/"
 """Where files are uploaded to, followed by the id of one."""
 
@@ -295,6 +305,7 @@ METHODS: dict[str, Method] = {
     "assistant.threads.setStatus": _set_status,
     "assistant.threads.setSuggestedPrompts": _suggest_prompts,
     "auth.test": _auth_test,
+    "blocks.validate": _validate,
     "chat.postMessage": _post_message,
     "chat.postEphemeral": _post_ephemeral,
     "chat.update": _update,
@@ -317,6 +328,8 @@ METHODS: dict[str, Method] = {
     "views.push": _push_view,
     "views.update": _update_view,
 }
+
+WITHOUT_TOKEN = {"blocks.validate"}
 
 SCOPES = {
     "agents.sessions.setStatus": "chat:write",

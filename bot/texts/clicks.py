@@ -25,6 +25,8 @@ ALREADY_FINISHED = "There’s nothing left to stop: the answer is on its way, or
 
 REPORT_FILE_COMES = "I’ll send you the report as a file, in our direct messages."
 ANSWER_FILE_COMES = "I’ll send you the answer as a file, in our direct messages."
+PRESS_ARRIVED = "Your press has arrived."
+
 FILE_REQUESTED = "You asked for this file a moment ago. Look for it in our direct messages."
 FILE_REJECTED = (
     "Slack rejected the file. Your admin can run `python -m bot doctor` to check my `files:write` permission."

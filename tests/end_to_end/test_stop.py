@@ -132,3 +132,13 @@ async def test_a_slow_slack_is_not_taken_for_a_stranger_or_a_database(harness: A
     harness.slack.lasting.clear()
     harness.perplexity.release()
     await harness.wait_until_settled(1)
+
+
+async def test_a_press_for_doctor_live_deletes_the_message_with_the_button(harness: AppHarness) -> None:
+    message = {"channel": "C1", "text": "Press this button.", "unfurl_links": False, "unfurl_media": False}
+    posted, _ = await harness.slack.answer("chat.postMessage", message, token=harness.slack.token)
+    async with await harness.person.click("live_press", "press", message=posted["ts"]) as response:
+        assert response.status == 200
+
+    assert harness.slack.shown == {}
+    assert [post.payload["text"] for post in harness.slack.posts[-1:]] == ["Your press has arrived."]

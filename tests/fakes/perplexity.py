@@ -123,7 +123,7 @@ class FakePerplexity(FakeService):
         self.runs: dict[str, list[dict[str, Any]]] = {}
         self.cancelled: list[str] = []
         self.cancel_requested = asyncio.Event()
-        self._key, self._polls, self._pause, self._retired = key, polls, pause, retired
+        self._key, self._polls, self._pause, self.retired = key, polls, pause, retired
 
     def routes(self) -> Iterable[web.RouteDef]:
         """Return what it serves."""
@@ -149,7 +149,7 @@ class FakePerplexity(FakeService):
         refused = refused or _unknown(body.get("web_search_options", {}), OPTION_FIELDS)
         if (fault := await self.fault(request)) is not None:
             return fault
-        if self._retired:
+        if self.retired:
             gone = json_reply(json.loads(fixture("err.403.chat_completions_not_available.json")), status=403)
             return await send(request, gone)
         if refused:

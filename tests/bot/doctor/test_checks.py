@@ -36,7 +36,7 @@ def case() -> Context:
 
 
 def check(about: str, run: Callable[[Context], Awaitable[Sequence[Finding]]]) -> Check:
-    return Check(title=about, needs=frozenset(), run=run, seconds=0.05, timeout_hint="Check the network.")
+    return Check(about, run, seconds=0.05, hint="Check the network.")
 
 
 async def test_a_check_that_hangs_or_breaks_hides_no_other() -> None:
