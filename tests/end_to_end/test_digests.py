@@ -155,7 +155,7 @@ async def test_a_slot_that_comes_is_worked_on_by_the_app_and_only_news_is_posted
     async with connection_pool(database) as pool:
         # The app's own sweep finds the question, as it finds those of a process that died before it made the job.
         clock = WallClock(datetime.now(UTC) + timedelta(days=1, hours=1))
-        ticker = DigestScheduler(digests=DigestStore(pool), now=clock)
+        ticker = DigestScheduler(digests=DigestStore(pool), now=clock, installed=lambda: "T1")
         assert await ticker.run_once() == 1
         await make_questions_older(pool_of=database)
         await harness.wait_until_settled(2)
@@ -227,7 +227,7 @@ async def test_a_digest_that_is_due_while_spending_is_paused_is_told_to_its_owne
     await create_watch(harness, "/pplx watch world 9:00")
     async with connection_pool(database) as pool:
         clock = WallClock(datetime.now(UTC) + timedelta(days=1, hours=1))
-        ticker = DigestScheduler(digests=DigestStore(pool), now=clock)
+        ticker = DigestScheduler(digests=DigestStore(pool), now=clock, installed=lambda: "T1")
 
         async def come_due(settled: int) -> None:
             assert await ticker.run_once() == 1
