@@ -38,7 +38,7 @@ _KNOWN = {
     "blocks": {"blocks"},
 }
 _SHOWN_AS = (
-    (re.compile(r"\[([^\]\n]*)\]\(([^)\n]*)\)"), r"<\2|\1>"),
+    (re.compile(r"\[([^\[\]\n]*+)\]\(([^)\n]{0,2000}+)\)"), r"<\2|\1>"),
     (re.compile(r"\*\*([^\n]+?)\*\*"), r"*\1*"),
     (re.compile(r"^#+ ", re.MULTILINE), ""),
     (re.compile(r"^[-*] ", re.MULTILINE), "• "),

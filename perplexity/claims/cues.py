@@ -147,11 +147,6 @@ def _instructions() -> tuple[re.Pattern[str], ...]:
             ),
             rf"\b(?:quote|page|source) ?[:=] ?[\"'“]?(?:supported|contradicted)\b{_REASON}|\bverdict ?[:=] ?unclear\b",
             rf"\bverdict\b[^\n]{{0,20}}?[ \"'“](?:supported|contradicted)\b{_REASON}",
-            _near(
-                r"\b(?:judges?|reviewers?|graders?|evaluators?|models?|readers?|assistants?)\b",
-                r"\b(?:pick|select|choose|mark|answer|say|report)\b",
-                rf"[ \"'“](?:supported|contradicted)\b{_REASON}",
-            ),
             rf"(?:^|[.!?\n] ?)(?:to|for) (?:the |any |all |every )?{_MODEL}(?: reading this)? ?[:,]",
             rf"{_ADDRESS},? (?:an? |the |any |all |our )?(?:helpful )?{_MODEL}",
             r"\bas an? (?:ai|llm|(?:large )?language model)(?:[,.:]| (?:language )?(?:model|assistant)\b)",

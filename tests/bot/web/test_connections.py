@@ -249,6 +249,29 @@ async def test_a_compressed_body_is_refused_unread(served: Served) -> None:
     assert slowest < MAX_SECONDS
 
 
+@pytest.mark.parametrize("encoding", ["", "Content-Encoding: deflate\r\n"])
+async def test_the_health_check_is_answered_during_unsigned_bodies_without_an_end(
+    served: Served, encoding: str
+) -> None:
+    deflated = zlib.compressobj(9)
+    piece = deflated.compress(bytes(20_000_000)) + deflated.flush(zlib.Z_SYNC_FLUSH)
+    head = HEAD.replace(b"Content-Length: 100\r\n", f"{encoding}Transfer-Encoding: chunked\r\n".encode())
+
+    async def sends_for_ever(peer: Peer) -> None:
+        await peer.send(head + b"\r\n")
+        while peer.is_open:
+            await peer.send(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+            await asyncio.sleep(0.01)
+
+    async with peers(served.port, 13) as many:
+        sending = [asyncio.ensure_future(sends_for_ever(peer)) for peer in many]
+
+        assert await served.slowest_healthz(seconds=1.5) < MAX_SECONDS
+
+        for task in sending:
+            task.cancel()
+
+
 async def test_a_signed_body_with_a_content_encoding_is_refused(served: Served) -> None:
     body = b'{"type": "url_verification", "challenge": "c"}'
     async with ClientSession() as session:
