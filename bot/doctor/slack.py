@@ -67,13 +67,13 @@ _CLOSED = {
 async def check_installation(context: Context) -> Sequence[Finding]:
     """Return a finding if the app was uninstalled; none if that cannot be read, which the database check reports."""
     url, token = context.settings.database_url, context.settings.slack_bot_token
-    if url is not None and not (
-        {"database_url", *SLACK_SETTINGS} & context.invalid or context.settings.slack_configured
-    ):
-        return await _check_playground(url.get_secret_value())
-    if url is None or token is None or {"database_url", "slack_bot_token"} & context.invalid:
+    if url is None or {"database_url", "slack_bot_token", "slack_oauth_client_id"} & context.invalid:
         return []
     try:
+        if not context.settings.slack_configured:
+            return _no_playground(await other_installation(url.get_secret_value(), TEAM_ID))
+        if token is None:
+            return []
         async with await AsyncConnection.connect(url.get_secret_value(), row_factory=dict_row) as connection:
             state = await closed_state(connection, token_hash(token.get_secret_value()))
     except (OperationalError, UndefinedTable):
@@ -84,15 +84,8 @@ async def check_installation(context: Context) -> Sequence[Finding]:
     return [failure(INSTALLATION, _CLOSED[state], fix=fix)]
 
 
-SLACK_SETTINGS = frozenset({"slack_bot_token", "slack_signing_secret", "slack_app_token", "slack_oauth_client_id"})
-
-
-async def _check_playground(url: str) -> Sequence[Finding]:
+def _no_playground(team: str | None) -> Sequence[Finding]:
     """Return a finding if the local page would take the questions of a workspace."""
-    try:
-        team = await other_installation(url, TEAM_ID)
-    except (OperationalError, UndefinedTable):
-        return []
     if team is None:
         return []
     text = f"The database is that of a workspace ({team}), and no Slack token is set: the app does not start."

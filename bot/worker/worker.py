@@ -118,8 +118,14 @@ class QuestionWorker:
         if left is None or self.clear_up is None:
             return
         await self._check_own(left.row)
-        await self.database_retry(lambda: self.enter(left.row.team_id))
+        await self._enter(left.row.team_id)
         await self.clear_up(left, noted=noted)
+
+    async def _enter(self, team_id: str) -> bool:
+        try:
+            return await self.database_retry(lambda: self.enter(team_id))
+        except Undecryptable:
+            raise NotOurs(team_id) from None
 
     async def _check_own(self, row: QuestionRow) -> None:
         installed = self.admission.installed
@@ -170,10 +176,10 @@ class QuestionWorker:
         """
         row, first = claimed.row, None
         try:
-            installed = await self.database_retry(lambda: self.enter(row.team_id))
-        except Undecryptable:
+            installed = await self._enter(row.team_id)
+        except NotOurs:
             await self.database_retry(lambda: self.questions.hand_over(claimed.row))
-            raise NotOurs(row.team_id) from None
+            raise
         if claimed.closed or not installed:
             log.warning("question.closed", extra=row.ids)
             return row, "stopped"
