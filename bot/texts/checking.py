@@ -10,6 +10,7 @@ READING = "I’m reading the message. Its claims appear here in a few seconds."
 CLAIMS = "I’ll look for pages that support or contradict each claim. You can change or clear any of them first."
 OWN_SENTENCES = "These are sentences of the message, because no model could read it."
 ONE_AT_A_TIME = "I’m still reading another message for you. Try again in a few seconds."
+MAY_BE_MORE = "I read at most 12,000 characters and eight claims of a message: this one may have more."
 NO_TEXT = "This message has no text that I can check."
 
 SUPPORTED = "Supported"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -172,9 +172,9 @@ class _Message:
     def read(cls, body: Mapping[str, Any]) -> _Message:
         message = body.get("message")
         fields: Mapping[str, Any] = message if isinstance(message, dict) else {}
-        text = clean(unescape_slack(str(fields.get("text") or ""))).strip()
+        text = clean(unescape_slack(text_of(fields))).strip()
         return cls(
-            text=text[:MAX_MESSAGE],
+            text=text[: MAX_MESSAGE + 1],
             author=str(fields.get("user") or ""),
             channel=_id(body, "channel"),
             channel_name=_channel_name(body),
@@ -191,6 +191,30 @@ class _Message:
             "link": self.link,
             "proposal": self.proposal,
         }
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """Return the text of a message with that of the messages shared in it.
+
+    Of an app's message, `text` may be for notifications alone, shorter than the blocks.
+    """
+    own = max(str(message.get("text") or ""), "\n".join(_texts(message.get("blocks"))), key=len)
+    attachments = message.get("attachments")
+    shared = [each for each in attachments if isinstance(each, dict)] if isinstance(attachments, list) else []
+    texts = ("\n".join(filter(None, (str(each.get("title") or ""), text_of(each)))) for each in shared)
+    return "\n\n".join(filter(None, (own, *texts)))
+
+
+def _texts(block: object) -> Iterator[str]:
+    """Yield the paragraphs of blocks, but for those that hold no text of the message: footers, buttons, pictures."""
+    if isinstance(block, list):
+        yield from (text for each in block for text in _texts(each))
+    elif isinstance(block, dict) and block.get("type") not in {"context", "actions", "image", "input"}:
+        parts = [block.get(name) for name in ("text", "fields", "elements", "rows")]
+        if str(block.get("type", "")) in {"rich_text_section", "rich_text_preformatted", "rich_text_quote"}:
+            yield "".join(text for part in parts for text in _texts(part))
+        else:
+            yield from ([parts[0]] if isinstance(parts[0], str) else (text for part in parts for text in _texts(part)))
 
 
 def _id(body: Mapping[str, Any], name: str) -> str:
@@ -224,7 +248,8 @@ def claims_view(message: _Message, proposed: ProposedClaims) -> View:
         inputs.append(_input(len(inputs) + 1, ""))
     cost = format_dollars(proposed.cost_usd)
     how = "" if proposed.from_model else checking.OWN_SENTENCES
-    note = " ".join(filter(None, (how, checking.finding_cost(cost) if cost else "")))
+    more = checking.MAY_BE_MORE if proposed.may_be_more else ""
+    note = " ".join(filter(None, (how, more, checking.finding_cost(cost) if cost else "")))
     blocks = [section(checking.CLAIMS), *inputs, *([small_text(escape(note))] if note else [])]
     return modal(
         CALLBACK_ID, checking.TITLE, blocks, submit=checking.CHECK, close=checking.CANCEL, metadata=message.metadata

@@ -53,6 +53,9 @@ _DELIMITER = re.compile(r"<(/?)claims>", re.IGNORECASE)
 _LINE = re.compile(r"\s*\d{1,2}[.)]\s+(?P<claim>\S.*)")
 _NUMBER = re.compile(r"^\s*(?:\d{1,2}[.)]\s+|[-*•]\s+)")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
+_NO_PROSE = re.compile(r"```.*?(?:```|\Z)|^[ \t]*\|[^\n]*$", re.DOTALL | re.MULTILINE)
+_LINE_BREAK = re.compile(r"\n(?=[^\S\n]*[^\W_a-zäöüß])")
+_CLAUSES = re.compile(r"[;:]\s|,\s(?=(?:and|but|while|which|und|aber|während)\b)")
 
 
 async def propose_claims(
@@ -68,7 +71,8 @@ async def propose_claims(
     are sentences of the message. Claims that have little to do with the message are left out. `seconds` and
     `check_cancelled` are as in a `Question`. Raises RequestCancelled only.
     """
-    text = prepare(message)[:MAX_MESSAGE]
+    prepared = prepare(message)
+    text, is_cut = prepared[:MAX_MESSAGE], len(prepared) > MAX_MESSAGE
     if not any(map(str.isalnum, text)):
         return ProposedClaims(claims=())
     question = Question(messages=build_messages(text), offline=True, seconds=seconds, check_cancelled=check_cancelled)
@@ -78,14 +82,19 @@ async def propose_claims(
         raise
     except PerplexityError as error:
         log.warning("claims.not_proposed", extra={"error": type(error).__name__})
-        return ProposedClaims(claims=await run_in_thread(sentences_to_check, text), cost_usd=error.cost_usd)
+        sentences = await run_in_thread(sentences_to_check, text)
+        may_be_more = is_cut or len(sentences) > MAX_CLAIMS
+        return ProposedClaims(claims=sentences[:MAX_CLAIMS], may_be_more=may_be_more, cost_usd=error.cost_usd)
     written = parse_block(answer.text) if answer.kind is AnswerKind.MODEL else None
     proposed = await run_in_thread(_of_message, written, text) if written else ()
     # A model that finds no claim is believed; one whose claims are all not of the message is not.
     from_model = written == () or bool(proposed)
+    found = proposed if from_model else await run_in_thread(sentences_to_check, text)
     return ProposedClaims(
-        claims=proposed if from_model else await run_in_thread(sentences_to_check, text),
+        claims=found[:MAX_CLAIMS],
         from_model=from_model,
+        # A model writes no more than it was asked for.
+        may_be_more=is_cut or len(found) > MAX_CLAIMS - from_model,
         cost_usd=cost_with_failures(answer.usage.cost_usd, answer.failed),
         failed=without_costs(answer.failed),
     )
@@ -139,17 +148,21 @@ def validate_claims(claims: Iterable[str]) -> tuple[str, ...]:
 
 
 def sentences_to_check(message: str) -> tuple[str, ...]:
-    """Return the sentences of a message that state something, at most 8; if some have figures or names, only those.
+    """Return the sentences of a message that state something; if some have figures or names, only those.
 
-    Questions, addresses alone, instructions to a model, and what is too short or too long are left out.
+    Questions, addresses alone, code, tables, instructions to a model, and what is too short or too long are left out. A
+    line that begins with a capital or a figure begins a sentence.
     """
-    page = PageText(message)
-    sentences = (
-        _ADDRESS.sub("", page.plain(start, end)) for start, end in zip(page.sentences, page.sentences[1:], strict=False)
+    page = PageText(_LINE_BREAK.sub("\n\n", _NO_PROSE.sub("\n\n", message)))
+    sentences = (_ADDRESS.sub("", page.sentence(at)) for at in range(len(page.sentences) - 1))
+    stated = _checkable(
+        part
+        for sentence in sentences
+        if not is_question(sentence)
+        for part in (_CLAUSES.split(sentence) if len(sentence) > MAX_CLAIM else [sentence])
     )
-    stated = _checkable(sentence for sentence in sentences if not is_question(sentence))
     named = tuple(sentence for sentence in stated if read_figures(sentence) or _has_name(sentence))
-    return (named or stated)[:MAX_CLAIMS]
+    return named or stated
 
 
 def _checkable(sentences: Iterable[str]) -> tuple[str, ...]:
@@ -175,10 +188,10 @@ def _of_message(claims: tuple[str, ...], message: str) -> tuple[str, ...]:
     def belongs(claim: str) -> bool:
         return shared_words(claim, message) >= MIN_SHARE and {one.value for one in read_figures(claim)} <= figures
 
-    return tuple(filter(belongs, claims))[:MAX_CLAIMS]
+    return tuple(filter(belongs, claims))
 
 
 def _has_name(sentence: str) -> bool:
-    """Return whether a word after the first one has a capital, or the script has none."""
+    """Return whether a word after the first one has a capital, but for "I", or the script has none."""
     words = [token.text for token in PageText(sentence).tokens if token.is_word]
-    return any(word[0].isupper() or not (word[0].isupper() or word[0].islower()) for word in words[1:])
+    return any(word[0].isupper() or not (word[0].isupper() or word[0].islower()) for word in words[1:] if word != "I")

@@ -24,12 +24,14 @@ class Verdict(StrEnum):
 class ProposedClaims:
     """The claims of a message; none if it contains nothing that can be checked.
 
-    `from_model` says whether a model wrote them; otherwise they are sentences of the message. `cost_usd` is the sum of
-    all charges, None if none is known. `failed` are the attempts before, without their prices.
+    `from_model` says whether a model wrote them; otherwise they are sentences of the message. `may_be_more`: the
+    message is too long to be read whole, or has as many claims as are checked. `cost_usd` is the sum of all charges,
+    None if none is known. `failed` are the attempts before, without their prices.
     """
 
     claims: tuple[str, ...]
     from_model: bool = False
+    may_be_more: bool = False
     cost_usd: float | None = None
     failed: tuple[Attempt, ...] = ()
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from perplexity.attempts import total_cost
 from perplexity.citations import format_result
 from perplexity.claims.check import check_claims
-from perplexity.claims.propose import propose_claims
+from perplexity.claims.propose import MAX_CLAIMS, MAX_MESSAGE, propose_claims
 from perplexity.claims.types import CheckedClaim, CheckedClaims
 from perplexity.cli.base import Command, CommandFailed, ProcessIO
 from perplexity.cli.options import (
@@ -35,6 +35,7 @@ from perplexity.types import Answer, Source
 
 NOTHING_TO_CHECK = "This text states nothing that could be checked."
 VERBATIM = "Quotations are word for word from the pages’ excerpts."
+MAY_BE_MORE = f"Only {MAX_CLAIMS} claims and {MAX_MESSAGE:,} characters of a text are read: there may be more."
 OWN_SENTENCES = "No model proposed the claims: they are sentences of the text."
 
 
@@ -86,9 +87,10 @@ async def _check(text: str, filters: Filters, process: ProcessIO, order: tuple[s
         checked = await check_claims(
             proposed.claims, search=search, model=model, today=today, filters=filters, on_checked=on_checked
         )
+    own = ((OWN_SENTENCES, not proposed.from_model), (MAY_BE_MORE, proposed.may_be_more))
     return replace(
         checked,
-        notes=checked.notes if proposed.from_model else (OWN_SENTENCES, *checked.notes),
+        notes=(*(note for note, is_due in own if is_due), *checked.notes),
         cost_usd=total_cost([proposed.cost_usd, checked.cost_usd]),
     )
 

@@ -141,6 +141,44 @@ async def test_a_message_without_text_is_explained(harness: AppHarness) -> None:
     assert checking.NO_TEXT in post.shown_text
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"text": "", "attachments": [{"text": HONEST[0].message, "fallback": "[a message]"}]},
+        {"text": "", "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": HONEST[0].message}}]},
+        {"text": "Did you", "blocks": [{"type": "markdown", "text": HONEST[0].message}]},
+        {
+            "text": "",
+            "blocks": [
+                {
+                    "type": "rich_text",
+                    "elements": [
+                        {
+                            "type": "rich_text_section",
+                            "elements": [
+                                {"type": "text", "text": HONEST[0].message[:20], "style": {"bold": True}},
+                                {"type": "text", "text": HONEST[0].message[20:]},
+                            ],
+                        }
+                    ],
+                },
+                {"type": "context", "elements": [{"type": "mrkdwn", "text": "Perplexity · 3 s"}]},
+            ],
+        },
+    ],
+    ids=["shared", "section", "markdown", "rich text"],
+)
+async def test_what_a_shared_message_or_an_app_says_is_read(harness: AppHarness, message: dict[str, Any]) -> None:
+    assert isinstance(harness.perplexity, ScriptedPerplexity)
+    harness.perplexity.script_of_claims = HONEST[0].script
+    async with await harness.person.message_shortcut("check_this", MESSAGE | message):
+        pass
+    await harness.slack.wait_until(lambda: bool(inputs(harness)))
+
+    (request,) = harness.perplexity.requests
+    assert request.json["input"][-1]["content"] == f"<message>\n{HONEST[0].message}\n</message>"
+
+
 async def test_a_lost_trigger_is_explained(harness: AppHarness) -> None:
     harness.slack.fail("views.open", Fault(status=200, body=json.dumps({"ok": False, "error": "expired_trigger_id"})))
     async with await harness.person.message_shortcut("check_this", MESSAGE | {"text": "It is 330 m tall."}):
