@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,7 +20,7 @@ from bot.storage.database import migrate
 from tests.chaos.faults import FAULTS, Fault
 from tests.chaos.postgres import Postgres, small_disk
 from tests.chaos.report import HEADING, line, page, result
-from tests.chaos.run import Row, run, scale_of
+from tests.chaos.run import Row, run, run_storm, scale_of
 
 PAGE = Path("docs/reliability.md")
 RESULTS = Path(".artifacts/chaos/results.json")
@@ -61,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--questions", type=int, metavar="N", help="so many for each fault")
     parser.add_argument("--together", type=int, metavar="N", help="run so many faults at once")
     parser.add_argument("--seed", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="run so many storms, each with its own seed")
     parser.add_argument("--list", action="store_true", help="name the faults")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write the page from all results so far")
     return parser
@@ -137,7 +139,20 @@ async def _on_own_server(fault: Fault, chosen: argparse.Namespace) -> Row:
 
 
 async def _run(fault: Fault, postgres: Postgres, chosen: argparse.Namespace) -> Row:
+    if fault.storm:
+        return await _run_storms(fault, postgres, chosen)
     return await run(fault, postgres, template=TEMPLATE, seed=chosen.seed, short=chosen.short, n=chosen.questions)
+
+
+async def _run_storms(fault: Fault, postgres: Postgres, chosen: argparse.Namespace) -> Row:
+    """Run a storm for each seed; return the last row, with what was wrong in any."""
+    wrong: list[str] = []
+    for seed in range(chosen.seed, chosen.seed + chosen.seeds):
+        row = await run_storm(fault, postgres, template=TEMPLATE, seed=seed, short=chosen.short)
+        wrong += [f"seed {seed}: {words}" for words in row.wrong]
+        if chosen.seeds > 1:
+            _print(f"  seed {seed}: {row.figures.n} questions, {'; '.join(row.wrong) or 'ok'}")
+    return replace(row, wrong=wrong)
 
 
 async def _start_server(folder: Path) -> Postgres:

@@ -53,6 +53,7 @@ class Fault:
     whether questions may be refused; `kills_webs` that requests may get no answer; `back_seconds` how soon requests
     have to be taken again. With `streams_in_channels` answers there are streamed, and the app may read their threads.
     A process works on `questions_at_once`.
+    A `storm` has people of its own (`storm.py`), who change their minds; what is left at the end is judged.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Fault:
     host: str = "127.0.0.1"
     streams_in_channels: bool = False
     questions_at_once: int = 100
+    storm: bool = False
 
 
 async def do_nothing(harness: ChaosHarness, scale: Scale) -> None:
@@ -422,5 +424,11 @@ FAULTS = (
     Fault(
         name="dns", about="No name resolves in the workers, for 15 s.", strike=break_name_resolution, host="localhost",
         full=Scale(seconds=15), refuses=False,
+    ),
+    Fault(
+        name="storm",
+        about="60 people ask, edit, delete, stop, click and erase for 40 s, while Slack refuses 20 % of calls and"
+        " processes are killed and replaced, also by a build with one more migration and one more command.",
+        strike=do_nothing, full=Scale(seconds=40), short=Scale(seconds=15), streams_in_channels=True, storm=True,
     ),
 )  # fmt: skip

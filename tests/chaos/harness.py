@@ -47,6 +47,7 @@ class Member:
     past: list[Process] = field(default_factory=list)
     interruptions: list[Interruption] = field(default_factory=list)
     unexpected: int = 0
+    module: str = "tests.chaos.faulty_process"
 
     @property
     def is_web(self) -> bool:
@@ -64,7 +65,7 @@ class Member:
             *self.arguments,
             ready="Listening" if self.is_web else "Working",
             port=self.port,
-            module="tests.chaos.faulty_process",
+            module=self.module,
             options=("-W", "ignore"),
             PERPLEXITY_API_KEY=provider_key(self.name),
             BRAVE_API_KEY=provider_key(self.name),
@@ -177,8 +178,12 @@ async def open_harness(
     host: str = "127.0.0.1",
     streams_in_channels: bool = False,
     questions_at_once: int = 100,
+    polls: int = 0,
 ) -> AsyncIterator[ChaosHarness]:
-    """Yield a harness whose processes run. Slack and the providers are called by `host`."""
+    """Yield a harness whose processes run. Slack and the providers are called by `host`.
+
+    A run in the background is asked for `polls` times before it has ended.
+    """
     random = Random(seed)  # noqa: S311 - nothing secret
     delays = Random(seed + 1)  # noqa: S311
 
@@ -189,7 +194,9 @@ async def open_harness(
         await postgres.copy_database(name, template=template)
         gateway = await stack.enter_async_context(Gateway(postgres.socket))
         slack = await stack.enter_async_context(FakeSlack())
-        perplexity = await stack.enter_async_context(FakePerplexity(key=None, delay=delay, pause=EVENT_SECONDS))
+        perplexity = await stack.enter_async_context(
+            FakePerplexity(key=None, delay=delay, pause=EVENT_SECONDS, polls=polls)
+        )
         brave = await stack.enter_async_context(FakeBrave(key=None, delay=delay))
         session = await stack.enter_async_context(open_session())
         settings = {
@@ -200,9 +207,9 @@ async def open_harness(
             "BRAVE_BASE_URL": brave.base_url.replace("127.0.0.1", host),
             "PROVIDERS": "perplexity,brave",
             "CHANNEL_QUESTIONS_PER_MINUTE": "1000000",
-            "BUDGET_USER_DAY_USD": "1",
-            "BUDGET_CHANNEL_DAY_USD": "50",
-            "BUDGET_WORKSPACE_MONTH_USD": "50",
+            "BUDGET_USER_DAY_USD": "100",
+            "BUDGET_CHANNEL_DAY_USD": "5000",
+            "BUDGET_WORKSPACE_MONTH_USD": "5000",
             "DATABASE_URL": f"postgresql://postgres@127.0.0.1:{gateway.port}/{name}",
             "ADMIN_USER_IDS": ADMIN,
             "QUESTIONS_AT_ONCE": str(questions_at_once),

@@ -15,6 +15,7 @@ from tests.chaos.faults import Fault, Scale
 from tests.chaos.harness import JOBS, ChaosHarness, open_harness
 from tests.chaos.judge import Booking, Copy, Figures, NoticeKind, QuestionRecord, audit_ledger, faults, judge, recovered
 from tests.chaos.postgres import Postgres
+from tests.chaos.storm import Storm
 
 PROBE_SECONDS = 0.25
 PROBES_FOR_SECONDS = 45.0
@@ -53,6 +54,28 @@ class Row:
         )
 
     seed: int = 0
+
+
+async def run_storm(fault: Fault, postgres: Postgres, *, template: str, seed: int, short: bool) -> Row:
+    """Let a storm rage, and judge what is left of it."""
+    name = f"chaos_storm_{seed}"
+    async with open_harness(
+        postgres, template=template, name=name, seed=seed, streams_in_channels=fault.streams_in_channels, polls=4
+    ) as harness:
+        storm = Storm(harness=harness, seed=seed)
+        await storm.rage(seconds=scale_of(fault, short=short).seconds)
+        over = time.monotonic()
+        left = await harness.wait_until_drained(seconds=fault.drain_seconds)
+        figures = Figures(n=storm.questions)
+        wrong = [*await storm.judge(figures), *([f"open at the end: {left}"] if left else [])]
+        row = Row(
+            name=fault.name, figures=figures, acked_after=0.0, answered_after=0.0,
+            settled_after=time.monotonic() - over, lag=max(harness.lags), wrong=wrong, seed=seed,
+        )  # fmt: skip
+        row.jobs = int(str((await harness.query(JOBS))[0][0]))
+    _save_evidence(harness, row)
+    await postgres.query("postgres", f"DROP DATABASE {name} WITH (FORCE)")
+    return row
 
 
 async def run(fault: Fault, postgres: Postgres, *, template: str, seed: int, short: bool, n: int | None) -> Row:

@@ -15,7 +15,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.fakes.service import FakeService, Fault, json_reply, send, sse, stream_reply, whole
+from tests.fakes.service import SERVED, FakeService, Fault, Served, json_reply, send, sse, stream_reply, whole
 
 # What a test of Perplexity wants comes from here, the ways in which any service fails included.
 __all__ = [
@@ -102,7 +102,7 @@ def _emptied(recorded: bytes) -> bytes:
 
 
 class FakePerplexity(FakeService):
-    """The server. `runs` are the states of background runs by id.
+    """The server. `runs` are the states of background runs by id, `begun` the requests that began them.
 
     `key` is the only key it takes, None takes any; every answer waits `delay` seconds. A background run is told to be
     in progress `polls` times before it is finished. The events of a stream come `pause` seconds
@@ -121,6 +121,7 @@ class FakePerplexity(FakeService):
     ) -> None:
         super().__init__(port=port, delay=delay)
         self.runs: dict[str, list[dict[str, Any]]] = {}
+        self.begun: dict[str, Served] = {}
         self.cancelled: list[str] = []
         self.cancel_requested = asyncio.Event()
         self._key, self._polls, self._pause, self.retired = key, polls, pause, retired
@@ -176,15 +177,16 @@ class FakePerplexity(FakeService):
         self.charge(request, cost_of(fixture("agent.200.json")))
         recorded = without_results if body.get("tool_choice") == "none" else bytes
         if body.get("background"):
-            return self._begun(json.loads(recorded(fixture("agent.200.json"))))
+            return self._begun(json.loads(recorded(fixture("agent.200.json"))), request[SERVED])
         if body.get("stream"):
             stream = recorded(fixture("agent.stream.completed.sse"))
             events = re.split(rb"(?<=\n\n)", stream) if self._pause else [stream]
             return await send(request, stream_reply(*events, pause=self._pause))
         return whole(recorded(fixture("agent.200.json")))
 
-    def _begun(self, finished: dict[str, Any]) -> web.Response:
+    def _begun(self, finished: dict[str, Any], served: Served) -> web.Response:
         run_id = f"resp_{len(self.runs) + 1}"
+        self.begun[run_id] = served
         queued = {"id": run_id, "object": "response", "status": "queued", "output": []}
         self.runs[run_id] = [*[queued | {"status": "in_progress"}] * self._polls, finished | {"id": run_id}]
         return web.json_response(queued)

@@ -169,8 +169,9 @@ class FakeSlack:
     `origin` is its address, `api_url` the value for SLACK_API_URL; `token` is the app's bot token, `socket_url` where
     Socket Mode connects to. `posts` are the messages that it took, `calls` all calls by method, `refusals` what was
     wrong with the messages that it refused, `files` what was uploaded, `written` the fields of people's messages.
-    `lasting` are faults by method, or "*" for all, until they are removed; `expired` are the tokens of expired
-    response_urls. `methods` are those that do something else than in the playground.
+    `lasting` are faults by method, or "*" for all, until they are removed; `odds` draws one for each other call.
+    `expired` are the tokens of expired response_urls. `methods` are those that do something else than in the
+    playground.
 
     `clock` returns seconds since 1970, which `advance` moves forward: it is that of streams and tiers. With `tiers`,
     too many calls get status 429. `answered` are the calls of the Web API with their times and errors.
@@ -197,6 +198,7 @@ class FakeSlack:
         self.methods: dict[str, Method] = {}
         self.written: dict[tuple[str, str], dict[str, Any]] = {}
         self.lasting: dict[str, Fault] = {}
+        self.odds: Callable[[str], Fault | None] | None = None
         self.expired: set[str] = set()
         self.closing = False
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
@@ -461,10 +463,10 @@ class FakeSlack:
         return self._faults[method].popleft() if self._faults[method] else None
 
     def _lasting(self, method: str) -> Fault | None:
-        return self.lasting.get(method) or self.lasting.get("*")
+        return self.lasting.get(method) or self.lasting.get("*") or (self.odds(method) if self.odds else None)
 
     def _post(self, method: str, payload: dict[str, Any], *, workspace: str = "") -> Post:
-        lasting = self._lasting(method)
+        lasting = self.lasting.get(method) or self.lasting.get("*")
         return Post(
             method=method,
             payload=payload,
