@@ -14,10 +14,11 @@ from typing import Any
 from aiohttp import ClientConnectorError, ClientError, ClientResponse
 
 from bot.playground.views import View
-from tests.chaos.evidence import BOOKINGS, ID, bookings, calling_process, charges, shows, visible_text
+from tests.chaos.evidence import BOOKINGS, ID, bookings, calling_process, shows, visible_text
 from tests.chaos.harness import ChaosHarness
 from tests.chaos.judge import MARGIN_SECONDS, Charge, Figures, Shows, audit_ledger
 from tests.fakes.person import NotSubmitted, Person
+from tests.fakes.service import Served
 from tests.fakes.slack import Fault as SlackFault
 
 PEOPLE = 60
@@ -41,6 +42,9 @@ REFUSALS = (
     SlackFault(status=500),
     SlackFault(status=503),
 )
+
+
+STATES = "SELECT text, state, command FROM questions WHERE text IS NOT NULL"
 
 
 @dataclass(kw_only=True)
@@ -306,9 +310,10 @@ class Storm:
     async def judge(self, figures: Figures) -> list[str]:
         """Return what is wrong at the end, in words; `figures` get the invoice and the ledger."""
         await self._audit(figures)
+        states = {str(text): f"{state}, {command}" for text, state, command in await self.harness.query(STATES)}
         return [
             *self._left_in_slack(),
-            *self._lost(),
+            *(f"{words}: {[state for text, state in states.items() if words[-7:] in text]}" for words in self._lost()),
             *self._left_upstream(),
             *(await self._wrong_bookings(figures)),
         ]
@@ -317,7 +322,7 @@ class Storm:
         rows = list(bookings(await self.harness.query(BOOKINGS)))
         served = [*self.harness.perplexity.served, *self.harness.brave.served]
         return [
-            f"{question}: charged {[one.amount for one in charges(served) if one.question == question]},"
+            f"{question}: charged {[one.amount for one in _charges(served) if one.question == question]},"
             f" booked {[(one.amount, one.cut) for one in rows if one.question == question]}"
             for question in figures.wrong_bookings
         ]
@@ -378,7 +383,7 @@ class Storm:
         rows = list(bookings(await self.harness.query(BOOKINGS)))
         audit_ledger(
             figures,
-            [one for one in _named(charges(served)) if one.question not in erased],
+            [one for one in _charges(served) if one.question not in erased],
             [one for one in rows if one.question and one.question not in erased],
         )
 
@@ -387,8 +392,11 @@ async def _send_event(person: Person, **event: Any) -> ClientResponse:
     return await person.event(event.pop("event"), **event)
 
 
-def _named(charged: Iterable[Charge]) -> Iterator[Charge]:
-    return (one for one in charged if one.question)
+def _charges(served: Iterable[Served]) -> Iterator[Charge]:
+    """Yield what is charged for questions; a follow-up sends the turns before it, and its own text last."""
+    for one in served:
+        if one.charged and (ids := ID.findall(one.content)):
+            yield Charge(question=ids[-1], amount=one.charged)
 
 
 def _actions(message: Mapping[str, Any]) -> list[str]:
