@@ -28,7 +28,11 @@ FASTEST_SECONDS, SLOWEST_SECONDS = 0.3, 1.0
 EVENT_SECONDS = 0.08
 """The pause between two events of a streamed answer, so that direct messages are streamed for a second or two."""
 
-OPEN = "SELECT state, count(*) FROM questions WHERE state IN ('received', 'working', 'delivering') GROUP BY 1"
+OPEN = """
+    SELECT state, count(*) FROM questions
+    WHERE state IN ('received', 'working', 'delivering') OR uncleared_since IS NOT NULL GROUP BY 1
+"""
+"""What is open, and what is closed but not cleared up yet."""
 ADMIN = "UADMIN"
 """The person who may pause all spending."""
 

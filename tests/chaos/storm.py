@@ -157,8 +157,8 @@ class Walker:
         if asked is None:
             return
         event = self._change_event(asked, "message_deleted", deleted_ts=asked.ts)
-        if await self._report(event, name=f"del-{asked.ids[-1]}"):
-            asked.deleted = True
+        # Of what was erased the app knows no more which messages it was.
+        asked.deleted = not self.erased and await self._report(event, name=f"del-{asked.ids[-1]}")
 
     async def _stop(self) -> None:
         asked = self._pick(lambda one: not one.stopped and not one.deleted)
@@ -344,8 +344,9 @@ class Storm:
                 yield f"a search that seems to go on for {token}: {visible_text(payload)[:150]}"
 
     def _last_by_response_url(self) -> Mapping[str, dict[str, Any]]:
+        """Return the last post about each command; a click on Stop replaces what its message shows."""
         posts = [post.payload for post in self.harness.slack.posts if post.method == "response_url"]
-        return {payload["token"]: payload for payload in posts}
+        return {payload["token"].partition("-stop")[0]: payload for payload in posts}
 
     def _lost(self) -> Iterator[str]:
         """Say what was taken, was left alone, and has no end that anyone can see."""
