@@ -480,10 +480,12 @@ What asks with the same message is refused for an hour: Slack may deliver the me
 """
 
 UNWANTED = f"""
-    UPDATE questions SET uncleared_since = now()
-    WHERE {_OF_MESSAGE} AND messages IS NOT NULL AND state IN ('delivering', 'answered', 'failed')
+    UPDATE questions
+    SET uncleared_since = now(), state = CASE state WHEN 'stopped' THEN 'withdrawn' ELSE state END
+    WHERE {_OF_MESSAGE}
+        AND (messages IS NOT NULL AND state IN ('delivering', 'answered', 'failed') OR state = 'stopped')
 """
-"""Have a worker withdraw the answer to a deleted message."""
+"""Have a worker withdraw the answer to a deleted message, or what says that it was stopped."""
 
 STOP = f"""
     WITH closed AS (

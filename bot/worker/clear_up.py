@@ -101,6 +101,8 @@ class ClearUp:
         if stopped is None:
             for ts in row.streams:
                 _check(await self.chat.delete(row.channel_id, ts))
+            if row.streams and (note := await self._find(row, part=len(row.streams))) is not None:
+                _check(await self.chat.delete(row.channel_id, note))
         elif row.streaming and row.streams:
             question, part = str(row.id), len(row.streams)
             _check(await self.chat.post(row.channel_id, stopped, question=question, part=part, thread_ts=row.thread_ts))
@@ -109,8 +111,11 @@ class ClearUp:
         """Return the `ts` of the status message, also if a worker has died before it was recorded."""
         if row.message_ts is not None or not row.thread_ts or row.claim < CLAIMED_AND_CLOSED:
             return row.message_ts
+        return await self._find(row, part=0)
+
+    async def _find(self, row: QuestionRow, *, part: int) -> str | None:
         found = await self.chat.find(
-            row.channel_id, question=str(row.id), part=0, thread_ts=row.thread_ts, since=row.received_at
+            row.channel_id, question=str(row.id), part=part, thread_ts=row.thread_ts, since=row.received_at
         )
         _check(found)
         return found.ts if isinstance(found, Found) else None

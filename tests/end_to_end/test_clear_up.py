@@ -107,6 +107,32 @@ async def test_the_text_of_a_deleted_question_goes_when_slack_is_available_again
     assert not harness.slack.thread("DU1", TS)
 
 
+async def test_the_deletion_of_a_stopped_question_takes_away_that_it_was_stopped(harness: AppHarness) -> None:
+    question = await ask(harness, BEFORE)
+    await click(harness, question)
+    await wait_until_cleared(harness)
+    assert harness.slack.thread("DU1", TS)
+
+    assert await delete(harness) == 200
+    await wait_until_cleared(harness)
+
+    assert not harness.slack.thread("DU1", TS)
+
+
+async def test_the_deletion_of_a_question_stopped_in_the_text_takes_all_of_it_away(harness: AppHarness) -> None:
+    harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
+    await harness.send_direct_message(BEFORE, ts=TS)
+    await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", TS)))
+    async with await harness.person.event(harness.slack.press_stop("DU1", TS)) as response:
+        assert response.status == 200
+    await wait_until_cleared(harness)
+
+    assert await delete(harness) == 200
+    await wait_until_cleared(harness)
+
+    assert not harness.slack.thread("DU1", TS)
+
+
 async def test_an_edited_question_leaves_its_status_message_to_the_next(harness: AppHarness) -> None:
     await ask(harness, BEFORE)
 
