@@ -155,7 +155,7 @@ async def test_a_question_longer_than_any_query_is_cut(fake: FakeBrave, brave: B
     ("query", "field"),
     [
         (Query(text=" "), "query"),
-        (Query(text="x", max_results=21), "n"),
+        (Query(text="x", max_results=21), "max_results"),
         (Query(text="x", filters=Filters(mode="sec")), "mode"),
         (Query(text="x", filters=Filters(country="XX")), "country"),
         (Query(text="x", filters=Filters(domains=tuple(f"{'long' * 15}{n}.example" for n in range(8)))), "domain"),
