@@ -21,8 +21,6 @@ from perplexity.claims.types import Verdict
 
 MAX_TITLE = 300
 """Characters of a page's title that count as text next to a sentence."""
-MIN_SHARE = 0.5
-"""The part of a claim's words that a sentence must have to be compared with it."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -234,14 +232,13 @@ def decide(claim: str, sentence: str, title: str = "", before: str = "", after: 
 def opposes(claim: str, verdict: Verdict, sentence: str, *around: str) -> bool:
     """Return whether a sentence gives the opposite verdict, or says so as hearsay; `around` is as in `decide`."""
     other = Verdict.CONTRADICTED if verdict is Verdict.SUPPORTED else Verdict.SUPPORTED
-    if shared_words(claim, sentence) < MIN_SHARE:
+    loosely = _compare(claim, sentence, strict=False)
+    if loosely is Verdict.UNCLEAR or is_question(sentence):
         return False
-    if decide(claim, sentence, *around) is other:
-        return True
-    if is_question(sentence) or negations(sentence) == negations(claim):
-        return False
+    if negations(sentence) == negations(claim):
+        return loosely is other and decide(claim, sentence, *around) is other
     hidden = _hidden_negations(sentence) != _hidden_negations(claim)
-    return _compare(claim, sentence, strict=False) is (verdict if hidden else other)
+    return loosely is (verdict if hidden else other)
 
 
 def is_about_claims(claim: str, sentence: str) -> bool:
