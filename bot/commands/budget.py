@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import get_args
 
 from bot.blocks.spending import spending_message
@@ -159,17 +160,8 @@ def _parse_switch(name: str) -> Callable[[str], SwitchRequest]:
     return parse_nothing
 
 
-async def pause(_: SwitchRequest, context: CommandContext) -> str:
-    """Pause all spending and return what to say. Raises database errors."""
-    return await _switch(PAUSE.name, context)
-
-
-async def resume(_: SwitchRequest, context: CommandContext) -> str:
-    """Allow spending again and return what to say. Raises database errors."""
-    return await _switch(RESUME.name, context)
-
-
-async def _switch(name: str, context: CommandContext) -> str:
+async def _switch(name: str, _: SwitchRequest, context: CommandContext) -> str:
+    """Switch spending for a question that an older version has accepted."""
     if context.budgets is None or not await context.admins.is_admin(context.user_id):
         return pplx.FOR_ADMINS_TO_PAUSE
     return await switch_spending(
@@ -195,7 +187,7 @@ PAUSE = free_subcommand(
     usage="",
     for_everyone=True,
     parse=_parse_switch("pause"),
-    answer=pause,
+    answer=partial(_switch, "pause"),
     render=render_switch,
 )
 
@@ -205,7 +197,7 @@ RESUME = free_subcommand(
     usage="",
     for_everyone=True,
     parse=_parse_switch("resume"),
-    answer=resume,
+    answer=partial(_switch, "resume"),
     render=render_switch,
 )
 
