@@ -212,7 +212,15 @@ def deep_dives(texts: Sequence[str]) -> Harms:
 def checks(texts: Sequence[str]) -> Harms:
     listed = pages(texts)
     checked = tuple(
-        CheckedClaim(claim=one.title, verdict=Verdict.SUPPORTED, quote=one.title, source=one, reason=one.title)
+        CheckedClaim(
+            claim=one.title,
+            verdict=Verdict.DISAGREE,
+            quote=one.title,
+            source=one,
+            other_quote=one.title,
+            other_source=one,
+            reason=one.title,
+        )
         for one in listed
     )
     made = CheckedClaims(claims=checked, searched_by=texts[0], judged_by=texts[0], notes=tuple(texts))
@@ -405,7 +413,15 @@ def command_line(texts: Sequence[str]) -> Harms:
     found = SearchResults(results=listed, provider=texts[0], notes=tuple(texts))
     shown = [format_results(found, ()), as_json(found)]
     for text, answer in zip(texts, answers(texts, sources=listed), strict=True):
-        checked = CheckedClaim(claim=text, verdict=Verdict.SUPPORTED, quote=text, source=listed[0], reason=text)
+        checked = CheckedClaim(
+            claim=text,
+            verdict=Verdict.DISAGREE,
+            quote=text,
+            source=listed[0],
+            other_quote=text,
+            other_source=listed[-1],
+            reason=text,
+        )
         shown += [format_answer(answer, ()), as_json(answer), "\n".join(claim_lines(checked))]
     for one in shown:
         yield harms_of_plain_text(one)
