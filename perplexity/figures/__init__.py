@@ -15,16 +15,16 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from perplexity.citations import CitedText
-from perplexity.figures.amounts import NUMBER, SPACES, kind_after, power_end, read_suffix, unit_before
+from perplexity.figures.amounts import NUMBER, SPACES, power_end, read_suffix, unit_before
 from perplexity.figures.dates import CLOCK_TIME, find_dates, find_durations, find_worded_times, minutes_of, seconds_of
 from perplexity.figures.dates import compile_patterns as compile_dates
 from perplexity.figures.excerpts import Excerpt, read_excerpt
 from perplexity.figures.languages import is_known
 from perplexity.figures.moments import Moments
-from perplexity.figures.numbers import Number, letters_around
+from perplexity.figures.numbers import Number, hedge_before, letters_around
+from perplexity.figures.own_numbers import find_own_numbers
 from perplexity.figures.sentences import Sentence, cited_sentences
-from perplexity.figures.shares import SHARE_WORDS, Share, find_shares, share_phrases
-from perplexity.figures.wording import lists_of_names
+from perplexity.figures.shares import Share, find_multiples, find_shares, share_phrases, written_share
 from perplexity.figures.words import WordedNumber, find_worded
 
 
@@ -52,10 +52,10 @@ def check_figures(cited: CitedText) -> tuple[CheckedSentence, ...]:
 
     A figure is found if it is written otherwise there: with other separators, as "1.2 million" for 1,200,000, in
     another unit of the same kind (1.5 km for 1,500 m), in words, as another form of the same date, or with more digits
-    than the sentence has. What a source's title says counts, and so do its date and the date in its address. Figures
-    that could only be computed, such as a sum or a difference, are not found. A source without an excerpt cannot be
-    checked: no figure of a sentence that cites one is returned. Nor can a sentence or an excerpt in another language
-    than English and German.
+    than the sentence has. So is one that follows from the excerpt: in a unit of another system, or as a sum, a
+    difference or a share of two of its numbers if the sentence says so. What a source's title says counts, and so do
+    its date and the date in its address. A source without an excerpt cannot be checked: no figure of a sentence that
+    cites one is returned. Nor can a sentence or an excerpt in another language than English and German.
     """
     sentences = cited_sentences(cited)
     excerpts = {n: read_excerpt(cited.sources[n - 1]) for n in {n for sentence in sentences for n in sentence.sources}}
@@ -100,7 +100,6 @@ def _foreign(sentences: Sequence[Sentence], searched: Sequence[Sequence[Excerpt]
 def compile_patterns() -> None:
     """Compile what the first checks would compile, for tens of milliseconds: a process can do so before it answers."""
     compile_dates()
-    lists_of_names()
     for percentage in range(1, 101):
         share_phrases(percentage)
 
@@ -128,10 +127,13 @@ def _any_moment(has: Callable[..., bool], **arguments: object) -> Callable[[Sequ
     return lambda excerpts: any(has(excerpt.moments, **arguments) for excerpt in excerpts)
 
 
-_CLOCK = re.compile(r"[0-9](?<![\d.,:][0-9])\d{0,2}(?::\d\d)+(?:[.,]\d+)?|[0-9](?<![\d.,:][0-9])\d{0,2} ?: ?\d{1,3}")
+_CLOCK = re.compile(
+    r"1(?<![\d.,:]1) ?: ?\d{1,3}(?:[.,  ]\d{3})*[.,  ]000(?!\d)|1(?<![\d.,:]1) ?: ?\d{4,9}|"
+    r"[0-9](?<![\d.,:][0-9])\d{0,2}(?::\d\d)+(?!\d)(?:[.,]\d+)?|[0-9](?<![\d.,:][0-9])\d{0,2} ?: ?\d{1,3}"
+)
 _PAIR = re.compile(r"([0-9](?<![\d.,/-][0-9])\d{0,2})[-–](\d{1,3})(?![.,/-]?\d)")
 _FEET = re.compile(
-    r"([1-9](?<![\d.,][1-9]))(?:[ -]?(?:ft|feet|foot)[ -]|['’′] ?)(\d{1,2})(?!\d)"
+    r"([1-9](?<![\d.,][1-9])\d?)(?:[ -]?(?:ft|feet|foot)[ -]|['’′] ?)(\d{1,2})(?!\d)"
     r"(?:[ -]?(?:in(?:ch(?:es)?)?(?!\w)|[\"”″]))?"
 )
 _PAIRED = re.compile(r"[0-9](?:[/–-](?:[0-9]|to-|zu-|for-|of-)|[ -]?f(?:ee|oo|)t|['’′])")
@@ -146,18 +148,23 @@ _NEAR_A_TIME = re.compile(
 )
 _CENTURY = re.compile(r"(?<![\d.,])([12]?\d)(?:st|nd|rd|th|\.)[ -](?:[cC]entury|Jahrhunderts?|Jh\.?)(?![^\W\d_])")
 _OF_A_CENTURY = re.compile(r"[ -](?:century|jahrhunderts?)(?![^\W\d_])")
+_ORDINAL_END = re.compile(r"(?:st|nd|rd|th|te[nrsm]?)\Z")
+_WORDED_DECADE = re.compile(
+    r"(?:the|early|mid|late|den|der|frühen|späten)[ -]((?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)ies|"
+    r"(?:zwanzig|dreißig|vierzig|fünfzig|sechzig|siebzig|achtzig|neunzig)er)(?!\w)"
+)
+_DECADES = {"tw": "20", "th": "30", "fo": "40", "fi": "50", "six": "60", "sev": "70", "ei": "80", "ni": "90"} | {
+    "zw": "20", "dr": "30", "vi": "40", "fü": "50", "sec": "60", "sie": "70", "ac": "80", "ne": "90",
+}  # fmt: skip
 _PART = re.compile(r"\d+")
-_TAIL = re.compile(r"(?:[ \u00a0]?[%€]|[ \u00a0-]?[^\W\d_]{1,40})?")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_WORD_BEFORE = 6
-"""Characters before a number that are compared at first."""
-_SURE = 4
-"""Characters of a number that is found wherever it is written, whatever is around it."""
 
 
 def _figures(text: str) -> Iterator[_Figure]:
     """Yield the figures of a text."""
     taken = bytearray(len(text))
+    for start, end in find_own_numbers(text):
+        taken[start:end] = b"\1" * (end - start)
     for figure in (*_special(text), *_in_words(text)):
         if not any(taken[figure.start : figure.end]):
             taken[figure.start : figure.end] = b"\1" * (figure.end - figure.start)
@@ -222,13 +229,13 @@ def _pairs(text: str) -> Iterator[_Figure]:
         yield _Figure(*match.span(), match[0], _any(Excerpt.has_season, first=match[1], last=match[2]))
     for match in _SLASHED.finditer(text):
         count, parts = map(int, match[0].split("/"))
-        percentage = Decimal(round(100 * count / parts)) if parts in SHARE_WORDS and count < parts else Decimal(1000)
-        share = Share(*match.span(), percentage, SHARE_WORDS.get(parts, ()))
+        percentage = Decimal(round(100 * count / parts)) if count < parts else Decimal(1000)
+        share = Share(*match.span(), percentage, written_share(count, parts))
         yield _Figure(*match.span(), match[0], _any(Excerpt.has_share, share=share))
     for match in _RATIO.finditer(text):
         yield _Figure(*match.span(), match[0], _any(Excerpt.has_pair, first=match[1], second=match[2]))
     for match in _FEET.finditer(text):
-        yield _Figure(*match.span(), match[0], _any(Excerpt.has_pair, first=match[1], second=match[2]))
+        yield _Figure(*match.span(), match[0], _any(Excerpt.has_feet, first=match[1], second=match[2]))
     for match in _PAIR.finditer(text):
         start, end = match.span()
         if not (letters_around(text, start, end)[0] or unit_before(text, start) or read_suffix(text, end).end > end):
@@ -254,25 +261,17 @@ def _has_time(excerpt: Excerpt, written: str, minutes: tuple[int, ...], *, is_ne
 def _number(text: str, start: int, end: int) -> _Figure:
     """Return the figure of a number in digits."""
     before = text[start - 1] if start else " "
-    if before.isalpha() or before in "-‑" or text[end : end + 1].isalpha():
+    if power_end(text, start, end) == end and (before.isalpha() or before in "-‑" or text[end : end + 1].isalpha()):
         prefix, suffix = letters_around(text, start, end)
         if prefix or suffix:
             first, last = start - len(prefix), end + len(suffix)
             return _Figure(first, last, text[first:last], lambda excerpts: _has_name(excerpts, text, start, end))
-    tail = _TAIL.match(text, end)
-    last = tail.end() if tail else end
-    first = start - (before in "$€£¥")
-    written = text[first:last] if last > end or end - start >= _SURE else ""
-    return _Figure(start, end, written, lambda excerpts: _has_number(excerpts, text, start, end), is_number=True)
+    return _Figure(start, end, "", lambda excerpts: _has_number(excerpts, text, start, end), is_number=True)
 
 
 def _has_number(excerpts: Sequence[Excerpt], text: str, start: int, end: int) -> bool:
-    kind, before = kind_after(text, end), text[max(0, start - _WORD_BEFORE) : start]
-    if kind and any(excerpt.has_same(text[start:end], before, kind) for excerpt in excerpts):
-        return True
     number = Number(text, start, end)
-    written = any(excerpt.has_as_written(number) for excerpt in excerpts)
-    return written or any(excerpt.has_number(number) for excerpt in excerpts)
+    return any(excerpt.has_number(number) for excerpt in excerpts)
 
 
 def _has_name(excerpts: Sequence[Excerpt], text: str, start: int, end: int) -> bool:
@@ -300,10 +299,17 @@ def _in_words(text: str) -> Iterator[_Figure]:
     words = set(_LETTERS.findall(lower))
     for start, end, minutes in find_worded_times(lower):
         yield _Figure(start, end, text[start:end], _any_moment(Moments.has_time, minutes=minutes))
+    for match in _WORDED_DECADE.finditer(lower):
+        written = _DECADES.get(match[1][:2]) or _DECADES[match[1][:3]]
+        yield _Figure(*match.span(1), "", _any_moment(Moments.has_decade, written=written))
+    for start, end, factor in find_multiples(lower):
+        has = _any(Excerpt.has_multiple, factor=factor, hedge=hedge_before(text, start))
+        yield _Figure(start, end, "", has)
     for share in find_shares(text, lower, words):
         yield _Figure(share.start, share.end, text[share.start : share.end], _any(Excerpt.has_share, share=share))
     for found in find_worded(lower, words):
-        if century := _OF_A_CENTURY.match(lower, found.end):
+        century = _OF_A_CENTURY.match(lower, found.end)
+        if century and _ORDINAL_END.search(lower, found.start, found.end):
             has = _any(Excerpt.has_century, number=str(found.value))
             yield _Figure(found.start, century.end(), text[found.start : century.end()], has)
             continue

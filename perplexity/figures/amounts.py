@@ -15,13 +15,12 @@ from typing import NamedTuple
 from perplexity.figures.units import CURRENCIES, INITIALS, UNITS, find_multiplier, find_unit
 
 NUMBER = re.compile(
-    r"[\d½¼¾⅓⅔⅛⅜⅝⅞](?:(?<=\d)\d*"
+    r"(?:\.(?<![\w.,]\.)(?=\d))?[\d½¼¾⅓⅔⅛⅜⅝⅞](?:(?<=\d)\d*"
     r"(?:[.,'’·٫٬]\d+|[\u00a0\u2009\u202f\u2007]\d{3}(?!\d)|(?<!\d{4}) \d{3}(?!\d))*[½¼¾⅓⅔⅛⅜⅝⅞]?)?"
 )
 """A number in digits, with its separators; digits of any script."""
 MAX_DIGITS = 24
 """A longer number is no amount."""
-MONEY_SIGNS = frozenset("$€£¥")
 SPACES = " \u00a0\u2009\u202f\u2007"
 
 _FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75", "⅓": ".333", "⅔": ".667", "⅛": ".125", "⅜": ".375", "⅝": ".625"}
@@ -106,27 +105,20 @@ def _plain(whole: str, part: str) -> Plain:
 _WITH_POINT = frozenset(["mio.", "mrd.", "tsd.", "bio.", "mia.", "std.", "min.", "sek.", "sec.", "fr.", "u.s."])
 _WORD = re.compile(
     r"[ \u00a0\u2009\u202f\u2007]?(?:[-‑–](?=[^\W\d_]))?"
-    r"(v\. ?H\.?|%-Punkten?|US-Dollars?|[^\W\d_]{1,40}-?[Hh]ours?(?![^\W\d_])|dB\(A\)"
+    r"(v\. ?H\.?|%-Punkten?|US-Dollars?|D-Mark|[^\W\d_]{1,40}-?[Hh]ours?(?![^\W\d_])|dB\(A\)"
     r"|[^\W\d_]{1,40}(?:²|³|[23](?![\d.,])|/(?:[hsd]|m²)(?!\w))|U\.S\.|T€|(?:C|A|R|HK|US|S)?[$]"
     r"|[^\W\d_]{1,40}\.?|[°][CF]?|[%٪‰€£¥₹₩₽₿℃])"
 )
-_POWER = re.compile(r"[ \u00a0]?[×x·*⋅][ \u00a0]?10(?:\^[({]?([-−–]?\d{1,2})(?!\d)[)}]?|([⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}))")
+_POWER = re.compile(
+    r"(?:[ \u00a0]?[×x·*⋅][ \u00a0]?10\^[({]?|[eE]\+?)([-−–]?\d{1,2})(?!\w)[)}]?"
+    r"|[ \u00a0]?[×x·*⋅][ \u00a0]?10([⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2})"
+)
 _POWER_ALONE = re.compile(r"\^[({]?([-−–]?\d{1,2})(?!\d)[)}]?|([⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2})(?![\w])")
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−–", "-0123456789--")
 _JOINED = re.compile(
-    r"[ \u00a0\u2009\u202f]?(?:[-–—−/,&]|to|bis|and|und|or|oder|auf|from|von|versus|vs\.?|(?:,|and|und) \w{2,9})"
+    r"[ \u00a0\u2009\u202f]?(?:[-–—−/,&±]|to|bis|and|und|or|oder|auf|from|von|versus|vs\.?|(?:,|and|und) \w{2,9})"
     r"[ \u00a0\u2009\u202f]?(?:US|C|A)?[$€£¥]?(?=\d)"
 )
-_OTHERUNITS = {
-    "year": (("month", Decimal(12)),), "month": (("year", 1 / Decimal(12)),), "week": (("day", Decimal(7)),),
-    "day": (("hour", Decimal(24)), ("week", 1 / Decimal(7))), "hour": (("minute", Decimal(60)),
-    ("day", 1 / Decimal(24))),
-    "minute": (("second", Decimal(60)), ("hour", 1 / Decimal(60))), "second": (("minute", 1 / Decimal(60)),),
-    "%": (("‰", Decimal(10)),), "‰": (("%", Decimal("0.1")),),
-    "cent": (("USD", Decimal("0.01")), ("EUR", Decimal("0.01"))), "USD": (("cent", Decimal(100)),),
-    "EUR": (("cent", Decimal(100)),),
-}  # fmt: skip
-_CONVERTED_BELOW = 10**9
 _DEEPEST = 4
 _MOST_WORDS = 5
 
@@ -155,6 +147,8 @@ def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
         if match is None:
             break
         glued = match.start(1) == end
+        if match[1] == "in" and text[match.end() : match.end() + 1] == ")":  # "(12 in)"
+            return Suffix(exponents or (0,), "inch", exponents != (), match.end())
         word = match[1][0] if len(match[1]) == 2 and match[1][1] == "." else match[1]
         if not unit and (powers := find_multiplier(word, glued=glued, is_money=is_money)):
             exponents = tuple([a + b for a in exponents or (0,) for b in powers])
@@ -174,48 +168,24 @@ def read_suffix(text: str, end: int, *, is_money: bool = False) -> Suffix:
     return Suffix(tuple([e + shift for e in exponents]), unit, exponents != (0,), place, shift)
 
 
-_NEXT_WORD = re.compile(r"[ \u00a0\u2009\u202f-]?(per cent|[^\W\d_]{1,40}\.?|[°][CF]?|[%‰€£¥$])?")
-_MORE = frozenset("/²³^×⋅·:")
-_OF_A_RATE = frozenset([" p", " a"])
-"""How "per hour", "pro Stunde" and "an hour" begin."""
+_BASES = {
+    "ft": ("m", "0.3048"), "inch": ("m", "0.0254"), "mile": ("m", "1609.344"), "nmi": ("m", "1852"),
+    "yard": ("m", "0.9144"), "fathom": ("m", "1.8288"), "au": ("m", "1.496E11"), "ly": ("m", "9.461E15"),
+    "stone": ("g", "6350"), "cu ft": ("m³", "0.0283168"), "pint": ("m³", "0.00047"), "bbl": ("m³", "0.158987"),
+    "bar": ("Pa", "1E5"), "psi": ("Pa", "6894.76"), "Wh": ("J", "3600"),
+    "lb": ("g", "453.592"), "oz": ("g", "28.3495"), "gallon": ("m³", "0.00378541"), "acre": ("m²", "4046.86"),
+    "sq ft": ("m²", "0.092903"), "sq mi": ("m²", "2589988"), "mph": ("km/h", "1.609344"), "kn": ("km/h", "1.852"),
+    "m/s": ("km/h", "3.6"), "km/s": ("km/h", "3600"), "PS": ("W", "740"), "cal": ("J", "4.184"),
+    "year": ("month", "12"), "week": ("second", "604800"), "day": ("second", "86400"),
+    "hour": ("second", "3600"), "minute": ("second", "60"), "‰": ("%", "0.1"),
+}  # fmt: skip
+"""The units that are compared in another one, with what one of them is in it."""
 
 
-class Kind(NamedTuple):
-    """What the word or the sign after a number says: its powers of ten, and its unit with that one's power of ten."""
-
-    powers: tuple[int, ...] = ()
-    unit: tuple[str, int] | None = None
-
-
-def kind_after(text: str, end: int) -> Kind | None:
-    """Return what the word after a number says by itself; None if letters, a power or a sign of a rate are part of it.
-
-    This is quick, and enough to see that two numbers in the same digits are one.
-    """
-    match = _NEXT_WORD.match(text, end)
-    if match is None or (match.start(1) == end and match[1].isalpha()):
-        return None
-    following = text[match.end() : match.end() + 2]
-    return None if following[:1] in _MORE or following in _OF_A_RATE else _kind(match[1] or "")
-
-
-@lru_cache(maxsize=1024)
-def _kind(word: str) -> Kind:
-    if not word:
-        return Kind()
-    powers = find_multiplier(word, glued=False, is_money=False)
-    return Kind(powers, None if powers else find_unit(word))
-
-
-def converted(amounts: tuple[Amount, ...]) -> tuple[Amount, ...]:
-    """Return lengths of time and cents in another unit: two years in months, 90 minutes in hours."""
-    found = []
-    for amount in amounts:
-        for unit, factor in _OTHERUNITS.get(amount.unit, ()) if amount.value < _CONVERTED_BELOW else ():
-            value = round(amount.value * factor, 6).normalize()
-            if abs(value / factor - amount.value) * 1000 < amount.value:
-                found.append(Amount(value, unit, Decimal(0), amount.is_scaled, value))
-    return tuple(found)
+def in_base(amount: Amount) -> tuple[str, Decimal, Decimal]:
+    """Return the unit that an amount is compared in with those of another system, its value and its step in it."""
+    unit, factor = _BASES.get("lb" if amount.unit == "GBP" else amount.unit, (amount.unit, "1"))
+    return unit, amount.value * Decimal(factor), amount.step * Decimal(factor)
 
 
 def power_end(text: str, start: int, end: int) -> int:

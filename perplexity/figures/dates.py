@@ -122,6 +122,7 @@ _BEFORE_A_MONTH = re.compile(
     r"letzten|diesen|through|during|before|after|vor|nach|and|und|to)[ \u00a0-]\Z",
     re.IGNORECASE,
 )
+_SURE = frozenset(["January", "February", "July", "September", "October", "November", "December", "Januar", "Februar"])
 _BEFORE_A_DAY = re.compile(r"(?<!\w)(?:am|vom|zum|ab|den|dem|seit|bis|der|(?:Mo|Di|Mi|Do|Fr|Sa|So)\.?,?)[ \u00a0]\Z")
 _AFTER_A_DAY = re.compile(r"[ \u00a0]?(?:bis|und|-|–)|[,:;]")
 _LONGEST_BEFORE = 16
@@ -314,7 +315,7 @@ def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
             end = match["end_month"]
             readings = (Moment(year, month), *([Moment(year, _month(end))] if end else []))
             yield WrittenDate(start, match.end(), readings, len(readings) > 1)
-        elif bare or _BEFORE_A_MONTH.search(text, max(0, start - _LONGEST_BEFORE), start):
+        elif bare or match["name"] in _SURE or _BEFORE_A_MONTH.search(text, max(0, start - _LONGEST_BEFORE), start):
             until = _until_month().match(text, match.end())
             readings = (Moment(None, month), *([Moment(None, _month(until["last"]))] if until else []))
             yield WrittenDate(start, until.end() if until else match.end(), readings, until is not None)

@@ -6,17 +6,19 @@ import re
 from bisect import bisect_left, bisect_right
 from decimal import Decimal
 from functools import cached_property, lru_cache
+from itertools import islice
 
 from perplexity.figures.amounts import (
-    MONEY_SIGNS,
     NUMBER,
     Amount,
-    Kind,
-    converted,
+    Plain,
     digits_of,
-    kind_after,
     read_amounts,
+    read_number,
+    read_suffix,
+    with_suffix,
 )
+from perplexity.figures.computed import Computed, adds, compares
 from perplexity.figures.dates import (
     Moment,
     WrittenDate,
@@ -32,18 +34,29 @@ from perplexity.figures.numbers import (
     in_pair,
     in_table,
     is_about,
+    is_negative,
     letters_around,
+    names_what,
+    rate,
     rounds,
+    says_age,
     unit_follows,
 )
 from perplexity.figures.places import MOST_PLACES, contains, is_apart, occurrences
-from perplexity.figures.shares import Share
+from perplexity.figures.shares import Share, says_multiple
 from perplexity.figures.units import CURRENCIES
 from perplexity.figures.wording import Wording
-from perplexity.figures.words import length_words, roman, small_words
+from perplexity.figures.words import find_worded, roman, says_length, small_words
 from perplexity.types import Source
 
 _PART = re.compile(r"\d+")
+_OF_SO_MANY = re.compile(r"[ -](?:in|of|out of|von)[ -](?!100\b)\d")
+_TWO = re.compile(r"(?<!\w)(?:and|und|one|single)(?!\w)")
+"""What joins or takes apart the two that an answer counts itself."""
+_ORDINAL = re.compile(r"(?:rd|th|te[nrsm]?)\Z")
+_EITHER = re.compile(r"\d{1,3}[.,]\d{3}")
+_TIMES = re.compile(r"[ -]?(?:times|x|×|[Mm]al)(?!\w)")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _TABLE_HEADS = {
     3: ("in thousand", "in tsd", "in tausend", "$ thousand", "€ thousand", "(thousand", "(000"),
     6: ("in million", "in mio", "in €m", "in $m", "in € m", "in $ m", "in eur m", "in usd m", "in us$ m", "$ million",
@@ -60,8 +73,6 @@ _SLASHED = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3"}
 _FRACTIONS = {Decimal("0.5"): "1/2", Decimal("0.25"): "1/4", Decimal("0.75"): "3/4"}
 _CHEMICAL = re.compile(r"(?:CO|CH|N|O|NO|SO|NH|H)[2-4]|H2O|N2O")
 _SIX_MONTHS = Number("6 months", 0, 1)
-_JOINERS = frozenset("-‑:/")
-_SHORT = 2
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -115,8 +126,17 @@ class Excerpt:
         if not share.words:
             written = f"{share.percentage} %"
             return self.has_number(Number(written, 0, len(written) - 2))
-        if self.wording.has_words(share.words) or self.has_percentage(int(share.percentage)):
+        percentage, exact = round(share.percentage), float(share.percentage)
+        if self.wording.has_words(share.words) or self.has_percentage(percentage, share.hedge):
             return True
+        if self.wording.says_percentage(share.percentage):
+            return True
+        for part in (exact, 100 - exact, 100 + exact) if share.is_change else (exact,):
+            near = 0.15 if share.hedge else 0.03
+            if part >= 10 and self._computed.has_ratio(
+                part / 100 * (1 - near), part / 100 * (1 + near), of_shares=False
+            ):
+                return True
         return len(share.numbers) > 0 and all(self._has_small(number) for number in share.numbers)
 
     def _has_small(self, number: int) -> bool:
@@ -139,6 +159,10 @@ class Excerpt:
         """Return whether two numbers are next to each other, in either order."""
         if second in self._next_numbers(first) or first in self._next_numbers(second):
             return True
+        if len(second) > 3 and any(
+            read_number(one)[:1] == read_number(second)[:1] for one in self._next_numbers(first)
+        ):
+            return True
         return (
             first.isdecimal()
             and second.isdecimal()
@@ -150,17 +174,42 @@ class Excerpt:
             )
         )
 
+    def has_feet(self, first: str, second: str) -> bool:
+        """Return whether the text has a length in feet and inches, or in another unit."""
+        inches = Decimal(12 * int(first) + int(second))
+        amount = Amount(inches, "inch", Decimal(1), bare=inches)
+        return self.has_pair(first, second) or self._computed.has_converted(amount, sign=1, is_rough=False)
+
     def has_digits(self, digits: str) -> bool:
         """Return whether all digits of the text in a row have these, as of a telephone number."""
         return digits in self._all_digits
 
-    def has_percentage(self, percentage: int) -> bool:
-        """Return whether the text has a percentage that "a third" or "half" may be said for."""
+    def has_percentage(self, percentage: int, hedge: str) -> bool:
+        """Return whether the text has a percentage that "a third" or "more than half" may be said for."""
         if percentage <= 0:
             return False
-        near = 2 + percentage // 15
+        near = 2 + percentage // (5 if hedge else 20)
         places = self._near(percentage * 10_000, near * 10_000)
-        return any(a.unit == "%" and abs(a.value - percentage) <= near for place in places for a in self._read(place))
+        low, high = (
+            percentage - (near if hedge != "over" else 0),
+            percentage + (near if hedge not in {"under", "nearly"} else 0),
+        )
+        return any(a.unit == "%" and low <= a.value <= high for place in places for a in self._read(place))
+
+    def has_multiple(self, factor: Decimal, hedge: str) -> bool:
+        """Return whether the text says that something is so many times as much, or has two numbers that are."""
+        if says_multiple(self.wording.lower, factor):
+            return True
+        if factor < 1:
+            hedge = {"over": "under", "under": "over", "nearly": "over"}.get(hedge, hedge)
+        low = factor * Decimal(
+            "0.7" if factor < 1 and hedge == "under" else "0.99" if hedge == "over" else "0.93" if not hedge else "0.85"
+        )
+        high = factor * Decimal("1.5" if hedge == "over" else "1.01" if hedge in {"nearly", "under"} else "1.07")
+        changes = ((low - 1, high - 1), (low, high)) if factor > 1 else ((1 - high, 1 - low), (low, high))
+        return self._computed.has_ratio(float(low), float(high), of_shares=True) or any(
+            self._computed.has_percentage(100 * least, 100 * most) for least, most in changes
+        )
 
     def has_name(self, prefix: str, written: str, suffix: str) -> bool:
         """Return whether the text has a number with the letters that make a name of it, as in "A380" and "5G".
@@ -178,41 +227,13 @@ class Excerpt:
         # Chemists write the number below the line.
         return f"{prefix}{written.translate(_SUBSCRIPTS)}{suffix}" in self.wording.lower
 
-    def has_same(self, written: str, before: str, kind: Kind) -> bool:
-        """Return whether the text has a number in the same digits with the same sign or word around it.
-
-        `before` are the characters before the number in the sentence, `kind` is what is after it. If one of the two
-        numbers has no unit, they are the same if they have three digits or a fraction; if both have none, also after
-        the same word.
-        """
-        text, sign = self.text, before[-1:]
-        mine = sign if sign in MONEY_SIGNS else kind.unit
-        for start, end in self._written(written):
-            last, other = text[start - 1 : start], kind_after(text, end)
-            if other is None or other.powers != kind.powers or last.isalnum() or last in _JOINERS:
-                continue
-            unit = last if last in MONEY_SIGNS else other.unit
-            if mine and unit:
-                if mine == unit:
-                    return True
-            elif len(written) > _SHORT or (mine == unit and len(before) > 4 and text.endswith(before, 0, start)):
-                return True
-        return False
-
-    def has_as_written(self, number: Number) -> bool:
-        """Return whether the text has a number in the same digits, as what it may be in the sentence."""
-        if number.is_year and self.contains(number.written):
-            return True
-        if not number.amounts:
-            return self.contains(number.written)
-        return any(self._fits(number, place) for place in self._written(number.written))
-
     def has_number(self, number: Number) -> bool:
         """Return whether the text has a number in any form."""
         if not number.amounts:
             return self.contains(number.written)
         return (
             any(self._fits(number, place) for place in self._places(number.digits))
+            or (number.is_year and self.contains(number.written))
             or (number.is_year and self.moments.has_year(int(number.written)))
             or self._says(number)
             or any(self.wording.has_word(small, number.amounts) for small in number.small_numbers)
@@ -220,7 +241,82 @@ class Excerpt:
             or self._has_version(number)
             or self._has_parts(number)
             or self._has_converted(number)
+            or (number.name != "" and number.name not in self.wording.lower)
+            or (not (number.is_year or number.is_in_a_name) and self._follows(number))
         )
+
+    def _follows(self, number: Number) -> bool:
+        """Return whether a number follows from others of the text."""
+        text, start, end = number.text, number.start, number.end
+        sign = -1 if is_negative(text, start) else 1
+        compared, added = compares(text, start, end), adds(text, start, end)
+        is_long = len(number.digits) > (1 if number.amounts[0].bare >= 1000 else 3)
+        amounts = self._likely(number.amounts, number.written)
+        if not amounts[0].unit and unit_follows(text, end, "%"):
+            amounts += tuple(amount._replace(unit="%") for amount in amounts)
+        return any(
+            self._computed.has_converted(amount, sign=sign, is_rough=number.hedge != "")
+            or self._computed.has_value(amount, compares=compared, adds=added, is_long=is_long)
+            or (amount.unit == "%" and self._has_percentage_of(amount, compares=compared))
+            or (not amount.unit and _TIMES.match(text, end) and self.has_multiple(amount.value, number.hedge))
+            or self.moments.has_span(amount.unit, amount.bare)
+            or (
+                (amount.unit == "year" or (not amount.unit and says_age(text, start, end)))
+                and self._computed.has_years_between(amount.value, number.hedge)
+            )
+            for amount in amounts
+        )
+
+    def _likely(self, amounts: tuple[Amount, ...], written: str) -> tuple[Amount, ...]:
+        """Return what a number such as "1.234" is in the text's language, the first reading of another one."""
+        is_decimal = _EITHER.fullmatch(written) is not None and ("," in written) == self._is_german
+        amounts = tuple(amount for amount in amounts if amount.unit) or amounts
+        return amounts[-1:] if is_decimal else amounts[:1]
+
+    def _in_its_language(self, amounts: tuple[Amount, ...], written: str) -> tuple[Amount, ...]:
+        if not amounts or _EITHER.fullmatch(written) is None:
+            return amounts
+        steps = [amount.step for amount in amounts]
+        step = min(steps) if ("," in written) == self._is_german else max(steps)
+        return tuple(amount for amount in amounts if amount.step == step)
+
+    @cached_property
+    def _is_german(self) -> bool:
+        lower = self.wording.lower
+        return sum(lower.count(word) for word in (" der ", " die ", " und ", " von ", " im ", " als ")) > lower.count(
+            " the "
+        ) + lower.count(" of ")
+
+    def _has_percentage_of(self, amount: Amount, *, compares: bool) -> bool:
+        """Return whether two numbers of the text are to each other as a percentage, or as a change by it, says."""
+        value, near = float(amount.value) / 100, float(amount.step) / 200
+        parts = (value, 1 + value, 1 - value) if compares else (value,)
+        return any(part > 0 and self._computed.has_ratio(part - near, part + near, of_shares=False) for part in parts)
+
+    @cached_property
+    def _computed(self) -> Computed:
+        """What can be computed from the numbers of the text that are in no date and in no name."""
+        lower = self.wording.lower
+        found: list[tuple[int, Amount]] = []
+        years = set(self.moments.years)
+        for match in islice(NUMBER.finditer(self.text), MOST_PLACES):
+            amounts = self._read(match.span())
+            if len(match[0]) == 4 and match[0].isdecimal() and "1000" <= match[0] < "2200":
+                years.add(int(match[0]))
+            elif (
+                amounts
+                and not self.moments.is_in_date(match.start())
+                and not any(letters_around(self.text, *match.span()))
+            ):
+                found += [(match.start(), amount) for amount in self._likely(amounts, match[0])]
+        for one in islice(find_worded(lower, set(_LETTERS.findall(lower))), MOST_PLACES):
+            if _ORDINAL.search(lower, one.start, one.end) or lower[one.end : one.end + 1] == "-":
+                continue
+            found.append(
+                (one.start, with_suffix((Plain(one.value, Decimal(1)),), read_suffix(self.text, one.end), "")[0])
+            )
+        found.sort()
+        return Computed([amount for _, amount in found], [*years])
 
     def _says(self, number: Number) -> bool:
         """Return whether other words of the text say a number: "both" for two, "a quarter point" for 0.25 %."""
@@ -234,8 +330,10 @@ class Excerpt:
         if amount.unit == "%" or (not number.in_words and self.wording.says_part(amount)):
             return amount.unit != "%" or self.wording.says_percentage(amount.value)
         if amount.unit or value >= 100:
-            return self.wording.has_words(length_words(amount.unit, amount.value))
-        if number.in_words and value in self.wording.listed:
+            return says_length(self.wording.lower, amount.unit, amount.value)
+        if (number.in_words and (value in self.wording.listed or (value == 2 and _TWO.search(self.text)))) or (
+            value < 5 and self.contains(f"Q{value}")
+        ):
             return True
         words = small_words(value, in_words=number.in_words)
         if value == 1 and not number.in_words:
@@ -243,14 +341,7 @@ class Excerpt:
         return self.wording.has_words(words) or (roman(value) != "" and self.contains(roman(value)))
 
     def _has_converted(self, number: Number) -> bool:
-        """Return whether the text has a length of time in another unit."""
-        for amount in converted(number.amounts):
-            digits = str(amount.value).replace(".", "").split("E")[0].strip("0")
-            others = [other for place in self._places(digits) for other in self._read(place)]
-            if any(other.value == amount.value and other.unit == amount.unit for other in others):
-                return True
-            if amount.value < 1000 and self.wording.has_word(amount.value, (amount,)):
-                return True
+        """Return whether the text has a length of time in another way."""
         amount = number.amounts[0]
         if amount.unit == "month":
             return self.moments.counts_months(amount.value)
@@ -335,7 +426,7 @@ class Excerpt:
 
     def _fits(self, number: Number, place: tuple[int, int]) -> bool:
         """Return whether a number of the text, which has the digits, is the one that is looked for."""
-        for other in self._scaled(place) if number.is_scaled else self._read(place):
+        for other in self._scaled(place, in_cell=True) if number.is_scaled else self._read(place):
             for mine in number.amounts:
                 has_units = mine.unit and other.unit and not in_table(mine, other)
                 same = mine.value == other.value if has_units else mine.bare == other.bare
@@ -345,10 +436,10 @@ class Excerpt:
                     return True
         return False
 
-    def _scaled(self, place: tuple[int, int]) -> tuple[Amount, ...]:
-        """Return what a number may mean, also in a cell of a table, or in a table whose head says "in millions"."""
+    def _scaled(self, place: tuple[int, int], *, in_cell: bool) -> tuple[Amount, ...]:
+        """Return what a number may mean in a table whose head says "in millions", or `in_cell` in any cell."""
         amounts = self._read(place)
-        scales = _OF_A_CELL if _CELL_END.match(self.text, place[1]) else self._scales
+        scales = _OF_A_CELL if in_cell and _CELL_END.match(self.text, place[1]) else self._scales
         if not scales:
             return amounts
         rows = [a for a in amounts if not a.is_scaled and (not a.unit or a.unit in CURRENCIES)]
@@ -364,16 +455,29 @@ class Excerpt:
     def _is_alike(self, number: Number, mine: Amount, other: Amount, place: tuple[int, int]) -> bool:
         """Return whether two equal numbers can be about the same thing."""
         text, (start, end) = self.text, place
+        if (
+            not number.has_sign_of(text, start, end)
+            or (number.rate and rate(text, end) not in {"", number.rate})
+            or (mine.unit == "%" and _OF_SO_MANY.match(text, end))
+        ):
+            return False
         if mine.unit and other.unit:
             return mine.unit == other.unit or {mine.unit, other.unit} in RELATED or in_table(mine, other)
-        if other.bare >= 100 or other.bare != other.bare.to_integral_value():
-            return True
+        return self._counts_alike(number, mine, other, place)
+
+    def _counts_alike(self, number: Number, mine: Amount, other: Amount, place: tuple[int, int]) -> bool:
+        """Return whether two equal numbers, one of them without a unit, can be about the same thing."""
+        text, (start, end) = self.text, place
+        is_large = other.bare >= 100 or other.bare != other.bare.to_integral_value()
+        last = read_suffix(text, end).end
+        if mine.unit and (names_what if is_large else counts)(text, last) and not ends_range(text, start):
+            return unit_follows(text, last, mine.unit)
+        if other.unit and not is_large and number.counts and not in_table(mine, other):
+            return unit_follows(number.text, number.end, other.unit)
+        if is_large:
+            return not number.is_other_kind_of_year(text, start, end)
         if in_pair(text, start, end) or not has_same_name(number, text, start, end):
             return False
-        if mine.unit and counts(text, end) and not ends_range(text, start):
-            return unit_follows(text, end, mine.unit)
-        if other.unit and number.counts:
-            return unit_follows(number.text, number.end, other.unit)
         return bool(other.unit) or other.value > 31 or number.is_ordinal or not self.moments.is_in_date(place[0])
 
     def _has_rounded(self, number: Number) -> bool:
@@ -387,14 +491,14 @@ class Excerpt:
             else max(size // 100, 10 ** max(0, 6 - len(number.digits)) // 2)
         )
         for place in self._near(size, widest):
-            others = self._scaled(place) if number.is_scaled else self._read(place)
+            others = self._scaled(place, in_cell=False) if number.is_scaled else self._read(place)
             if unit := self._left_out(number, place):
                 others = tuple(other if other.unit else other._replace(unit=unit) for other in others)
-            for other in others:
+            for other in self._in_its_language(others, self.text[slice(*place)]):
                 if any(rounds(number, mine, other) for mine in number.amounts) and not self._is_other_year(
                     number, place
                 ):
-                    return not any(letters_around(self.text, *place))
+                    return not any(letters_around(self.text, *place)) and number.has_sign_of(self.text, *place)
         return False
 
     def _is_other_year(self, number: Number, place: tuple[int, int]) -> bool:

@@ -13,7 +13,7 @@ _HOME_WORDS = (
     "etwa beim ihre seine diese dieser mehr als um am zwischen jahr jahre jahren prozent millionen milliarden liegt"
 )
 _FOREIGN_WORDS = (
-    "le la les du un une et est dans sur qui que avec ont été au aux ce cette sont selon entre ans "
+    "le la les du un une et dans sur qui que avec ont été au aux ce cette sont selon entre ans "
     "el los las por del se su para como más fue sobre años según ha una il lo gli della di che è nel nella sono "
     "dei delle dal alla anni os em uma com não mais foi ao pela pelo dos anos "
     "de het een op te voor zijn werd niet aan ook naar uit door maar van met tot jaar procent "
@@ -32,8 +32,8 @@ _OTHER_SCRIPT = re.compile("[\u0374-\u03bb\u03bd-\u1dff\u3040-\ufaff\uff66-\uffd
 """A letter of another script; "μm" is a unit."""
 _MOST = 4_000
 """Characters of a text that are looked at."""
-_FEW = 8
-"""So many words in small letters have one of the commonest words among them."""
+_FEW = 10
+"""So many words of four small letters and more have one of the commonest words among them."""
 
 
 def is_known(text: str) -> bool | None:
@@ -46,6 +46,6 @@ def is_known(text: str) -> bool | None:
     others = len(_OTHER_SCRIPT.findall(text))
     if others > 1 and 3 * others >= sum(map(len, words)) - others:
         return False
-    if home or foreign or len(small) >= _FEW:
+    if home or foreign or sum(len(word) > 3 for word in small) >= _FEW:
         return home > foreign
     return None

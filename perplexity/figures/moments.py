@@ -31,12 +31,20 @@ _EDGES: dict[tuple[int | None, int | None], tuple[str, ...]] = {
 }
 """What the first and the last day of a year are called before it, in lower case."""
 
+_DECADES = dict(zip("23456789", (
+    ("twenties", "zwanziger"), ("thirties", "dreißiger"), ("forties", "vierziger"), ("fifties", "fünfziger"),
+    ("sixties", "sechziger"), ("seventies", "siebziger"), ("eighties", "achtziger"), ("nineties", "neunziger"),
+), strict=True))  # fmt: skip
+_CENTURIES = ("th century", "th-century", "st century", ". jahrhundert")
+_SPANS = {"day": (1, 1.6), "week": (7, 3), "month": (30.44, 16)}
+"""Their days, and by how many two dates may differ from so many of them."""
+_MOST_DAYS = 20
 _DAY_ALONE = re.compile(r"(?<![\w.,])([0-3]?\d)(?:\.(?=\s)|st|nd|rd|th)(?!\w)")
 _ORDINALS = {
     1: ("first", "1st", "erste", "1. "), 2: ("second", "2nd", "zweite", "2. "), 3: ("third", "3rd", "dritte", "3. "),
     4: ("fourth", "4th", "vierte", "4. "),
 }  # fmt: skip
-_PARTS = {"Q": ("quarter", "quartal"), "H": ("half", "halbjahr")}
+_PARTS = {"Q": ("quarter", "quartal", "three months", "drei monate"), "H": ("half", "halbjahr", "six months")}
 
 
 class Moments:
@@ -50,10 +58,7 @@ class Moments:
         """Return whether a year is written, also as part of a date."""
         short = f"{year % 100:02}"
         return (
-            contains(self.text, str(year))
-            or year in self._years
-            or f"'{short}" in self.text
-            or f"’{short}" in self.text
+            contains(self.text, str(year)) or year in self.years or f"'{short}" in self.text or f"’{short}" in self.text
         )
 
     def has_duration(self, seconds: frozenset[Decimal]) -> bool:
@@ -74,6 +79,10 @@ class Moments:
             self.text, written
         ):
             return True
+        if any(word in self._lower for word in _DECADES.get(written[-2], ()) if written[:2] not in {"18", "20"}):
+            return True
+        if written.endswith("00") and any(f"{int(written[:2]) + 1}{end}" in self._lower for end in _CENTURIES):
+            return True
         years = self._written_years
         if len(written) == 2:
             return any(year[2] == written[0] and year[:2] in {"18", "19", "20"} for year in years)
@@ -82,7 +91,9 @@ class Moments:
     def has_century(self, number: int) -> bool:
         """Return whether the text has a year of a century, or the century's number."""
         first = f"{number - 1:02}"
-        return contains(self.text, str(number)) or any(year.startswith(first) for year in self._written_years)
+        return any(contains(self.text, one) for one in (str(number), f"{first}00s")) or any(
+            year.startswith(first) for year in self._written_years
+        )
 
     def has_moment(self, moment: Moment) -> bool:
         """Return whether the text, the source's date or its address has a date.
@@ -115,10 +126,25 @@ class Moments:
         if contains(self.text, f"{count}M"):
             return True
         ends = [(date.readings[0], date.readings[-1]) for date in self._dates if date.is_range]
+        if any(moment.part[:1] == {3: "Q", 6: "H"}.get(int(count)) for moment in self._moments):
+            return True
         return any(
             not first.day and first.month and last.month and last.month - first.month + 1 == count
             for first, last in ends
         )
+
+    def has_span(self, unit: str, count: Decimal) -> bool:
+        """Return whether two dates of the text are so many days, weeks or months from each other."""
+        if unit not in _SPANS:
+            return False
+        length, near = _SPANS[unit]
+        days = sorted({
+            365.25 * (year or 2000) + 30.44 * month + (day or 15)
+            for year, month, day, _ in (one for date in self._dates for one in date.readings)
+            if month and (day or unit == "month")
+        })[:_MOST_DAYS]  # fmt: skip
+        wanted = float(count) * length
+        return any(abs(b - a - wanted) <= near for n, a in enumerate(days) for b in days[n + 1 :])
 
     def is_in_date(self, place: int) -> bool:
         """Return whether a place of the text is inside a date."""
@@ -148,7 +174,8 @@ class Moments:
         return frozenset([*moments, *[Moment(None, month, None, part) for _, month, _, part in moments]])
 
     @cached_property
-    def _years(self) -> frozenset[int]:
+    def years(self) -> frozenset[int]:
+        """The years of dates."""
         years = {moment.year for moment in self._moments if moment.year is not None}
         for match in _TWO_YEARS.finditer(self.text):
             if match[1][2:] < match[2]:
@@ -158,7 +185,7 @@ class Moments:
     @cached_property
     def _has_years(self) -> bool:
         """Whether any year is known; without one, that of a date cannot be checked."""
-        return bool(self._years) or any("1900" <= year < "2100" for year in self._written_years)
+        return bool(self.years) or any("1900" <= year < "2100" for year in self._written_years)
 
     @cached_property
     def _times(self) -> frozenset[int]:

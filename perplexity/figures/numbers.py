@@ -7,16 +7,17 @@ from decimal import Decimal
 from functools import cached_property
 
 from perplexity.figures.amounts import Amount, Plain, digits_of, read_amounts, read_suffix, unit_before, with_suffix
-from perplexity.figures.units import CURRENCIES
+from perplexity.figures.units import CURRENCIES, find_unit
 
 _LETTERS_BEFORE = re.compile(r"([^\W\d_]+)([-‑]?)\Z")
 _LETTERS_AFTER = re.compile(r"[^\W\d_]{1,40}")
 _ORDINAL_END = re.compile(r"(?:st|nd|rd|th|s|x|fold|er|ern|te[nrsm]?|fach\w{0,2}|mal)(?![^\W\d_])")
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)\s\Z")
-_WORD_AFTER = re.compile(r"[-‑\s]{0,2}([^\W\d_]{1,40})")
+_WORD_AFTER = re.compile(r"[-‑ \u00a0]{0,2}([^\W\d_]{1,40})")
 # After a number, a word that says nothing about what is counted.
 _LOOSE_WORDS = (
-    "a about above across after again against ago all along also although among an and annually apiece are around "
+    "a about almost all nearly only rund etwa insgesamt mindestens "
+    "above across after again against ago all along also although among an and annually apiece are around "
     "as at average away back be because been before below between beyond both but by can compared could despite "
     "did do down during each earlier either even every ever except far following for from further had has have he "
     "her here his how however if in including inside instead into is it its just last later least less like long "
@@ -36,7 +37,9 @@ _LOOSE_WORDS = (
 )
 _POINTS = {"point", "points", "punkt", "punkte", "punkten", "zähler", "zählern"}
 _LOOSE = frozenset(_LOOSE_WORDS.split(" "))
-RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"K", "°C"}, {"J", "year"}, {"m³", "m³/m²"})
+RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"J", "year"}, {"m³", "m³/m²"},
+    {"kr", "SEK"}, {"kr", "NOK"}, {"kr", "DKK"},
+)  # fmt: skip
 """Units that may be written for each other; "12 J." is a short form of "12 Jahre", and rain is in litres "per m²"."""
 _HEDGE = re.compile(
     r"(?<!\w)(?:"
@@ -53,6 +56,80 @@ _LONGEST_HEDGE = 24
 _DECIMAL_END = re.compile(r"[.,]\d{1,2}\Z")
 
 
+_MINUS = re.compile(
+    r"(?:(?<![^\s(|:=])[-−–](?:US|C|A)?[$€£¥]?|[$€£¥][-−]|"
+    r"(?<!or )(?<!oder )(?:minus|negative|negativ)[ \u00a0][$€£¥]?)\Z"
+)
+_BELOW = re.compile(
+    r"(?<![^\W\d_])(?:(?:minus|negativ|loss|lost|los|fell|fall|drop|declin|decreas|shr[aiu]nk|contract|deficit|slump|plung|"
+    r"slid|tumbl|reduc|cut|below|under|down|lower|less|few|short|behind|sank|sunk|sink|debt|outflow|verlust|verlor|gesunken|"
+    r"fiel|gefallen|rückgang|zurück|defizit|schrumpf|unter|weniger|niedriger|geringer|einbruch|abnahme|abgenommen)[a-zäöü]*)",
+    re.IGNORECASE,
+)
+_RISE = (
+    r"(?:rose|ris(?:e|en|es|ing)|gr[eo]w(?:s|n|ing)?|increas\w*|up|gain\w*|climb\w*|profits?|surplus|stieg|gestiegen|wuchs|"
+    r"gewachsen|Gewinn|Plus|Zuwachs|Anstieg)"
+)
+_FALL = (
+    r"(?:fell|fall(?:en|s|ing)?|drop\w*|declin\w*|decreas\w*|down|lost|loss(?:es)?|shr[aiu]nk|deficit|sank|gesunken|fiel|"
+    r"gefallen|Verlust|Minus|Rückgang|Defizit)"
+)
+_TURN = re.compile(
+    rf"(?<!\w)(?:(?P<rise>{_RISE})|(?P<fall>{_FALL}))(?!\w)(?:,? (?!from|to|at|auf|von|zu)[^\W\d_]+){{0,2}}"
+    r" [-−]?(?:US)?[$€£]?\Z",
+    re.IGNORECASE,
+)
+
+
+_IN = re.compile(r"(?<!\w)(?:in|since|until|im|seit|bis|jahr)[ \u00a0]\Z", re.IGNORECASE)
+
+
+def hedge_before(text: str, start: int) -> str:
+    """Return what the words before a number make of it: "over", "under", "nearly", "about", or nothing."""
+    match = _HEDGE.search(text, max(0, start - _LONGEST_HEDGE), start)
+    return "" if match is None else "about" if match["sign"] else match.lastgroup or ""
+
+
+def is_negative(text: str, start: int) -> bool:
+    """Return whether a number has a minus."""
+    return _MINUS.search(text, max(0, start - 12), start) is not None
+
+
+def may_be_negative(text: str, start: int, end: int) -> bool:
+    """Return whether a number has a minus, brackets, or a word near it that says that something is less."""
+    return (
+        is_negative(text, start)
+        or text[max(0, start - 2) : start].strip("$€£").endswith("(")
+        or _BELOW.search(text, max(0, start - 60), end + 50) is not None
+    )
+
+
+_NAME_BEFORE = re.compile(r"(?:(?<=[^\W\d_] )|(?<=, ))([A-ZÄÖÜ][^\W\d_]{3,20}) \Z")
+_AGE = re.compile(r"(?<!\w)(?:aged?|age of|was|at|turned|Alter von|mit)[ \u00a0]\Z")
+_OLD = re.compile(r"[- \u00a0]?(?:years?[- ]|Jahre )?(?:old|alt|jährig)")
+
+
+_RATE = re.compile(r"[ -]?(?:per [^\W\d_]{1,20} )?(?:/ ?|per |an? |each |every |pro |je )([^\W\d_]{1,20})")
+
+
+def rate(text: str, end: int) -> str:
+    """Return the unit of which an amount that ends at `end` is meant for each one, as in "$12 a month"."""
+    match = _RATE.match(text, read_suffix(text, end).end)
+    known = find_unit(match[1]) if match else None
+    return known[0] if known and known[0] not in {"W", "Wh"} else ""
+
+
+def says_age(text: str, start: int, end: int) -> bool:
+    """Return whether a number is an age."""
+    return bool(_AGE.search(text, max(0, start - 12), start) or _OLD.match(text, end))
+
+
+def turn(text: str, start: int) -> str:
+    """Return "rise" or "fall" if one of them is right before a number, as in "rose by 5 %"."""
+    match = None if is_negative(text, start) else _TURN.search(text, max(0, start - 50), start)
+    return (match.lastgroup or "") if match else ""
+
+
 class Number:
     """A number of a sentence that is looked for, from `start` to `end` of `text`.
 
@@ -67,7 +144,8 @@ class Number:
             self.amounts = read_amounts(text, start, end)
             self.digits = digits_of(self.written)
         else:
-            self.amounts = with_suffix((Plain(value, Decimal(1)),), read_suffix(text, end), "")
+            step = Decimal(1) if value % 1 == 0 else Decimal("0.05")
+            self.amounts = with_suffix((Plain(value, step),), read_suffix(text, end), "")
             self.digits = str(value).replace(".", "").strip("0")
 
     @cached_property
@@ -81,6 +159,26 @@ class Number:
         return len(self.written) == 4 and self.written.isdecimal() and "1000" <= self.written < "2200"
 
     @cached_property
+    def rate(self) -> str:
+        """The unit of which the number is meant for each one."""
+        return rate(self.text, self.end)
+
+    @cached_property
+    def is_in_a_name(self) -> bool:
+        """Whether a letter and a hyphen are before the number."""
+        return (
+            self.text[self.start - 1 : self.start] in {"-", "‑"}
+            and self.text[self.start - 2 : self.start - 1].isalpha()
+        )
+
+    @cached_property
+    def name(self) -> str:
+        """The capitalised word that a whole number is one name with, in lower case, as in "Voyager 1"."""
+        match = _NAME_BEFORE.search(self.text, max(0, self.start - 24), self.start)
+        is_short = self.written.isdecimal() and len(self.written) < 4 and not self.amounts[0].unit
+        return match[1].lower() if match and is_short and not self.names_what and match[1].lower() not in _LOOSE else ""
+
+    @cached_property
     def is_ordinal(self) -> bool:
         """Whether the number may be the day of a month."""
         after = self.text[self.end : self.end + 2]
@@ -92,10 +190,34 @@ class Number:
         return counts(self.text, self.end)
 
     @cached_property
+    def names_what(self) -> bool:
+        """Whether the word after the number and its multiplier looks like the noun that is counted."""
+        return names_what(self.text, read_suffix(self.text, self.end).end)
+
+    def has_sign_of(self, text: str, start: int, end: int) -> bool:
+        """Return whether the signs of this number and of one of a text, or the words for them, can be the same."""
+        if is_negative(self.text, self.start):
+            return may_be_negative(text, start, end)
+        if is_negative(text, start) and not may_be_negative(self.text, self.start, self.end):
+            return False
+        return {turn(self.text, self.start), turn(text, start)} != {"rise", "fall"}
+
+    def is_other_kind_of_year(self, text: str, start: int, end: int) -> bool:
+        """Return whether one of this number and one of a text is a year, and the other has a sign that no year has."""
+        if self.is_year and not self.counts and _IN.search(self.text, max(0, self.start - 9), self.start):
+            return text[start + 1 : start + 2] in {",", "."}
+        is_plain = end - start == 4 and text[start:end].isdecimal()
+        return (
+            self.counts
+            and self.written[1:2] in {",", "."}
+            and is_plain
+            and _IN.search(text, max(0, start - 9), start) is not None
+        )
+
+    @cached_property
     def hedge(self) -> str:
         """What the words before the number make of it: "over", "under", "about", or nothing."""
-        match = _HEDGE.search(self.text, max(0, self.start - _LONGEST_HEDGE), self.start)
-        return "" if match is None else "about" if match["sign"] else match.lastgroup or ""
+        return hedge_before(self.text, self.start)
 
     @cached_property
     def small_numbers(self) -> tuple[Decimal, ...]:
@@ -173,13 +295,30 @@ def counts(text: str, end: int) -> bool:
     return match is not None and match[1].lower() not in _LOOSE
 
 
+_BEINGS = frozenset(["people", "men", "women", "children", "staff", "personnel", "units", "votes"])
+
+
+def names_what(text: str, end: int) -> bool:
+    """Return whether the word after a number looks like the noun that is counted: a plural, or a German noun."""
+    match = _WORD_AFTER.match(text, end)
+    if match is None or match[1].lower() in _LOOSE or len(match[1]) < 4:
+        return False
+    return match[1].endswith("s") or match[1] in _BEINGS or match[1][0].isupper()
+
+
 def unit_follows(text: str, end: int, unit: str) -> bool:
-    """Return whether a unit follows a number after one or two other words."""
+    """Return whether a unit follows a number, at once or after one or two other words, or ends a German word."""
+    if read_suffix(text, end).unit == unit:
+        return True
     for _ in range(3):
         match = _WORD_AFTER.match(text, end)
         if match is None:
             return False
         end = match.end()
+        if match[1][0].isupper() and any(
+            (find_unit(match[1][n:]) or ("",))[0] == unit for n in range(3, len(match[1]) - 2)
+        ):
+            return True
         if read_suffix(text, end).unit == unit or (unit == "%" and match[1].lower() in _POINTS):
             return True
     return False
@@ -209,18 +348,19 @@ def rounds(number: Number, mine: Amount, other: Amount) -> bool:
     word such as "about", it is to the last one that is not zero, twice as far if that is a five. After "more than" or
     "less than" it is by a fifth, or by half for 100 and the like.
     """
-    if not (mine.unit == other.unit or in_table(mine, other) or _is_money(mine, other)) or not other.value:
-        return False
+    is_alike = mine.unit == other.unit or {mine.unit, other.unit} in RELATED or in_table(mine, other)
     difference = other.value - mine.value
     is_small = mine.value < 10 and mine.step >= 1 and not (mine.unit or mine.is_scaled or number.hedge)
-    if not difference or is_small:
+    if not (is_alike or _is_money(mine, other)) or not other.value or not difference or is_small:
         return False
     written = f"{mine.bare:f}" if number.in_words and not mine.is_scaled else number.written
     zeros = 0 if _DECIMAL_END.search(written) else written[len(written.rstrip("0.,' \u00a0\u202f’")) :].count("0")
     rough, distance = mine.step.scaleb(zeros), abs(difference)
     if 2 * distance <= mine.step:
         is_contrary = number.hedge in _SIDES and (difference > 0) != (number.hedge == "over")
-        return (20 if is_contrary else 4 if mine.step >= 1 else 2) * distance <= mine.value
+        is_near = (20 if is_contrary else 4 if mine.step >= 1 else 2) * distance <= mine.value
+        if is_near or is_contrary or not number.hedge:
+            return is_near
     if number.hedge == "about":
         is_coarse = number.digits == "1" or number.digits.endswith("5")
         return distance <= min(rough if is_coarse else rough / 2, mine.value / 10)

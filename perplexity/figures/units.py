@@ -33,16 +33,18 @@ m -2: cm centimetre centimeter zentimeter zentimetern
 m -3: mm millimetre millimeter millimetern
 m -6: µm μm micrometre mikrometer micron
 m -9: nm nanometre nanometer nanometern
+yard 0: yard yd yds
+fathom 0: fathom
 mile 0: mi mile meile meilen
 nmi 0: nautical_mile nautical_miles seemeile seemeilen nmi
 ft 0: ft foot feet fuß
 inch 0: inch inches zoll
 m/s 0: m/s
 km/h 0: km/h kph kmh stundenkilometer stundenkilometern kilometres_per_hour kilometers_per_hour
-km/h 0: kilometres_an_hour kilometers_an_hour kilometer_pro_stunde kilometern_pro_stunde
+km/h 0: km_per_hour km_an_hour kilometres_an_hour kilometers_an_hour kilometer_pro_stunde kilometern_pro_stunde
 km/h 0: kilometer_in_der_stunde kilometern_in_der_stunde
-km/s 0: km/s kilometres_per_second kilometers_per_second kilometer_pro_sekunde kilometern_pro_sekunde
-m/s 0: metres_per_second meters_per_second meter_pro_sekunde metern_pro_sekunde
+km/s 0: km/s km_per_second kilometres_per_second kilometers_per_second kilometer_pro_sekunde kilometern_pro_sekunde
+m/s 0: m_per_second metres_per_second meters_per_second meter_pro_sekunde metern_pro_sekunde
 mph 0: mph miles_per_hour miles_an_hour meilen_pro_stunde
 mpg 0: mpg mile_per_gallon miles_per_gallon
 kn 0: kn kts knots knoten
@@ -69,6 +71,7 @@ g 0: g gram gramm gramme
 g -3: mg milligram milligramm
 g -6: µg μg mcg microgram mikrogramm
 lb 0: lb lbs pounds_of
+stone 0: stone stones
 oz 0: oz ounce ounces unze unzen
 Wh 12: TWh terawattstunde terawattstunden terawatt_hours terawatt-hours
 Wh 9: GWh gigawattstunde gigawattstunden gigawatt_hours gigawatt-hours
@@ -89,8 +92,11 @@ B 12: TB terabyte tbyte
 B 9: GB gigabyte gbyte
 B 6: MB megabyte mbyte
 B 3: kB KB kilobyte kbyte
+B 0: byte
 bit/s 9: Gbps Gbit/s gigabits_per_second
 bit/s 6: Mbps Mbit/s megabits_per_second
+cu_ft 0: cubic_foot cubic_feet cu_ft
+pint 0: pint
 bbl 6: mb/d
 bbl 0: barrel barrel_per_day bpd b/d
 pixel 6: MP megapixel
@@ -101,14 +107,14 @@ J 3: kJ kilojoule
 J 0: J joule
 cal 3: kcal
 cal 0: cal
-Pa 2: hPa
+Pa 2: hPa mbar mb millibar millibars
 Pa 3: kPa
 Pa 6: MPa
 dB 0: dB decibel dezibel dB(A)
 °C 0: C °C ℃ °c degrees_celsius degree_celsius grad_celsius celsius
 °F 0: F °F degrees_fahrenheit grad_fahrenheit
 ° 0: ° degree grad
-K 0: kelvin
+K 0: K kelvin
 year 9: Ga
 year 6: Ma Mya mya
 year 2: century centurie jahrhundert jahrhunderte jahrhunderten
@@ -130,20 +136,35 @@ USD 0: $ us$ usd dollar us-dollar us_dollar us_dollars U.S._dollars
 cent 0: cent ct c
 GBP 0: £ gbp pfund pound sterling
 GBP -2: p pence
-JPY 0: ¥ jpy yen
+JPY 0: ¥ jpy yen japanese_yen
 CHF 0: chf franken francs franc fr. sfr. swiss_francs swiss_franc schweizer_franken
-CNY 0: cny rmb yuan renminbi
-INR 0: ₹ inr rupee rupien
-KRW 0: ₩ krw won
+CNY 0: cny rmb yuan renminbi chinese_yuan
+INR 0: ₹ inr indian_rupees rupee rupien
+KRW 0: ₩ krw won south_korean_won
 RUB 0: ₽ rub rouble ruble rubel
-NOK 0: nok
-DKK 0: dkk
+NOK 0: nok norwegian_krone norwegian_kroner
+DKK 0: dkk danish_krone danish_kroner
 PLN 0: pln zloty złoty
-CAD 0: c$ cad
-AUD 0: a$ aud
-BRL 0: r$ brl
+CAD 0: c$ cad canadian_dollar canadian_dollars
+AUD 0: a$ aud australian_dollar australian_dollars
+BRL 0: r$ brl reais
 HKD 0: hk$ hkd
-DM 0: DM
+DM 0: DM D-Mark mark
+Ah 0: Ah
+Ah -3: mAh
+Nm 0: Nm
+bar 0: bar
+psi 0: psi
+MXN 0: mxn peso mexican_pesos mexican_peso
+ZAR 0: zar rand
+HUF 0: huf forint
+CZK 0: czk koruna
+ppm 0: ppm parts_per_million
+rpm 0: rpm
+fps 0: fps frames_per_second
+au 0: AU astronomical_unit astronomical_units
+ly 0: light-year light-years light_year light_years lichtjahr lichtjahre lichtjahren
+kr 0: kr krona kronor krone kroner kronen
 BTC 0: btc bitcoin bitcoins ₿
 """
 """Each line is a unit, the power of ten of its names, and the names; `_` is a space."""
@@ -152,9 +173,9 @@ for _line in _TABLE.split("\n")[1:-1]:
     _head, _, _line_names = _line.partition(": ")
     _base, _power = _head.split(" ")
     UNITS |= {_name.replace("_", " "): (_base.replace("_", " "), int(_power)) for _name in _line_names.split(" ")}
-_MONEY = "EUR USD cent GBP JPY CHF CNY INR KRW RUB SEK NOK DKK PLN CAD AUD BRL HKD DM BTC"
+_MONEY = "EUR USD cent GBP JPY CHF CNY INR KRW RUB SEK NOK DKK PLN CAD AUD BRL HKD DM BTC kr MXN ZAR HUF CZK"
 CURRENCIES = frozenset(_MONEY.split(" "))
-_CASED = "m M t T g G k K W V J B s l b c mm MM Mt Gt Ma Ga MP C F"
+_CASED = "Ah AU bar m M t T g G k K W V J B s l b c mm MM Mt Gt Ma Ga MP C F"
 _EXACT = frozenset(_CASED.split(" "))
 """Short names that mean something else in the other case."""
 _LOWER = {name.lower(): known for name, known in UNITS.items() if name not in _EXACT}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from functools import cache, cached_property
+from functools import cached_property
 
 from perplexity.figures.amounts import Amount, read_suffix
+from perplexity.figures.numbers import RELATED, counts, unit_follows
 from perplexity.figures.places import contains, lowered, occurrences
 from perplexity.figures.shares import counted_shares, share_phrases
 from perplexity.figures.words import phrases_of
 
 _LONGER_WORD = re.compile(r"teen|ty|zehn|zig|hundert|tausend|einhalb|und\w{3,8}zig")
+_ORDINAL_END = re.compile(r"(?:th|te[nrsm]?)(?![^\W\d_])")
 _POINTS = {
     Decimal("0.25"): (
         "quarter point",
@@ -22,9 +24,10 @@ _POINTS = {
         "viertel prozentp",
         "viertelprozentp",
     ),
+    Decimal("0.75"): ("three quarters of a p", "three-quarters of a p", "dreiviertelprozentp"),
     Decimal("0.5"): ("half point", "half-point", "half a p", "half percentage", "halber p", "halben p"),
 }
-_ZERO = ("zero", "null", "nil", "nought")
+_ZERO = ("zero", "null", "nil", "nought", "no", "none", "keine", "kein")
 _PARTS = {25: ("quarter", "quarter of a", "viertel"), 50: ("half", "half a", "halbe", "halben"),
           75: ("three quarters of a", "three-quarters of a", "dreiviertel")}  # fmt: skip
 _SCALES = {6: ("million",), 9: ("billion", "milliarde")}
@@ -37,14 +40,10 @@ _SCALED_ONE = {
     3: ("thousand", "tausend"), 6: ("million",), 9: ("billion", "milliarde"),
     12: ("trillion", "billion"),
 }  # fmt: skip
-_NAME = r"[A-ZÄÖÜ][\w.’'-]{0,40}+(?: (?:[A-ZÄÖÜ][\w.’'-]{0,40}+|de|van|von|of|the|der|la)){0,4}"
-_BETWEEN_NAMES = re.compile(r", (?:(?:and|und|&) )?| (?:and|und|&) ")
-
-
-@cache
-def lists_of_names() -> re.Pattern[str]:
-    """Return what matches a list such as "Ann, Bob and Eve". Slow to compile."""
-    return re.compile(rf"{_NAME}(?:, {_NAME}){{0,9}},? (?:and|und|&) {_NAME}")
+_LIST = re.compile(
+    r"(?<![^\s(:])(?:[^\s,;:()][^,;:()\n]{1,40}, ){1,9}[^,;:()\n]{2,40},? (?:and|und|or|oder|&) "
+    r"|(?<!\w)[A-ZÄÖÜ]\w{1,40}(?: [A-ZÄÖÜ][\w.]{0,40}){0,3} (?:and|und|&) (?=[A-ZÄÖÜ])"
+)
 
 
 class Wording:
@@ -78,7 +77,8 @@ class Wording:
                 longer = _LONGER_WORD.match(lower, end)
                 if longer and (longer[0] not in {"tausend", "hundert"} or not amounts):
                     continue
-                if not amounts or self._word_fits(value, end, amounts, is_ordinal=word[-2:] in {"th", "rd"}):
+                is_ordinal = word[-2:] in {"th", "rd"} or _ORDINAL_END.match(lower, end) is not None
+                if not amounts or self._word_fits(value, end, amounts, is_ordinal=is_ordinal):
                     return True
         return False
 
@@ -110,12 +110,18 @@ class Wording:
 
     @cached_property
     def listed(self) -> frozenset[int]:
-        """How many names the lists such as "Ann, Bob and Eve" have: "the three" are counted rather than cited."""
-        return frozenset(len(_BETWEEN_NAMES.split(match[0])) for match in lists_of_names().finditer(self.text))
+        """How many items the lists such as "Ann, Bob and Eve" have: "the three" are counted rather than cited."""
+        return frozenset(match[0].removesuffix(", and ").count(", ") + 2 for match in _LIST.finditer(self.text))
 
     def _word_fits(self, value: Decimal, end: int, amounts: tuple[Amount, ...], *, is_ordinal: bool) -> bool:
         suffix = read_suffix(self.text, end)
         if is_ordinal and not suffix.unit and amounts[0].unit:
             return False
+        if amounts[0].unit and not suffix.unit and counts(self.text, suffix.end):
+            return unit_follows(self.text, suffix.end, amounts[0].unit)
         values = [value.scaleb(exponent) for exponent in suffix.exponents]
-        return any(a.value in values and (a.unit == suffix.unit or not a.unit or not suffix.unit) for a in amounts)
+        return any(
+            a.value in values
+            and (a.unit == suffix.unit or not a.unit or not suffix.unit or {a.unit, suffix.unit} in RELATED)
+            for a in amounts
+        )

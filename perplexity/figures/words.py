@@ -115,13 +115,19 @@ def whole_words(lower: str, word: str) -> Iterator[tuple[int, int]]:
 
 
 _REFERS_BACK = re.compile(r"(?<!\w)(?:the|these|those|die|den|der|diese|diesen|dieser) \Z")
-_ONE = re.compile(r"(?<![\w-])(half an?|eine[rs]? halben?|anderthalb|eineinhalb|an?|one|eine?[mnrs]?) \Z")
-_LONGEST_ONE = 16
-_OF_ONE = frozenset(
+_ONE = re.compile(
+    r"(?<![\w-])(half an?|(?:an?[ -]|one[ -]|three[ -])?quarters?[ -]of an?|eine[rs]? halben?|eine[rs]? viertel|"
+    r"dreiviertel|anderthalb|eineinhalb|an?|one|eine?[mnrs]?) \Z"
+)
+_LONGEST_ONE = 24
+OF_ONE = frozenset(
     ["hundred", "thousand", "million", "billion", "trillion", "decade", "century", "milliarde", "dozen", "dutzend"]
 )
+OF_PART = frozenset(["hour", "year", "tonne", "ton", "mile", "kilometre", "metre", "litre", "pound", "inch", "stunde"])
+"""What half or a quarter of is a figure, but not one of."""
 _DOZENS = frozenset({"dozen", "dutzend"})
-_HALVES = {"half": "0.5", "halbe": "0.5", "halben": "0.5", "anderthalb": "1.5", "eineinhalb": "1.5"}
+_HALVES = {"half": "0.5", "halbe": "0.5", "halben": "0.5", "anderthalb": "1.5", "eineinhalb": "1.5",
+           "three": "0.75", "dreiviertel": "0.75", "quarter": "0.25", "viertel": "0.25"}  # fmt: skip
 _HUNDREDS = re.compile(r"(?<!\w)([a-z]+)[ -]hundred (?:and )?([a-z]+(?:-[a-z]+)?)(?!\w)")
 _AFTER_HUNDREDS = re.compile(r"hundred (?:and )?\Z")
 _MORE = re.compile(
@@ -173,10 +179,12 @@ def find_worded(lower: str, words: Set[str]) -> Iterator[WordedNumber]:
     known = number_words()
     yield from _english_hundreds(lower, words)
     yield from _german_compounds(lower, words)
-    for word in words & _OF_ONE:
+    for word in words & (OF_ONE | OF_PART):
         for place, end in whole_words(lower, word):
             if one := _ONE.search(lower, max(0, place - _LONGEST_ONE), place):
-                value = Decimal(next((_HALVES[part] for part in one[1].split(" ") if part in _HALVES), "1"))
+                if word in OF_PART and not any(part in one[1] for part in ("half", "quarter", "halbe", "viertel")):
+                    continue
+                value = Decimal(next((_HALVES[part] for part in re.split("[ -]", one[1]) if part in _HALVES), "1"))
                 is_dozen = word in _DOZENS
                 yield WordedNumber(one.start(), end if is_dozen else one.end(1), value * 12 if is_dozen else value)
     for word in words & known.keys():
@@ -215,33 +223,25 @@ _ROMAN = [
     for tens in ("", "X", "XX", "XXX", "XL", "L", "LX")
     for ones in ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
 ]
-_LENGTHS = {
-    ("second", 60): ("a minute", "one minute", "one-minute", "eine minute", "einer minute"),
-    ("minute", 15): ("quarter of an hour", "quarter-hour", "quarter hour", "viertelstunde"),
-    ("minute", 30): ("half an hour", "half-hour", "half hour", "halbe stunde", "halben stunde", "halbstünd"),
-    ("minute", 45): ("three quarters of an hour", "three-quarters of an hour", "dreiviertelstunde"),
-    ("minute", 60): ("an hour", "one hour", "one-hour", "eine stunde", "einer stunde", "einstünd"),
-    ("minute", 90): ("hour and a half", "hour-and-a-half"),
-    ("hour", 24): ("a day", "one day", "one-day", "ein tag", "einem tag", "einen tag", "eines tages"),
-    ("day", 7): ("a week", "one week", "one-week", "eine woche", "einer woche", "einwöch"),
-    ("day", 14): ("fortnight",),
-    ("week", 2): ("fortnight",),
-    ("month", 3): ("quarter of a year", "vierteljahr", "vierteljähr"),
-    ("month", 18): ("year and a half", "anderthalb jahr", "eineinhalb jahr"),
-    ("month", 6): ("half a year", "half-year", "halbes jahr", "halben jahr", "halbjahr", "halbjähr"),
-    ("month", 12): ("a year", "one year", "one-year", "ein jahr", "einem jahr", "eines jahres", "einjähr"),
+_WHOLE = {
+    ("second", 60): "minute", ("minute", 60): "hour|stunde", ("hour", 24): "day|tag", ("day", 7): "week|woche",
+    ("month", 12): "year|jahr", ("month", 3): "quarter|vierteljahr|quartal", ("month", 6): "half|halbjahr|halbes jahr",
+    ("week", 2): "fortnight", ("day", 14): "fortnight", ("month", 18): "year and a half",
 }  # fmt: skip
-"""How else a length of time may be written, in lower case."""
+
+
+def says_length(lower: str, unit: str, value: Decimal) -> bool:
+    """Return whether a text in lower case has a length of time as one of a longer unit, such as "a day"."""
+    name = _WHOLE.get((unit, int(value)))
+    return (
+        name is not None
+        and re.search(rf"\b(?:an?|one|last|past|eine?[mnrs]?|letzte[mnrs]?)[ -](?:{name})", lower) is not None
+    )
 
 
 def small_words(value: Decimal, *, in_words: bool) -> tuple[str, ...]:
     """Return beginnings of other words for a small number, such as "both"; `in_words` is how the sentence has it."""
     return _SMALL.get((int(value), in_words), ()) if value % 1 == 0 else ()
-
-
-def length_words(unit: str, value: Decimal) -> tuple[str, ...]:
-    """Return other words for a length of time, such as "half an hour" for 30 minutes."""
-    return _LENGTHS.get((unit, int(value)), ())
 
 
 def roman(value: Decimal) -> str:

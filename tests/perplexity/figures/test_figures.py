@@ -215,6 +215,43 @@ FOUND = [
     ("am 20. September", "im September; am 20. meldete Lingen"),
     ("90 Liter Regen pro Quadratmeter", "mit 90 l/m²"),
     ("dreieinhalb Jahre", "3 Jahre und 6 Monate"),
+    # Units of two systems
+    ("8,849 m high", "29,032 ft"),
+    ("26.2 miles long", "the distance is 42.195 km"),
+    ("2,204 pounds", "weight: 1,000 kg"),
+    ("38 °C", "reached 100.4 °F"),
+    ("155 mph", "winds of 250 km/h"),
+    ("6 ft 4 in tall", "height: 193 cm"),
+    ("nearly two years", "about 22 months"),
+    # What follows from the excerpt's own numbers
+    ("$5 million more", "rose from $10 million to $15 million"),
+    ("a total of 30 million", "10 million in the north and 20 million in the south"),
+    ("a profit that grew 50%", "rose from $10 million to $15 million"),
+    ("10,000 jobs, 4.5% of its staff", "will lay off 10,000 of its 220,000 employees"),
+    ("dead at the age of 76", "He was born in 1879 and died in 1955"),
+    ("half of the 48 species", "24 of 48 species"),
+    # Multiples
+    ("doubled", "rose from 5 million to 10 million"),
+    ("a price that increased fivefold", "prices are now five times as high"),
+    ("more than doubled", "112% more than a year before"),
+    ("halved", "fell by 50 percent"),
+    # Parts of a million, decades, other forms of a number
+    ("three-quarters of a million people", "Population: 750,000"),
+    ("a quarter of a million copies", "250,000 copies"),
+    ("75 basis points", "three quarters of a point"),
+    ("in the 1990s", "in the nineties"),
+    ("built in the 1800s", "built in the 19th century"),
+    ("a value of .75", "0.75"),
+    ("5.97e24 kg", "5.97 × 10^24 kg"),
+    ("1:50,000", "Scale 1:50 000"),
+    # Signs, and words for them
+    ("-5 °C", "minus 5 degrees Celsius"),
+    ("a loss of $12 million", "net result –$12 million"),
+    ("lower by 0.4%", "growth was -0.4%"),
+    # What the answer numbers or counts itself
+    ("as follows: (1) costs fell, (2) sales rose", "costs fell and sales rose"),
+    ("for three reasons: cost, time and quality", "cost, time and quality matter"),
+    ("Apollo 11", "The first crewed landing"),
 ]
 
 
@@ -279,6 +316,30 @@ NOT_FOUND = [
     ("in the second quarter of 2025", "sales rose in the third quarter", "second quarter of 2025"),
     ("viereinhalb Jahre", "3 Jahre und 6 Monate", "viereinhalb Jahre"),
     ("am 21. September", "im September; am 20. meldete Lingen", "21. September"),
+    ("a sum of 2.4 million dollars", "2.4 million euros", "2.4 million dollars"),
+    ("€2.4 million", "CHF 2.4 million", "€2.4 million"),
+    ("2.4 million tonnes", "2.4 million barrels", "2.4 million tonnes"),
+    ("a profit of 5 million euros", "5 million users", "5 million euros"),
+    ("two-thirds of voters", "sales rose in the third quarter of 2023", "two-thirds"),
+    ("two-thirds of voters", "one third of voters", "two-thirds"),
+    ("more than half", "47% agreed", "half"),
+    ("7%", "seven pupils came", "7%"),
+    ("4%", "in the fourth quarter", "4%"),
+    ("120 kg", "120 guests came", "120 kg"),
+    ("$250 million", "250 million users", "$250 million"),
+    ("2,024 dogs", "In 2024 there were dogs", "2,024"),
+    ("a growth of −0.4 %", "grew by 0.4 %", "0.4 %"),
+    ("5 °C", "it was -5 °C", "5 °C"),
+    ("a company that lost $3 million", "a profit of $3 million", "$3 million"),
+    ("1:100", "a ratio of 1:10", "1:100"),
+    ("2M tokens", "| Price | $2.50 |", "2M"),
+    ("tripled", "the price rose from $2 to $4", "tripled"),
+    ("a price that rose fivefold", "rose fourfold", "fivefold"),
+    ("halved", "fell by 30 percent", "halved"),
+    ("28,032 feet high", "8,849 m", "28,032 feet"),
+    ("80 km/h", "winds of 80 knots", "80 km/h"),
+    ("$12 a year", "$12 a month", "$12"),
+    ("three-quarters of a million people", "Population: 250,000", "three-quarters of a million"),
 ]
 
 
@@ -321,6 +382,12 @@ def test_a_short_sentence_is_in_the_language_of_the_others() -> None:
 
     assert [one.not_found for one in checked(french, "12, 5000, 2023")] == [(), ()]
     assert [one.not_found for one in checked(english, "12, 5000, 2023")] == [(), ("7 euros",)]
+
+
+@pytest.mark.parametrize("label", ["Third, ", "Reason 2: ", "Step 3: ", "(4) "])
+def test_the_number_of_an_answers_own_item_is_no_figure(label: str) -> None:
+    assert not_found(f"{label}the company cut 500 jobs.", "The company cut 500 jobs.") == []
+    assert not_found(f"{label}the company cut 500 jobs.", "The company cut 600 jobs.") == ["500"]
 
 
 def test_a_marker_belongs_to_the_sentence_it_is_in_or_right_after() -> None:

@@ -1,0 +1,133 @@
+"""What follows from a text's own numbers: other systems' units, sums, differences, ratios, years between. Pure."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from functools import cached_property
+from itertools import combinations
+
+from perplexity.figures.amounts import Amount, in_base
+
+_MOST = 60
+"""Numbers of a text that are looked at."""
+_APART = 3
+"""How far from each other, counted in numbers of their unit, two numbers are that are added or compared."""
+_YEARS = 20
+_TOLERANCE = Decimal("0.01")
+_COMPARED = re.compile(
+    r"(?<!\w)(?:up|down|by|rose|ris(?:e|en|es|ing)|gr[eo]w\w*|increas\w*|gain\w*|climb\w*|jump\w*|fell|fall\w*|drop\w*|"
+    r"declin\w*|decreas\w*|shr[aiu]nk\w*|more|less|fewer|(?:high|low|long|short|old|young|tall|larg|small|cheap|fast|slow|"
+    r"wid|deep|heavi|light|earli|lat|bigg|great)er|ahead|behind|lead\w*|margin|differ\w*|gap|lost|los[es]\w*|cut\w*|"
+    r"reduc\w*|short|mehr|weniger|um|stieg\w*|gestiegen|wuchs|gewachsen|sank|gesunken|fiel|gefallen|Unterschied|Rückgang|"
+    r"Zuwachs|Anstieg|Plus|Minus|Differenz|(?:höh|niedrig|läng|kürz|ält|jüng|größ|klein|schnell|spät|früh)er)(?!\w)",
+    re.IGNORECASE,
+)
+_ADDED = re.compile(
+    r"(?<!\w)(?:total\w*|together|combined|altogether|in all|overall|sum|both|remain\w*|"
+    r"of the|of them|davon|von den|rest|others?|left|leaves?|leaving|insgesamt|"
+    r"zusammen|Summe|gesamt\w*|übrig\w*)(?!\w)",
+    re.IGNORECASE,
+)
+_NEAR = 60
+
+
+def compares(text: str, start: int, end: int) -> bool:
+    """Return whether words near a place say that something changed, or is more or less than something."""
+    return _COMPARED.search(text, max(0, start - _NEAR), end + _NEAR) is not None
+
+
+def adds(text: str, start: int, end: int) -> bool:
+    """Return whether words near a place say that something is a sum, or the rest of one."""
+    return _ADDED.search(text, max(0, start - _NEAR), end + _NEAR) is not None
+
+
+class Computed:
+    """What can be computed from a text's amounts, in their order, and its years."""
+
+    def __init__(self, amounts: Sequence[Amount], years: Sequence[int]) -> None:
+        self._amounts = [amount for amount in dict.fromkeys(amounts) if amount.value][:_MOST]
+        self._years = sorted(years)[:_YEARS]
+
+    def has_converted(self, amount: Amount, *, sign: int, is_rough: bool) -> bool:
+        """Return whether there is an amount in a unit of another system."""
+        unit, value, step = in_base(amount)
+        for other in self._amounts:
+            if other.unit != amount.unit and unit:
+                base, theirs, its_step = in_base(other)
+                distance = abs(theirs - value)
+                near = (3 if is_rough else 1) * _TOLERANCE * value
+                if base == unit and distance <= max(
+                    near, step / 2 if 10 <= amount.bare < 100 or is_rough else 0, its_step / 2
+                ):
+                    return True
+                if {unit, base} == {"°C", "°F"} and _is_same_heat(amount, other, sign):
+                    return True
+        return False
+
+    def has_percentage(self, low: Decimal, high: Decimal) -> bool:
+        """Return whether there is a percentage from `low` to `high`."""
+        return any(one.unit == "%" and low <= one.value <= high for one in self._amounts)
+
+    def has_value(self, amount: Amount, *, compares: bool, adds: bool, is_long: bool) -> bool:
+        """Return whether an amount is the difference, or the sum, of some, or what is missing to 100 %.
+
+        Without words that say so, only for a number that is too long to be so by chance.
+        """
+        unit, values = amount.unit, []
+        if compares or adds or is_long:
+            values += [abs(one - other) for one, other in self._near(unit)]
+        if adds or is_long:
+            values += [one + other for one, other in self._near(unit)]
+        if adds:
+            same = self._of(unit)
+            values += [100 - one for one in same] if unit == "%" else []
+            values += [
+                sum(three, Decimal()) for n in range(len(same)) for three in combinations(same[n : n + 2 + _APART], 3)
+            ]
+        if unit == "cent":
+            values += [100 * abs(one - other) for unit in ("USD", "EUR") for one, other in self._near(unit)]
+            values += [100 * one for unit in ("USD", "EUR") for one in self._of(unit)]
+        near = min(amount.step / 2, amount.value / 50)
+        return any(abs(value - amount.value) <= near for value in values)
+
+    def has_ratio(self, low: float, high: float, *, of_shares: bool) -> bool:
+        """Return whether two amounts of one unit are to each other as a number from `low` to `high` is to one."""
+        ratios = self._ratios if of_shares else self._ratios_of_counts
+        place = bisect_left(ratios, low)
+        return place < len(ratios) and ratios[place] <= high
+
+    def has_years_between(self, count: Decimal, hedge: str) -> bool:
+        """Return whether so many years are between two years, or one more, as before a birthday."""
+        least = count * (Decimal("0.85") if hedge in {"under", "nearly", "about"} else 1)
+        most = count * (Decimal("1.2") if hedge in {"over", "about"} else 1) + 1
+        return any(least <= b - a <= most for n, a in enumerate(self._years) for b in self._years[n + 1 :])
+
+    def _of(self, unit: str) -> list[Decimal]:
+        return [amount.value for amount in self._amounts if amount.unit == unit]
+
+    def _near(self, unit: str) -> list[tuple[Decimal, Decimal]]:
+        same = self._of(unit)
+        return [(one, other) for n, one in enumerate(same) for other in same[n + 1 : n + 1 + _APART]]
+
+    def _ratios_of(self, units: Iterable[str]) -> list[float]:
+        pairs = [pair for unit in units for pair in self._near(unit)]
+        return sorted(ratio for one, other in pairs for ratio in (float(one / other), float(other / one)))
+
+    @cached_property
+    def _ratios(self) -> list[float]:
+        return self._ratios_of({amount.unit for amount in self._amounts})
+
+    @cached_property
+    def _ratios_of_counts(self) -> list[float]:
+        return self._ratios_of({amount.unit for amount in self._amounts} - {"%", "°C", "°F", "°"})
+
+
+def _is_same_heat(amount: Amount, other: Amount, sign: int) -> bool:
+    """Return whether two temperatures, or two differences of temperature, are the same in °C and °F."""
+    celsius, heat = (amount, other) if amount.unit == "°C" else (other, amount)
+    near = max(amount.step, other.step, heat.value * _TOLERANCE)
+    difference = celsius.value * Decimal("1.8")
+    return any(abs(abs(exact) - heat.value) <= near for exact in (sign * difference + 32, difference))
