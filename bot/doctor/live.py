@@ -333,6 +333,8 @@ async def _cancel(run: LiveRun, provider: PerplexityProvider) -> float | None:
     with suppress(RunFailed, StreamTruncated):  # which end a stream that is cancelled
         async for event in provider.stream(_QUESTION):
             if isinstance(event, RunStarted):
+                for _ in range(2):  # a stream that ends without its last event is cancelled by the client, too
+                    await run.requests.record("", "cancel", "")
                 await provider.cancel(event.id)
                 run.figures["finished"] = 0
             elif isinstance(event, Done):
