@@ -282,10 +282,12 @@ class Claimed:
 class LeftOver:
     """A closed question of which something may be left in Slack or at a service, for so many seconds.
 
+    `since` is when it was closed, or its message was deleted; None if it was cleared up once.
     If its status message was `passed_on`, it is that of a question that was asked in its place.
     """
 
     row: QuestionRow
+    since: datetime | None
     seconds: float
     passed_on: bool
 

@@ -536,7 +536,7 @@ ORPHANS = f"""
 """Enqueue the open questions, and those that are to be cleared up, that have no job."""
 
 LEFT_OVER = f"""
-    SELECT {_ROW}, extract(epoch FROM now() - uncleared_since)::float8 AS uncleared,
+    SELECT {_ROW}, uncleared_since, extract(epoch FROM now() - uncleared_since)::float8 AS uncleared,
         EXISTS (SELECT FROM questions o WHERE o.delivery_key IN (q.id || ':retry', q.id || ':past_week')) OR EXISTS (
             SELECT FROM questions o
             WHERE o.team_id = q.team_id AND o.channel_id = q.channel_id AND o.thread_ts = q.thread_ts
@@ -550,8 +550,9 @@ LEFT_OVER = f"""
 CLEARED = """
     UPDATE questions SET uncleared_since = NULL, response_url = NULL
     WHERE id = %(id)s AND state NOT IN ('received', 'working', 'delivering')
+        AND uncleared_since IS NOT DISTINCT FROM %(since)s
 """
-"""Note that nothing is left of a closed question."""
+"""Note that nothing is left of a closed question, unless its message was deleted meanwhile."""
 
 TAKE_TURN = f"""
     SELECT rate_take_v1(%(team_id)s, %(user_id)s, %(channel_id)s, user_per_minute, channel_per_minute) <= 0 AS taken

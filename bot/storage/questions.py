@@ -426,11 +426,14 @@ class QuestionStore:
         if row is None:
             return None
         left = _row_of(row, now=self._clock())
-        return LeftOver(row=left, seconds=row["uncleared"] or 0.0, passed_on=row["passed_on"])
+        return LeftOver(
+            row=left, since=row["uncleared_since"], seconds=row["uncleared"] or 0.0, passed_on=row["passed_on"]
+        )
 
-    async def cleared(self, question_id: UUID) -> None:
-        """Note that nothing is left of a closed question."""
-        await self._execute(queries.CLEARED, question_id)
+    async def cleared(self, left: LeftOver) -> None:
+        """Note that nothing is left of a closed question, unless its message was deleted meanwhile."""
+        async with self._pool.connection() as connection:
+            await connection.execute(queries.CLEARED, {"id": left.row.id, "since": left.since})
 
     async def delete(self, question_id: UUID) -> None:
         """Delete a closed question with everything that belongs to it."""

@@ -75,7 +75,7 @@ class ClearUp:
                 asked = error.seconds if isinstance(error, NotClearedUp) else 0.0
                 pause = min(max(FIRST_PAUSE_SECONDS, left.seconds), MAX_PAUSE_SECONDS)
                 raise NotClearedUp(max(asked, pause)) from error
-        await self.questions.cleared(row.id)
+        await self.questions.cleared(left)
 
     async def _clear_slack(self, left: LeftOver, *, noted: bool) -> None:
         row = left.row

@@ -119,6 +119,18 @@ async def test_the_deletion_of_a_stopped_question_takes_away_that_it_was_stopped
     assert not harness.slack.thread("DU1", TS)
 
 
+async def test_a_deletion_while_a_stop_is_cleared_up_is_cleared_up_next(harness: AppHarness) -> None:
+    question = await ask(harness, BEFORE)
+    harness.slack.fail("chat.update", Fault(status=200, seconds=1.0, serve_first=True))
+    await click(harness, question)
+    await harness.slack.wait_until(lambda: any(method == "chat.update" for method, _ in harness.slack.calls))
+
+    assert await delete(harness) == 200
+    await wait_until_cleared(harness)
+
+    assert not harness.slack.thread("DU1", TS)
+
+
 async def test_the_deletion_of_a_question_stopped_in_the_text_takes_all_of_it_away(harness: AppHarness) -> None:
     harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
     await harness.send_direct_message(BEFORE, ts=TS)

@@ -294,7 +294,7 @@ class LiveWorkspace:
         )
         row = await self.questions.get(live.row.id)
         assert row is not None
-        left = LeftOver(row=replace(row, streams=tuple(live.messages)), seconds=0.0, passed_on=False)
+        left = LeftOver(row=replace(row, streams=tuple(live.messages)), since=None, seconds=0.0, passed_on=False)
         await clear_up.clear_up(left, noted=noted)
 
     async def answer_by_helper(self, recording: Recording) -> QuestionRow:
