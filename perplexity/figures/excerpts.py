@@ -259,7 +259,6 @@ class Excerpt:
             or self._computed.has_value(amount, compares=compared, adds=added, is_long=is_long)
             or (amount.unit == "%" and self._has_percentage_of(amount, compares=compared))
             or (not amount.unit and _TIMES.match(text, end) and self.has_multiple(amount.value, number.hedge))
-            or self.moments.has_span(amount.unit, amount.bare)
             or (
                 (amount.unit == "year" or (not amount.unit and says_age(text, start, end)))
                 and self._computed.has_years_between(amount.value, number.hedge)
@@ -268,10 +267,8 @@ class Excerpt:
         )
 
     def _likely(self, amounts: tuple[Amount, ...], written: str) -> tuple[Amount, ...]:
-        """Return what a number such as "1.234" is in the text's language, the first reading of another one."""
-        is_decimal = _EITHER.fullmatch(written) is not None and ("," in written) == self._is_german
-        amounts = tuple(amount for amount in amounts if amount.unit) or amounts
-        return amounts[-1:] if is_decimal else amounts[:1]
+        """Return the likeliest meaning of a number: with a unit, and read as in the text's language."""
+        return self._in_its_language(tuple(amount for amount in amounts if amount.unit) or amounts, written)[:1]
 
     def _in_its_language(self, amounts: tuple[Amount, ...], written: str) -> tuple[Amount, ...]:
         if not amounts or _EITHER.fullmatch(written) is None:

@@ -36,9 +36,6 @@ _DECADES = dict(zip("23456789", (
     ("sixties", "sechziger"), ("seventies", "siebziger"), ("eighties", "achtziger"), ("nineties", "neunziger"),
 ), strict=True))  # fmt: skip
 _CENTURIES = ("th century", "th-century", "st century", ". jahrhundert")
-_SPANS = {"day": (1, 1.6), "week": (7, 3), "month": (30.44, 16)}
-"""Their days, and by how many two dates may differ from so many of them."""
-_MOST_DAYS = 20
 _DAY_ALONE = re.compile(r"(?<![\w.,])([0-3]?\d)(?:\.(?=\s)|st|nd|rd|th)(?!\w)")
 _ORDINALS = {
     1: ("first", "1st", "erste", "1. "), 2: ("second", "2nd", "zweite", "2. "), 3: ("third", "3rd", "dritte", "3. "),
@@ -132,19 +129,6 @@ class Moments:
             not first.day and first.month and last.month and last.month - first.month + 1 == count
             for first, last in ends
         )
-
-    def has_span(self, unit: str, count: Decimal) -> bool:
-        """Return whether two dates of the text are so many days, weeks or months from each other."""
-        if unit not in _SPANS:
-            return False
-        length, near = _SPANS[unit]
-        days = sorted({
-            365.25 * (year or 2000) + 30.44 * month + (day or 15)
-            for year, month, day, _ in (one for date in self._dates for one in date.readings)
-            if month and (day or unit == "month")
-        })[:_MOST_DAYS]  # fmt: skip
-        wanted = float(count) * length
-        return any(abs(b - a - wanted) <= near for n, a in enumerate(days) for b in days[n + 1 :])
 
     def is_in_date(self, place: int) -> bool:
         """Return whether a place of the text is inside a date."""

@@ -66,19 +66,6 @@ _BELOW = re.compile(
     r"fiel|gefallen|rückgang|zurück|defizit|schrumpf|unter|weniger|niedriger|geringer|einbruch|abnahme|abgenommen)[a-zäöü]*)",
     re.IGNORECASE,
 )
-_RISE = (
-    r"(?:rose|ris(?:e|en|es|ing)|gr[eo]w(?:s|n|ing)?|increas\w*|up|gain\w*|climb\w*|profits?|surplus|stieg|gestiegen|wuchs|"
-    r"gewachsen|Gewinn|Plus|Zuwachs|Anstieg)"
-)
-_FALL = (
-    r"(?:fell|fall(?:en|s|ing)?|drop\w*|declin\w*|decreas\w*|down|lost|loss(?:es)?|shr[aiu]nk|deficit|sank|gesunken|fiel|"
-    r"gefallen|Verlust|Minus|Rückgang|Defizit)"
-)
-_TURN = re.compile(
-    rf"(?<!\w)(?:(?P<rise>{_RISE})|(?P<fall>{_FALL}))(?!\w)(?:,? (?!from|to|at|auf|von|zu)[^\W\d_]+){{0,2}}"
-    r" [-−]?(?:US)?[$€£]?\Z",
-    re.IGNORECASE,
-)
 
 
 _IN = re.compile(r"(?<!\w)(?:in|since|until|im|seit|bis|jahr)[ \u00a0]\Z", re.IGNORECASE)
@@ -122,12 +109,6 @@ def rate(text: str, end: int) -> str:
 def says_age(text: str, start: int, end: int) -> bool:
     """Return whether a number is an age."""
     return bool(_AGE.search(text, max(0, start - 12), start) or _OLD.match(text, end))
-
-
-def turn(text: str, start: int) -> str:
-    """Return "rise" or "fall" if one of them is right before a number, as in "rose by 5 %"."""
-    match = None if is_negative(text, start) else _TURN.search(text, max(0, start - 50), start)
-    return (match.lastgroup or "") if match else ""
 
 
 class Number:
@@ -198,9 +179,7 @@ class Number:
         """Return whether the signs of this number and of one of a text, or the words for them, can be the same."""
         if is_negative(self.text, self.start):
             return may_be_negative(text, start, end)
-        if is_negative(text, start) and not may_be_negative(self.text, self.start, self.end):
-            return False
-        return {turn(self.text, self.start), turn(text, start)} != {"rise", "fall"}
+        return not is_negative(text, start) or may_be_negative(self.text, self.start, self.end)
 
     def is_other_kind_of_year(self, text: str, start: int, end: int) -> bool:
         """Return whether one of this number and one of a text is a year, and the other has a sign that no year has."""
