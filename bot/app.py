@@ -307,7 +307,6 @@ async def compose(
             questions=questions,
             stages=stages,
             persona=settings.persona_name,
-            background=background,
             admits=admission.admits,
         )
         digests = DigestComponents.from_settings(
@@ -403,7 +402,6 @@ async def compose(
                 chat=chat,
                 response_urls=response_urls,
                 slack_api_url=slack.api_url,
-                render_stopped=runner.stopped_message,
                 take_edit=None if runner.shows_text(row) else stream_log.edit_progress,
             ),
         )
@@ -421,7 +419,7 @@ async def compose(
             follow_ups=settings.follow_ups == "always",
             replace_original=status_messages.replace_original,
             load_report=file_uploader.load_report,
-            upload_file=file_uploader.start,
+            upload_file=file_uploader.send,
             chat=chat,
             propose_claims=partial(propose_claims, model=search_services.model),
             name_of=profiles.name_of,

@@ -194,9 +194,8 @@ MAX_PROGRESS_USES = 3
 class ProgressUpdater:
     """Shows one question's progress; each message is tried once.
 
-    `render_stopped` renders the message for a stopped question. `take_edit` takes an edit from the workspace's share,
-    unless its caller does, and returns the seconds until the next one. `clock` is monotonic. `response_url_uses` counts
-    the uses that progress has taken.
+    `take_edit` takes an edit from the workspace's share, unless its caller does, and returns the seconds until the next
+    one. `clock` is monotonic. `response_url_uses` counts the uses that progress has taken.
     """
 
     row: QuestionRow
@@ -204,7 +203,6 @@ class ProgressUpdater:
     chat: Chat
     response_urls: ResponseUrls
     slack_api_url: str
-    render_stopped: Callable[[QuestionRow], OutgoingMessage]
     take_edit: Callable[[QuestionRow], Awaitable[float | None]] | None = None
     clock: Callable[[], float] = monotonic
     paused_until: float = 0.0
@@ -264,24 +262,19 @@ class ProgressUpdater:
             return False
         if not ours:
             raise RequestCancelled("another worker has the question")
-        result = self._note_rate_limit(await self._post(message))
+        url, shown = self.row.response_url or "", escaping.sanitize_message(message)
+        result = self._note_rate_limit(await self.response_urls.post(url, shown, audience=Audience.ASKER, replace=True))
         if not isinstance(result, Retryable) or result.maybe_posted:
             self.response_url_uses += 1
         if not isinstance(result, Sent):
             self._log_not_shown(result.error)
-        await self._check_claim(after_post=True)
+        await self._check_claim()
         return isinstance(result, Sent)
 
-    async def _post(self, message: OutgoingMessage) -> PostResult:
-        url = self.row.response_url or ""
-        return await self.response_urls.post(
-            url, escaping.sanitize_message(message), audience=Audience.ASKER, replace=True
-        )
+    async def _check_claim(self) -> None:
+        """Raise RequestCancelled if the question was closed or taken over; do nothing if the database is unavailable.
 
-    async def _check_claim(self, *, after_post: bool = False) -> None:
-        """Raise RequestCancelled if the question was stopped or taken over; do nothing if the database is unavailable.
-
-        Progress posted in a thread, or `after_post` by the response_url, may have overwritten the result: restore it.
+        Progress posted in a thread may have overwritten the answer of another worker: restore it.
         """
         try:
             current = await self.questions.get(self.row.id)
@@ -289,18 +282,11 @@ class ProgressUpdater:
             return
         if current is not None and current.claim == self.row.claim:
             return
-        if current is not None and (after_post or self.editable):
-            await self._restore_answer(current)
-        raise RequestCancelled("another worker has the question")
-
-    async def _restore_answer(self, current: QuestionRow) -> None:
-        # The result is in the same message, and our update may have arrived after it.
-        if current.state == "stopped":
-            await (self._edit if self.editable else self._post)(self.render_stopped(current))
-        elif self.editable and current.messages and current.message_ts == self.row.message_ts:
+        if current is not None and self.editable and current.messages and current.message_ts == self.row.message_ts:
             answer = escaping.sanitize_message(current.messages[0])
             if isinstance(await self._edit(answer), Rejected):
                 await self._edit(without_blocks(answer))
+        raise RequestCancelled("another worker has the question")
 
     def _response_url_usable(self) -> bool:
         row = replace(self.row, response_uses=self.row.response_uses + self.response_url_uses)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from bot.delivery.status_message import delete
 from bot.errors import NotClearedUp
 from bot.model.question import QuestionRow
-from bot.slack.messages import Chat, PostResult, Retryable, Sent, seconds_of
+from bot.slack.messages import Chat, Retryable, Sent, seconds_of
 from bot.slack.threads import ThreadReader
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
@@ -31,11 +31,6 @@ class Deleted(Enum):
     """Slack does not let the app read the thread, or delete them."""
 
 
-DELETE_PAUSES = (0.5, 1.0)
-"""Seconds after which a message that Slack did not delete is deleted again, or later if Slack says when."""
-
-MAX_PAUSE_SECONDS = 5.0
-
 _GONE = frozenset({"message_not_found", "thread_not_found"})
 """Slack's errors for a message that is deleted already. https://docs.slack.dev/reference/methods/chat.delete#errors"""
 
@@ -47,7 +42,6 @@ class AnswerWithdrawal:
     questions: QuestionStore
     chat: Chat
     reader: ThreadReader
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def withdraw(self, row: QuestionRow) -> None:
         """Withdraw the answer to a question if it is the last message of its thread.
@@ -93,22 +87,13 @@ class AnswerWithdrawal:
 
     async def _delete(self, row: QuestionRow, answer: Sequence[str]) -> Deleted:
         """Delete the messages of an answer, each tried a few times."""
-        results = [await self._delete_message(row.channel_id, ts) for ts in answer]
+        results = [await delete(self.chat, row.channel_id, ts) for ts in answer]
         errors = [one.error for one in results if not (isinstance(one, Sent) or one.error in _GONE)]
         if not errors:
             log.info("answer.withdrawn", extra=row.ids | {"parts": len(answer)})
             return Deleted.ALL
         log.warning("answer.not_withdrawn", extra=row.ids | {"error": errors[0]})
         return Deleted.LATER if any(isinstance(one, Retryable) for one in results) else Deleted.REFUSED
-
-    async def _delete_message(self, channel: str, ts: str) -> PostResult:
-        result = await self.chat.delete(channel, ts)
-        for pause in DELETE_PAUSES:
-            if not isinstance(result, Retryable):
-                break
-            await self.sleep(min(max(result.seconds or 0.0, pause), MAX_PAUSE_SECONDS))
-            result = await self.chat.delete(channel, ts)
-        return result
 
 
 def find_answer(messages: Sequence[Mapping[str, Any]], row: QuestionRow) -> list[str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from contextlib import suppress
+from functools import partial
 
 from slack_bolt.async_app import AsyncApp
 
@@ -211,12 +212,11 @@ async def _send_file(
             await context.forget_file(row.id, click.user)
         await context.reply_privately(click.response_url, text_message(text))
 
-    def upload() -> None:
-        context.upload_file(
-            file,
-            click.user,
-            on_failure=lambda: report_failure(clicks.FILE_REJECTED),
-            on_refusal=lambda: report_failure(notices.MEMBERS_ONLY),
-        )
-
-    return Reply(message=text_message(promise), after=upload)
+    upload = partial(
+        context.upload_file,
+        file,
+        click.user,
+        on_failure=lambda: report_failure(clicks.FILE_REJECTED),
+        on_refusal=lambda: report_failure(notices.MEMBERS_ONLY),
+    )
+    return Reply(message=text_message(promise), after=lambda: context.start(upload()))

@@ -47,9 +47,9 @@ class ProposeClaims(Protocol):
 
 
 class UploadFile(Protocol):
-    """Sends files in the background."""
+    """Sends files."""
 
-    def __call__(
+    async def __call__(
         self,
         file: MarkdownFile,
         user_id: str,
@@ -57,7 +57,7 @@ class UploadFile(Protocol):
         on_failure: Callable[[], Awaitable[None]],
         on_refusal: Callable[[], Awaitable[None]],
     ) -> None:
-        """Start sending a file to a user.
+        """Send a file to a user. Raises nothing.
 
         `on_failure` is called if the file cannot be sent, `on_refusal` if the person is not a member.
         """

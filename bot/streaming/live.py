@@ -285,7 +285,8 @@ class LiveAnswer:
             raise ClaimLost
         if not await self._stop(blocks=ending.blocks(end.cited)):
             return False
-        await self._delete_status()
+        if self.row.message_ts is not None:
+            await delete(self.chat, self.row.channel_id, self.row.message_ts)
         return True
 
     async def mark_stopped(self) -> bool:
@@ -593,10 +594,6 @@ class LiveAnswer:
         reserved, self._reserved = self._reserved, None
         await self.calls.ended(self.row, self.messages, shown=self._confirmed, reserved=reserved)
 
-    async def _delete_status(self) -> None:
-        if self.row.message_ts is not None:
-            await delete(self.chat, self.row.channel_id, self.row.message_ts)
-
     def _check(self, permit: Permit) -> None:
         if permit is Permit.LOST:
             raise ClaimLost
@@ -717,10 +714,6 @@ class LiveAnswers:
         delivered = [message for message in row.messages or () if not message.private]
         for ts in row.streams[len(delivered) :]:
             await delete(self.chat, row.channel_id, ts)
-        await self.delete_status(row)
-
-    async def delete_status(self, row: QuestionRow) -> None:
-        """Delete the status message of an answer that has messages of its own."""
         if row.streams and row.message_ts is not None:
             await delete(self.chat, row.channel_id, row.message_ts)
 

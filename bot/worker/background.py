@@ -198,7 +198,7 @@ class StopWatcher:
 
 @dataclass(kw_only=True)
 class FileUploader:
-    """Sends files in the background, since Slack's three calls take longer than a click's acknowledgement may.
+    """Sends files; Slack's three calls take longer than a click's acknowledgement may.
 
     `granted` are the workspaces whose bot tokens are known to have the scope. `persona` is the author of the analyses.
     `admits` returns whether a user may get a file, None if that is unknown.
@@ -210,7 +210,6 @@ class FileUploader:
     questions: QuestionStore
     stages: StageStore
     persona: str
-    background: BackgroundTasks
     admits: Callable[[str], Awaitable[bool | None]]
     granted: set[str] = field(default_factory=set)
 
@@ -237,20 +236,6 @@ class FileUploader:
         topic, found = DEEPDIVE.parse(row.text).topic, [StageResult.from_json(stage, results[stage]) for stage in Stage]
         return await run_in_thread(lambda: _report_file(assemble(topic, *found, persona=self.persona)))
 
-    def start(
-        self,
-        file: MarkdownFile,
-        user_id: str,
-        *,
-        on_failure: Callable[[], Awaitable[None]],
-        on_refusal: Callable[[], Awaitable[None]],
-    ) -> None:
-        """Start sending a file to a user as a direct message.
-
-        `on_failure` is called if the file cannot be sent, `on_refusal` if the person is not a member.
-        """
-        self.background.start(self.send(file, user_id, on_failure=on_failure, on_refusal=on_refusal))
-
     async def send(
         self,
         file: MarkdownFile,
@@ -259,7 +244,10 @@ class FileUploader:
         on_failure: Callable[[], Awaitable[None]],
         on_refusal: Callable[[], Awaitable[None]],
     ) -> None:
-        """Send a file as `start` does."""
+        """Send a file to a user as a direct message.
+
+        `on_failure` is called if the file cannot be sent, `on_refusal` if the person is not a member.
+        """
         match await self.admits(user_id):
             case True:
                 await self._send(file, user_id, on_failure)

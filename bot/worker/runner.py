@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic, time
 from typing import Any
 from uuid import UUID
@@ -28,6 +29,7 @@ from bot.commands.context import (
     no_feedback,
     no_uploads,
 )
+from bot.commands.deepdive import DEEPDIVE
 from bot.commands.help import pending_message, text_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
 from bot.delivery.delivery import ClaimLost
@@ -224,7 +226,8 @@ class CommandRunner:
     ) -> Outcome:
         started = self.clock()
         try:
-            return await self._execute_once_known(row, started, progress, outgoing, live)
+            execute = partial(self._execute, row, started, progress, outgoing, live)
+            return await self._run_once_known(execute, row, outgoing)
         except RequestCancelled:
             raise ClaimLost from None
         except PerplexityError as error:
@@ -320,26 +323,24 @@ class CommandRunner:
             return Audience.CHANNEL if row.surface in CHANNEL_THREADS else Audience.ASKER
         return self.commands[row.command].audience(request)
 
-    async def _execute_once_known(
-        self,
-        row: QuestionRow,
-        started: float,
-        progress: Progress,
-        outgoing: Outgoing,
-        live: LiveAnswer | None,
+    async def _run_once_known(
+        self, execute: Callable[[], Awaitable[Outcome]], row: QuestionRow, outgoing: Outgoing
     ) -> Outcome:
         """Run the command; again, as soon as the database is back, if that was away for longer than a call waits.
 
-        The reply has to wait for the database, too. Raises BudgetUnknown if it is unavailable for very long.
+        The reply has to wait for the database, too. Raises BudgetUnknown if it is unavailable for very long, or
+        something was sent already that would be paid again. What a deep dive has found is kept.
         """
         for _ in range(BUDGET_TRIES):
             try:
-                return await self._execute(row, started, progress, outgoing, live)
+                return await execute()
             except BudgetUnknown:
                 log.warning("budget.unknown", extra=row.ids)
+                if outgoing.log.requests and row.command != DEEPDIVE.name:
+                    raise
             with suppress(*DATABASE_UNAVAILABLE):
                 await self.database_retry(lambda: self.questions.get(row.id))
-        return await self._execute(row, started, progress, outgoing, live)
+        return await execute()
 
     async def _execute(
         self,

@@ -48,19 +48,6 @@ class AdmissionCheck(Protocol):
         ...
 
 
-class AdmitEveryone:
-    """Answers everyone."""
-
-    installed = None
-
-    async def refused(self, row: QuestionRow, *, user_team: str) -> Outcome | None:
-        """Return None: no asker is refused."""
-        return None
-
-
-ADMIT_EVERYONE = AdmitEveryone()
-
-
 async def only_workspace(team_id: str) -> bool:
     """Return True: there is only one workspace."""
     return True
@@ -82,7 +69,7 @@ class QuestionWorker:
     status_messages: StatusMessages
     database_retry: DatabaseRetry
     metrics: Metrics
-    admission: AdmissionCheck = ADMIT_EVERYONE
+    admission: AdmissionCheck
     progress_of: Callable[[QuestionRow], Progress] = lambda row: NULL_PROGRESS
     live: LiveAnswers | None = None
     clear_up: Callable[..., Awaitable[None]] | None = None

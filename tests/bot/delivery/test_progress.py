@@ -14,7 +14,6 @@ from psycopg import OperationalError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.elements import section
-from bot.blocks.messages import question_stopped_message
 from bot.delivery.status_message import MAX_PROGRESS_USES, ProgressUpdater
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion, Outcome, QuestionRow
@@ -65,7 +64,6 @@ class ProgressHarness:
             chat=Chat(client),
             response_urls=ResponseUrls(self.session),
             slack_api_url=self.slack.api_url,
-            render_stopped=lambda row: question_stopped_message(row.text, question_id=str(row.id)),
             clock=lambda: self.now,
         )
 
@@ -206,26 +204,6 @@ async def test_a_stopped_or_taken_over_question_shows_no_progress(harness: Progr
     )
 
 
-async def test_a_stopped_question_s_message_is_restored_after_an_update(harness: ProgressHarness) -> None:
-    progress = await harness.start_progress(in_thread=True)
-    await progress.update(SAID, milestone=False)
-    await harness.questions.stop(progress.row.id, user_id="U1")
-    with pytest.raises(RequestCancelled):
-        await progress.update(SAID, milestone=False)
-
-    (message,) = harness.slack.shown.values()
-    assert "Stopped “heat pumps”." in message["text"]
-
-
-class SlowQuestions(QuestionStore):
-    """Stops the question between the first read and the second."""
-
-    async def get(self, question_id: UUID) -> QuestionRow | None:
-        row = await super().get(question_id)
-        await self.stop(question_id, user_id="U1")
-        return row
-
-
 REPORT = OutgoingMessage(text="2 sources", blocks=(section("The whole report."),))
 ANSWER = Outcome(messages=(REPORT, OutgoingMessage(text="Its end.")), state="answered")
 
@@ -274,34 +252,3 @@ async def test_an_answer_whose_blocks_slack_rejects_is_restored_as_text(harness:
         await progress.update(SAID, milestone=False)
     (message,) = harness.slack.shown.values()
     assert "The whole report." in message["text"]
-
-
-class StoppedInFlight(QuestionStore):
-    """Stops the question while a message is being posted to the response_url."""
-
-    async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
-        ours = await super().mark_sending(row, part, uses=uses, unconfirmed=unconfirmed)
-        await self.stop(row.id, user_id="U1")
-        return ours
-
-
-async def test_a_stop_overwritten_by_the_response_url_is_restored(harness: ProgressHarness) -> None:
-    progress = await harness.start_progress(in_thread=False)
-    progress.questions = StoppedInFlight(harness.pool)
-
-    with pytest.raises(RequestCancelled):
-        await progress.update(SAID, milestone=True)
-    late, last = [post.payload for post in harness.slack.posts]
-    assert (SAID.text[:11] in late["text"], "Stopped “heat pumps”." in last["text"]) == (True, True)
-    assert (last["replace_original"], last["response_type"]) == (True, "ephemeral")
-    assert harness.slack.refusals == []
-
-
-async def test_a_stop_overwritten_in_a_thread_is_restored(harness: ProgressHarness) -> None:
-    progress = await harness.start_progress(in_thread=True)
-    progress.questions = SlowQuestions(harness.pool)
-
-    with pytest.raises(RequestCancelled):
-        await progress.update(SAID, milestone=False)
-    (message,) = harness.slack.shown.values()
-    assert "Stopped “heat pumps”." in message["text"]

@@ -35,6 +35,15 @@ from tests.fakes.provider import FakeProvider
 from tests.fakes.rows import claim
 
 
+class AdmitEveryone:
+    """Answers everyone."""
+
+    installed = None
+
+    async def refused(self, row: QuestionRow, *, user_team: str) -> None:
+        return None
+
+
 @dataclass
 class ScriptedDelivery:
     """Remembers what it was to deliver; fails, or says that no way was left, when told to."""
@@ -129,6 +138,7 @@ class WorkerHarness:
             status_messages=cast("StatusMessages", self.delivery),
             database_retry=self.database_retry,
             metrics=Metrics(),
+            admission=AdmitEveryone(),
         )
         part, _, step = breaks.partition(".")
         if part:
