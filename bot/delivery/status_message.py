@@ -39,12 +39,14 @@ MAX_PAUSE_SECONDS = 2.0
 """The answer does not wait longer than this for its pending message."""
 
 
-MAX_DELETE_PAUSE_SECONDS = 30.0
+DELETE_TRIES = 6
+MAX_DELETE_PAUSE_SECONDS = 10.0
+"""A message that is not deleted stays for good, and may say that a search is on."""
 
 
 async def delete(chat: Chat, channel: str, ts: str) -> PostResult:
     """Delete a message of the app; try again while Slack is busy."""
-    for _ in range(MAX_ATTEMPTS):
+    for _ in range(DELETE_TRIES):
         result = await chat.delete(channel, ts)
         if not isinstance(result, Retryable):
             break

@@ -15,7 +15,7 @@ from bot.delivery.status_message import StatusMessages
 from bot.errors import Interrupted, NotOurs, Undecryptable
 from bot.model.asker import Asker, working_for
 from bot.model.message import Audience
-from bot.model.question import CHANNEL_THREADS, Claimed, Outcome, QuestionRow
+from bot.model.question import CHANNEL_THREADS, Claimed, LeftOver, Outcome, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.streaming.live import LiveAnswer, LiveAnswers
@@ -95,13 +95,19 @@ class QuestionWorker:
                 await self._bring_to_its_end(claimed, job=job)
         except ClaimLost as lost:
             log.warning("question.superseded", extra=row.ids | {"attempt": row.claim})
-            await self._clear_up(question_id, again=True, noted=lost.noted)
+            await self._clear_up(question_id, lost=row, noted=lost.noted)
             return False
         return True
 
-    async def _clear_up(self, question_id: UUID, *, again: bool = False, noted: bool = False) -> None:
-        """Remove what is left of a question that was closed from outside. Raises NotClearedUp, and `NotOurs`."""
-        left = await self.database_retry(lambda: self.questions.left_over(question_id, again=again))
+    async def _clear_up(self, question_id: UUID, *, lost: QuestionRow | None = None, noted: bool = False) -> None:
+        """Remove what is left of a question that was closed from outside. Raises NotClearedUp, and `NotOurs`.
+
+        `lost` is the question if this worker had it; its asker's data may be erased since.
+        """
+        left = await self.database_retry(lambda: self.questions.left_over(question_id, again=lost is not None))
+        if lost is not None and await self.database_retry(lambda: self.questions.get(question_id)) is None:
+            erased = replace(lost, state="withdrawn", claim=lost.claim + 1)
+            left = LeftOver(row=erased, since=None, seconds=0.0, passed_on=False)
         if left is None or self.clear_up is None:
             return
         await self._check_own(left.row)

@@ -262,9 +262,9 @@ class Storm:
         return f"zq{self.questions:05}"
 
     def next_ts(self) -> str:
-        """Return the `ts` of a new message of a person."""
+        """Return the `ts` of a new message of a person, which is before that of every reply."""
         self.messages += 1
-        return f"{time.time():.0f}.{100_000 + self.messages:06}"
+        return f"{time.time() - 1:.0f}.{100_000 + self.messages:06}"
 
     def thread(self, asked: Asked) -> list[dict[str, Any]]:
         """Return what the app shows below a message now."""

@@ -8,6 +8,8 @@ import logging
 import psycopg
 import pytest
 
+from bot.storage.personal_data import PersonalDataStore
+from bot.storage.questions import connection_pool
 from bot.texts import own_data
 from tests.end_to_end.conftest import AppHarness, wait_for_log
 from tests.end_to_end.test_edits import BEFORE, TS, delete, edit
@@ -231,6 +233,20 @@ async def test_an_erasure_removes_the_status_message_of_what_is_open(harness: Ap
     assert not harness.slack.thread("DU1", TS)
     removed = [body for way, body in harness.slack.calls if way == "response_url" and body.get("delete_original")]
     assert len(removed) == text.startswith("/")
+
+
+@pytest.mark.parametrize("text", ["/search wheels", "/ask why?"])
+async def test_what_is_shown_of_a_command_goes_although_it_is_erased(harness: AppHarness, text: str) -> None:
+    await ask(harness, text)
+
+    async with connection_pool(harness.database) as pool:
+        await PersonalDataStore(pool).erase("U1")
+
+    async with asyncio.timeout(10):
+        while True:
+            if any(way == "response_url" and "delete_original" in body for way, body in harness.slack.calls):
+                return
+            await asyncio.sleep(0.05)
 
 
 async def stream_and_delete(harness: AppHarness, ts: str) -> None:
