@@ -193,7 +193,7 @@ async def test_a_text_that_is_too_long_in_a_thread_is_refused_there_to_the_asker
 
 async def test_what_the_service_refuses_after_a_mention_is_shown_to_the_asker_only(harness: AppHarness) -> None:
     harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
-    await harness.mention("why")
+    await harness.mention("--recency day why")
     await harness.wait_until_settled(1)
 
     public = [post for post in harness.slack.posts if post.method in {"chat.postMessage", "chat.update"}]
@@ -205,7 +205,7 @@ async def test_what_the_service_refuses_after_a_mention_is_shown_to_the_asker_on
 
 async def test_what_is_refused_after_public_is_shown_to_the_asker_only(harness: AppHarness) -> None:
     harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
-    await harness.ask("/ask --public why")
+    await harness.ask("/ask --public --recency day why")
     (post,) = await harness.slack.wait_for(1)
 
     assert (post.payload["response_type"], post.payload["replace_original"]) == ("ephemeral", True)
