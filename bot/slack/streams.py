@@ -22,13 +22,15 @@ UNSUPPORTED_ERRORS = frozenset(
         "feature_not_enabled",
         "feature_disabled",
         "not_agent_app",
-        "channel_type_not_supported",
     }
 )
 """Errors of a workspace or an app without streams."""
 
 NO_SESSION_ERRORS = UNSUPPORTED_ERRORS | {"not_authorized", "missing_scope"}
 """Errors of a workspace or an app without agent sessions."""
+
+NOT_HERE = "channel_type_not_supported"
+"""The error of a kind of conversation without streams."""
 
 NOT_STREAMING = "message_not_in_streaming_state"
 
@@ -66,6 +68,11 @@ class Streams:
     def __init__(self, client: AsyncWebClient) -> None:
         self._client = client
         self._without_sessions: set[str] = set()
+        self._without_streams: set[tuple[str, bool]] = set()
+
+    def work(self, *, direct: bool) -> bool:
+        """Return whether Slack has not refused them in the direct messages, or the channels, of the workspace."""
+        return (workspace_key(), direct) not in self._without_streams
 
     async def start(
         self, channel: str, thread_ts: str, text: str, *, recipient: tuple[str, str] | None = None
@@ -81,7 +88,10 @@ class Streams:
                 chunks=_text_chunks(text),
             )
         except FAILURES as error:
-            return _meaning(error)
+            result = _meaning(error)
+            if result == StreamEnded(error=NOT_HERE):
+                self._without_streams.add((workspace_key(), recipient is None))
+            return result
         return Sent(ts=response.get("ts"))
 
     async def append(self, channel: str, ts: str, text: str) -> StreamResult:

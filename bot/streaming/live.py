@@ -651,7 +651,8 @@ class LiveAnswers:
         if row.thread_ts is None or row.message_ts is None or row.streams:
             # In place of what a worker that died has streamed, the whole answer is shown.
             return Mode.NONE
-        return Mode.STREAM if row.surface == "im" or self.in_channels else Mode.EDIT
+        direct = row.surface == "im"
+        return Mode.STREAM if (direct or self.in_channels) and self.streams.work(direct=direct) else Mode.EDIT
 
     async def leave(self, live: LiveAnswer) -> bool:
         """End what was shown of an answer that this worker must not deliver, so that it can be cleared up.

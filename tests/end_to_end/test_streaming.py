@@ -10,6 +10,7 @@ import pytest
 
 from bot.playground.streams import Ending
 from bot.playground.timeline import Author, Message
+from bot.settings import Settings
 from tests.end_to_end.conftest import AppHarness
 from tests.end_to_end.test_stop import stop_button
 from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, end, whole_stream
@@ -122,6 +123,27 @@ async def test_without_streams_the_placeholder_is_edited(harness: AppHarness, er
         assert markdown(message.payload) == SHOWN
     remembered = error != "invalid_thread_ts"
     assert methods(harness).count("chat.startStream") == (1 if remembered else 2)
+
+
+@pytest.fixture
+def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
+    return settings.model_copy(update=getattr(request, "param", {}))
+
+
+@pytest.mark.parametrize("settings", [{"channel_streaming": True}], indirect=True)
+async def test_channels_without_streams_leave_those_of_direct_messages(harness: AppHarness) -> None:
+    harness.slack.fail("chat.startStream", refusal("channel_type_not_supported"))
+    for number in (1, 2):
+        harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.1))
+        await harness.mention("do heat pumps pay off?", ts=f"1795255300.00010{number}")
+        await harness.wait_until_settled(number)
+    assert methods(harness).count("chat.startStream") == 1
+
+    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.1))
+    await harness.send_direct_message("do heat pumps pay off?", ts=TS)
+    await harness.wait_until_settled(3)
+
+    assert len(harness.slack.streams("DU1", TS)) == 1
 
 
 FAULTS = {
