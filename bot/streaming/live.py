@@ -17,7 +17,7 @@ from datetime import datetime
 from enum import Enum
 from time import monotonic
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from bot.blocks import escaping
 from bot.blocks.progress import (
@@ -39,7 +39,7 @@ from bot.slack.messages import Chat, Retryable, Sent, has_arrived
 from bot.slack.streams import StreamEnded, StreamResult, Streams, Unsupported
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
-from bot.storage.streams import Permit
+from bot.storage.streams import Permit, StreamLog
 from perplexity.errors import RequestCancelled
 from perplexity.threads import SHORT_TEXT, run_in_thread, run_in_thread_if_long
 from perplexity.types import Answer, Event, Restarted, SearchQueries, Source, Sources, TextDelta
@@ -98,46 +98,6 @@ class Mode(Enum):
     """Only its progress is shown, once: the message can be changed a few times only."""
 
 
-class CallLog(Protocol):
-    """Where calls to Slack are taken from the workspace's share, and streams recorded; see `StreamLog`."""
-
-    async def start(self, row: QuestionRow, *, shown: int) -> tuple[Permit, datetime | None]:
-        """Take the start of a stream; return also the place that is reserved for its stop."""
-        ...
-
-    async def started(self, row: QuestionRow, streams: list[str]) -> bool:
-        """Record the messages of an answer; False if it is another worker's."""
-        ...
-
-    async def append(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
-        """Take an append; return also the seconds until the stream's next one."""
-        ...
-
-    async def edit(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
-        """Take an edit that shows text; return also the seconds until the answer's next one."""
-        ...
-
-    async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
-        """Take an edit that shows progress; return also the seconds until the answer's next one."""
-        ...
-
-    async def final_edit(self, row: QuestionRow) -> None:
-        """Take the edit that shows the finished answer, which is granted always."""
-        ...
-
-    async def ended(self, row: QuestionRow, streams: list[str], *, shown: int, reserved: datetime | None) -> None:
-        """Record that no message of an answer is open any more."""
-        ...
-
-    async def unsupported(self, team_id: str) -> None:
-        """Record that a workspace has no streams."""
-        ...
-
-    async def known(self, row: QuestionRow) -> set[str]:
-        """Return the streamed messages of every question in the thread."""
-        ...
-
-
 @dataclass(kw_only=True)
 class LiveAnswer:
     """One question's answer while it is made; inside `async with` it shows what `on_event` takes.
@@ -151,7 +111,7 @@ class LiveAnswer:
     mode: Mode
     streams: Streams
     chat: Chat
-    calls: CallLog
+    calls: StreamLog
     on_stopped: Callable[[], Awaitable[object]]
     clock: Callable[[], float] = monotonic
     text: StreamedText = field(default_factory=StreamedText)
@@ -629,7 +589,7 @@ class LiveAnswers:
     questions: QuestionStore
     streams: Streams
     chat: Chat
-    calls: CallLog
+    calls: StreamLog
     stop: Callable[[QuestionRow], Awaitable[object]]
     in_channels: bool = False
     clock: Callable[[], float] = monotonic

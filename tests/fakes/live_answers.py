@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -36,6 +36,7 @@ from bot.storage.streams import (
     STATUS_EDITS_PER_MINUTE,
     WINDOW_SECONDS,
     Permit,
+    StreamLog,
     fair_pause,
 )
 from bot.streaming.live import LiveAnswer, LiveAnswers
@@ -48,7 +49,7 @@ from tests.fakes.slack import FakeSlack
 if TYPE_CHECKING:
     from bot.delivery.withdrawal import AnswerWithdrawal
     from bot.slack.messages import ResponseUrls
-    from bot.storage.questions import QuestionStore
+    from bot.storage.questions import Pool, QuestionStore
 
 CALL_SECONDS = 0.12
 """How long a call to Slack takes; Slack makes the change after half of it."""
@@ -128,10 +129,11 @@ class MemoryQuestions:
         return row.state in OPEN
 
 
-class MemoryCallLog:
+class MemoryCallLog(StreamLog):
     """What `StreamLog` does, without a database; `edited` are the answers that are no streams now."""
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
+        super().__init__(cast("Pool", None))
         self._clock = clock
         self._times: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
         self.no_streams: set[str] = set()
@@ -148,7 +150,7 @@ class MemoryCallLog:
         stops.append(self._clock() + RESERVED_SECONDS + len(stops) * 1e-6)
         return Permit.GRANTED, BEGAN + timedelta(seconds=stops[-1])
 
-    async def started(self, row: QuestionRow, streams: list[str]) -> bool:
+    async def started(self, row: QuestionRow, streams: Sequence[str]) -> bool:
         await asyncio.sleep(QUERY_SECONDS)
         return True
 
@@ -167,7 +169,7 @@ class MemoryCallLog:
         await asyncio.sleep(QUERY_SECONDS)
         self._recent(row.team_id, "edits").append(self._clock())
 
-    async def ended(self, row: QuestionRow, streams: list[str], *, shown: int, reserved: datetime | None) -> None:
+    async def ended(self, row: QuestionRow, streams: Sequence[str], *, shown: int, reserved: datetime | None) -> None:
         await asyncio.sleep(QUERY_SECONDS)
         self.edited.add(row.id)
         stops = self._recent(row.team_id, "stops")
