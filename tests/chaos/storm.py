@@ -48,7 +48,7 @@ STATES = "SELECT text, state, command FROM questions WHERE text IS NOT NULL"
 
 
 @dataclass(kw_only=True)
-class Asked:
+class AskedQuestion:
     """Something that a person has asked: the ids in its versions, and what was done to it.
 
     `ts` is that of its message, `trigger` that of its command. `acked` is what the command was answered with.
@@ -79,7 +79,7 @@ class Walker:
     storm: Storm
     user: str
     random: Random
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[AskedQuestion] = field(default_factory=list)
     erased: bool = False
     number: int = 0
 
@@ -102,7 +102,7 @@ class Walker:
         surface = self.random.choice(SURFACES)
         if self.storm.has_next_build and self.random.random() < 0.2:
             surface = "next"
-        asked = Asked(ids=[self.storm.next_id()], surface=surface, channel="C1")
+        asked = AskedQuestion(ids=[self.storm.next_id()], surface=surface, channel="C1")
         self.asked.append(asked)
         if surface in LINES:
             asked.trigger = asked.ids[0]
@@ -114,11 +114,11 @@ class Walker:
         asked.ts, asked.channel = self.storm.next_ts(), "C1" if surface == "mention" else self.direct
         asked.taken = await self._report(self._message_event(asked), name=asked.ids[0])
 
-    def _text(self, asked: Asked) -> str:
+    def _text(self, asked: AskedQuestion) -> str:
         deep = "--model high " if asked.surface == "deep im" else ""
         return f"{deep}what is example {asked.ids[-1]}"
 
-    def _message_event(self, asked: Asked) -> dict[str, Any]:
+    def _message_event(self, asked: AskedQuestion) -> dict[str, Any]:
         if asked.surface == "mention":
             text = f"<@U0APP> {self._text(asked)}"
             return {"type": "app_mention", "channel": "C1", "channel_type": "channel", "text": text, "ts": asked.ts}
@@ -127,7 +127,7 @@ class Walker:
             "ts": asked.ts,
         }  # fmt: skip
 
-    def _change_event(self, asked: Asked, subtype: str, **change: Any) -> dict[str, Any]:
+    def _change_event(self, asked: AskedQuestion, subtype: str, **change: Any) -> dict[str, Any]:
         kind = "channel" if asked.surface == "mention" else "im"
         before = {"type": "message", "user": self.user, "text": self._message_event(asked)["text"], "ts": asked.ts}
         return {
@@ -135,7 +135,7 @@ class Walker:
             "ts": self.storm.next_ts(), "previous_message": before, **change,
         }  # fmt: skip
 
-    def _pick(self, fits: Callable[[Asked], bool]) -> Asked | None:
+    def _pick(self, fits: Callable[[AskedQuestion], bool]) -> AskedQuestion | None:
         """Return one of the last things asked that fits."""
         return next((asked for asked in reversed(self.asked[-3:]) if fits(asked)), None)
 
@@ -266,7 +266,7 @@ class Storm:
         self.messages += 1
         return f"{time.time() - 1:.0f}.{100_000 + self.messages:06}"
 
-    def thread(self, asked: Asked) -> list[dict[str, Any]]:
+    def thread(self, asked: AskedQuestion) -> list[dict[str, Any]]:
         """Return what the app shows below a message now."""
         return [
             message
