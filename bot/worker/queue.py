@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
+from random import random
 from time import monotonic
 from typing import TypeVar
 from uuid import UUID
@@ -66,19 +67,24 @@ STOP_SECONDS = 3.0
 """How long a worker may take to return its jobs when its time is over; without the database it cannot."""
 
 NOT_OURS_SECONDS = 5
-"""How long a question that only another process can answer stays in the queue before it is tried again."""
+"""How long a question that only another process can answer stays in the queue before it is tried again, and a random
+part of a second more: two processes that look at one pace keep their order, and the wrong one might always be first."""
 
 
 class RequeueOnShutdown(BaseRetryStrategy):
     """Sends a job back when the shutdown cancelled it, this process cannot do it, or not all could be cleared up yet.
 
-    It never does so for an error.
+    It never does so for an error. `chance` returns a number from 0 to 1.
     """
+
+    def __init__(self, *, chance: Callable[[], float] = random) -> None:
+        super().__init__()
+        self._chance = chance
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         """Decide by the exception alone; how often a question came back is counted on its row."""
         if isinstance(exception, NotOurs):
-            return RetryDecision(retry_in={"seconds": NOT_OURS_SECONDS})
+            return RetryDecision(retry_in={"milliseconds": int(1000 * (NOT_OURS_SECONDS + self._chance()))})
         if isinstance(exception, NotClearedUp):
             return RetryDecision(retry_in={"seconds": math.ceil(exception.seconds)})
         return RetryDecision() if isinstance(exception, asyncio.CancelledError) else None

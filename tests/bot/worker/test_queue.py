@@ -23,7 +23,7 @@ from bot.errors import NotOurs
 from bot.model.question import NewQuestion
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import IDLE_SECONDS, Pool, QuestionStore, connection_pool
-from bot.worker.queue import TAKEN_AT_ONCE, Heartbeats, JobQueue, RetryingJobManager
+from bot.worker.queue import POLL_SECONDS, TAKEN_AT_ONCE, Heartbeats, JobQueue, RequeueOnShutdown, RetryingJobManager
 from tests.fakes.digests import FlakyPool
 from tests.fakes.rows import claim
 
@@ -568,3 +568,13 @@ async def test_a_job_that_was_removed_with_the_end_of_its_question_is_done(queue
     await asyncio.wait({working})
 
     assert await queue.jobs() == []
+
+
+def test_two_processes_that_look_at_the_same_pace_change_their_order_for_what_only_one_can_do() -> None:
+    job = Job(id=1, queue="default", lock=None, queueing_lock=None, task_name="t")
+
+    soon = RequeueOnShutdown(chance=lambda: 0.0).get_retry_decision(exception=NotOurs("later"), job=job)
+    late = RequeueOnShutdown(chance=lambda: 1.0).get_retry_decision(exception=NotOurs("later"), job=job)
+
+    times = [one.retry_at for one in (soon, late) if one is not None and one.retry_at is not None]
+    assert (times[1] - times[0]).total_seconds() >= 2 * POLL_SECONDS - 0.1
