@@ -323,9 +323,16 @@ _WITH_SENT = """sent = CASE WHEN right(sent, length(%(sent)s::text)) = %(sent)s:
 """Add to what was sent, once, however often that is repeated."""
 
 RECORD_RUN = f"""
-    UPDATE questions SET run_id = %(run_id)s, {_WITH_SENT} WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id
+    UPDATE questions
+    SET run_id = %(run_id)s, {_WITH_SENT},
+        uncleared_since = CASE WHEN attempt = %(attempt)s THEN uncleared_since ELSE now() END
+    WHERE id = %(id)s AND (attempt = %(attempt)s OR state IN ('stopped', 'withdrawn'))
+    RETURNING attempt = %(attempt)s AS ours
 """
-"""Keep the provider's id of a background run, and what was sent so far."""
+"""Keep the provider's id of a background run, and what was sent so far.
+
+The run of a question that was closed while it began is cancelled by the clear-up, also if this process dies now.
+"""
 
 RECORD_SENT = f"UPDATE questions SET {_WITH_SENT} WHERE id = %(id)s AND text_deleted_at IS NULL"
 """Keep what was sent for a question that was stopped meanwhile, or is another worker's now."""

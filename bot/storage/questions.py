@@ -336,8 +336,14 @@ class QuestionStore:
         return [(row["command"], row["text"]) for row in rows]
 
     async def record_run(self, row: QuestionRow, run_id: str, *, sent: str | None = None) -> bool:
-        """Keep the id of a background run that has just begun to cost money, and what was `sent` for it."""
-        return await self._changed(queries.RECORD_RUN, row, run_id=run_id, sent=sent)
+        """Keep the id of a background run that has just begun to cost money, and what was `sent` for it.
+
+        Return False if the question is another worker's, or closed.
+        """
+        values = {"id": row.id, "attempt": row.claim, "run_id": run_id, "sent": sent}
+        async with self._pool.connection() as connection:
+            kept = await (await connection.execute(queries.RECORD_RUN, values, prepare=True)).fetchone()
+        return kept is not None and bool(kept["ours"])
 
     async def record_sent(self, question_id: UUID, sent: str | None, replaced: Sequence[UUID] = ()) -> None:
         """Add to what was sent for a question that has no answer to save it with; delete what that replaces."""

@@ -190,6 +190,25 @@ async def test_a_settled_question_is_not_claimed_and_forgets_its_response_url(qu
     assert (settled.settled, settled.response_url) == (True, None)
 
 
+async def test_a_run_that_began_while_its_question_was_stopped_is_left_to_the_clear_up(
+    questions: QuestionStore,
+) -> None:
+    question = new()
+    await questions.insert(question)
+    row = await claim(questions, question.id)
+    assert row is not None
+    await questions.stop(question.id, user_id=row.user_id)
+    stopped = await questions.left_over(question.id)
+    assert stopped is not None
+    await questions.cleared(stopped)
+
+    ours = await questions.record_run(row, "resp_1")
+
+    left = await questions.left_over(question.id)
+    assert left is not None
+    assert (ours, left.row.run_id) == (False, "resp_1")
+
+
 async def test_a_run_is_kept_for_the_next_attempt(questions: QuestionStore) -> None:
     question = new()
     await questions.insert(question)
