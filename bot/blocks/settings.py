@@ -10,7 +10,13 @@ from bot.blocks.escaping import code, escape
 from bot.model.message import Block, OutgoingMessage
 from bot.model.preferences import Preferences
 from bot.preferences.settings import CHANNEL, PERSON, Setting
-from bot.texts import settings as texts
+
+YOUR_SETTINGS = "Your settings"
+RULES = "A channel’s sites outrank yours. What you type with a question outranks your settings."
+NEEDS_SCOPES = (
+    "Follow-ups and history work only if the app receives the messages of channels. An admin sets that up with "
+    "FOLLOW_UPS and THREAD_HISTORY."
+)
 
 SETTINGS_BUTTON = "settings_modal"
 """The id of the button that opens the form."""
@@ -18,16 +24,16 @@ SETTINGS_BUTTON = "settings_modal"
 
 def settings_message(preferences: Preferences, *, in_channel: bool, slash: str, note: str = "") -> OutgoingMessage:
     """Render the settings of a person, and of the channel if there is one; `note` is what was done, not escaped."""
-    lists = ["\n".join([texts.heading(texts.YOUR_SETTINGS), *_lines(PERSON, preferences.person)])]
+    lists = ["\n".join([f"*{YOUR_SETTINGS}*", *_lines(PERSON, preferences.person)])]
     if in_channel:
-        lists.append("\n".join([texts.heading(texts.CHANNEL_SETTINGS), *_lines(CHANNEL, preferences.channel)]))
-    hints = [texts.RULES, *([texts.NEEDS_SCOPES] if in_channel else []), texts.example(slash)]
+        lists.append("\n".join(["*Settings of this channel*", *_lines(CHANNEL, preferences.channel)]))
+    hints = [RULES, *([NEEDS_SCOPES] if in_channel else []), f"For example: `{slash} effort high`"]
     if in_channel:
-        hints.append(texts.channel_example(slash))
+        hints.append(f"or `{slash} channel allow docs.python.org`")
     blocks: list[Block] = [section(escape(note))] if note else []
     blocks += [*map(section, lists), context(" ".join(map(_hint, hints)))]
-    blocks.append(secondary_button(texts.CHANGE, action_id=SETTINGS_BUTTON, value="settings"))
-    return OutgoingMessage(text=escape(note) or texts.YOUR_SETTINGS, blocks=tuple(blocks))
+    blocks.append(secondary_button("Change settings", action_id=SETTINGS_BUTTON, value="settings"))
+    return OutgoingMessage(text=escape(note) or YOUR_SETTINGS, blocks=tuple(blocks))
 
 
 def _hint(text: str) -> str:

@@ -15,10 +15,23 @@ from bot.commands.parsing import check_length, closest_match, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.preferences import NO_PREFERENCES, ChannelSettings, PersonSettings, Preferences
-from bot.preferences.settings import CHANNEL, EFFORT, PERSON, Setting, find_setting, parse_setting
+from bot.preferences.settings import (
+    CHANNEL,
+    CREATOR_UNKNOWN,
+    EFFORT,
+    NOT_MANAGER,
+    PERSON,
+    SAVED,
+    Setting,
+    find_setting,
+    one_of,
+    parse_setting,
+)
 from bot.slack.users import Management
-from bot.texts import pplx, settings, usage
+from bot.texts import pplx, usage
 from perplexity.errors import InvalidRequest
+
+NO_CHANNEL = "A direct message has no channel settings. Type this in a channel."
 
 CHANNEL_WORD = "channel"
 RESETS = frozenset({"reset", "default"})
@@ -79,7 +92,7 @@ def parse(text: str) -> SettingsRequest:
     if setting is None:
         raise UsageError(_unknown(first, table, of_channel=of_channel))
     if not rest:
-        allowed = setting.hint or settings.one_of(tuple(setting.choices or ()))
+        allowed = setting.hint or one_of(tuple(setting.choices or ()))
         raise UsageError(pplx.setting_missing(first.casefold(), allowed=allowed))
     if rest.casefold() in RESETS:
         return SettingsRequest(of_channel=of_channel, field=setting.field)
@@ -121,7 +134,11 @@ async def answer(request: SettingsRequest, context: CommandContext) -> SettingsR
         else:
             after = replace(before, person=request.apply(before.person))
             saved = await store.change_person(before.person, after.person, **place)
-        note = settings.SAVED if saved else settings.CHANGED_AT_ONCE
+        note = (
+            SAVED
+            if saved
+            else "Someone else changed this at the same moment, so I saved nothing. Check it below, then try again."
+        )
         before = after if saved else await store.get(**place, channel_id=context.channel_id)
     return SettingsResult(preferences=before, note=note, in_channel=in_channel, slash=slash)
 
@@ -129,11 +146,11 @@ async def answer(request: SettingsRequest, context: CommandContext) -> SettingsR
 async def _refusal(request: SettingsRequest, context: CommandContext) -> str:
     """Return why a channel's settings cannot be shown or changed; an empty text if they can."""
     if context.channel_id.startswith("D"):
-        return settings.NO_CHANNEL
+        return NO_CHANNEL
     if not request.changes:
         return ""
     management = await context.management(context.user_id, context.channel_id)
-    return {Management.DENIED: settings.NOT_MANAGER, Management.UNKNOWN: settings.CREATOR_UNKNOWN}.get(management, "")
+    return {Management.DENIED: NOT_MANAGER, Management.UNKNOWN: CREATOR_UNKNOWN}.get(management, "")
 
 
 def render(result: SettingsResult, _: SettingsRequest, audience: Audience) -> Reply:

@@ -8,10 +8,17 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeVar
 
 from bot.model.preferences import ADMINS, EVERYONE, ChannelSettings, PersonSettings
-from bot.texts import settings as texts
 from perplexity.errors import InvalidRequest
 from perplexity.filters import parse_domain, parse_domains, parse_language
 from perplexity.models import EFFORTS, SONAR, resolve
+
+DOMAINS_UNSET = "the whole web"
+SAVED = "Saved."
+NOT_MANAGER = "Only the person who created this channel, and admins, can change its settings."
+CREATOR_UNKNOWN = (
+    "Slack doesn’t let me read who created this channel, so only admins can change its settings. "
+    "An admin can give me the scope `channels:read`, or `groups:read` for private channels."
+)
 
 Value = str | bool | tuple[str, ...]
 Kind = Literal["choice", "text", "people"]
@@ -23,7 +30,7 @@ MAX_PEOPLE = 50
 """The most people who can be named."""
 
 _USER_ID = re.compile(r"<@([UW][A-Z0-9]{1,20})(?:\|[^<>]*)?>|([UW][A-Z0-9]{1,20})")
-_ON_OFF = {"on": texts.ON, "off": texts.OFF}
+_ON_OFF = {"on": "On", "off": "Off"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +69,7 @@ def _choice(name: str, choices: Sequence[str]) -> Callable[[str], str]:
     def parse(words: str) -> str:
         word = words.strip().casefold()
         if word not in choices:
-            raise InvalidRequest.for_field(name, words, texts.one_of(choices))
+            raise InvalidRequest.for_field(name, words, one_of(choices))
         return word
 
     return parse
@@ -76,7 +83,7 @@ def _on_off(name: str) -> Callable[[str], bool]:
 def _model(words: str) -> str:
     name = words.strip().lower()
     if len(name) > MAX_MODEL:
-        raise InvalidRequest.for_field("model", words, texts.at_most(MAX_MODEL))
+        raise InvalidRequest.for_field("model", words, f"it takes at most {MAX_MODEL} characters")
     resolve(name)
     return name
 
@@ -88,14 +95,14 @@ def _split(words: str) -> list[str]:
 def _domains(words: str) -> tuple[str, ...]:
     domains = parse_domains(_split(words))
     if not domains:
-        raise InvalidRequest.for_field("domains", words, texts.HOSTS)
+        raise InvalidRequest.for_field("domains", words, "it takes host names such as a.com, separated by commas")
     return domains
 
 
 def _hosts(name: str) -> Callable[[str], tuple[str, ...]]:
     def parse(words: str) -> tuple[str, ...]:
         if any(parse_domain(word).startswith("-") for word in _split(words)):
-            raise InvalidRequest.for_field(name, words, texts.HOSTS_WITHOUT_DASH)
+            raise InvalidRequest.for_field(name, words, "it takes host names without a -")
         return _domains(words)
 
     return parse
@@ -109,14 +116,14 @@ def _askers(words: str) -> str:
     named = [_USER_ID.fullmatch(one) for one in _split(words)]
     ids = dict.fromkeys(match[1] or match[2] for match in named if match is not None)
     if not named or None in named or len(ids) > MAX_PEOPLE:
-        allowed = texts.askers(EVERYONE, ADMINS, most=MAX_PEOPLE)
+        allowed = f"it takes {EVERYONE}, {ADMINS}, or at most {MAX_PEOPLE} Slack user ids such as U012AB3CD"
         raise InvalidRequest.for_field("askers", words, allowed)
     return " ".join(ids)
 
 
 _EFFORTS = {effort: effort.capitalize() for effort in EFFORTS}
 _MODELS = _EFFORTS | {name: name for name in SONAR}
-_WHO_SEES = {"private": texts.ONLY_YOU, "public": texts.WHOLE_CHANNEL}
+_WHO_SEES = {"private": "Only you", "public": "Everyone in the channel"}
 
 
 def _chosen(name: str, label: str, unset: str, choices: Mapping[str, str], *, parse: Callable[[str], Value]) -> Setting:
@@ -126,35 +133,43 @@ def _chosen(name: str, label: str, unset: str, choices: Mapping[str, str], *, pa
 
 
 def _switch(name: str, label: str) -> Setting:
-    return _chosen(name, label, texts.AS_SET_UP, _ON_OFF, parse=_on_off(name))
+    return _chosen(name, label, "as the app is set up", _ON_OFF, parse=_on_off(name))
 
 
 def _written(name: str, label: str, unset: str, hint: str, *, parse: Callable[[str], Value]) -> Setting:
     return Setting(name=name, field=name, label=label, unset=unset, hint=hint, parse=parse)
 
 
-_MODEL = _chosen("model", texts.MODEL, texts.MODEL_UNSET, _MODELS, parse=_model)
+_MODEL = _chosen("model", "Model or effort", "the app’s default", _MODELS, parse=_model)
 _VISIBILITY = _chosen(
     "visibility",
-    texts.VISIBILITY,
-    texts.VISIBILITY_UNSET,
+    "Who sees answers to commands",
+    "only the person who asks",
     _WHO_SEES,
     parse=_choice("visibility", tuple(_WHO_SEES)),
 )
-_LANGUAGE = _written("language", texts.LANGUAGE, texts.LANGUAGE_UNSET, texts.LANGUAGE_HINT, parse=parse_language)
-_FOLLOW_UPS = _switch("follow-ups", texts.FOLLOW_UPS)
-_ASKERS_HINT = texts.askers_hint(EVERYONE, ADMINS)
+_LANGUAGE = _written(
+    "language", "Language of answers", "that of the question", "Two letters, such as en or ja", parse=parse_language
+)
+_FOLLOW_UPS = _switch("follow-ups", "Replies without a mention are questions")
+_ASKERS_HINT = f"{EVERYONE}, {ADMINS}, or user ids"
 _ASKERS = replace(
-    _written("askers", texts.ASKERS, EVERYONE, _ASKERS_HINT, parse=_askers),
+    _written("askers", "Who may ask", EVERYONE, _ASKERS_HINT, parse=_askers),
     kind="people",
-    choices={EVERYONE: texts.EVERYONE, ADMINS: texts.ADMINS},
+    choices={EVERYONE: "Everyone", ADMINS: "Admins"},
 )
 
 PERSON = (
     _MODEL,
     _VISIBILITY,
     _LANGUAGE,
-    _written("domains", texts.DOMAINS, texts.DOMAINS_UNSET, texts.DOMAINS_HINT, parse=_domains),
+    _written(
+        "domains",
+        "Sites to search",
+        DOMAINS_UNSET,
+        "Such as a.com, b.com; or each with a - to leave it out",
+        parse=_domains,
+    ),
     _FOLLOW_UPS,
 )
 """What a person can set."""
@@ -163,12 +178,18 @@ CHANNEL = (
     _MODEL,
     _VISIBILITY,
     _LANGUAGE,
-    _written("allow", texts.ALLOW, texts.DOMAINS_UNSET, texts.ALLOW_HINT, parse=_hosts("allow")),
-    _written("deny", texts.DENY, texts.DENY_UNSET, texts.DENY_HINT, parse=_hosts("deny")),
+    _written(
+        "allow",
+        "Only these sites",
+        DOMAINS_UNSET,
+        "Answers here come from these sites only, such as a.com, b.com",
+        parse=_hosts("allow"),
+    ),
+    _written("deny", "Never these sites", "none", "Answers here never come from these sites", parse=_hosts("deny")),
     _ASKERS,
-    _switch("history", texts.HISTORY),
+    _switch("history", "Questions in a thread include what others wrote there"),
     _FOLLOW_UPS,
-    _switch("external", texts.EXTERNAL),
+    _switch("external", "Guests and people from other organizations may ask"),
 )
 """What a channel's creator and admins can set."""
 
@@ -220,3 +241,8 @@ def changes(before: S, after: S) -> dict[str, Value | None]:
         for one in fields(after)
         if getattr(before, one.name) != getattr(after, one.name)
     }
+
+
+def one_of(words: Sequence[str]) -> str:
+    """Return that a setting takes one of these words, of which there are two or more."""
+    return f"it takes {', '.join(words[:-1])} or {words[-1]}"

@@ -14,18 +14,31 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import header
 from bot.blocks.escaping import escape
-from bot.blocks.settings import SETTINGS_BUTTON
+from bot.blocks.settings import NEEDS_SCOPES, RULES, SETTINGS_BUTTON
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.message import Block
 from bot.model.preferences import ADMINS, EVERYONE, Preferences
-from bot.preferences.settings import CHANNEL, MAX_PEOPLE, PERSON, S, Setting, parse_setting
+from bot.preferences.settings import (
+    CHANNEL,
+    CREATOR_UNKNOWN,
+    MAX_PEOPLE,
+    NOT_MANAGER,
+    PERSON,
+    SAVED,
+    S,
+    Setting,
+    parse_setting,
+)
 from bot.slack.users import Management
 from bot.slack.views import View
-from bot.texts import settings as texts
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 from bot.views.opening import person_of
 from perplexity.errors import InvalidRequest
+
+CHANGED_MEANWHILE = "These settings changed while the form was open. Open it again."
+NO_ONE_NAMED = "Name at least one person, or choose another answer above."
+NOT_CHECKED = "Slack is slow just now, so I couldn’t check if you may change this channel’s settings. Please try again."
 
 log = logging.getLogger(__name__)
 
@@ -78,20 +91,20 @@ async def _management(user_id: str, channel: str, context: ListenerContext) -> M
 def settings_view(preferences: Preferences, channel: str, management: Management | None) -> View:
     """Build the form; `channel` is empty if it was opened outside of one."""
     blocks = [
-        header(texts.YOURS),
+        header("Yours"),
         *(_input(OWN, one, preferences.person) for one in PERSON),
-        context_block(escape(texts.RULES)),
+        context_block(escape(RULES)),
     ]
     manages = bool(channel) and management is Management.ALLOWED
     if channel:
-        blocks.append(header(texts.OF_THIS_CHANNEL))
+        blocks.append(header("Of this channel"))
         blocks += list(_channel_inputs(preferences)) if manages else [context_block(escape(_why_not(management)))]
     return modal(
         CALLBACK_ID,
-        texts.TITLE,
+        "Settings",
         blocks,
-        submit=texts.SAVE,
-        close=texts.CANCEL,
+        submit="Save",
+        close="Cancel",
         metadata={
             "channel": channel if manages else "",
             "shown": _digests(OWN, PERSON, preferences.person)
@@ -111,8 +124,8 @@ def _digest(words: str) -> str:
 
 def _why_not(management: Management | None) -> str:
     if management is None:
-        return texts.NOT_CHECKED
-    return texts.CREATOR_UNKNOWN if management is Management.UNKNOWN else texts.NOT_MANAGER
+        return NOT_CHECKED
+    return CREATOR_UNKNOWN if management is Management.UNKNOWN else NOT_MANAGER
 
 
 def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
@@ -123,9 +136,9 @@ def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
             people: Block = {"type": "multi_users_select", "action_id": PEOPLE, "max_selected_items": MAX_PEOPLE}
             if named:
                 people["initial_users"] = named
-            label = plain(texts.NAMED_ASKERS)
+            label = plain("The people who may ask")
             yield {"type": "input", "block_id": PEOPLE, "optional": True, "label": label, "element": people}
-    yield context_block(escape(texts.NEEDS_SCOPES))
+    yield context_block(escape(NEEDS_SCOPES))
 
 
 def _input(part: str, setting: Setting, values: Any) -> Block:
@@ -148,11 +161,11 @@ def _text(setting: Setting, words: str) -> Block:
 def _select(setting: Setting, words: str) -> Block:
     options = dict(setting.choices or {})
     if setting.kind == "people":
-        options |= {NAMED: texts.NAMED_PEOPLE}
+        options |= {NAMED: "Only people I name"}
         words = words if words in {EVERYONE, ADMINS} else NAMED
     else:
         # A model of another vendor may have been typed.
-        options = {UNSET: texts.default(setting.unset)} | options | ({words: words} if words else {})
+        options = {UNSET: f"Default: {setting.unset}"} | options | ({words: words} if words else {})
     shown = {value: {"text": plain(label[:75]), "value": value} for value, label in options.items()}
     return {
         "type": "static_select",
@@ -184,7 +197,7 @@ async def save_settings(submitted: Submission, context: ListenerContext) -> Resp
         # Someone saved another value since it was read: read it again, and say which.
         return await save_settings(submitted, context)
     log.info("settings.saved", extra={"view": CALLBACK_ID})
-    context.home_changed(team, user, texts.SAVED)
+    context.home_changed(team, user, SAVED)
     return None
 
 
@@ -200,13 +213,13 @@ def _entered(
         if setting.kind == "people" and words == NAMED:
             block, words = PEOPLE, " ".join(submitted.value(PEOPLE) or ())
             if not words:
-                problems[block] = texts.NO_ONE_NAMED
+                problems[block] = NO_ONE_NAMED
         if words in {"", UNSET}:
             continue
         try:
             values[setting.field] = parse_setting(setting, setting.name, words)
         except InvalidRequest as error:
-            problems[block] = texts.not_taken(str(error.value), str(error.allowed))[:2000]
+            problems[block] = f"{error.value} cannot be used: {error.allowed}."[:2000]
     return values, problems
 
 
@@ -227,6 +240,6 @@ def _changed(
         if words == words_now or _digest(words) == shown.get(block):
             continue
         if _digest(words_now) != shown.get(block):
-            problems[block] = texts.CHANGED_MEANWHILE
+            problems[block] = CHANGED_MEANWHILE
         values[setting.field] = getattr(form, setting.field)
     return replace(now, **values), problems

@@ -13,11 +13,14 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from bot.commands.settings import NO_CHANNEL
 from bot.model.preferences import ChannelSettings
+from bot.preferences.settings import CREATOR_UNKNOWN, NOT_MANAGER
 from bot.settings import Settings
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import connection_pool
-from bot.texts import notices, settings
+from bot.texts import notices
+from bot.views.settings import CHANGED_MEANWHILE, NO_ONE_NAMED, NOT_CHECKED
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault
 
@@ -68,8 +71,8 @@ async def test_what_a_person_sets_holds_for_that_person_alone(harness: AppHarnes
     [
         ("U1", None, None),
         ("U9", None, None),
-        ("U2", None, settings.NOT_MANAGER),
-        ("U1", NO_SCOPE, settings.CREATOR_UNKNOWN),
+        ("U2", None, NOT_MANAGER),
+        ("U1", NO_SCOPE, CREATOR_UNKNOWN),
         ("U9", NO_SCOPE, None),
     ],
 )
@@ -88,7 +91,7 @@ async def test_a_channel_is_its_creator_s_and_the_admins_(
 async def test_a_direct_message_has_no_channel_settings(harness: AppHarness) -> None:
     told = await ask(harness, "/pplx settings channel allow a.com", channel_id="DU1")
 
-    assert settings.NO_CHANNEL in shown(told)
+    assert NO_CHANNEL in shown(told)
 
 
 @pytest.mark.parametrize("text", ["/ask why", "/search why", "/ask --domain docs.python.org why"])
@@ -249,7 +252,7 @@ async def test_a_form_that_was_opened_before_a_change_does_not_revert_it(harness
         await ask(harness, f"/pplx settings {change}")
 
     changed_by_both = {"own:language": "fr", "own:domains": "b.com", "channel:language": "it"}
-    conflicts = {"own:domains": settings.CHANGED_MEANWHILE, "channel:language": settings.CHANGED_MEANWHILE}
+    conflicts = {"own:domains": CHANGED_MEANWHILE, "channel:language": CHANGED_MEANWHILE}
     assert await submit(harness, view, changed_by_both) == conflicts
     assert "*fr*" not in shown(await ask(harness, "/pplx settings"))
     assert await submit(harness, view, {"own:language": "fr", "own:domains": "a.com", "channel:language": ""}) == {}
@@ -265,7 +268,7 @@ async def test_of_two_people_who_save_at_once_the_second_is_told(harness: AppHar
         submit(harness, view, {"channel:language": language, "channel:deny": f"{language}.com"}, user=user)
         for (user, view), language in zip(views.items(), ("de", "it"), strict=True)
     ]
-    conflict = {"channel:language": settings.CHANGED_MEANWHILE, "channel:deny": settings.CHANGED_MEANWHILE}
+    conflict = {"channel:language": CHANGED_MEANWHILE, "channel:deny": CHANGED_MEANWHILE}
 
     assert sorted(await asyncio.gather(*saves), key=len) == [{}, conflict]
     told = shown(await ask(harness, "/pplx settings"))
@@ -294,18 +297,18 @@ async def test_wrong_values_are_explained_below_their_inputs(harness: AppHarness
     )
 
     assert set(problems) == {"own:language", "channel:allow", "people"}
-    assert problems["people"] == settings.NO_ONE_NAMED
+    assert problems["people"] == NO_ONE_NAMED
 
 
 async def test_the_form_of_others_has_no_channel_part__and_is_checked_again(harness: AppHarness) -> None:
     other = await open_form(harness, user="U2")
-    assert settings.NOT_MANAGER in json.dumps(other.content, ensure_ascii=False)
+    assert NOT_MANAGER in json.dumps(other.content, ensure_ascii=False)
     assert not [block for block in other.blocks if str(block.get("block_id")).startswith("channel:")]
 
     # The form of the creator, submitted by another person.
     own = await open_form(harness)
     problems = await submit(harness, own, {"channel:allow": "a.com"}, user="U2")
-    assert list(problems.values()) == [settings.NOT_MANAGER]
+    assert list(problems.values()) == [NOT_MANAGER]
     assert "a.com" not in shown(await ask(harness, "/pplx settings"))
 
 
@@ -314,7 +317,7 @@ async def test_slack_slow__the_form_opens_without_the_channel(harness: AppHarnes
 
     view = await open_form(harness)
 
-    assert settings.NOT_CHECKED in json.dumps(view.content, ensure_ascii=False)
+    assert NOT_CHECKED in json.dumps(view.content, ensure_ascii=False)
 
 
 class TestFollowUps:
