@@ -12,12 +12,12 @@ from bot.blocks.elements import MAX_TEXT, context, divider, header, section
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.spending import budget_lines, spending_sentence
 from bot.budgets.amounts import format_amount, format_rounded
-from bot.budgets.limits import limit_line
+from bot.budgets.limits import NO_LIMIT, limit_line
 from bot.model.admin import DIRECT, AdminData, Problem, Recorded, Use
 from bot.model.digest import Digest, State
 from bot.model.message import Block
 from bot.texts import admin_home as texts
-from bot.texts import answers, limits
+from bot.texts import answers
 from perplexity.formatting import format_dollars
 
 STOP_DIGEST = "admin_stop_digest"
@@ -130,9 +130,9 @@ def _budgets(data: AdminData) -> Iterator[Block]:
 
 
 def _limits(data: AdminData) -> Block:
-    fixed = [limits.line(escape(label), escape(value), host="") for label, value in data.fixed_limits.items()]
+    fixed = [f"{escape(label)}: *{escape(value)}*" for label, value in data.fixed_limits.items()]
     lines = "\n".join([texts.LIMITS, *map(limit_line, data.limits), *fixed])
-    return section(lines) | {"accessory": _button(limits.CHANGE, CHANGE_LIMITS)}
+    return section(lines) | {"accessory": _button("Change limits", CHANGE_LIMITS)}
 
 
 def _button(label: str, action_id: str) -> Block:
@@ -232,7 +232,7 @@ def _value_text(written: str) -> str:
         case str() if value.isascii():
             return value
         case {"amount": None, **rest} if not rest:
-            return limits.NO_LIMIT
+            return NO_LIMIT
         case {"amount": int(amount), **rest} if not rest:
             return format_amount(amount)
         case _:

@@ -9,12 +9,11 @@ from bot.blocks.escaping import escape
 from bot.budgets.limits import limit_line
 from bot.model.limits import Limit
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.texts import limits as texts
 
 
 def limits_message(limits: Iterable[Limit], *, slash: str, note: str = "") -> OutgoingMessage:
     """Render limits; `slash` is the umbrella command, `note` is what was done, not escaped."""
-    heading = texts.heading(slash)
+    heading = f"*Limits*  (`{slash} limits help` shows how to set them)"
     blocks: list[Block] = [section(escape(note))] if note else []
     blocks.append(section("\n".join([heading, *map(limit_line, limits)])))
     return OutgoingMessage(text=escape(note) or heading, blocks=(*blocks, context(Audience.ASKER.value)))

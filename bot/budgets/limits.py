@@ -6,14 +6,16 @@ import re
 from collections.abc import Mapping
 
 from bot.model.limits import HIGHEST, Limit, LimitName
-from bot.texts import limits as texts
+
+NO_LIMIT = "no limit"
+SAVED = "Saved. It applies from the next question on."
 
 LABELS: Mapping[LimitName, str] = {
-    "open": texts.OPEN_QUESTIONS,
-    "user": texts.PERSONS_QUESTIONS,
-    "channel": texts.CHANNELS_QUESTIONS,
-    "thread": texts.THREAD_QUESTIONS,
-    "workspace": texts.AT_ONCE,
+    "open": "Open questions of a person",
+    "user": "Questions of a person each minute",
+    "channel": "Questions in a channel each minute",
+    "thread": "Questions in a thread each minute",
+    "workspace": "Questions in progress",
 }
 """What each limit is called."""
 
@@ -40,7 +42,11 @@ def parse_limit(text: str, *, bound: int | None = None) -> int | None:
 
 def allowed(bound: int | None = None) -> str:
     """Return what can be set as a limit, besides nothing: "a whole number from 1 to 20"."""
-    return texts.numbers(bound) if bound is not None else texts.numbers_or_off(HIGHEST, OFF)
+    return (
+        f"a whole number from 1 to {bound:,}, which is this app’s own limit"
+        if bound is not None
+        else f"a whole number from 1 to {HIGHEST:,}, or {OFF} for no limit"
+    )
 
 
 def typed(limit: Limit) -> str:
@@ -50,10 +56,15 @@ def typed(limit: Limit) -> str:
 
 def limit_line(limit: Limit) -> str:
     """Return a limit as a line of mrkdwn, with that of the settings if admins have set another one."""
-    host = "" if limit.own is None else number(limit.host)
-    return texts.line(LABELS[limit.name], number(limit.value), host=host)
+    line = f"{LABELS[limit.name]}: *{number(limit.value)}*"
+    return line if limit.own is None else f"{line} (the app is set up with {number(limit.host)})"
 
 
 def number(value: int) -> str:
     """Return a limit for people: "1,000", or "no limit" for 0."""
-    return f"{value:,}" if value else texts.NO_LIMIT
+    return f"{value:,}" if value else NO_LIMIT
+
+
+def limit_not_taken(text: str, label: str, allowed: str, *, reset: str = "nothing") -> str:
+    """Return that a limit cannot be this, and what is allowed; `reset` is what takes it back."""
+    return f"“{text}” cannot be the limit “{label}”. It takes {allowed}, or {reset}."

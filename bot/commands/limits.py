@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.blocks.limits import limits_message
-from bot.budgets.limits import LABELS, OFF, parse_limit
+from bot.budgets.limits import LABELS, OFF, SAVED, limit_not_taken, parse_limit
 from bot.commands.base import Reply, free_subcommand
 from bot.commands.budget import OFF as OFF_WORDS
 from bot.commands.budget import RESETS
@@ -16,7 +16,8 @@ from bot.commands.parsing import check_length, closest_match, inline_code
 from bot.errors import UsageError
 from bot.model.limits import NAMES, Limit, LimitName
 from bot.model.message import Audience
-from bot.texts import limits as texts
+
+FOR_ADMINS = "Only admins of this workspace can see and change its limits."
 
 MAX_LENGTH = 200
 
@@ -46,19 +47,17 @@ def parse(text: str) -> LimitRequest:
         return LimitRequest()
     name = next((one for one in NAMES if one == words[0]), None)
     if name is None:
-        raise UsageError(
-            texts.no_such_limit(inline_code(words[0]), meant=closest_match(words[0], list(NAMES)), names=NAMES)
-        )
+        raise UsageError(_no_such_limit(inline_code(words[0]), meant=closest_match(words[0], list(NAMES)), names=NAMES))
     value = " ".join(words[1:])
     if not value:
-        raise UsageError(texts.value_missing(name))
+        raise UsageError(f"Add a number for `{name}`, `off` or `reset`.")
     if value in RESETS:
         return LimitRequest(name=name)
     value = OFF if value in OFF_WORDS else value
     try:
         parse_limit(value)
     except ValueError as error:
-        raise UsageError(texts.value_not_allowed(name, inline_code(value), allowed=str(error))) from None
+        raise UsageError(f"The limit `{name}` cannot be {inline_code(value)}. It takes {error}, or `reset`.") from None
     return LimitRequest(name=name, value=value)
 
 
@@ -66,17 +65,17 @@ async def answer(request: LimitRequest, context: CommandContext) -> LimitResult:
     """Change what is asked for, and return the limits, if the person is an admin. Raises database errors."""
     store = context.limits
     if store is None or not await context.admins.is_admin(context.user_id):
-        return LimitResult(note=texts.FOR_ADMINS)
+        return LimitResult(note=FOR_ADMINS)
     limits, note = await store.of(context.team_id), ""
     if request.name is not None:
         try:
             value = parse_limit(request.value, bound=limits[request.name].bound)
         except ValueError as error:
-            note = texts.not_taken(request.value, LABELS[request.name], str(error), reset="reset")
+            note = limit_not_taken(request.value, LABELS[request.name], str(error), reset="reset")
         else:
             values = {request.name: value}
             limits = await store.change(team_id=context.team_id, user_id=context.user_id, values=values)
-            note = texts.SAVED
+            note = SAVED
     slash = context.digests.command_label.partition(" ")[0]
     return LimitResult(note=note, limits=tuple(limits.values()), slash=slash)
 
@@ -105,3 +104,9 @@ LIMITS = free_subcommand(
     answer=answer,
     render=render,
 )
+
+
+def _no_such_limit(value: str, *, meant: str | None, names: Sequence[str]) -> str:
+    hint = f"Did you mean `{meant}`? " if meant else ""
+    listed = [f"`{name}`" for name in names]
+    return f"{value} isn’t a limit. {hint}Choose from: {', '.join(listed[:-1])} and {listed[-1]}."

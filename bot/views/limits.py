@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.admin import CHANGE_LIMITS
-from bot.budgets.limits import LABELS, allowed, number, parse_limit, typed
+from bot.budgets.limits import LABELS, SAVED, allowed, limit_not_taken, number, parse_limit, typed
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.limits import NAMES, Limit, LimitName
@@ -15,7 +15,6 @@ from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.slack.views import View
 from bot.texts import admin_home
-from bot.texts import limits as texts
 from bot.views.admin import admin_refusal, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_modal, submission
 from bot.views.forms import input_block
@@ -42,14 +41,14 @@ def limits_view(limits: Mapping[LimitName, Limit]) -> View:
     """Build the form with the limits that are set."""
     shown: dict[str, str] = {name: typed(limits[name]) for name in NAMES}
     blocks = [_input(limits[name]) for name in NAMES]
-    return modal(CALLBACK_ID, texts.TITLE, blocks, submit=admin_home.SAVE, close=admin_home.CANCEL, metadata=shown)
+    return modal(CALLBACK_ID, "Limits", blocks, submit=admin_home.SAVE, close=admin_home.CANCEL, metadata=shown)
 
 
 def _input(limit: Limit) -> Block:
     element: Block = {"type": "plain_text_input", "action_id": limit.name, "max_length": 20}
     if limit.own is not None:
         element["initial_value"] = typed(limit)
-    hint = texts.hint(allowed(limit.bound), number(limit.host))
+    hint = _hint(allowed(limit.bound), number(limit.host))
     return input_block(limit.name, LABELS[limit.name], element, hint=hint, optional=True)
 
 
@@ -67,10 +66,14 @@ async def save_limits(submitted: Submission, context: ListenerContext) -> Respon
         try:
             values[name] = parse_limit(text, bound=limits[name].bound)
         except ValueError as error:
-            problems[name] = texts.not_taken(text, LABELS[name], str(error))
+            problems[name] = limit_not_taken(text, LABELS[name], str(error))
     if problems:
         return errors(**problems)
     if values:
         await context.limits.change(team_id=submitted.team, user_id=submitted.user, values=values)
-    context.home_changed(submitted.team, submitted.user, texts.SAVED if values else "")
+    context.home_changed(submitted.team, submitted.user, SAVED if values else "")
     return None
+
+
+def _hint(allowed: str, host: str) -> str:
+    return f"{allowed[0].upper()}{allowed[1:]}. Leave it empty for what the app is set up with: {host}."

@@ -13,6 +13,8 @@ import pytest
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from bot.blocks.admin import CHANGE_LIMITS
+from bot.budgets.limits import SAVED
+from bot.commands.limits import FOR_ADMINS
 from bot.model.limits import NAMES, LimitName
 from bot.playground.limits import check_view
 from bot.settings import Settings
@@ -20,7 +22,6 @@ from bot.storage import queries
 from bot.storage.limits import LimitStore
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
 from bot.texts import admin_home
-from bot.texts import limits as texts
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.ports import free_port
 from tests.fakes.rows import claim
@@ -98,11 +99,11 @@ async def test_a_limit_of_open_questions_counts_from_the_very_next_question_in_e
     refused = [(await ask(one)).partition("\n")[0] for one in (second, first)]
     assert refused == ["You have 2 unanswered questions. Ask again when one of them is answered."] * 2
     assert "Searching" in await ask(second, user="U3")
-    await home(first, texts.SAVED, "Open questions of a person: *2* (the app is set up with 5)")
+    await home(first, SAVED, "Open questions of a person: *2* (the app is set up with 5)")
 
     await set_limits(first, {"open": ""})
     assert ["Searching" in await ask(one) for one in (second, first)] == [True, True]
-    await home(first, texts.SAVED, "Open questions of a person: *5*", without="the app is set up with")
+    await home(first, SAVED, "Open questions of a person: *5*", without="the app is set up with")
     first.perplexity.release()
 
     assert await changes(database, 2) == [
@@ -222,13 +223,13 @@ async def command(harness: AppHarness, text: str, *, user: str = ADMIN) -> str:
 async def test_the_command_shows_and_sets_what_the_form_does(first: AppHarness, database: str) -> None:
     assert "Questions in a thread each minute: *6*" in await command(first, "/pplx limits")
     shown = await command(first, "/pplx limits thread 2")
-    assert texts.SAVED in shown
+    assert SAVED in shown
     assert "Questions in a thread each minute: *2* (the app is set up with 6)" in shown
     assert "thread each minute: *no limit*" in await command(first, "/pplx limits thread off")
     shown = await command(first, "/pplx limits thread reset")
     assert "thread each minute: *6*" in shown
     assert "the app is set up with" not in shown
-    assert texts.FOR_ADMINS in await command(first, "/pplx limits thread 1", user=OTHER)
+    assert FOR_ADMINS in await command(first, "/pplx limits thread 1", user=OTHER)
     assert [after["limit"] for *_, after in await changes(database, 3)] == [2, 0, 6]
 
 
