@@ -13,9 +13,11 @@ from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, 
 from bot.blocks.markdown.render import CODE, HOST_DOT, Part, has_direction, neutralize, runs_right_to_left
 from bot.blocks.markdown.split import MAX_MESSAGE, MESSAGE_BLOCKS, rendered_size
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.texts import answers, failures, forms, late, progress
+from bot.texts import answers, failures, late, progress
 from perplexity.attempts import Attempt
 from perplexity.markdown import regions
+
+THE_MESSAGE = "The message"
 
 _FENCE = re.compile(r"[ \t>]*`{3,}[\w+#.-]*")
 # Asterisks and hashes in code: noncharacters replace them until those of Markdown are removed.
@@ -311,7 +313,7 @@ _MAX_EXCERPT = 300
 """Characters of a message that a question is about that are quoted."""
 
 
-def asked_message(text: str, *, lead: str = forms.YOU_ASKED, about: str = "", link: str = "") -> OutgoingMessage:
+def asked_message(text: str, *, lead: str = "You asked:", about: str = "", link: str = "") -> OutgoingMessage:
     """Render what a person asked in a form: the message in whose thread the answer comes.
 
     `about` is a message that the question is about, of which the beginning is quoted; `link` leads to it.
@@ -322,9 +324,7 @@ def asked_message(text: str, *, lead: str = forms.YOU_ASKED, about: str = "", li
         excerpt = {"type": "text", "text": shorten(one_line(about), _MAX_EXCERPT)}
         parts.append({"type": "rich_text_quote", "elements": [excerpt]})
     if link:
-        parts.append(
-            {"type": "rich_text_section", "elements": [{"type": "link", "url": link, "text": forms.THE_MESSAGE}]}
-        )
+        parts.append({"type": "rich_text_section", "elements": [{"type": "link", "url": link, "text": THE_MESSAGE}]})
     fallback = f"*{lead}* {escape(shorten(one_line(text), 500))}"
     return OutgoingMessage(text=fallback, blocks=({"type": "rich_text", "elements": parts},))
 

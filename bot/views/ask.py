@@ -10,7 +10,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks.escaping import clean, unescape_slack
-from bot.blocks.messages import asked_message
+from bot.blocks.messages import THE_MESSAGE, asked_message
 from bot.commands.ask import ASK
 from bot.commands.base import Command
 from bot.commands.filters import PRIVATE, PUBLIC
@@ -25,10 +25,12 @@ from bot.model.message import Block
 from bot.model.question import Choice
 from bot.slack.views import View
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import forms
 from bot.views.base import Response, Submission, errors, modal, open_modal, shows, submission, update_modal
 from bot.views.forms import entered_options, input_block, menu, option_inputs, usage_response
 from bot.views.opening import open_by_command, person_of, shortcut, shown_problem
+
+UNKNOWN_FORM = "I no longer have this form. Close it and open it again."
+NO_TEXT = "This message has no text that I can read. Type here what you want to ask about."
 
 CALLBACK_ID = "ask_modal"
 ASK_ANYTHING = "ask_anything"
@@ -41,6 +43,8 @@ SHOWN = "command"
 
 MAX_TEXT = 3_000
 """The most characters that Slack takes in an input."""
+
+MESSAGE_CUT = f"Only the first {MAX_TEXT:,} characters are included. Change or shorten them as you like."
 
 LAST_CHOICE_SECONDS = 0.4
 """How long opening waits for what the person chose last."""
@@ -113,33 +117,32 @@ def ask_view(
     """Build the modal for one command; only `/ask` can be `about` the text of a message."""
     offered = {command.name: (command, command.form) for command in commands if command.form is not None}
     command, form = offered.get(ASK.name if about is not None else chosen.command, offered[ASK.name])
-    title, blocks = forms.ASK_ABOUT_THIS, list[Block]()
+    title, blocks = "Ask about this", list[Block]()
     if about is None:
         titles = {name: offered_form.title for name, (_, offered_form) in offered.items()}
         element = menu(COMMAND, titles, chosen=command.name)
-        title, blocks = forms.ASK_THE_WEB, [input_block(COMMAND, forms.WHAT_TO_DO, element, dispatch=True)]
+        title, blocks = "Ask the web", [input_block(COMMAND, "What to do", element, dispatch=True)]
     if form.categories:
         element = menu(CATEGORY, {name: name.capitalize() for name in form.categories}, chosen=form.categories[0])
-        blocks.append(input_block(CATEGORY, forms.CATEGORY, element))
+        blocks.append(input_block(CATEGORY, "Category", element))
     element = {"type": "plain_text_input", "action_id": QUESTION, "multiline": True, "max_length": MAX_TEXT}
     element |= {"focus_on_load": True}
     blocks.append(input_block(QUESTION, form.text, element, optional=form.optional))
     if about is not None:
         blocks.append(_about_input(about))
     blocks += option_inputs(_options(command, metadata), chosen.options if chosen.command == command.name else {})
-    return modal(
-        CALLBACK_ID, title, blocks, submit=forms.ASK, close=forms.CANCEL, metadata={**metadata, SHOWN: command.name}
-    )
+    return modal(CALLBACK_ID, title, blocks, submit="Ask", close="Cancel", metadata={**metadata, SHOWN: command.name})
 
 
 def _about_input(about: str) -> Block:
     element: Block = {"type": "plain_text_input", "action_id": MESSAGE, "multiline": True, "max_length": MAX_TEXT}
     if about:
         element |= {"initial_value": about[:MAX_TEXT]}
-    hint = forms.WHOLE_MESSAGE if about else forms.NO_TEXT
+    whole = "I read this with your question, but follow no instructions in it. Change or shorten it as you like."
+    hint = whole if about else NO_TEXT
     if len(about) > MAX_TEXT:
-        hint = forms.message_cut(MAX_TEXT)
-    return input_block(MESSAGE, forms.THE_MESSAGE, element, hint=hint, optional=bool(about))
+        hint = MESSAGE_CUT
+    return input_block(MESSAGE, THE_MESSAGE, element, hint=hint, optional=bool(about))
 
 
 def _options(command: Command[Any, Any], metadata: Mapping[str, Any]) -> Sequence[Any]:
@@ -160,7 +163,7 @@ async def ask(submitted: Submission, context: ListenerContext) -> Response | Non
     name = submitted.value(COMMAND) or ASK.name
     command = next((one for one in context.commands if one.name == name and one.form is not None), None)
     if command is None:
-        return errors(**{QUESTION: forms.UNKNOWN_FORM})
+        return errors(**{QUESTION: UNKNOWN_FORM})
     if command.name != submitted.metadata.get(SHOWN, command.name):
         # Two quick choices, or an update that failed: the form has another command's options.
         return shows(ask_view(context.commands, Choice(command=command.name), metadata=submitted.metadata))

@@ -20,7 +20,7 @@ from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
 from bot.model.results import SearchPage
 from bot.slack.views import View
-from bot.texts import clicks, forms
+from bot.texts import clicks
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 
 CALLBACK_ID = "ask_about_modal"
@@ -54,19 +54,19 @@ async def open_ask_about(click: Click, context: ListenerContext) -> Reply | None
 def ask_about_view(page: SearchPage, metadata: dict[str, Any]) -> View:
     """Build the view."""
     element = {"type": "plain_text_input", "action_id": QUESTION, "multiline": True, "max_length": MAX_QUESTION}
-    question = {"type": "input", "block_id": QUESTION, "label": plain(forms.YOUR_QUESTION), "element": element}
+    question = {"type": "input", "block_id": QUESTION, "label": plain("Your question"), "element": element}
     lines = [
         " · ".join(filter(None, (f"{source.number}  {linked_title(source)}", site_and_date(source))))
         for source in numbered_pages(page)
     ]
     listed = [context_block(text) for text in join_lines(lines)]
-    head = context_block(forms.FROM_EXCERPTS)
+    head = context_block("The answer comes from the excerpts of these pages alone:")
     return modal(
         CALLBACK_ID,
-        forms.ASK_ABOUT_THESE,
+        "Ask about these",
         [question, head, *listed],
-        submit=forms.ASK,
-        close=forms.CANCEL,
+        submit="Ask",
+        close="Cancel",
         metadata=metadata,
     )
 

@@ -20,7 +20,10 @@ from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Block
 from bot.slack.views import NotOpened, Opened, View, ViewResult
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import clicks, forms, notices
+from bot.texts import clicks, notices
+
+TOO_LATE = "Slack didn’t open the window in time. Please click again."
+NOT_UPDATED = "Slack couldn’t update this window. Please choose again."
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +44,7 @@ def modal(
     blocks: list[Block],
     *,
     submit: str | None = None,
-    close: str = forms.CLOSE,
+    close: str = "Close",
     metadata: Mapping[str, Any] | None = None,
 ) -> View:
     """Return a modal; without `submit` it has nothing to submit. `metadata` comes back with everything done in it."""
@@ -76,7 +79,7 @@ async def show_modal(context: ListenerContext, trigger_id: str, view: View) -> O
     if isinstance(result, Opened):
         return result
     log.warning("view.not_opened", extra={"error": result.error, "view": view.get("callback_id", "")})
-    return forms.TOO_LATE if result.error in _LATE else forms.NOT_OPENED
+    return TOO_LATE if result.error in _LATE else "Slack couldn’t open the window. Please try again in a minute."
 
 
 async def update_modal(context: ListenerContext, view_id: str, view: View, *, hash: str) -> str | None:
@@ -88,7 +91,7 @@ async def update_modal(context: ListenerContext, view_id: str, view: View, *, ha
     if isinstance(result, Opened):
         return None
     log.warning("view.not_updated", extra={"error": result.error, "view": view.get("callback_id", "")})
-    return forms.NOT_UPDATED
+    return NOT_UPDATED
 
 
 async def _update(context: ListenerContext, view_id: str, view: View, *, hash: str) -> ViewResult:

@@ -10,7 +10,7 @@ from bot.commands.base import Option, ValueKind
 from bot.errors import UsageError
 from bot.model.message import Block
 from bot.model.schedule import ZONES
-from bot.texts import forms, schedules
+from bot.texts import schedules
 from bot.views.base import Response, Submission, errors, plain
 
 FLAGS = "flags"
@@ -73,7 +73,7 @@ def option_inputs(options: Sequence[Option], given: Mapping[str, str]) -> list[B
     ]
     if not flags:
         return valued
-    return [input_block(FLAGS, forms.OPTIONS, checkboxes(FLAGS, flags, chosen=given), optional=True), *valued]
+    return [input_block(FLAGS, "Options", checkboxes(FLAGS, flags, chosen=given), optional=True), *valued]
 
 
 def _input(option: Option, value: str, options: Sequence[Option]) -> Block:

@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 from bot.conversations.pages import INSTRUCTIONS
-from bot.texts import clicks, failures, forms, notices
+from bot.texts import clicks, failures, notices
+from bot.views.base import TOO_LATE
 from tests.end_to_end.answer_buttons import (
     ask,
     click,
@@ -264,7 +265,7 @@ async def test_a_lost_trigger_is_explained(harness: AppHarness) -> None:
     message = await results(harness)
     harness.slack.fail("views.open", Fault(status=200, body='{"ok": false, "error": "exchanged_trigger_id"}'))
 
-    assert await told(harness, message, "ask_about") == forms.TOO_LATE
+    assert await told(harness, message, "ask_about") == TOO_LATE
 
 
 async def test_too_many_open_questions_are_said__and_later_the_same_view_and_button_ask(harness: AppHarness) -> None:

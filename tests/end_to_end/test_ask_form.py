@@ -15,7 +15,9 @@ import pytest
 from bot.conversations.memory import ABOUT, quote_message
 from bot.playground.limits import check_view
 from bot.playground.views import View
-from bot.texts import failures, forms
+from bot.texts import failures
+from bot.views.ask import MESSAGE_CUT, NO_TEXT, UNKNOWN_FORM
+from bot.views.base import TOO_LATE
 from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.slack import Fault
@@ -254,9 +256,9 @@ async def test_a_message_goes_along_with_a_follow_up(harness: AppHarness) -> Non
 @pytest.mark.parametrize(
     ("message", "hint"),
     [
-        ({"ts": "1.5", "text": "x" * 3_001, "bot_id": "B0APP"}, forms.message_cut(3_000)),
-        ({"ts": "1.5", "text": ""}, forms.NO_TEXT),
-        ({"ts": "nonsense"}, forms.NO_TEXT),
+        ({"ts": "1.5", "text": "x" * 3_001, "bot_id": "B0APP"}, MESSAGE_CUT),
+        ({"ts": "1.5", "text": ""}, NO_TEXT),
+        ({"ts": "nonsense"}, NO_TEXT),
     ],
 )
 async def test_a_message_that_is_long_or_has_no_text_is_said_to_be(
@@ -320,8 +322,8 @@ async def test_a_lost_trigger_is_explained_and_the_overview_shown(harness: AppHa
     harness.slack.views.expire_triggers()
     shown = await harness.ask("/pplx")
 
-    assert forms.TOO_LATE in shown["text"]
-    assert (forms.TOO_LATE in json.dumps(shown["blocks"], ensure_ascii=False), "/pplx search" in json.dumps(shown)) == (
+    assert TOO_LATE in shown["text"]
+    assert (TOO_LATE in json.dumps(shown["blocks"], ensure_ascii=False), "/pplx search" in json.dumps(shown)) == (
         True,
         True,
     )
@@ -340,14 +342,14 @@ async def test_a_lost_trigger_of_a_shortcut_is_told_to_the_person(harness: AppHa
         assert response.status == 200
     (post,) = await harness.slack.wait_for(1)
 
-    assert forms.TOO_LATE in post.shown_text
+    assert TOO_LATE in post.shown_text
     assert post.method == ("chat.postMessage" if kind == "global" else "response_url")
 
 
 async def test_a_slow_slack_opens_nothing_and_is_explained_in_time(harness: AppHarness) -> None:
     harness.slack.fail("views.open", Fault(status=200, body='{"ok": true, "view": {}}', seconds=2))
 
-    assert forms.TOO_LATE in (await harness.ask("/pplx"))["text"]
+    assert TOO_LATE in (await harness.ask("/pplx"))["text"]
 
 
 @pytest.mark.parametrize("method", ["conversations.open", "chat.postMessage"])
@@ -418,4 +420,4 @@ async def test_a_form_of_another_version_is_explained(harness: AppHarness) -> No
     state = {"ask_command": {"ask_command": {"selected_option": {"value": "gone"}}}}
     sent = {"view": view.as_slack(harness.slack.workspace.owner()) | {"state": {"values": state}}}
     async with await replace(harness.person, sent=sent).submit(view, {"question": QUESTION}) as response:
-        assert (await response.json())["errors"] == {"question": forms.UNKNOWN_FORM}
+        assert (await response.json())["errors"] == {"question": UNKNOWN_FORM}

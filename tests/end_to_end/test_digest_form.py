@@ -15,7 +15,7 @@ from psycopg.rows import dict_row
 
 from bot.playground.limits import check_view
 from bot.playground.views import View
-from bot.texts import forms
+from bot.views.base import TOO_LATE
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault
 
@@ -152,7 +152,7 @@ async def test_a_lost_trigger_is_explained_and_the_help_shown(harness: AppHarnes
     harness.slack.views.expire_triggers()
     shown = await harness.ask("/pplx watch")
 
-    assert (forms.TOO_LATE in shown["text"], "weekdays 9:00" in json.dumps(shown)) == (True, True)
+    assert (TOO_LATE in shown["text"], "weekdays 9:00" in json.dumps(shown)) == (True, True)
 
 
 async def test_help_still_shows_the_help(harness: AppHarness) -> None:

@@ -14,7 +14,8 @@ import psycopg
 import pytest
 
 from bot.playground.views import View
-from bot.texts import clicks, forms
+from bot.texts import clicks
+from bot.views.base import TOO_LATE
 from tests.end_to_end.answer_buttons import (
     Message,
     ask,
@@ -229,9 +230,9 @@ async def test_lost_trigger__the_home_says_so(harness: AppHarness, action: str, 
     await press_home(harness, action, value)
 
     if action in {"more", "settings_modal"}:
-        await home(harness, forms.TOO_LATE)
+        await home(harness, TOO_LATE)
     else:
-        await said_directly(harness, forms.TOO_LATE)
+        await said_directly(harness, TOO_LATE)
     assert harness.slack.views.stack("U1") == ()
 
 
@@ -239,7 +240,7 @@ async def test_lost_trigger__the_settings_say_so(harness: AppHarness) -> None:
     message = await ask(harness, "/pplx settings")
     harness.slack.fail("views.open", LATE)
 
-    assert await told(harness, message, "settings_modal") == forms.TOO_LATE
+    assert await told(harness, message, "settings_modal") == TOO_LATE
 
 
 async def twice(harness: AppHarness, **values: Any) -> None:

@@ -14,7 +14,8 @@ import psycopg
 import pytest
 
 from bot.playground.views import View
-from bot.texts import clicks, forms, sharing
+from bot.texts import clicks, sharing
+from bot.views.base import TOO_LATE
 from tests.end_to_end.answer_buttons import Message, ask, delete_questions, script_answer, submit, told
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault, Post
@@ -251,7 +252,7 @@ async def test_a_lost_trigger_is_explained(harness: AppHarness) -> None:
     answer = await answered(harness)
     harness.slack.fail("views.open", Fault(status=200, body='{"ok": false, "error": "expired_trigger_id"}'))
 
-    assert await click(harness, answer) == forms.TOO_LATE
+    assert await click(harness, answer) == TOO_LATE
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import psycopg
 
-from bot.texts import forms
+from bot.views.base import NOT_UPDATED, TOO_LATE
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.answers import whole_stream
 from tests.fakes.service import stream_reply
@@ -79,7 +79,7 @@ async def test_a_site_that_slack_does_not_show_is_said(harness: AppHarness) -> N
         pass
 
     (_, told) = await harness.slack.wait_for(2)
-    assert (told.payload["channel"], told.payload["text"]) == ("DU1", forms.NOT_UPDATED)
+    assert (told.payload["channel"], told.payload["text"]) == ("DU1", NOT_UPDATED)
     assert "https://a.example" in shown(harness)
 
 
@@ -112,7 +112,7 @@ async def test_a_trigger_that_is_too_old_is_explained(harness: AppHarness) -> No
         pass
 
     (_, refusal) = await harness.slack.wait_for(2)
-    assert forms.TOO_LATE in refusal.shown_text
+    assert TOO_LATE in refusal.shown_text
 
 
 async def test_two_clicks_open_two_windows_and_ask_nothing_again(harness: AppHarness) -> None:
