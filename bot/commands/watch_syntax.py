@@ -16,8 +16,8 @@ from bot.commands.filters import category_argument, usage_errors
 from bot.commands.parsing import DASHES, DOUBLE_QUOTES, inline_code
 from bot.errors import UsageError
 from bot.model.digest import DigestSpec
-from bot.model.schedule import DAILY, WEEKDAYS, WEEKENDS, Schedule, format_days, zone_of
-from bot.texts import pplx, schedules, usage
+from bot.model.schedule import DAILY, DAY_NAMES, WEEKDAYS, WEEKENDS, Schedule, format_days, zone_of
+from bot.texts import pplx, usage
 from perplexity.validation import parse_query
 
 WAYS_ON = pplx.write_digest_like(pplx.DIGEST_EXAMPLE)
@@ -28,8 +28,8 @@ _PHRASE = re.compile(rf"[{DOUBLE_QUOTES}]([^{DOUBLE_QUOTES}]*)[{DOUBLE_QUOTES}]"
 _RANGE = re.compile(rf" ?[{DASHES}] ?")
 
 _SETS = {"daily": DAILY, "weekdays": WEEKDAYS, "weekends": WEEKENDS}
-_NAMES = {name: day for day, long in enumerate(schedules.DAYS) for name in (long.casefold(), long[:3].casefold())}
-_NUMBERED = {day: name[:3].casefold() for day, name in enumerate(schedules.DAYS)}
+_NAMES = {name: day for day, long in enumerate(DAY_NAMES) for name in (long.casefold(), long[:3].casefold())}
+_NUMBERED = {day: name[:3].casefold() for day, name in enumerate(DAY_NAMES)}
 
 
 def parse_digest_spec(text: str, *, report_empty_on: Iterable[str] = (), zone: str = "") -> DigestSpec:

@@ -12,7 +12,6 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from bot.model.schedule import Schedule, next_slot, scheduled_days
-from bot.texts import schedules
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
@@ -297,10 +296,10 @@ def format_since(moment: datetime, *, now: datetime, tz: ZoneInfo) -> str:
     then = moment.astimezone(tz)
     days = (now.astimezone(tz).date() - then.date()).days
     if days < 1:
-        return schedules.since_today(then.time(), tz.key)
+        return f"since {then:%-H:%M} today ({tz.key})"
     if days == 1:
-        return schedules.SINCE_YESTERDAY
-    return schedules.since_weekday(then.weekday()) if days < 7 else schedules.since_day(then)
+        return "since yesterday"
+    return f"since {then:%A}" if days < 7 else f"since {then:%-d %B}"
 
 
 def search_window_start(last_run_at: datetime | None, *, now: datetime) -> datetime:

@@ -12,7 +12,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from bot.texts import schedules
+DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+"""The days of the week in the order of `date.weekday()`."""
+
 
 DAILY = frozenset(range(7))
 WEEKDAYS = frozenset(range(5))
@@ -38,7 +40,7 @@ _ZONES = """
 ZONES = tuple(_ZONES.split())
 """Time zones to choose from, from west to east: fewer than the 100 that a menu takes."""
 
-_DAY_SET_NAMES = {DAILY: schedules.EVERY_DAY, WEEKDAYS: schedules.WEEKDAYS, WEEKENDS: schedules.WEEKENDS}
+_DAY_SET_NAMES = {DAILY: "every day", WEEKDAYS: "weekdays", WEEKENDS: "weekends"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +59,12 @@ class Schedule:
     @property
     def text(self) -> str:
         """Return the schedule in words: "weekdays at 9:00"."""
-        return schedules.days_at(format_days(self.days), self.at)
+        return f"{format_days(self.days)} at {self.at:%-H:%M}"
 
     @property
     def text_with_zone(self) -> str:
         """Return the schedule in words with its zone: "weekdays at 9:00 (Europe/Berlin)"."""
-        return schedules.in_zone(self.text, self.tz.key)
+        return f"{self.text} ({self.tz.key})"
 
 
 def zone_of(name: str) -> ZoneInfo:
@@ -75,12 +77,12 @@ def zone_of(name: str) -> ZoneInfo:
 
 def format_days(days: Collection[int]) -> str:
     """Return days of the week as "weekdays", or "Monday, Wednesday to Friday"."""
-    return _DAY_SET_NAMES.get(frozenset(days)) or schedules.list_days(list(_day_ranges(sorted(days))))
+    return _DAY_SET_NAMES.get(frozenset(days)) or ", ".join(_day_ranges(sorted(days)))
 
 
 def format_slot(moment: datetime, *, tz: ZoneInfo) -> str:
     """Return a moment by a zone's clock: "Monday, 23 November at 9:00"."""
-    return schedules.slot(moment.astimezone(tz))
+    return f"{moment.astimezone(tz):%A, %-d %B at %-H:%M}"
 
 
 def _day_ranges(days: list[int]) -> Iterator[str]:
@@ -88,9 +90,9 @@ def _day_ranges(days: list[int]) -> Iterator[str]:
     for _, run in groupby(enumerate(days), key=lambda place: place[1] - place[0]):
         in_row = [day for _, day in run]
         if len(in_row) > 2:
-            yield schedules.day_range(in_row[0], in_row[-1])
+            yield f"{DAY_NAMES[in_row[0]]} to {DAY_NAMES[in_row[-1]]}"
         else:
-            yield from (schedules.DAYS[day] for day in in_row)
+            yield from (DAY_NAMES[day] for day in in_row)
 
 
 _DAYS_AHEAD = range(8)

@@ -9,8 +9,7 @@ from bot.blocks.escaping import shorten
 from bot.commands.base import Option, ValueKind
 from bot.errors import UsageError
 from bot.model.message import Block
-from bot.model.schedule import ZONES
-from bot.texts import schedules
+from bot.model.schedule import DAY_NAMES, ZONES
 from bot.views.base import Response, Submission, errors, plain
 
 FLAGS = "flags"
@@ -54,7 +53,7 @@ def choice(value: str, label: str, *, description: str = "") -> Block:
 
 def day_boxes(action_id: str, *, chosen: Iterable[str] = ()) -> Block:
     """Return checkboxes for the days of the week, whose values are three letters."""
-    return checkboxes(action_id, [choice(day[:3].casefold(), day) for day in schedules.DAYS], chosen=chosen)
+    return checkboxes(action_id, [choice(day[:3].casefold(), day) for day in DAY_NAMES], chosen=chosen)
 
 
 def zone_menu(action_id: str, *, chosen: str) -> Block:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from bot.commands.watch_syntax import parse_days, parse_digest_spec, parse_zone, write_digest_spec
 from bot.errors import UsageError
 from bot.model.digest import DigestSpec
-from bot.model.schedule import DAILY, WEEKDAYS, WEEKENDS, Schedule
-from bot.texts import schedules
+from bot.model.schedule import DAILY, DAY_NAMES, WEEKDAYS, WEEKENDS, Schedule
 
 CATEGORIES = "world, business, technology, science, health, sports, entertainment and politics"
 WAYS_ON = 'Write it like `technology "open source databases" weekdays 9:00`, or type `watch` alone for a form.'
@@ -124,7 +123,7 @@ def test_an_unknown_zone_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("day", range(7))
 def test_a_day_has_a_short_and_a_long_name(day: int) -> None:
-    name = schedules.DAYS[day].casefold()
+    name = DAY_NAMES[day].casefold()
 
     assert {parse_days(form) for form in (name, name[:3], name.upper())} == {frozenset({day})}
 
