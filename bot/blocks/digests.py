@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from bot.blocks import messages
@@ -28,12 +28,17 @@ from bot.model.digest import (
 )
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.schedule import format_days, format_slot
-from bot.texts import digests, failures, pplx, times
-from perplexity.formatting import format_dollars
+from bot.texts import failures, pplx, times
+from perplexity.formatting import format_dollars, pluralize
 from perplexity.news.summary import news_stand_in
 
+NO_ZONE = (
+    "I couldn’t find your time zone, so times are in UTC. To change that, set your time zone in Slack, "
+    "then delete the digest and set it up again."
+)
+
 _TITLE = 200
-_STATES = {State.ACTIVE: digests.SWITCHED_OFF, State.PAUSED: digests.PAUSED, State.STOPPED: digests.STOPPED}
+_STATES = {State.ACTIVE: "switched off here", State.PAUSED: "paused", State.STOPPED: "stopped itself"}
 
 
 def digest_result_message(reply: DigestResult, *, command: str, channel: str) -> OutgoingMessage:
@@ -46,7 +51,7 @@ def digest_result_message(reply: DigestResult, *, command: str, channel: str) ->
 
 def digest_name(digest: Digest) -> str:
     """Return the name of a digest: "Digest 2 (Technology: databases)"."""
-    return digests.name_of(digest.number, digest_title(digest.title))
+    return f"Digest {digest.number} ({digest_title(digest.title)})"
 
 
 def digest_title(text: str) -> str:
@@ -63,19 +68,19 @@ def next_run_text(digest: Digest) -> str:
     """Return the time of the next run, or the state of a digest without one."""
     if digest.next_at is None:
         return _STATES[digest.state]
-    return digests.next_on(format_slot(digest.next_at, tz=digest.spec.schedule.tz))
+    return f"next on {format_slot(digest.next_at, tz=digest.spec.schedule.tz)}"
 
 
 def _result_lines(reply: DigestResult, *, command: str, channel: str) -> list[str]:
     match reply:
         case Created(digest=digest, zone_known=known):
-            return [_created(digest), *([] if known else [digests.NO_ZONE])]
+            return [_created(digest), *([] if known else [NO_ZONE])]
         case Updated(action=action, digest=digest):
             return [_updated(action, digest)]
         case DigestList(digests=listed) if listed:
-            return [digests.YOUR_DIGESTS, *(_entry(digest, channel) for digest in listed)]
+            return ["*Your digests*", *(_entry(digest, channel) for digest in listed)]
         case DigestList():
-            return [digests.NO_DIGESTS]
+            return ["You have no digests yet."]
         case _:
             return [_error(reply)]
 
@@ -85,46 +90,50 @@ def _error(reply: LimitReached | AlreadyRunning | DigestNotFound | NotOwner) -> 
         case LimitReached():
             return _limit_reached(reply)
         case AlreadyRunning(digest=digest):
-            return digests.already_running(digest_name(digest))
+            return f"{digest_name(digest)} is already running."
         case DigestNotFound(number=number, numbers=numbers):
-            return digests.ALREADY_DELETED if number is None else digests.not_found(number, numbers)
+            return "This digest was deleted." if number is None else _not_found(number, numbers)
         case NotOwner():
-            return digests.NOT_OWNER
+            return "Only the person who set up this digest can change it."
 
 
 def _created(digest: Digest) -> str:
-    return digests.created(
-        digest_name(digest),
-        schedule=schedule_text(digest),
-        next_run=next_run_text(digest),
-        empty_days=format_days(digest.spec.report_empty_on) if digest.spec.report_empty_on else "",
-    )
+    quiet = digest.spec.report_empty_on
+    always = f" When nothing is new, I’ll say so ({format_days(quiet)})." if quiet else ""
+    when = f"{schedule_text(digest)}, only when something is new: {next_run_text(digest)}."
+    return f"*{digest_name(digest)} is set up.*\nI’ll post it here {when}{always}"
 
 
 def _updated(action: DigestAction, digest: Digest) -> str:
     name = digest_name(digest)
     match action:
         case DigestAction.PAUSE:
-            return digests.paused(name)
+            return f"{name} is paused."
         case DigestAction.RESUME:
-            return digests.resumed(name, schedule=schedule_text(digest), next_run=next_run_text(digest))
+            return f"{name} is active again, {schedule_text(digest)}: {next_run_text(digest)}."
         case DigestAction.DELETE:
-            return digests.deleted(name)
+            return f"{name} is deleted."
         case DigestAction.RUN:
-            return digests.running(name)
+            return f"{name} is running now. I’ll post it in its usual place."
 
 
 def _limit_reached(reply: LimitReached) -> str:
     if reply.limit == 0:
-        return digests.SWITCHED_OFF_HERE
+        return "Digests are switched off here."
+    count = pluralize(reply.limit, "digest")
     if reply.share:
-        return digests.too_many_of_yours_here(reply.limit)
-    return digests.too_many_here(reply.limit) if reply.channel else digests.too_many_of_yours(reply.limit)
+        return (
+            f"You have {count} in this channel already, the most one person can have here. "
+            "Delete one of yours first, or set this one up in a direct message with me."
+        )
+    if reply.channel:
+        return f"This channel has {count} already, the most it can have. Delete one first."
+    return f"You have {count} already, the most you can have. Delete one first."
 
 
 def _entry(digest: Digest, channel: str) -> str:
-    place = digests.POSTED_HERE if digest.channel_id == channel else digests.POSTED_ELSEWHERE
-    runs = digests.runs(digest.runs) if digest.runs else ""
+    place = "posted here" if digest.channel_id == channel else "posted elsewhere"
+    runs = f"{pluralize(digest.runs, 'run')} in 30 days" if digest.runs else ""
     rest = " · ".join(filter(None, (schedule_text(digest), next_run_text(digest), place, runs, *_cost(digest))))
     return f"*{digest.number}*  {digest_title(digest.title)}\n{rest}"
 
@@ -133,48 +142,48 @@ def _cost(digest: Digest) -> Iterator[str]:
     """Yield the cost of the runs, and the number of runs with unknown cost."""
     if digest.unpriced < digest.runs:
         yield format_dollars(digest.cost_usd)
-        yield digests.unpriced(digest.unpriced) if digest.unpriced else ""
+        yield f"{digest.unpriced} of unknown cost" if digest.unpriced else ""
     elif digest.runs:
-        yield digests.COST_UNKNOWN
+        yield "cost unknown"
 
 
 def _hint(reply: DigestResult, *, command: str) -> str:
     match reply:
         case Created(digest=digest):
-            return digests.after_creation(command, direct=digest.channel_id.startswith("D"))
+            return _after_creation(command, direct=digest.channel_id.startswith("D"))
         case LimitReached(channel=False) | LimitReached(share=True):
-            return digests.list_hint(command)
+            return _list_hint(command)
         case Updated(action=DigestAction.PAUSE, digest=digest):
-            return digests.resume_hint(command, digest.number)
+            return _resume_hint(command, digest.number)
         case DigestList(digests=listed) if listed:
-            return digests.change_hint(command)
+            return f"`{command} pause N` pauses a digest; `resume`, `delete` and `run` work the same way"
         case DigestList():
-            return digests.example_hint(command, pplx.DIGEST_EXAMPLE)
+            return f"For example `{command} {pplx.DIGEST_EXAMPLE}`"
     return ""
 
 
 def owner_gone_message(subject: str, *, command: str) -> OutgoingMessage:
     """Render the notice that a digest was deleted because its owner's account is closed; `subject` is its title."""
-    text = digests.owner_gone(digest_title(subject))
-    on = context(digests.new_hint(command))
+    text = f"*The digest “{digest_title(subject)}” has ended.* The account of the person who set it up is closed."
+    on = context(f"`{command}` sets up a new one.")
     return OutgoingMessage(text=text, blocks=(section(text), on))
 
 
 def redirected_message(digest: Digest, *, reason: str) -> OutgoingMessage:
     """Render why a digest comes as a direct message this time; `reason` is a sentence."""
-    text = digests.redirected(digest_name(digest), escape(reason))
+    text = f"*{digest_name(digest)} couldn’t be posted in its channel*, so here it is. {escape(reason)}"
     return OutgoingMessage(text=text, blocks=(section(text),))
 
 
 def skipped_message(digest: Digest, *, reason: str) -> OutgoingMessage:
     """Render why a manual run was skipped; `reason` is a sentence."""
-    text = digests.skipped(digest_name(digest), escape(reason))
+    text = f"*{digest_name(digest)} was skipped.* {escape(reason)}"
     return OutgoingMessage(text=text, blocks=(section(text),))
 
 
 def undeliverable_message(*, reason: str, reference: str) -> OutgoingMessage:
     """Render that a digest cannot be posted, if the digest could not be read."""
-    text = digests.undeliverable(escape(reason))
+    text = f"One of your digests couldn’t be posted in its channel. {escape(reason)}"
     blocks = (section(text), context(failures.reference(code(reference))))
     return OutgoingMessage(text=f"{text} {failures.reference(code(reference))}", blocks=blocks)
 
@@ -182,7 +191,7 @@ def undeliverable_message(*, reason: str, reference: str) -> OutgoingMessage:
 ACTION_PREFIX = "digest_"
 """A button's action id is this and the action's name; its value is the digest's id."""
 
-_LABELS = {DigestAction.RUN: digests.RUN_NOW, DigestAction.PAUSE: digests.PAUSE, DigestAction.DELETE: digests.DELETE}
+_LABELS = {DigestAction.RUN: "Run now", DigestAction.PAUSE: "Pause", DigestAction.DELETE: "Delete"}
 
 
 def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
@@ -215,7 +224,7 @@ def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
 
 def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, reference: str) -> OutgoingMessage:
     """Render that a run failed; `subject` is the digest's title and `sentence` the reason, both not escaped yet."""
-    text = digests.failed(digest_title(subject), escape(shorten(sentence, 1_000)))
+    text = f"The digest “{digest_title(subject)}” failed this time. {escape(shorten(sentence, 1_000))}"
     blocks = (
         section(text),
         _actions(_button(DigestAction.RUN, digest_id)),
@@ -226,8 +235,8 @@ def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, refer
 
 def digest_stopped_message(digest: Digest, *, reason: str, command: str) -> OutgoingMessage:
     """Render that a digest stopped itself; `reason` is a sentence."""
-    text = digests.stopped(digest_name(digest), escape(reason))
-    on = context(digests.resume_hint(command, digest.number))
+    text = f"*{digest_name(digest)} has stopped.* {escape(reason)}"
+    on = context(_resume_hint(command, digest.number))
     return OutgoingMessage(text=text, blocks=(section(text), on))
 
 
@@ -244,11 +253,12 @@ def home_buttons(digest: Digest) -> Block:
 
 def _header(report: DigestReport) -> Block:
     title, moment = digest_title(report.digest.title), times.moment(report.now)
-    return context(digests.heading(title, stories=len(report.stories), since=_since(report), moment=moment))
+    return context(_heading(title, stories=len(report.stories), since=_since(report), moment=moment))
 
 
 def _nothing_new(report: DigestReport) -> OutgoingMessage:
-    line = digests.nothing_new(digest_title(report.digest.title), _since(report))
+    since = _since(report)
+    line = f"*{digest_title(report.digest.title)}* · Nothing new{f' {since}' if since else ''}."
     last_line = context(escape(" · ".join(filter(None, (*_schedule_facts(report), format_dollars(report.cost_usd))))))
     blocks = (section(line), *_late(report), last_line, digest_buttons(report.digest.id))
     return OutgoingMessage(text=fallback_text(blocks), blocks=blocks)
@@ -263,16 +273,16 @@ def _since(report: DigestReport) -> str:
 def _late(report: DigestReport) -> Iterator[Block]:
     if report.trigger is Trigger.LATE:
         tz = report.digest.spec.schedule.tz
-        yield context(digests.late(format_slot(report.slot, tz=tz), escape(tz.key)))
+        yield context(f"This is late: it was due on {format_slot(report.slot, tz=tz)} ({escape(tz.key)}).")
 
 
 def _schedule_facts(report: DigestReport) -> Iterator[str]:
     """Yield the schedule with its time zone, and the next run if there is one; not escaped yet."""
     schedule = report.digest.spec.schedule
-    yield digests.number_of(report.digest.number)
+    yield f"digest {report.digest.number}"
     yield schedule.text_with_zone
     if report.digest.next_at is not None:
-        yield digests.next_on(format_slot(report.digest.next_at, tz=schedule.tz))
+        yield f"next on {format_slot(report.digest.next_at, tz=schedule.tz)}"
 
 
 def _actions(*elements: Block) -> Block:
@@ -282,7 +292,7 @@ def _actions(*elements: Block) -> Block:
 def _button(action: DigestAction, digest_id: UUID) -> Block:
     button = {
         "type": "button",
-        "text": {"type": "plain_text", "text": _LABELS.get(action, digests.RESUME)},
+        "text": {"type": "plain_text", "text": _LABELS.get(action, "Resume")},
         "action_id": f"{ACTION_PREFIX}{action}",
         "value": str(digest_id),
     }
@@ -295,9 +305,40 @@ def _deletion_dialog() -> Block:
     https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object
     """
     texts = {
-        "title": digests.DELETE_TITLE,
-        "text": digests.DELETE_WARNING,
-        "confirm": digests.DELETE,
-        "deny": digests.KEEP,
+        "title": "Delete this digest?",
+        "text": "Its posts stay. You can’t undo this, but you can set up a new digest.",
+        "confirm": "Delete",
+        "deny": "Keep",
     }
     return {name: {"type": "plain_text", "text": text} for name, text in texts.items()}
+
+
+def _after_creation(slash: str, *, direct: bool) -> str:
+    where = (
+        "I can post in a direct message only if it is the one with me."
+        if direct
+        else "In a channel, add me first with `/invite` if I’m not a member yet."
+    )
+    return f"{where} {_list_hint(slash)}"
+
+
+def _not_found(number: int, numbers: Sequence[int]) -> str:
+    if not numbers:
+        return f"You have no digest {number}. You have none."
+    if len(numbers) == 1:
+        return f"You have no digest {number}. Yours is number {numbers[0]}."
+    listed = ", ".join(map(str, numbers[:-1]))
+    return f"You have no digest {number}. Yours are {listed} and {numbers[-1]}."
+
+
+def _list_hint(slash: str) -> str:
+    return f"`{slash} list` shows your digests."
+
+
+def _resume_hint(slash: str, number: int) -> str:
+    return f"`{slash} resume {number}` resumes it."
+
+
+def _heading(title: str, *, stories: int, since: str, moment: str) -> str:
+    new = f"{stories} new stor{'y' if stories == 1 else 'ies'}"
+    return f"*{title}* · {f'{new} {since}' if since else new} · as of {moment}"

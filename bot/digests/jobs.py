@@ -26,7 +26,12 @@ from bot.model.schedule import latest_slot, next_slot
 from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore, PlannedRun
-from bot.texts import digests
+
+NOT_A_MEMBER = "I’m not in its channel, so I can’t post there. Add me with `/invite` first."
+FOREIGN_DIRECT_MESSAGE = (
+    "I can’t post in a direct message between others. Set it up in the one with me, or in a channel."
+)
+NOT_ALLOWED = "The settings of this workspace don’t let me post in its channel. An admin can change that."
 
 log = logging.getLogger(__name__)
 
@@ -70,19 +75,22 @@ OWNER_NOT_FOUND = "owner_not_found"
 OWNER_MAY_NOT_ASK = "owner_may_not_ask"
 STOPPED_BY_ADMIN = "stopped_by_admin"
 REASONS = {
-    OWNER_LEFT_CHANNEL: digests.OWNER_LEFT_CHANNEL,
-    OWNER_NOT_FOUND: digests.OWNER_NOT_FOUND,
-    OWNER_MAY_NOT_ASK: digests.OWNER_MAY_NOT_ASK,
-    STOPPED_BY_ADMIN: digests.STOPPED_BY_ADMIN,
-    "not_in_channel": digests.NOT_A_MEMBER,
-    "channel_not_found": digests.NOT_A_MEMBER,
-    "is_archived": digests.CHANNEL_ARCHIVED,
-    "no_permission": digests.NOT_ALLOWED,
-    "ekm_access_denied": digests.NOT_ALLOWED,
-    "restricted_action": digests.NOT_ALLOWED,
-    "restricted_action_read_only_channel": digests.NOT_ALLOWED,
-    "restricted_action_thread_only_channel": digests.NOT_ALLOWED,
-    "restricted_action_non_threadable_channel": digests.NOT_ALLOWED,
+    OWNER_LEFT_CHANNEL: "You’re no longer in its channel. Join it again first.",
+    OWNER_NOT_FOUND: "Slack didn’t find your account in this workspace.",
+    OWNER_MAY_NOT_ASK: (
+        "In its channel only some people may ask me, and you’re not one of them. "
+        "Ask the channel’s creator to change that."
+    ),
+    STOPPED_BY_ADMIN: "An admin of this workspace stopped it.",
+    "not_in_channel": NOT_A_MEMBER,
+    "channel_not_found": NOT_A_MEMBER,
+    "is_archived": "Its channel is archived.",
+    "no_permission": NOT_ALLOWED,
+    "ekm_access_denied": NOT_ALLOWED,
+    "restricted_action": NOT_ALLOWED,
+    "restricted_action_read_only_channel": NOT_ALLOWED,
+    "restricted_action_thread_only_channel": NOT_ALLOWED,
+    "restricted_action_non_threadable_channel": NOT_ALLOWED,
 }
 """Why a digest cannot be posted, by the app's or Slack's reason code, in words for the owner.
 
@@ -110,8 +118,11 @@ class StopNotice:
     def reason(self, channel_id: str = "") -> str:
         """Return the reason as a sentence for the owner."""
         if self.reason_code == "channel_not_found" and channel_id.startswith("D"):
-            return digests.FOREIGN_DIRECT_MESSAGE
-        return REASONS.get(self.reason_code) or digests.not_posted(self.reason_code)
+            return FOREIGN_DIRECT_MESSAGE
+        return (
+            REASONS.get(self.reason_code)
+            or f"Slack doesn’t let me post there, and calls the reason “{self.reason_code}”."
+        )
 
 
 def parse_notice(text: str) -> StopNotice:

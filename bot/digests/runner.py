@@ -22,7 +22,6 @@ from bot.preferences.precedence import Preferred, may_ask
 from bot.slack.users import Membership
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore, PostedHistory, PostedStories, Recorded
-from bot.texts import digests
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
 from perplexity.news.stories import Story, fingerprint, unseen
@@ -203,7 +202,10 @@ class DigestRunner:
             await self.sleep(pause)
             is_admin = await context.admins.check_admin(owner)
         if is_admin is None:
-            raise Refused(digests.OWNER_NOT_CHECKED)
+            raise Refused(
+                "I couldn’t check with Slack whether you may ask in its channel. "
+                "The next digest covers what this one missed."
+            )
         if not is_admin:
             await self.stopper.on_owner_barred(digest, OWNER_MAY_NOT_ASK, by=context.question_id)
         return is_admin

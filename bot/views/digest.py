@@ -22,7 +22,6 @@ from bot.model.digest import DigestSpec
 from bot.model.schedule import Schedule, zone_of
 from bot.slack.messages import FAILURES
 from bot.slack.views import View
-from bot.texts import digests
 from bot.views.base import Response, Submission, errors, modal, open_modal, submission
 from bot.views.forms import day_boxes, entered_options, input_block, menu, option_inputs, usage_response
 from bot.views.opening import open_by_command, person_of, shown_problem
@@ -94,10 +93,10 @@ def digest_view(*, zone: str | None, metadata: Mapping[str, str]) -> View:
     topic = {"type": "plain_text_input", "action_id": TOPIC, "max_length": MAX_TOPIC, "focus_on_load": True}
     categories = {name: name.capitalize() for name in CATEGORIES}
     blocks = [
-        input_block(CATEGORY, digests.CATEGORY, menu(CATEGORY, categories, chosen=next(iter(categories)))),
-        input_block(TOPIC, digests.TOPIC, topic, hint=digests.TOPIC_HINT, optional=True),
-        input_block(DAYS, digests.DAYS, day_boxes(DAYS, chosen=WEEKDAYS)),
-        input_block(TIME, digests.TIME, {"type": "timepicker", "action_id": TIME, "initial_time": "09:00"}),
+        input_block(CATEGORY, "Category", menu(CATEGORY, categories, chosen=next(iter(categories)))),
+        input_block(TOPIC, "Topic", topic, hint="Leave it empty for all news of the category.", optional=True),
+        input_block(DAYS, "Days", day_boxes(DAYS, chosen=WEEKDAYS)),
+        input_block(TIME, "Time", {"type": "timepicker", "action_id": TIME, "initial_time": "09:00"}),
     ]
     blocks += option_inputs(
         (ZONE, *(option for option in WATCH.options if option is not ZONE)), {ZONE.name: zone or ""}
@@ -105,16 +104,16 @@ def digest_view(*, zone: str | None, metadata: Mapping[str, str]) -> View:
     if metadata:
         name = metadata.get("name")
         places = {
-            HERE: digests.in_channel(name) if name else digests.IN_THIS_CHANNEL,
-            DIRECTLY: digests.IN_DIRECT_MESSAGES,
+            HERE: f"In #{name}" if name else "In this channel",
+            DIRECTLY: "In our direct messages",
         }
-        blocks.append(input_block(PLACE, digests.WHERE_TO_POST, menu(PLACE, places, chosen=HERE)))
+        blocks.append(input_block(PLACE, "Where to post", menu(PLACE, places, chosen=HERE)))
     return modal(
         CALLBACK_ID,
-        digests.FORM_TITLE,
+        "News on a schedule",
         blocks,
-        submit=digests.SET_UP,
-        close=digests.CANCEL,
+        submit="Set up",
+        close="Cancel",
         metadata=metadata,
     )
 
@@ -123,7 +122,7 @@ async def create(submitted: Submission, context: ListenerContext) -> Response | 
     """Set up the digest: in the channel in which the command was typed, or in the direct message."""
     days, at = submitted.value(DAYS), submitted.value(TIME)
     if not days or not at:
-        return errors(**({TIME: digests.NO_TIME} if days else {DAYS: digests.NO_DAYS}))
+        return errors(**({TIME: "Choose a time."} if days else {DAYS: "Choose at least one day."}))
     try:
         spec = DigestSpec(
             category=str(submitted.value(CATEGORY) or ""),
@@ -153,5 +152,5 @@ async def _submit(submitted: Submission, context: ListenerContext, *, line: str,
             response_url=str(metadata["url"]),
         )
     subject = ": ".join(filter(None, (spec.category.capitalize(), spec.topic)))
-    root = asked_message(f"{subject}, {spec.schedule.text}", lead=digests.YOU_ASKED)
+    root = asked_message(f"{subject}, {spec.schedule.text}", lead="You asked for a digest:")
     return await ask_in_direct_message(context, user=user, team=team, key=key, command=WATCH, text=line, root=root)

@@ -9,13 +9,12 @@ from uuid import uuid4
 import pytest
 from psycopg.errors import CheckViolation
 
-from bot.digests.jobs import COMMAND, SURFACE, DigestStopper, StopNotice
+from bot.digests.jobs import COMMAND, FOREIGN_DIRECT_MESSAGE, SURFACE, DigestStopper, StopNotice
 from bot.model.digest import State
 from bot.model.question import QuestionRow
 from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import Pool
-from bot.texts import digests
 from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.digests import FlakyPool, read_notices
 from tests.fakes.rows import row
@@ -90,4 +89,4 @@ def test_a_direct_message_asks_for_no_invitation_of_the_app() -> None:
     notice = StopNotice(digest_id=uuid4(), reason_code="channel_not_found")
 
     assert "/invite" in notice.reason("C1")
-    assert notice.reason("D1") == digests.FOREIGN_DIRECT_MESSAGE
+    assert notice.reason("D1") == FOREIGN_DIRECT_MESSAGE
