@@ -104,6 +104,13 @@ class Page:
         buttons = message.find_elements(By.TAG_NAME, "button")
         next(button for button in buttons if button.text == label).click()
 
+    def tap(self, element: WebElement) -> None:
+        """Touch the middle of an element with a finger, on a screen that `emulate` made for it."""
+        at = self.browser.execute_script("return arguments[0].getBoundingClientRect().toJSON();", element)
+        point = {"x": (at["left"] + at["right"]) / 2, "y": (at["top"] + at["bottom"]) / 2}
+        self._command("Input.dispatchTouchEvent", type="touchStart", touchPoints=[point])
+        self._command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
     def tab_to(self, label: str) -> None:
         """Go with the Tab key to the next button or field with a label."""
         self._tab(label, 1, back=False)
@@ -194,14 +201,16 @@ class Page:
         return wider, higher
 
     @contextmanager
-    def emulate(self, *, look: str, width: int, height: int = 800) -> Iterator[None]:
-        """Show the page in a dark or light window of a width and a height in pixels."""
+    def emulate(self, *, look: str, width: int, height: int = 800, touch: bool = False) -> Iterator[None]:
+        """Show the page in a dark or light window of a width and a height in pixels, or on a screen for fingers."""
         self._command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": look}])
         size = {"width": width, "height": height}
         self._command("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=False)
+        self._command("Emulation.setTouchEmulationEnabled", enabled=touch)
         try:
             yield
         finally:
+            self._command("Emulation.setTouchEmulationEnabled", enabled=False)
             self._command("Emulation.clearDeviceMetricsOverride")
             self._command("Emulation.setEmulatedMedia", features=[])
 

@@ -47,11 +47,13 @@ def close_modal(page: Page) -> None:
 
 @pytest.fixture
 def shot(browser: WebDriver, artifacts: Path) -> Callable[[str], None]:
-    return lambda name: assert_saved(browser, artifacts / f"app-{name}.png")
+    return lambda name: saved_without_faults(browser, artifacts / f"app-{name}.png")
 
 
-def assert_saved(browser: WebDriver, path: Path) -> None:
+def saved_without_faults(browser: WebDriver, path: Path) -> None:
+    """Save what is shown, which axe-core finds nothing serious in."""
     assert browser.save_screenshot(str(path))
+    assert Page(browser=browser).faults() == []
 
 
 def test_sources_are_read_and_an_answer_is_shared(

@@ -17,7 +17,9 @@ pytestmark = pytest.mark.browser
 
 
 def wait_for_modal(page: Page, title: str) -> None:
+    """Wait for a form, which axe-core finds nothing serious in."""
     page.wait(lambda: [one for one in page.browser.find_elements(By.CSS_SELECTOR, "#modal[open]") if title in one.text])
+    assert page.faults() == []
 
 
 def tab_to(page: Page, id: str) -> None:

@@ -28,7 +28,7 @@ def question_view(*more: Block) -> dict[str, Any]:
         QUESTION,
         field("plain_text_input", name="comment", multiline=True, optional=True, placeholder=plain("Say why")),
         field("static_select", name="model", options=OPTIONS, initial_option=OPTIONS[0]),
-        field("checkboxes", name="parts", options=OPTIONS, initial_options=OPTIONS, optional=True),
+        field("checkboxes", name="parts", options=OPTIONS, initial_options=OPTIONS),
         field("radio_buttons", name="effort", options=OPTIONS, optional=True),
         field("conversations_select", name="where", default_to_current_conversation=True, optional=True),
         field("datepicker", name="day", initial_date="2026-11-30", optional=True),

@@ -1,63 +1,22 @@
-// Ratings and menus of a message. The renderer draws them without roles, and what is chosen goes nowhere; the rest is here.
+// Ratings and menus of a message: the renderer draws their buttons, and what is chosen is followed here.
+import { attachMenu } from "./menu.js";
+
 const RATINGS = ".slack_blocks_to_jsx__feedback_buttons_element";
 const MENU = ".slack_blocks_to_jsx__overflow_menu_element";
-const ENTRY = `${MENU} [tabindex]`;
 
-// `onChoose` gets the element's node and which of its choices it was, from 0.
-export function followChoices(list, onChoose) {
-  // Before the renderer sees the click: it removes a menu's entries.
-  list.addEventListener("click", (event) => choose(event.target), { capture: true });
-  // After the renderer has drawn or removed the entries.
-  list.addEventListener("click", (event) => setTimeout(toggled, 0, event.target.closest(`${MENU} > button`)));
-  list.addEventListener("keydown", (event) => {
-    const entry = event.target.closest(ENTRY);
-    if (entry && key(event.key, entry)) event.preventDefault();
-  });
-
-  function choose(target) {
-    const rating = target.closest(`${RATINGS} button`);
-    const entry = target.closest(ENTRY);
-    const chosen = rating ?? entry;
-    if (!chosen) return;
-    if (rating) press(rating);
-    onChoose(chosen.closest(rating ? RATINGS : MENU), [...chosen.parentElement.children].indexOf(chosen));
-    if (entry) focusLater(entry.closest(MENU).querySelector("button"));
+// `optionsOf` returns the options of a menu's node; `onChoose` gets the node and which of its choices it was, from 0.
+export function attachMenus(body, { optionsOf, onChoose }) {
+  for (const button of body.querySelectorAll(`${MENU} > button:not([aria-haspopup])`)) {
+    const node = button.parentElement;
+    attachMenu(button, () => optionsOf(node).map(({ text }, at) => ({ label: text.text, onPick: () => onChoose(node, at) })));
   }
 }
 
-// Which of the two was chosen stays to be seen, as in Slack.
-function press(rating) {
-  for (const one of rating.parentElement.children) one.setAttribute("aria-pressed", String(one === rating));
-}
-
-function toggled(button) {
-  if (!button) return;
-  const entries = [...button.parentElement.querySelectorAll("[tabindex]")];
-  button.setAttribute("aria-haspopup", "menu");
-  button.setAttribute("aria-expanded", String(entries.length > 0));
-  entries[0]?.parentElement.setAttribute("role", "menu");
-  for (const entry of entries) entry.setAttribute("role", "menuitem");
-  entries[0]?.focus();
-}
-
-function key(name, entry) {
-  const entries = [...entry.parentElement.children];
-  const step = { ArrowDown: 1, ArrowUp: -1 }[name];
-  if (step) entries.at((entries.indexOf(entry) + step) % entries.length).focus();
-  else if (name === "Enter" || name === " ") entry.click();
-  else if (name === "Escape") close(entry.closest(MENU).querySelector("button"));
-  else return false;
-  return true;
-}
-
-function close(button) {
-  button.click();
-  button.focus();
-}
-
-function focusLater(button) {
-  setTimeout(() => {
-    button.setAttribute("aria-expanded", "false");
-    button.focus();
-  });
+// Returns the rating that a button belongs to and which of the two it is. It stays pressed, as in Slack.
+export function rated(target) {
+  const chosen = target.closest(`${RATINGS} button`);
+  if (!chosen) return null;
+  const both = [...chosen.parentElement.children];
+  for (const one of both) one.setAttribute("aria-pressed", String(one === chosen));
+  return [chosen.closest(RATINGS), both.indexOf(chosen)];
 }

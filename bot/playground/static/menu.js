@@ -5,7 +5,11 @@ let opened = null; // {button, menu}
 export function attachMenu(button, entries) {
   button.setAttribute("aria-haspopup", "menu");
   button.setAttribute("aria-expanded", "false");
-  button.addEventListener("click", () => (opened?.button === button ? close() : open(button, entries())));
+  button.addEventListener("click", (event) => {
+    event.stopPropagation(); // the renderer would open a menu of its own
+    if (opened?.button === button) close();
+    else open(button, entries());
+  });
 }
 
 function open(button, entries) {

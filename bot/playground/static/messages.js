@@ -1,7 +1,7 @@
 // The list of messages: what arrives takes its place by `ts`, a thread's replies below its first message; what changes
 // changes in place.
 import { createExamples } from "./examples.js";
-import { followChoices } from "./choices.js";
+import { attachMenus, rated } from "./choices.js";
 import { createFollowing } from "./following.js";
 import { showFiles } from "./files.js";
 import { gatherCitations } from "./citations.js";
@@ -26,10 +26,19 @@ export function createMessages({ state, onExample, onPrompt, onReply, onStop, on
     const message = ours && shown.get(ours.closest("article").dataset.key).message;
     if (ours?.matches(".reply")) onReply(message);
     else if (ours) onStop({ channel: message.channel, thread: message.thread_ts });
-    else press(event.target.closest("button[id]"));
+    else if (!rate(event.target)) press(event.target.closest("button[id]"));
   });
 
-  followChoices(list, (node, at) => send(node, at));
+  function rate(target) {
+    const rating = rated(target);
+    if (rating) send(...rating);
+    return rating;
+  }
+
+  async function choose(menu, at) {
+    const found = elementOf(menu);
+    if (found && (await confirmed(found.element.confirm))) await send(menu, at);
+  }
 
   async function press(button) {
     if (!button || button.ariaDisabled || !elementOf(button)) return;
@@ -80,6 +89,7 @@ export function createMessages({ state, onExample, onPrompt, onReply, onStop, on
     const body = element.querySelector(".body");
     render(body, message.blocks.length || !message.text ? message.blocks : [asBlock(message.text)]);
     gatherCitations(body);
+    attachMenus(body, { optionsOf: (menu) => elementOf(menu).element.options, onChoose: choose });
   }
 
   // A stream is read aloud when it ends, not at each word; a message that is edited, when it is left alone.

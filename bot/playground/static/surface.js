@@ -89,7 +89,8 @@ export function createSurface(container, { state, name, onPress }) {
     const error = note(`${id}-error`, "error", "");
     node.append(hint, error);
     field.control.setAttribute("aria-describedby", `${hint.id} ${error.id}`);
-    if (!block.optional) field.control.setAttribute("aria-required", "true");
+    // A group of checkboxes has no such attribute.
+    if (!block.optional && field.control.role !== "group") field.control.setAttribute("aria-required", "true");
     return (text) => {
       error.textContent = text;
       error.hidden = !text;

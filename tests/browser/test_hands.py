@@ -1,0 +1,209 @@
+"""Every kind of control on the page, with the mouse, the keyboard and a finger, in a wide and a narrow window."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webdriver import WebDriver
+from selenium.webdriver.remote.webelement import WebElement
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.playground.timeline import DIRECT, GENERAL, TEAM_ID, USER_ID
+from tests.browser.hands import HANDS, Hand, held, reach
+from tests.browser.page import Page
+from tests.fakes.dialogs import DialogApp
+from tests.fakes.playground_app import BOT_TOKEN, Site
+from tests.fakes.views import BUTTON, CONFIRM, plain
+
+pytestmark = pytest.mark.browser
+
+MENU = {"type": "overflow", "action_id": "more"} | {
+    "options": [{"text": plain(label), "value": label} for label in ("Regenerate", "Save as Markdown", "What was sent")]
+}
+RATING = {
+    "type": "feedback_buttons",
+    "action_id": "rate",
+    "positive_button": {"text": plain("Good"), "value": "up"},
+    "negative_button": {"text": plain("Bad"), "value": "down"},
+}
+SURE = {**BUTTON, "action_id": "sure", "text": plain("Stop all"), "confirm": CONFIRM}
+ANSWER = (
+    {"type": "actions", "elements": [BUTTON, SURE, MENU]},
+    {"type": "context_actions", "elements": [RATING]},
+)
+
+
+class Desk:
+    """The page with an app behind it, used by one hand."""
+
+    def __init__(self, page: Page, site: Site, hand: Hand) -> None:
+        self.page = page
+        self._site = site
+        self._hand = hand
+
+    def call(self, method: str, **arguments: Any) -> Any:
+        """Have the app call Slack."""
+        client = AsyncWebClient(token=BOT_TOKEN, base_url=f"{self._site.origin}/playground/api/")
+        return asyncio.run(client.api_call(method, json=arguments)).data
+
+    def find(self, selector: str, text: str = "", *, within: WebElement | None = None) -> WebElement:
+        """Wait for an element that is shown, with a text; returns the last one."""
+
+        def found() -> list[WebElement]:
+            place = within or self.page.browser
+            shown = [one for one in place.find_elements(By.CSS_SELECTOR, selector) if one.is_displayed()]
+            return [one for one in shown if text in one.text or text in one.accessible_name]
+
+        return self.page.wait(found)[-1]
+
+    def use(self, selector: str, text: str = "", *, within: WebElement | None = None) -> WebElement:
+        """Press, click or tap an element."""
+        element = self.find(selector, text, within=within)
+        self._hand(self.page, element)
+        return element
+
+    def sent(self, kind: str) -> dict[str, Any]:
+        """Wait for the next request of a kind to the app, and return it."""
+
+        def found() -> list[dict[str, Any]]:
+            requests = [one.get("event", one) for one in self._site.app.requests]
+            return [one for one in requests if one.get("type") == kind or (kind == "command" and "command" in one)]
+
+        request = self.page.wait(found)[-1]
+        self._site.app.requests.clear()
+        return request
+
+
+def chosen(desk: Desk) -> Any:
+    action = desk.sent("block_actions")["actions"][0]
+    return action.get("selected_option", action)["value"]
+
+
+def use_an_answer(desk: Desk) -> None:
+    """The newest of many messages, so that its controls are directly above the composer."""
+    for number in range(12):
+        desk.call("chat.postMessage", channel=GENERAL.id, text=f"Message {number}")
+    desk.call("chat.postMessage", channel=GENERAL.id, text="An answer", blocks=ANSWER)
+    answer = desk.page.message_with("Stop all")
+    desk.use("button", "Go", within=answer)
+    assert chosen(desk) == "q1"
+    for label in ("Regenerate", "Save as Markdown", "What was sent"):
+        desk.use("button", "More options", within=answer)
+        for entry in desk.find("[role=menu]").find_elements(By.CSS_SELECTOR, "[role=menuitem]"):
+            reach(desk.page, entry)
+        assert desk.page.faults() == []
+        desk.use("[role=menuitem]", label)
+        assert chosen(desk) == label
+    for label, value in (("Positive", "up"), ("Negative", "down")):
+        desk.use("button", f"{label} feedback", within=answer)
+        assert chosen(desk) == value
+    desk.use("button", "Stop all", within=answer)
+    desk.use("#confirm button", "Yes")
+    assert chosen(desk) == "q1"
+
+
+def use_a_message(desk: Desk) -> None:
+    desk.call("chat.postMessage", channel=GENERAL.id, text="The tower is 330 m tall.")
+    message = desk.page.message_with("330 m")
+    desk.use(".more", within=message)
+    desk.use("[role=menuitem]", "Check this")
+    assert desk.sent("message_action")["callback_id"] == "check"
+    desk.use("#modal header button", "Close")
+    desk.page.wait(lambda: not desk.page.browser.find_elements(By.CSS_SELECTOR, "#modal[open]"))
+    desk.use(".reply", within=message)
+    desk.use("#threading button", "Leave the thread")
+    assert not desk.page.browser.find_element(By.ID, "threading").is_displayed()
+
+
+def use_the_composer(desk: Desk) -> None:
+    desk.page.type("/as")
+    desk.use("#suggestions li", "/ask")
+    desk.page.key("why?")
+    desk.use("#send")
+    assert desk.sent("command")["text"] == "why?"
+    desk.use("#shortcuts")
+    desk.use("[role=menuitem]", "Set up a digest")
+    assert desk.sent("shortcut")["callback_id"] == "digest"
+
+
+def stop_a_stream(desk: Desk) -> None:
+    desk.page.send("@Web Answers why?")
+    desk.page.message_with("why?")
+    root = desk.call("conversations.history", channel=GENERAL.id)["messages"][-1]["ts"]
+    recipient = {"recipient_user_id": USER_ID, "recipient_team_id": TEAM_ID}
+    desk.call("chat.startStream", channel=GENERAL.id, thread_ts=root, markdown_text="Because", **recipient)
+    desk.use("button", "Stop", within=desk.page.message_with("Because"))
+    assert desk.sent("agent_session_stopped")
+
+
+def use_the_home_tab(desk: Desk) -> None:
+    desk.use("[data-channel^=D]")
+    desk.call(
+        "assistant.threads.setSuggestedPrompts", channel_id=DIRECT.id, prompts=[{"title": "Try", "message": "Why?"}]
+    )
+    desk.use("#prompts button", "Try")
+    assert desk.sent("message")["text"] == "Why?"
+    desk.use("[role=tab]", "Home")
+    home = desk.find("#home")
+    desk.use("button", "Go", within=home)
+    assert chosen(desk) == "q1"
+    desk.use("button", "Delete", within=home)
+    desk.use("#confirm button", "No")
+    desk.use("button", "Delete", within=home)
+    desk.use("#confirm button", "Yes")
+    assert desk.sent("block_actions")["actions"][0]["action_id"] == "sure"
+
+
+def fill_in_a_form(desk: Desk) -> None:
+    desk.use("#shortcuts")
+    desk.use("[role=menuitem]", "Ask the web")
+    form = desk.find("#modal")
+    assert desk.page.faults() == []
+    for name, typed in {"question": "why?", "comment": "so", "number": "7"}.items():
+        desk.use(f"#modal-{name}-{name}")
+        desk.page.key(typed)
+    desk.use("#modal-model-model")
+    desk.page.key(Keys.ARROW_DOWN, Keys.TAB)
+    for name in ("parts", "effort"):
+        desk.use(f"#modal-{name}-{name} input[value='1']")
+    desk.use("button", "More", within=form)
+    desk.use("[role=menuitem]")
+    assert chosen(desk) == "1"
+    desk.use("button", "Go", within=form)
+    state = desk.sent("block_actions")["view"]["state"]["values"]
+    assert (state["comment"]["comment"]["value"], state["number"]["number"]["value"]) == ("so", "7")
+    assert state["model"]["model"]["selected_option"]["value"] == "1"
+    assert [one["value"] for one in state["parts"]["parts"]["selected_options"]] == ["0"]
+    assert state["effort"]["effort"]["selected_option"]["value"] == "1"
+    desk.use("button", "Next view", within=form)
+    desk.find("#modal h2", "Sources")
+    desk.use("header button", "Back", within=form)
+    desk.find("#modal h2", "Ask the web")
+    desk.use("footer button", "Ask", within=form)
+    desk.page.message_with("You asked: why?")
+
+
+CONTROLS: tuple[Callable[[Desk], None], ...] = (
+    use_an_answer,
+    use_a_message,
+    use_the_composer,
+    stop_a_stream,
+    use_the_home_tab,
+    fill_in_a_form,
+)
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("hand", HANDS)
+def test_it_is_used(browser: WebDriver, site: Site, hand: Hand, control: Callable[[Desk], None], width: int) -> None:
+    site.app.reply = DialogApp(site.origin).reply
+    page = Page(browser=browser)
+    with held(page, hand, width=width):
+        page.open(site.address)
+        control(Desk(page, site, hand))
