@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bot.texts import failures
 from perplexity.errors import AllProvidersFailed, NotPermitted, PerplexityError
 
 if TYPE_CHECKING:
@@ -33,13 +32,13 @@ class Interrupted(Exception):
 class AgentNotSetUp(PerplexityError):
     """No agent is configured; the message names the missing setting, for the log."""
 
-    summary = failures.NOT_SET_UP
+    summary = "is not set up"
 
 
 class Refused(PerplexityError):
     """What was asked cannot be done here; `sentence` tells the asker why, in mrkdwn that is not escaped yet."""
 
-    summary = failures.NOT_ASKED
+    summary = "was not asked"
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence)

@@ -7,13 +7,22 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.blocks import messages
-from bot.blocks.elements import bar_chart, context, footer, header, quote_question, secondary_button, section
+from bot.blocks.elements import (
+    bar_chart,
+    context,
+    footer,
+    header,
+    quote_question,
+    secondary_button,
+    section,
+    stop_button,
+)
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import Part, split_markdown
 from bot.blocks.sources import link_url, source_blocks
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.texts import answers, deep_dives, progress, times
+from bot.texts import answers, deep_dives, times
 from perplexity.citations import CitedText, Marker, number_citations
 from perplexity.deepdive.report import render_section, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
@@ -129,7 +138,7 @@ def _stoppable(lines: Sequence[str], question_id: str) -> OutgoingMessage:
     text = "\n".join(lines)
     blocks = (
         section(text),
-        secondary_button(progress.STOP, action_id="stop", value=question_id),
+        stop_button(question_id),
         context(deep_dives.DURATION),
     )
     return OutgoingMessage(text=text, blocks=blocks)

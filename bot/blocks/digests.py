@@ -28,7 +28,7 @@ from bot.model.digest import (
 )
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.schedule import format_days, format_slot
-from bot.texts import failures, pplx, times
+from bot.texts import pplx, times
 from perplexity.formatting import format_dollars, pluralize
 from perplexity.news.summary import news_stand_in
 
@@ -184,8 +184,8 @@ def skipped_message(digest: Digest, *, reason: str) -> OutgoingMessage:
 def undeliverable_message(*, reason: str, reference: str) -> OutgoingMessage:
     """Render that a digest cannot be posted, if the digest could not be read."""
     text = f"One of your digests couldn’t be posted in its channel. {escape(reason)}"
-    blocks = (section(text), context(failures.reference(code(reference))))
-    return OutgoingMessage(text=f"{text} {failures.reference(code(reference))}", blocks=blocks)
+    shown = f"Reference {code(reference)}"
+    return OutgoingMessage(text=f"{text} {shown}", blocks=(section(text), context(shown)))
 
 
 ACTION_PREFIX = "digest_"
@@ -225,12 +225,9 @@ def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
 def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, reference: str) -> OutgoingMessage:
     """Render that a run failed; `subject` is the digest's title and `sentence` the reason, both not escaped yet."""
     text = f"The digest “{digest_title(subject)}” failed this time. {escape(shorten(sentence, 1_000))}"
-    blocks = (
-        section(text),
-        _actions(_button(DigestAction.RUN, digest_id)),
-        context(failures.reference(code(reference))),
-    )
-    return OutgoingMessage(text=f"{text} {failures.reference(code(reference))}", blocks=blocks)
+    shown = f"Reference {code(reference)}"
+    blocks = (section(text), _actions(_button(DigestAction.RUN, digest_id)), context(shown))
+    return OutgoingMessage(text=f"{text} {shown}", blocks=blocks)
 
 
 def digest_stopped_message(digest: Digest, *, reason: str, command: str) -> OutgoingMessage:

@@ -84,6 +84,16 @@ def secondary_button(label: str, *, action_id: str, value: str) -> Block:
     return {"type": "actions", "elements": [{"type": "button", "text": text, "action_id": action_id, "value": value}]}
 
 
+def stop_button(question_id: str) -> Block:
+    """Return a row with the button that stops a question."""
+    return secondary_button("Stop", action_id="stop", value=question_id)
+
+
+def start_again_button(question_id: str) -> Block:
+    """Return a row with the button that asks a stopped question again."""
+    return secondary_button("Start again", action_id="retry", value=question_id)
+
+
 def divider() -> Block:
     """Return a line between blocks."""
     return {"type": "divider"}

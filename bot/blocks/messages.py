@@ -8,13 +8,22 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from bot.blocks.elements import context, markdown, primary_button, secondary_button, section
+from bot.blocks.elements import (
+    context,
+    markdown,
+    primary_button,
+    secondary_button,
+    section,
+    start_again_button,
+    stop_button,
+)
 from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, one_line, shorten
 from bot.blocks.markdown.render import CODE, HOST_DOT, Part, has_direction, neutralize, runs_right_to_left
 from bot.blocks.markdown.split import MAX_MESSAGE, MESSAGE_BLOCKS, rendered_size
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.texts import answers, failures, late, progress
+from bot.texts import answers, late
 from perplexity.attempts import Attempt
+from perplexity.formatting import format_duration
 from perplexity.markdown import regions
 
 THE_MESSAGE = "The message"
@@ -285,9 +294,9 @@ _MAX_STOPPED = 150
 
 def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
     """Render that the asker stopped a question, with a button that asks it again."""
-    said = progress.question_stopped(escape(shorten(one_line(text), _MAX_STOPPED)))
-    blocks = (section(said), secondary_button(progress.START_AGAIN, action_id="retry", value=question_id))
-    return OutgoingMessage(text=said, blocks=blocks)
+    question = escape(shorten(one_line(text), _MAX_STOPPED))
+    said = f"*Stopped{f' “{question}”' if question else ''}.*  I’ve cancelled the research."
+    return OutgoingMessage(text=said, blocks=(section(said), start_again_button(question_id)))
 
 
 LATE_AFTER_SECONDS = 600.0
@@ -331,9 +340,7 @@ def asked_message(text: str, *, lead: str = "You asked:", about: str = "", link:
 
 def below_message(text: str, *, question_id: str) -> OutgoingMessage:
     """Render what will come below an answer, with a button that stops it; `text` is escaped."""
-    return OutgoingMessage(
-        text=text, blocks=(section(text), secondary_button(progress.STOP, action_id="stop", value=question_id))
-    )
+    return OutgoingMessage(text=text, blocks=(section(text), stop_button(question_id)))
 
 
 def without_blocks(message: OutgoingMessage) -> OutgoingMessage:
@@ -400,7 +407,7 @@ def _replace_audience(text: str) -> str:
 FailureAction = Literal["retry", "past_week"]
 """The action of the button below a failure."""
 
-_LABELS: Mapping[FailureAction, str] = {"retry": failures.TRY_AGAIN, "past_week": failures.PAST_WEEK}
+_LABELS: Mapping[FailureAction, str] = {"retry": "Try again", "past_week": "Past week"}
 
 
 def failure_message(
@@ -420,9 +427,16 @@ def failure_message(
     """
     shown = escape(shorten(sentence, 1_000))
     names = list(dict.fromkeys(attempt.provider for attempt in attempts))
-    tries = failures.tried(escape(", ".join(names)), seconds) if names else ""
-    last_line = " · ".join(filter(None, (quote, failures.reference(code(reference)), tries)))
+    tries = _tried(escape(", ".join(names)), seconds) if names else ""
+    last_line = " · ".join(filter(None, (quote, f"Reference {code(reference)}", tries)))
     buttons = [primary_button(_LABELS[action], action_id=action, value=question_id)] if action else []
     blocks = (section(shown), *buttons, context(last_line))
-    text = " ".join(filter(None, (shown, quote, failures.reference(code(reference)))))
+    text = " ".join(filter(None, (shown, quote, f"Reference {code(reference)}")))
     return OutgoingMessage(text=text, blocks=blocks, private=private)
+
+
+def _tried(providers: str, seconds: float | None) -> str:
+    if seconds is None:
+        return f"tried {providers}"
+    total = format_duration(seconds) if seconds < 10 else format_duration(seconds).replace(".0 s", " s")
+    return f"tried {providers} in {total}"

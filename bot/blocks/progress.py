@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.blocks.elements import context, markdown, primary_button, secondary_button, section
+from bot.blocks.elements import context, markdown, primary_button, section, start_again_button, stop_button
 from bot.blocks.escaping import clean, code, escape, one_line, shorten
 from bot.blocks.markdown.render import neutralize
 from bot.blocks.messages import fallback_text
 from bot.blocks.sources import link_url
 from bot.model.message import Block, OutgoingMessage
-from bot.texts import progress, times
+from bot.texts.times import full_seconds
+from perplexity.formatting import format_dollars, pluralize
 from perplexity.types import Source
 from perplexity.urls import hostname
 
@@ -28,19 +29,20 @@ def answer_progress_message(
     """
     tasks = _tasks(queries, sources, is_over=False)
     if not tasks:
-        text = progress.searching_web(seconds)
-        return OutgoingMessage(text=text, blocks=(section(text), _stop(question_id)))
-    plan = {"type": "plan", "title": progress.answering(seconds), "tasks": tasks}
-    return OutgoingMessage(text=progress_text(queries, sources, seconds=seconds), blocks=(plan, _stop(question_id)))
+        text = f"Searching the web · {full_seconds(seconds)}"
+        return OutgoingMessage(text=text, blocks=(section(text), stop_button(question_id)))
+    plan = {"type": "plan", "title": f"Answering for {full_seconds(seconds)}", "tasks": tasks}
+    return OutgoingMessage(
+        text=progress_text(queries, sources, seconds=seconds), blocks=(plan, stop_button(question_id))
+    )
 
 
 def writing_message(queries: Sequence[str], sources: Sequence[Source], *, question_id: str) -> OutgoingMessage:
     """Render that the searches and pages are done with and the text is being written, below this message."""
     tasks = _tasks(queries, sources, is_over=True)
-    plan = {"type": "plan", "title": progress.WRITING, "tasks": tasks}
-    return OutgoingMessage(
-        text=progress.WRITING, blocks=(plan if tasks else section(progress.WRITING), _stop(question_id))
-    )
+    title = "Writing the answer"
+    plan = {"type": "plan", "title": title, "tasks": tasks}
+    return OutgoingMessage(text=title, blocks=(plan if tasks else section(title), stop_button(question_id)))
 
 
 def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) -> list[Block]:
@@ -61,7 +63,7 @@ def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) 
             {
                 "type": "task_card",
                 "task_id": "2",
-                "title": progress.read(len(sources)) if is_over else progress.reading(len(sources)),
+                "title": f"{'Read' if is_over else 'Reading'} {pluralize(len(sources), 'page')}",
                 "status": "complete" if is_over else "in_progress",
                 "sources": [
                     {"type": "url", "url": address, "text": shorten(site, _QUERY)} for site, address in _sites(sources)
@@ -76,21 +78,22 @@ def progress_line_message(
 ) -> OutgoingMessage:
     """Render the same in one line, for a message that is changed only once."""
     text = progress_text(queries, sources, seconds=seconds)
-    return OutgoingMessage(text=text, blocks=(section(text), _stop(question_id)))
+    return OutgoingMessage(text=text, blocks=(section(text), stop_button(question_id)))
 
 
 def progress_text(queries: Sequence[str], sources: Sequence[Source], *, seconds: float) -> str:
     """Return what is searched for and read as mrkdwn."""
     parts = [escape(_searched(queries, done=bool(sources)))] if queries else []
     if sources:
-        sites = [escape(neutralize(site)) for site, _ in _sites(sources)]
-        parts.append(progress.reading(len(sources), sites))
-    return " · ".join([*parts, times.full_seconds(seconds)])
+        sites = ", ".join(escape(neutralize(site)) for site, _ in _sites(sources))
+        parts.append(f"Reading {pluralize(len(sources), 'page')}{f': {sites}' if sites else ''}")
+    return " · ".join([*parts, full_seconds(seconds)])
 
 
 def _searched(queries: Sequence[str], *, done: bool) -> str:
     shown = [neutralize(clean(shorten(one_line(query), _QUERY))) for query in queries[-3:]]
-    return progress.searched(shown, done=done)
+    quoted = ", ".join(f"“{query}”" for query in shown)
+    return f"{'Searched' if done else 'Searching'} {quoted}"
 
 
 def _sites(sources: Sequence[Source]) -> list[tuple[str, str]]:
@@ -105,21 +108,17 @@ def _sites(sources: Sequence[Source]) -> list[tuple[str, str]]:
     return list(sites.items())
 
 
-def _stop(question_id: str) -> Block:
-    return secondary_button(progress.STOP, action_id="stop", value=question_id)
-
-
 def written_message(text: str, *, question_id: str) -> OutgoingMessage:
     """Render an answer's text so far, with a Stop button; `text` is what a `StreamedText` gave."""
     body = markdown(text)
-    return OutgoingMessage(text=fallback_text([body]), blocks=(body, _stop(question_id)))
+    return OutgoingMessage(text=fallback_text([body]), blocks=(body, stop_button(question_id)))
 
 
 def stopped_blocks(*, seconds: float, question_id: str) -> tuple[Block, ...]:
     """Return what follows the text of an answer that was stopped after so many seconds."""
     return (
-        context(progress.stopped(seconds)),
-        secondary_button(progress.START_AGAIN, action_id="retry", value=question_id),
+        context(f"You stopped this answer after {full_seconds(seconds)} · the service doesn’t say what it cost"),
+        start_again_button(question_id),
     )
 
 
@@ -130,11 +129,13 @@ def broken_off_blocks(
 
     If it was ended by a `refusal`, which is not escaped, that is said, and there is nothing to try again.
     """
-    again = primary_button(progress.TRY_AGAIN, action_id="retry", value=question_id)
+    cost = f", and cost {format_dollars(cost_usd)}" if cost_usd else ""
+    why = f". {escape(refusal)}" if refusal else f": it broke off{cost}."
+    again = primary_button("Try again", action_id="retry", value=question_id)
     return (
-        section(progress.refused_midway(escape(refusal)) if refusal else progress.broken_off(cost_usd)),
+        section(f":warning: You have only a part of this answer{why}"),
         *(() if refusal else (again,)),
-        context(progress.reference(code(reference))),
+        context(f"Reference {code(reference)}"),
     )
 
 

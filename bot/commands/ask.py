@@ -45,7 +45,7 @@ from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import SearchPage
 from bot.preferences.precedence import Preferred, allowed_pages, allows_all
-from bot.texts import failures, notices, usage
+from bot.texts import notices, usage
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters
 from perplexity.freshness import add_newest_source_line
@@ -212,10 +212,10 @@ def _pages(context: CommandContext) -> tuple[Source, ...]:
         return ()
     shown = context.parent.result if context.parent is not None else None
     if not isinstance(shown, SearchPage):
-        raise Refused(failures.PAGES_UNKNOWN)
+        raise Refused("I no longer have these pages. Please search again.")
     pages = allowed_pages(numbered_pages(shown), context.channel)
     if not pages:
-        raise Refused(failures.NO_PAGE_ALLOWED)
+        raise Refused("This channel’s settings no longer allow any of these pages. Please search again.")
     return pages
 
 

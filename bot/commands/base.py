@@ -14,11 +14,12 @@ from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.preferences.precedence import Preferred
-from bot.texts.progress import ONE_MOMENT
 from perplexity.filters import Filters
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
+
+ONE_MOMENT = "*One moment…*"
 
 PARSED_TEXTS = 128
 """How many texts a command remembers the meaning of."""

@@ -15,13 +15,15 @@ from bot.commands.filters import usage_errors
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.preferences.precedence import Preferred
-from bot.texts import failures, usage
+from bot.texts import usage
 from perplexity.attempts import cost_with_failures, total_cost
 from perplexity.claims.check import check_claims
 from perplexity.claims.propose import propose_claims, validate_claims
 from perplexity.claims.types import CheckedClaims
 from perplexity.errors import InvalidRequest
 from perplexity.filters import NO_FILTERS, Filters
+
+NOTHING_TO_CHECK = "I found no claim in this text that I could check."
 
 _NUMBERED = re.compile(r"\d{1,2}\. (?=\S)")
 
@@ -64,7 +66,7 @@ async def answer(request: CheckRequest, context: CommandContext) -> CheckedClaim
         )
         claims, cost_usd = proposed.claims, proposed.cost_usd
     if not claims:
-        raise InvalidRequest(failures.NOTHING_TO_CHECK)
+        raise InvalidRequest(NOTHING_TO_CHECK)
     checked = await check_claims(
         claims,
         search=context.provider,

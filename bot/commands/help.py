@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bot.blocks.elements import context, join_lines, secondary_button, section
+from bot.blocks.elements import context, join_lines, section, stop_button
 from bot.blocks.escaping import code, escape, one_line, shorten, unescape_slack
 from bot.commands.base import Command, Option
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
-from bot.texts import notices, progress, times, usage
+from bot.texts import notices, times, usage
 
 _MAX_QUESTION = 150
 
@@ -33,13 +33,12 @@ def pending_message(
         return command.render_pending(request, question_id, public)
     question = command.question_text(request) if command.question_text is not None else ""
     quoted = escape(shorten(one_line(question), _MAX_QUESTION))
-    text = progress.pending(command.pending_label, quoted) if question.strip() else command.pending_label
-    text = progress.started(text) if public else text
+    text = f"{command.pending_label} for “{quoted}”" if question.strip() else command.pending_label
+    text = f"{text} has started. The answer is for everyone here." if public else text
     message = _sections_message([text, *([notices.ahead(ahead)] if ahead >= SHOWN_AHEAD else [])])
     if not command.stoppable:
         return message
-    button = secondary_button(progress.STOP, action_id="stop", value=question_id)
-    return OutgoingMessage(text=message.text, blocks=(*message.blocks, button))
+    return OutgoingMessage(text=message.text, blocks=(*message.blocks, stop_button(question_id)))
 
 
 def text_message(text: str) -> OutgoingMessage:

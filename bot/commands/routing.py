@@ -14,7 +14,7 @@ from bot.commands.help import help_message, text_message, usage_message
 from bot.commands.parsing import closest_match, is_help_request
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
-from bot.texts import direct_messages, usage
+from bot.texts import usage
 
 ROOT_COMMAND = "pplx"
 
@@ -165,7 +165,7 @@ def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -
     if is_help_request(text):
         return help_message(shown, slash=slash)
     if invocation is IN_DIRECT_MESSAGE and begins_conversation(text):
-        return text_message(direct_messages.NEW_CONVERSATION)
+        return text_message("This is a new conversation. What would you like to know?")
     try:
         command.parse(text)
     except UsageError as error:
@@ -174,5 +174,6 @@ def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -
 
 
 def _greeting(addressed: Invocation) -> str:
-    example = addressed.command_line(direct_messages.EXAMPLE)
-    return direct_messages.greeting(example, more=addressed.command_line("help"))
+    example = addressed.command_line("what changed in Python 3.14?")
+    more = addressed.command_line("help")
+    return f"What would you like to know? Ask me in one message, for example “{example}”. “{more}” shows all options."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.model.message import SuggestedPrompt
-from bot.texts import direct_messages
 
 MAX_PROMPTS = 4
 """The most that Slack shows. https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts"""
@@ -19,9 +18,9 @@ MAX_MESSAGE = 1_000
 
 
 EXAMPLES = (
-    SuggestedPrompt(direct_messages.WHAT_CHANGED, direct_messages.WHAT_CHANGED_IN_DATABASES),
-    SuggestedPrompt(direct_messages.COMPARE, direct_messages.COMPARE_DATABASES),
-    SuggestedPrompt(direct_messages.READ_NEWS, direct_messages.READ_TECHNOLOGY_NEWS),
+    SuggestedPrompt("What changed this week?", "What changed this week in open source databases?"),
+    SuggestedPrompt("Compare two things", "Compare PostgreSQL and MySQL for full-text search."),
+    SuggestedPrompt("Read the news", "news technology"),
 )
 
 

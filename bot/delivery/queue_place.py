@@ -16,7 +16,6 @@ from bot.model.question import NewQuestion
 from bot.slack.messages import Chat, RouteClosed
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
-from bot.texts.progress import in_queue
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +81,9 @@ class QueuePlaces:
         for question_id, own in list(self._watched.items()):
             place = places.get(question_id)
             if place is not None and place.state == "received":
-                status = in_queue(place.ahead + 1, about=place.waiting)
+                about = "about " if place.waiting else ""
+                # Slack shows it behind the app's name.
+                status = f"is busy. You are {about}number {place.ahead + 1:,} in the queue."
                 if status != own.status or self.clock() - own.at > SHOWN_SECONDS:
                     moved.append((own, question_id, status))
             elif own.status:

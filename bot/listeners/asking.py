@@ -15,9 +15,11 @@ from bot.listeners.intake import Submitted
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.slack.messages import FAILURES, Sent
-from bot.texts import failures, notices
+from bot.texts import notices
 
 log = logging.getLogger(__name__)
+
+NOT_SAVED = "I can’t reach my database just now. Please try again in a minute."
 
 BEGIN_SECONDS = 1.2
 """How long Slack may take to post the message that begins the thread."""
@@ -49,7 +51,7 @@ async def ask_in_direct_message(
     if isinstance(begun, str):
         log.warning("question.not_begun", extra={"command": command.name, "error": begun})
         context.start(_delete_late(context, beginning))
-        return failures.NO_DIRECT_MESSAGE
+        return "Slack couldn’t open our direct messages. Please try again in a minute."
     channel, thread_ts = begun
     question = NewQuestion(
         id=question_id,
@@ -110,7 +112,7 @@ _PROBLEMS = {
     Submitted.TOO_MANY_OPEN: notices.TOO_MANY_OPEN,
     Submitted.THREAD_FULL: notices.TOO_MANY_OPEN,
     Submitted.THREAD_FULL_EXPLAIN: notices.TOO_MANY_OPEN,
-    Submitted.FAILED: failures.FORM_NOT_SAVED,
+    Submitted.FAILED: NOT_SAVED,
 }
 
 

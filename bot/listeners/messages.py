@@ -28,10 +28,15 @@ from bot.model.question import NewQuestion, QuestionRow
 from bot.slack.messages import Retryable, Sent, seconds_of
 from bot.slack.threads import is_by_person
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import failures, notices
+from bot.texts import notices
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
+
+NOT_SAVED = (
+    "I can’t reach my database just now. I’ll keep trying for about five minutes. "
+    "If you have no answer by then, please ask again."
+)
 
 REPLY_SECONDS = 0.5
 RECORD_SECONDS = 0.5
@@ -191,7 +196,7 @@ async def _receive_question(
             log.info("question.received", extra=extra | {"surface": question.surface})
         case Submitted.FAILED:
             if not redelivered:
-                await _reply_to_asker(event, text_message(failures.MESSAGE_NOT_SAVED), context)
+                await _reply_to_asker(event, text_message(NOT_SAVED), context)
             return BoltResponse(status=503)
         case Submitted.TOO_MANY_OPEN:
             await _reply_to_asker(event, await too_many_open(question, context), context)

@@ -10,7 +10,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks import escaping
-from bot.commands.base import Command
+from bot.commands.base import ONE_MOMENT, Command
 from bot.commands.budget import SWITCHES, switch_spending
 from bot.commands.help import (
     help_message,
@@ -27,10 +27,14 @@ from bot.listeners.intake import Submitted
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import failures, notices, pplx
-from bot.texts.progress import ONE_MOMENT
+from bot.texts import notices, pplx
 
 log = logging.getLogger(__name__)
+
+NOT_SAVED = (
+    "I can’t reach my database just now, so your question may not have been saved. "
+    "If you have no answer within a minute, please ask again."
+)
 
 ANY_COMMAND = re.compile(r"^/\S+$")
 
@@ -119,7 +123,7 @@ async def _enqueue(
     question = _build_question(payload, route, command, context)
     submitted, place = await context.intake.submit_in_turn(question)
     if submitted is Submitted.FAILED:
-        return text_message(failures.COMMAND_NOT_SAVED)
+        return text_message(NOT_SAVED)
     if submitted is Submitted.TOO_MANY_OPEN:
         return await too_many_open(question, context)
     if submitted is Submitted.TOO_FAST:

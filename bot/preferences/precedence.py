@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from bot.model.preferences import ADMINS, EVERYONE, ChannelSettings, Preferences
-from bot.texts import failures
 from perplexity.domains import DomainPolicy
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MAX_DOMAINS, NO_FILTERS, Filters
@@ -81,8 +80,8 @@ def restrict(filters: Filters, channel: ChannelSettings) -> Filters:
 
 def _allowed(channel: ChannelSettings) -> str:
     if channel.allow:
-        return failures.only_sites(", ".join(channel.allow))
-    return failures.never_sites(", ".join(channel.deny))
+        return f"answers in this channel come from {', '.join(channel.allow)} only"
+    return f"answers in this channel never come from {', '.join(channel.deny)}"
 
 
 def _common(asked: Sequence[str], allowed: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bot.privacy.letters import Span, plain_letters, readings
 from bot.privacy.shapes import KINDS
-from bot.texts import failures, notices
+from bot.texts import notices
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.types import Query, Question
@@ -147,9 +147,9 @@ class Redactor:
         if only := [domain for domain in hidden if not domain.startswith("-")]:
             raise InvalidRequest(
                 "a site that must not leave",
-                field=failures.PRIVATE_SITE,
+                field="a site to search",
                 value=only[0],
-                allowed=failures.KEPT_PRIVATE,
+                allowed="your admin keeps this name from search services",
             )
         domains = tuple(domain for domain in filters.domains if domain not in hidden)
         excluded = (*filters.excluded, *(domain.removeprefix("-") for domain in hidden))

@@ -18,10 +18,10 @@ from bot.blocks.elements import context as small_text
 from bot.blocks.elements import link, section
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
 from bot.budgets.sentences import too_fast_sentence
-from bot.commands.check import CHECK, text_of_claims
+from bot.commands.check import CHECK, NOTHING_TO_CHECK, text_of_claims
 from bot.commands.help import text_message
 from bot.errors import BudgetUnknown, UsageError
-from bot.listeners.asking import ask_in_direct_message
+from bot.listeners.asking import NOT_SAVED, ask_in_direct_message
 from bot.listeners.context import ListenerContext
 from bot.model.asker import Asker, working_for
 from bot.model.membership import team_of
@@ -30,7 +30,7 @@ from bot.privacy.outgoing import Outgoing, recorded
 from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import checking, failures, notices, times
+from bot.texts import checking, notices, times
 from bot.views.base import Response, Submission, errors, modal, plain, show_modal, submission
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE
 from perplexity.claims.types import ProposedClaims
@@ -119,7 +119,7 @@ async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
             return None
         return too_fast_sentence(await context.questions.rate_wait(asker))
     except DATABASE_UNAVAILABLE:
-        return failures.FORM_NOT_SAVED
+        return NOT_SAVED
 
 
 async def _propose(message: _Message, view_id: str, context: ListenerContext, asker: Asker) -> None:
@@ -240,7 +240,7 @@ def claims_view(message: _Message, proposed: ProposedClaims) -> View:
         return modal(
             CALLBACK_ID,
             checking.TITLE,
-            [section(failures.NOTHING_TO_CHECK), _excerpt(message)],
+            [section(NOTHING_TO_CHECK), _excerpt(message)],
             metadata=message.metadata,
         )
     inputs = [_input(number, claim) for number, claim in enumerate(proposed.claims[:MAX_CLAIMS], 1)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bot.errors import AgentNotSetUp, BudgetUnknown, NoKey, Refused
-from bot.texts import failures
 from perplexity.attempts import attempt_reasons
 from perplexity.errors import (
     AllProvidersFailed,
@@ -16,11 +15,15 @@ from perplexity.errors import (
 )
 from perplexity.notes import is_empty_result, with_reasons
 
+NO_RESULTS = "Sorry, I found nothing for this. Try other or fewer words, or fewer options."
+ALL_FAILED = "Sorry, no search service could answer this just now. I’ve kept your question, so you can try again."
+TIMED_OUT = "Sorry, no search service answered in time. I’ve kept your question, so you can try again."
+
 ADMIN_ERRORS = {AuthenticationError.__name__, BillingError.__name__}
 """Errors of a service that last until an admin does something."""
 
 
-def user_message(error: PerplexityError, *, nothing: str = failures.NO_RESULTS) -> str:
+def user_message(error: PerplexityError, *, nothing: str = NO_RESULTS) -> str:
     """Return what happened as mrkdwn, not escaped yet; `nothing` is what to say if nothing was found."""
     if is_empty_result(error):
         return with_reasons(nothing, error)
@@ -31,8 +34,8 @@ def user_message(error: PerplexityError, *, nothing: str = failures.NO_RESULTS) 
     if isinstance(error, AllProvidersFailed):
         return _all_failed(error)
     if isinstance(error, AgentNotSetUp):
-        return failures.NO_AGENT
-    return failures.TIMED_OUT if isinstance(error, TimedOut) else failures.ALL_FAILED
+        return "Sorry, no agent is set up here. Ask without `--agent`, or ask the app’s admin to set one up."
+    return TIMED_OUT if isinstance(error, TimedOut) else ALL_FAILED
 
 
 def is_refusal(error: PerplexityError) -> bool:
@@ -52,14 +55,17 @@ def is_retryable(error: PerplexityError) -> bool:
 
 def _all_failed(error: AllProvidersFailed) -> str:
     if not error.attempts:
-        return failures.NONE_CONFIGURED
+        return "Sorry, no search service is configured. I’ve kept your question. Please tell the app’s admin."
     kinds = {attempt.error_class for attempt in error.attempts}
     if kinds == {TimedOut.__name__}:
-        return failures.TIMED_OUT
-    return failures.all_failed("; ".join(attempt_reasons(error.attempts)), tell_admin=bool(kinds & ADMIN_ERRORS))
+        return TIMED_OUT
+    reasons = "; ".join(attempt_reasons(error.attempts))
+    next_step = ". Please tell the app’s admin." if kinds & ADMIN_ERRORS else ", so you can try again."
+    return f"Sorry, no search service could answer this just now: {reasons}. I’ve kept your question{next_step}"
 
 
 def _invalid_request(error: InvalidRequest) -> str:
     if error.field is None or error.allowed is None:
-        return failures.NOT_TAKEN
-    return failures.not_allowed((error.value or "").replace("`", "'"), error.field, allowed=error.allowed)
+        return "Sorry, the search service doesn’t accept this request. Try other words or fewer options."
+    value = (error.value or "").replace("`", "'")
+    return f"Sorry, `{value}` cannot be used as {error.field}: {error.allowed}."

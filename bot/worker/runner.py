@@ -61,7 +61,7 @@ from bot.storage.limits import LimitStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
 from bot.streaming.live import LiveAnswer
-from bot.texts import failures, notices
+from bot.texts import notices
 from bot.worker.background import StopWatcher
 from bot.worker.error_messages import is_refusal, is_retryable, user_message
 from perplexity.attempts import Attempt
@@ -79,6 +79,11 @@ from perplexity.request_log import BeforeSending, RequestLog
 from perplexity.threads import run_in_thread, run_in_thread_if_long
 
 log = logging.getLogger(__name__)
+
+_INTERRUPTED = (
+    "Sorry, I was interrupted several times while I worked on this. I’ve kept your question, so you can try again."
+)
+_INTERNAL_ERROR = "Sorry, something went wrong on my side. I’ve kept your question, so you can try again."
 
 BUDGET_TRIES = 30
 """How often a question is tried again whose calls could not be reserved: with the pauses for about ten minutes."""
@@ -253,14 +258,12 @@ class CommandRunner:
             self.cancel_runs(row.id)
             if (shown := await self._broken_off(row, live, error, started=started)) is not None:
                 return shown
-            return self._failure(
-                row, failures.INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - started
-            )
+            return self._failure(row, _INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - started)
 
     def failure(self, row: QuestionRow, error: Exception) -> Outcome:
         """Return the outcome of a question that is given up because something broke outside of its command."""
         self.cancel_runs(row.id)
-        sentence = failures.INTERRUPTED if isinstance(error, Interrupted) else failures.INTERNAL_ERROR
+        sentence = _INTERRUPTED if isinstance(error, Interrupted) else _INTERNAL_ERROR
         return self._failure(row, sentence, error=type(error).__name__, seconds=None)
 
     async def _broken_off(

@@ -9,8 +9,8 @@ import pytest
 from bot.commands.ask import ASK
 from bot.commands.help import pending_message, text_message, too_many_open_message
 from bot.commands.status import STATUS
+from bot.listeners import messages, slash
 from bot.playground.timeline import Author, Message
-from bot.texts import failures
 from tests.chaos.evidence import calls, copies, provider_key, shows
 from tests.chaos.judge import NoticeKind, Shows
 from tests.chaos.load import read_notice
@@ -40,7 +40,7 @@ def shown(message: Any) -> dict[str, Any]:
         ({"text": "Sorry", "blocks": [RETRY]}, Shows.FAILURE),
         (shown(WAITING), Shows.WAITING),
         (shown(pending_message(STATUS, STATUS.parse(""), question_id="7")), Shows.WAITING),
-        (shown(text_message(failures.MESSAGE_NOT_SAVED)), Shows.OTHER),
+        (shown(text_message(messages.NOT_SAVED)), Shows.OTHER),
     ],
 )
 def test_what_a_message_shows(message: dict[str, Any], expected: Shows) -> None:
@@ -49,7 +49,7 @@ def test_what_a_message_shows(message: dict[str, Any], expected: Shows) -> None:
 
 def test_what_an_ack_says() -> None:
     refused = too_many_open_message([("ask", "why", 1.0)]).text
-    said = [WAITING.text, refused, failures.COMMAND_NOT_SAVED]
+    said = [WAITING.text, refused, slash.NOT_SAVED]
 
     assert [read_notice(text) for text in said] == [NoticeKind.TAKEN, NoticeKind.REFUSED, NoticeKind.MAYBE]
 

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from bot.conversations.pages import INSTRUCTIONS
-from bot.texts import clicks, failures, notices
+from bot.texts import clicks, notices
 from bot.views.base import TOO_LATE
 from tests.end_to_end.answer_buttons import (
     ask,
@@ -240,7 +240,7 @@ async def test_if_the_channel_allows_none_of_the_pages__that_is_said_and_nothing
     await submit(harness, question="what are they?")
     await settle(harness)
 
-    assert failures.NO_PAGE_ALLOWED in last_answer(harness).shown_text
+    assert "This channel’s settings no longer allow any of these pages." in last_answer(harness).shown_text
     assert len(harness.perplexity.requests) == asked
 
 
@@ -257,7 +257,7 @@ async def test_results_that_are_deleted_after_the_answer_are_not_replaced_by_a_s
     await click(harness, answer, "more", "regenerate")
     await harness.slack.wait_for(posted + 2)
 
-    assert failures.PAGES_UNKNOWN in last_answer(harness).shown_text
+    assert "I no longer have these pages." in last_answer(harness).shown_text
     assert len(harness.perplexity.requests) == asked
 
 

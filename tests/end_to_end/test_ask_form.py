@@ -15,7 +15,6 @@ import pytest
 from bot.conversations.memory import ABOUT, quote_message
 from bot.playground.limits import check_view
 from bot.playground.views import View
-from bot.texts import failures
 from bot.views.ask import MESSAGE_CUT, NO_TEXT, UNKNOWN_FORM
 from bot.views.base import TOO_LATE
 from tests.end_to_end.conftest import AppHarness, asked_in
@@ -360,7 +359,9 @@ async def test_without_slack_the_form_says_so_and_can_be_submitted_again(
     view = await open_form(harness)
     harness.slack.fail(method, fault)
 
-    assert await submit(harness, view, question=QUESTION) == {"question": failures.NO_DIRECT_MESSAGE}
+    assert await submit(harness, view, question=QUESTION) == {
+        "question": "Slack couldn’t open our direct messages. Please try again in a minute."
+    }
     assert await submit(harness, view, question=QUESTION) == {}
     await harness.wait_until_settled(1)
     late = 1 if fault.serve_first else 0

@@ -16,13 +16,12 @@ from bot.app import bolt_app
 from bot.conversations.prompts import EXAMPLES
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Intake
-from bot.listeners.messages import MessageEvent, parse_event, receive, suggest_prompts
+from bot.listeners.messages import NOT_SAVED, MessageEvent, parse_event, receive, suggest_prompts
 from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion
 from bot.slack.connection import SlackConnection
 from bot.slack.messages import PostResult, Sent
 from bot.storage.questions import QuestionStore
-from bot.texts import failures
 from bot.web.metrics import Metrics
 from tests.fakes.listeners import listener_context
 
@@ -139,7 +138,7 @@ async def test_an_unsaved_event_is_refused_so_that_slack_redelivers_it__and_the_
     assert first is not None
     assert second is not None
     assert (first.status, second.status) == (503, 503)
-    assert (listeners.ephemeral_posts, listeners.posts) == ([("C1", "U1", None, failures.MESSAGE_NOT_SAVED)], [])
+    assert (listeners.ephemeral_posts, listeners.posts) == ([("C1", "U1", None, NOT_SAVED)], [])
 
 
 async def test_in_a_thread_and_in_a_direct_message_the_reply_is_there() -> None:
@@ -148,8 +147,8 @@ async def test_in_a_thread_and_in_a_direct_message_the_reply_is_there() -> None:
     await receive(envelope("U0APP", thread_ts="1.0"), listeners.services(), redelivered=False)
     await receive(envelope("U0APP", type="message", channel_type="im"), listeners.services(), redelivered=False)
 
-    assert listeners.ephemeral_posts == [("C1", "U1", "1.0", failures.MESSAGE_NOT_SAVED)]
-    assert listeners.posts == [("C1", "1.1", failures.MESSAGE_NOT_SAVED)]
+    assert listeners.ephemeral_posts == [("C1", "U1", "1.0", NOT_SAVED)]
+    assert listeners.posts == [("C1", "1.1", NOT_SAVED)]
 
 
 async def test_if_slack_hangs_too_the_refusal_does_not_wait() -> None:

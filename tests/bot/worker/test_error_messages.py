@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.texts import failures
-from bot.worker.error_messages import user_message
+from bot.worker.error_messages import ALL_FAILED, NO_RESULTS, TIMED_OUT, user_message
 from perplexity.attempts import Attempt
 from perplexity.errors import (
     AllProvidersFailed,
@@ -29,12 +28,15 @@ def attempt(error: type[PerplexityError]) -> Attempt:
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (AllProvidersFailed([]), failures.NONE_CONFIGURED),
-        (AllProvidersFailed([attempt(TimedOut), attempt(TimedOut)]), failures.TIMED_OUT),
-        (AllProvidersFailed([attempt(NothingFound)]), failures.NO_RESULTS),
+        (
+            AllProvidersFailed([]),
+            "Sorry, no search service is configured. I’ve kept your question. Please tell the app’s admin.",
+        ),
+        (AllProvidersFailed([attempt(TimedOut), attempt(TimedOut)]), TIMED_OUT),
+        (AllProvidersFailed([attempt(NothingFound)]), NO_RESULTS),
         (
             AllProvidersFailed([replace(attempt(NothingFound), summary="gave no results: 2 left out")]),
-            f"{failures.NO_RESULTS} P gave no results: 2 left out.",
+            f"{NO_RESULTS} P gave no results: 2 left out.",
         ),
         (
             AllProvidersFailed([replace(attempt(AuthenticationError), provider="A"), attempt(ConnectionFailed)]),
@@ -59,8 +61,11 @@ def attempt(error: type[PerplexityError]) -> Attempt:
                 "I’ve kept your question. Please tell the app’s admin."
             ),
         ),
-        (TimedOut("secret words"), failures.TIMED_OUT),
-        (ServerError("secret words"), failures.ALL_FAILED),
+        (TimedOut("secret words"), TIMED_OUT),
+        (
+            ServerError("secret words"),
+            ALL_FAILED,
+        ),
         (
             InvalidRequest.for_field("domain", "a`b", "use a host name"),
             "Sorry, `a'b` cannot be used as domain: use a host name.",
