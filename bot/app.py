@@ -65,7 +65,6 @@ from bot.storage.shares import ShareStore
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
-from bot.texts import admin_home
 from bot.views import OPENED_BY_COMMANDS, VIEWS
 from bot.views.admin import AdminHome
 from bot.views.home import HomePublisher
@@ -516,8 +515,8 @@ def _workspace_limit(settings: Settings) -> int:
 def _fixed_limits(settings: Settings) -> dict[str, str]:
     """Return the limits that only the settings change, by their labels."""
     return {
-        admin_home.PERSONS_DIGESTS: str(settings.digests_per_user),
-        admin_home.CHANNELS_DIGESTS: str(settings.digests_per_channel),
+        "Digests of a person": str(settings.digests_per_user),
+        "Digests in a channel": str(settings.digests_per_channel),
     }
 
 

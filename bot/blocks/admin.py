@@ -16,9 +16,11 @@ from bot.budgets.limits import NO_LIMIT, limit_line
 from bot.model.admin import DIRECT, AdminData, Problem, Recorded, Use
 from bot.model.digest import Digest, State
 from bot.model.message import Block
-from bot.texts import admin_home as texts
 from bot.texts import answers
 from perplexity.formatting import format_dollars
+
+ERASED_OR_APP = "erased people, and the app"
+DIRECT_MESSAGES = "direct messages"
 
 STOP_DIGEST = "admin_stop_digest"
 """The id of the button that stops another person's digest."""
@@ -41,15 +43,15 @@ def admin_blocks(data: AdminData) -> list[Block]:
     """Return the blocks of the part for admins: at most 42, so that a home tab has less than a hundred."""
     return [
         divider(),
-        header(texts.TITLE),
-        context(texts.WHO_SEES),
+        header("For admins"),
+        context("Only admins of this workspace see this part. It has no texts of questions."),
         *_use(data),
         _limits(data),
         section(
             "\n".join(
                 [
-                    texts.HEALTH,
-                    *(map(_problem, data.problems[:MAX_PROBLEMS]) if data.problems else [texts.NOTHING_WRONG]),
+                    "*Health*",
+                    *(map(_problem, data.problems[:MAX_PROBLEMS]) if data.problems else ["Nothing is wrong."]),
                 ]
             )
         ),
@@ -62,18 +64,18 @@ def admin_blocks(data: AdminData) -> list[Block]:
 def _use(data: AdminData) -> Iterator[Block]:
     use = data.use
     if not use.days:
-        yield section(f"{texts.USE_AND_COST}\n{texts.NO_QUESTIONS}")
+        yield section("*Use and cost*\nNo one has asked anything in the last 30 days.")
         return
-    yield from _table_of(texts.BY_DAY, texts.DAY, use.days[:MAX_DAYS], _text)
-    yield from _table_of(texts.BY_PERSON, texts.PERSON, use.people[:MAX_ROWS], _asker)
-    yield from _table_of(texts.BY_CHANNEL, texts.CHANNEL, use.channels[:MAX_ROWS], _channel)
-    yield from _table_of(texts.BY_SERVICE, texts.SERVICE, use.providers[:MAX_ROWS], _text)
+    yield from _table_of("*Use and cost by day*", "Day (UTC)", use.days[:MAX_DAYS], _text)
+    yield from _table_of("*By person, in the last 30 days*", "Person", use.people[:MAX_ROWS], _asker)
+    yield from _table_of("*By channel, in the last 30 days*", "Channel", use.channels[:MAX_ROWS], _channel)
+    yield from _table_of("*By service, in the last 30 days*", "Service", use.providers[:MAX_ROWS], _text)
 
 
 def _table_of(title: str, first: str, rows: Sequence[Use], cell: Callable[[str], Block]) -> Iterator[Block]:
     yield section(title)
     cells = [[cell(one.name), _text(str(one.questions)), _text(format_rounded(one.cost))] for one in rows]
-    yield _table([first, texts.QUESTIONS, texts.DOLLARS], cells, right={1, 2})
+    yield _table([first, "Questions", "Dollars"], cells, right={1, 2})
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[Block]], *, right: Set[int] = frozenset()) -> Block:
@@ -87,14 +89,14 @@ def _text(text: str) -> Block:
 
 def _asker(user_id: str) -> Block:
     """Return a cell with a person's name, which Slack fills in; it mentions no one."""
-    return _rich_text({"type": "user", "user_id": user_id}) if is_person(user_id) else _text(texts.ERASED_OR_APP)
+    return _rich_text({"type": "user", "user_id": user_id}) if is_person(user_id) else _text(ERASED_OR_APP)
 
 
 def doer(user_id: str | None) -> Block:
     """Return who did something: a person, by a name that Slack fills in, the app, or someone who was erased."""
     if is_person(user_id):
         return {"type": "user", "user_id": user_id}
-    return leaf(texts.THE_APP if user_id == "" else texts.ERASED)
+    return leaf("the app" if user_id == "" else "erased")
 
 
 def is_person(user_id: str | None) -> bool:
@@ -110,7 +112,7 @@ def is_channel(channel_id: str) -> bool:
 def _channel(channel_id: str) -> Block:
     if is_channel(channel_id):
         return _rich_text({"type": "channel", "channel_id": channel_id})
-    return _text(texts.DIRECT_MESSAGES if channel_id.startswith(DIRECT) else channel_id)
+    return _text(DIRECT_MESSAGES if channel_id.startswith(DIRECT) else channel_id)
 
 
 def _rich_text(*leaves: Block) -> Block:
@@ -123,15 +125,15 @@ def _problem(problem: Problem) -> str:
 
 def _budgets(data: AdminData) -> Iterator[Block]:
     paused = data.spending.paused_by is not None
-    lines = [*([texts.ALL_PAUSED] if paused else []), spending_sentence(data.spending)]
-    yield section("\n".join([texts.BUDGETS, *lines, *budget_lines(data.spending.lines, data.defaults)])[:MAX_TEXT])
-    switch = _button(texts.ALLOW_SEARCHES, RESUME_SPENDING) if paused else _pause_button()
-    yield {"type": "actions", "elements": [_button(texts.CHANGE_BUDGETS, CHANGE_BUDGETS), switch]}
+    lines = [*(["*All paid searches are paused.*"] if paused else []), spending_sentence(data.spending)]
+    yield section("\n".join(["*Budgets*", *lines, *budget_lines(data.spending.lines, data.defaults)])[:MAX_TEXT])
+    switch = _button("Allow paid searches", RESUME_SPENDING) if paused else _pause_button()
+    yield {"type": "actions", "elements": [_button("Change budgets", CHANGE_BUDGETS), switch]}
 
 
 def _limits(data: AdminData) -> Block:
     fixed = [f"{escape(label)}: *{escape(value)}*" for label, value in data.fixed_limits.items()]
-    lines = "\n".join([texts.LIMITS, *map(limit_line, data.limits), *fixed])
+    lines = "\n".join(["*Limits*", *map(limit_line, data.limits), *fixed])
     return section(lines) | {"accessory": _button("Change limits", CHANGE_LIMITS)}
 
 
@@ -140,8 +142,13 @@ def _button(label: str, action_id: str) -> Block:
 
 
 def _pause_button() -> Block:
-    confirm = _confirm(texts.PAUSE_TITLE, texts.PAUSE_WARNING, confirm=texts.PAUSE, deny=texts.GO_ON)
-    return _button(texts.PAUSE_SEARCHES, PAUSE_SPENDING) | {"confirm": confirm}
+    confirm = _confirm(
+        "Pause paid searches?",
+        "No paid search is made until an admin allows them again. People who ask are told so.",
+        confirm="Pause",
+        deny="Go on",
+    )
+    return _button("Pause paid searches", PAUSE_SPENDING) | {"confirm": confirm}
 
 
 def _confirm(title: str, text: str, *, confirm: str, deny: str) -> Block:
@@ -151,11 +158,11 @@ def _confirm(title: str, text: str, *, confirm: str, deny: str) -> Block:
 
 
 def _digests(digests: Sequence[Digest]) -> Iterator[Block]:
-    yield section(texts.DIGESTS if digests else f"{texts.DIGESTS}\n{texts.NO_DIGESTS}")
+    yield section("*Everyone’s digests*" + ("" if digests else "\nThere are none."))
     for one in digests[:MAX_DIGESTS]:
         yield from digest_blocks(one)
     if len(digests) > MAX_DIGESTS:
-        yield context(texts.shown_of(MAX_DIGESTS, len(digests)))
+        yield context(f"{MAX_DIGESTS} of {len(digests)} are shown.")
 
 
 def digest_blocks(digest: Digest) -> Iterator[Block]:
@@ -174,15 +181,15 @@ def _subject(digest: Digest) -> str:
 def _digest_line(digest: Digest) -> Iterator[Block]:
     """Yield the details of a digest; Slack fills in the names of the channel and the person, and mentions no one."""
     yield leaf(_subject(digest)) | {"style": {"bold": True}}
-    yield leaf(texts.before_channel(schedule_text(digest), next_run_text(digest)))
+    yield leaf(f" · {schedule_text(digest)} · {next_run_text(digest)} · in ")
     if digest.channel_id.startswith(DIRECT):
-        yield leaf(texts.DIRECT_MESSAGES)
+        yield leaf(DIRECT_MESSAGES)
     else:
         yield {"type": "channel", "channel_id": digest.channel_id}
-    yield leaf(texts.BEFORE_OWNER)
+    yield leaf(" · by ")
     yield {"type": "user", "user_id": digest.owner.user_id}
     if cost := format_dollars(digest.cost_usd):
-        yield leaf(texts.after_owner(cost))
+        yield leaf(f" · {cost} in 30 days")
 
 
 def leaf(text: str) -> Block:
@@ -191,16 +198,21 @@ def leaf(text: str) -> Block:
 
 
 def _stop_button(digest: Digest) -> Block:
-    confirm = _confirm(texts.STOP_TITLE, texts.STOP_WARNING, confirm=texts.STOP, deny=texts.KEEP)
-    label = {"type": "plain_text", "text": texts.STOP}
+    confirm = _confirm(
+        "Stop this digest?",
+        "Its owner is told that an admin stopped it, and can resume it.",
+        confirm="Stop",
+        deny="Keep",
+    )
+    label = {"type": "plain_text", "text": "Stop"}
     return {"type": "button", "text": label, "action_id": STOP_DIGEST, "value": str(digest.id), "confirm": confirm}
 
 
 def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:
     if not recorded:
-        yield section(f"{texts.AUDIT_LOG}\n{texts.NOTHING_RECORDED}")
+        yield section("*Audit log*\nNo admin has changed anything in the last 7 days.")
         return
-    yield section(texts.RECORDED_LATELY)
+    yield section("*Audit log*, the last 7 days")
     cells = [
         [
             _text(f"{one.at.astimezone(UTC):%Y-%m-%d %H:%M}"),
@@ -211,14 +223,14 @@ def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:
         ]
         for one in recorded[:MAX_RECORDED]
     ]
-    yield _table([texts.WHEN, texts.WHO, texts.WHAT, texts.WHERE, texts.CHANGE], cells)
+    yield _table(["When (UTC)", "Who", "What", "Where", "Change"], cells)
 
 
 def change_text(one: Recorded) -> str:
     """Return what a change was before and after, or what was decided."""
     values = [_value_text(value) for value in (one.before, one.after) if value is not None]
     if one.before is not None and one.after is None:
-        values.append(texts.NOTHING)
+        values.append("–")
     return " → ".join(shorten(one_line(value), _MAX_CHANGE) for value in values) or one.decision
 
 

@@ -8,6 +8,8 @@ from datetime import UTC
 from typing import Any
 
 from bot.blocks.admin import (
+    DIRECT_MESSAGES,
+    ERASED_OR_APP,
     MAX_DAYS,
     MAX_DIGESTS,
     MAX_RECORDED,
@@ -24,8 +26,7 @@ from bot.blocks.escaping import one_line
 from bot.budgets.amounts import format_rounded
 from bot.model.admin import DIRECT, AdminData, Recorded, Use
 from bot.model.message import Block
-from bot.texts import admin_home
-from bot.texts import admin_pages as texts
+from perplexity.formatting import pluralize
 
 OPEN_PAGE = "admin_page:"
 """What the `action_id` of a button that shows a page begins with; the part and the number of the page follow."""
@@ -50,11 +51,11 @@ class Part:
 def page_buttons(data: AdminData) -> list[Block]:
     """Return the buttons for all rows of the tables that the home tab shows the beginning of; none without any."""
     buttons = [
-        _button(texts.all_of(part.title, len(part.rows(data))), f"{OPEN_PAGE}{name}:0")
+        _button(f"{part.title} ({len(part.rows(data)):,})", f"{OPEN_PAGE}{name}:0")
         for name, part in PARTS.items()
         if len(part.rows(data)) > part.shown
     ]
-    return [context(texts.EVERYTHING), {"type": "actions", "elements": buttons}] if buttons else []
+    return [context("All of it"), {"type": "actions", "elements": buttons}] if buttons else []
 
 
 def page_blocks(data: AdminData, name: str, page: int) -> list[Block]:
@@ -64,15 +65,15 @@ def page_blocks(data: AdminData, name: str, page: int) -> list[Block]:
     page = max(0, min(page, (len(rows) - 1) // PAGE_ROWS))
     first = page * PAGE_ROWS
     shown = rows[first : first + PAGE_ROWS]
-    blocks = [context(texts.place(first + 1 if rows else 0, first + len(shown), len(rows)))]
+    blocks = [context(f"{first + 1 if rows else 0:,} to {first + len(shown):,} of {len(rows):,}")]
     if part.blocks is not None:
         blocks += [block for row in shown for block in part.blocks(row)]
     elif part.item is not None and shown:
         items = [{"type": "rich_text_section", "elements": part.item(row)} for row in shown]
         bullets = {"type": "rich_text_list", "style": "bullet", "elements": items}
         blocks.append({"type": "rich_text", "elements": [bullets]})
-    turns = [_button(texts.PREVIOUS, f"{OPEN_PAGE}{name}:{page - 1}")] if page else []
-    turns += [_button(texts.NEXT, f"{OPEN_PAGE}{name}:{page + 1}")] if first + PAGE_ROWS < len(rows) else []
+    turns = [_button("Previous", f"{OPEN_PAGE}{name}:{page - 1}")] if page else []
+    turns += [_button("Next", f"{OPEN_PAGE}{name}:{page + 1}")] if first + PAGE_ROWS < len(rows) else []
     return [*blocks, *([{"type": "actions", "elements": turns}] if turns else [])]
 
 
@@ -81,21 +82,21 @@ def _button(label: str, action_id: str) -> Block:
 
 
 def _text(text: str) -> Block:
-    return leaf(one_line(text) or texts.NO_NAME)
+    return leaf(one_line(text) or "–")
 
 
 def _asker(user_id: str) -> Block:
-    return {"type": "user", "user_id": user_id} if is_person(user_id) else leaf(admin_home.ERASED_OR_APP)
+    return {"type": "user", "user_id": user_id} if is_person(user_id) else leaf(ERASED_OR_APP)
 
 
 def _channel(channel_id: str) -> Block:
     if is_channel(channel_id):
         return {"type": "channel", "channel_id": channel_id}
-    return _text(admin_home.DIRECT_MESSAGES if channel_id.startswith(DIRECT) else channel_id)
+    return _text(DIRECT_MESSAGES if channel_id.startswith(DIRECT) else channel_id)
 
 
 def _use(name: Callable[[str], Block]) -> Callable[[Use], list[Block]]:
-    return lambda one: [name(one.name), leaf(texts.use(one.questions, format_rounded(one.cost)))]
+    return lambda one: [name(one.name), leaf(f": {pluralize(one.questions, 'question')}, {format_rounded(one.cost)}")]
 
 
 def _recorded(one: Recorded) -> list[Block]:
@@ -106,11 +107,13 @@ def _recorded(one: Recorded) -> list[Block]:
 
 
 PARTS: Mapping[str, Part] = {
-    "days": Part(title=texts.DAYS, rows=lambda data: data.use.days, shown=MAX_DAYS, item=_use(_text)),
-    "people": Part(title=texts.PEOPLE, rows=lambda data: data.use.people, shown=MAX_ROWS, item=_use(_asker)),
-    "channels": Part(title=texts.CHANNELS, rows=lambda data: data.use.channels, shown=MAX_ROWS, item=_use(_channel)),
-    "services": Part(title=texts.SERVICES, rows=lambda data: data.use.providers, shown=MAX_ROWS, item=_use(_text)),
-    "digests": Part(title=texts.DIGESTS, rows=lambda data: data.digests, shown=MAX_DIGESTS, blocks=digest_blocks),
-    "changes": Part(title=texts.CHANGES, rows=lambda data: data.recorded, shown=MAX_RECORDED, item=_recorded),
+    "days": Part(title="Use by day", rows=lambda data: data.use.days, shown=MAX_DAYS, item=_use(_text)),
+    "people": Part(title="Use by person", rows=lambda data: data.use.people, shown=MAX_ROWS, item=_use(_asker)),
+    "channels": Part(title="Use by channel", rows=lambda data: data.use.channels, shown=MAX_ROWS, item=_use(_channel)),
+    "services": Part(title="Use by service", rows=lambda data: data.use.providers, shown=MAX_ROWS, item=_use(_text)),
+    "digests": Part(
+        title="Everyone’s digests", rows=lambda data: data.digests, shown=MAX_DIGESTS, blocks=digest_blocks
+    ),
+    "changes": Part(title="Audit log", rows=lambda data: data.recorded, shown=MAX_RECORDED, item=_recorded),
 }
 """The parts by the names in `action_id`s; `shown` are the rows of `bot/blocks/admin.py`."""

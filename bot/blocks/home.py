@@ -16,8 +16,8 @@ from bot.blocks.spending import own_spending_text
 from bot.model.digest import Digest
 from bot.model.home import HomeData, Recent, Running, Used
 from bot.model.message import Block
-from bot.texts import answers, home, times
-from perplexity.formatting import format_dollars, format_duration
+from bot.texts import answers, times
+from perplexity.formatting import format_dollars, format_duration, pluralize
 
 MAX_TEXT = 150
 MAX_DIGESTS = 12
@@ -30,16 +30,16 @@ HOME_BLOCK = "answer:"
 
 OPEN, AGAIN, DELETE = "open", "again", "delete"
 MENU = {
-    OPEN: home.OPEN,
-    AGAIN: home.ASK_AGAIN,
-    RECHECK: home.WHAT_HAS_CHANGED,
-    SENT: home.WHAT_WAS_SENT,
-    DELETE: home.DELETE,
+    OPEN: "Open",
+    AGAIN: "Ask again",
+    RECHECK: "What has changed since?",
+    SENT: "What was sent",
+    DELETE: "Delete",
 }
 """The choices of the menu of a recent question."""
 
-_STATES = {"received": home.WAITING, "working": home.WORKING, "delivering": home.DELIVERING}
-_ENDS = {"failed": home.FAILED, "expired": home.EXPIRED}
+_STATES = {"received": "Waiting", "working": "Working on it", "delivering": "Being posted"}
+_ENDS = {"failed": "failed", "expired": "could not be posted"}
 
 
 def home_blocks(
@@ -56,30 +56,39 @@ def home_blocks(
 
     `notice`, escaped, is the result of the last click. Texts are kept for `retention_days`.
     """
-    blocks = [header(home.TITLE), section(home.intro(slash)), _buttons()]
+    blocks = [
+        header("Ask the web, with sources"),
+        section(
+            f"Mention me in a channel, write to me, or type `/{slash}ask`. "
+            "Answers to commands are yours alone until you share them."
+        ),
+        _buttons(),
+    ]
     if notice:
         blocks.append(context(notice))
     if data.running:
-        blocks += [header(home.RUNNING), *(_running(one, texts, slash) for one in data.running)]
-    blocks.append(header(home.RECENT))
+        blocks += [header("Running"), *(_running(one, texts, slash) for one in data.running)]
+    blocks.append(header("Your recent questions"))
     blocks += [_recent(one, texts) for one in data.recent]
     if not data.recent:
-        blocks.append(section("\n".join([home.NOTHING_YET, *(f"•  {code(example)}" for example in examples)])))
+        blocks.append(
+            section("\n".join(["Nothing yet. Try one of these:", *(f"•  {code(example)}" for example in examples)]))
+        )
     if digests:
-        blocks += [header(home.DIGESTS), *(block for one in digests[:MAX_DIGESTS] for block in _digest(one))]
+        blocks += [header("Your digests"), *(block for one in digests[:MAX_DIGESTS] for block in _digest(one))]
     if data.used:
-        blocks += [header(home.THIS_MONTH), _table(data.used, slash)]
+        blocks += [header("This month"), _table(data.used, slash)]
         if data.spending is not None:
             blocks.append(context(own_spending_text(data.spending)))
-    own = [_button(home.SEND_DATA, EXPORT_OWN, "home"), _button(home.ERASE_DATA, ERASE_OWN, "home")]
-    return [*blocks, context(escape(home.kept(retention_days))), {"type": "actions", "elements": own}]
+    own = [_button("Send me my data", EXPORT_OWN, "home"), _button("Erase my data", ERASE_OWN, "home")]
+    return [*blocks, context(escape(_kept(retention_days))), {"type": "actions", "elements": own}]
 
 
 def _buttons() -> Block:
     labels = (
-        ("ask_anything", home.ASK_QUESTION),
-        ("digest_modal", home.SET_UP_DIGEST),
-        (SETTINGS_BUTTON, home.SETTINGS),
+        ("ask_anything", "Ask a question"),
+        ("digest_modal", "Set up a digest"),
+        (SETTINGS_BUTTON, "Settings"),
     )
     buttons = [_button(label, action_id, "home") for action_id, label in labels]
     return {"type": "actions", "elements": [buttons[0] | {"style": "primary"}, *buttons[1:]]}
@@ -104,7 +113,7 @@ def _with(text: str, accessory: Block, **more: Any) -> Block:
 def _running(one: Running, texts: Mapping[UUID, str], slash: str) -> Block:
     since = f"{_STATES.get(one.state, '…')} · {format_duration(one.age)}"
     text = f"{code(f'/{slash}{one.command}')}  {_shown(texts.get(one.id, ''))}\n{since}"
-    return _with(text, _button(home.STOP, "stop", str(one.id)))
+    return _with(text, _button("Stop", "stop", str(one.id)))
 
 
 def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
@@ -126,8 +135,8 @@ def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
 def _digest(one: Digest) -> Iterator[Block]:
     # Slack shows a channel's name by its id, to those who may know it; in mrkdwn, `sanitize_view` allows no mention.
     direct = one.channel_id.startswith("D")
-    place = _text(home.IN_DIRECT_MESSAGES) if direct else {"type": "channel", "channel_id": one.channel_id}
-    facts = f"{one.spec.schedule.text_with_zone} · {next_run_text(one)} · {'' if direct else home.IN_CHANNEL}"
+    place = _text("in our direct messages") if direct else {"type": "channel", "channel_id": one.channel_id}
+    facts = f"{one.spec.schedule.text_with_zone} · {next_run_text(one)} · {'' if direct else 'in '}"
     title = _text(f"{shorten(one_line(one.title), MAX_TEXT)}\n") | {"style": {"bold": True}}
     line = {"type": "rich_text_section", "elements": [title, _text(facts), place]}
     yield {"type": "rich_text", "elements": [line]}
@@ -140,8 +149,17 @@ def _text(text: str) -> Block:
 
 def _table(used: Sequence[Used], slash: str) -> Block:
     known = [one.cost_usd for one in used if one.cost_usd is not None]
-    rows = [(home.COMMAND, home.QUESTIONS, home.DOLLARS)]
+    rows = [("Command", "Questions", "Dollars")]
     rows += [(f"/{slash}{one.command}", str(one.questions), format_dollars(one.cost_usd) or "–") for one in used]
-    rows.append((home.ALL, str(sum(one.questions for one in used)), format_dollars(sum(known)) if known else "–"))
+    rows.append(("All", str(sum(one.questions for one in used)), format_dollars(sum(known)) if known else "–"))
     cells = [[{"type": "raw_text", "text": cell} for cell in row] for row in rows]
     return {"type": "table", "rows": cells, "column_settings": [{"align": side} for side in ("left", "right", "right")]}
+
+
+def _kept(days: int) -> str:
+    if not days:
+        return "I keep no text of questions and answers after an answer is posted; your digests and settings stay."
+    return (
+        f"What I keep: your questions and answers for {pluralize(days, 'day')}, which only you see here, your digests "
+        "and settings. “Delete” removes a question for good."
+    )

@@ -10,41 +10,51 @@ from bot.blocks.markdown.render import table_cell
 from bot.budgets.amounts import format_amount, format_rounded
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.spending import BudgetLine, Budgets, OwnSpending, Scope, Spending, Spent
-from bot.texts import spending as texts
+from perplexity.formatting import pluralize
 
-LABELS: Mapping[Scope, str] = {"user": texts.PER_PERSON, "channel": texts.PER_CHANNEL, "workspace": texts.PER_WORKSPACE}
+LABELS: Mapping[Scope, str] = {
+    "user": "Each person, a day",
+    "channel": "Each channel, a day",
+    "workspace": "The workspace, a month",
+}
 """What each budget is called."""
 
 
 def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note: str = "") -> OutgoingMessage:
     """Render the spending and the budgets; `defaults` apply if none is set, `note` is what was done, not escaped."""
-    lines = [texts.heading(slash), *budget_lines(spending.lines, defaults)]
+    lines = [f"*Budgets*  (`{slash} budget help` shows how to set them)", *budget_lines(spending.lines, defaults)]
     blocks: list[Block] = [section(escape(note))] if note else []
     if spending.paused_by is not None:
         by = f"<@{escape(spending.paused_by)}>" if spending.paused_by else ""
-        blocks.append(section(texts.paused(by, slash)))
+        blocks.append(
+            section(
+                f"*All paid searches are paused*{f' by {by}' if by else ''}. Type `{slash} resume` to allow them again."
+            )
+        )
     blocks += [section(spending_sentence(spending)), section("\n".join(lines))]
-    for title, rows in ((texts.BY_PERSON, spending.people), (texts.BY_CHANNEL, spending.channels)):
+    for title, rows in (("Person, today", spending.people), ("Channel, today", spending.channels)):
         blocks += _table(title, rows)
-    blocks += _table(texts.BY_SERVICE, spending.providers)
-    blocks.append(context(f"{texts.IN_UTC} {Audience.ASKER.value}"))
+    blocks += _table("Service, this month", spending.providers)
+    blocks.append(context(f"Days and months are in UTC. {Audience.ASKER.value}"))
     return OutgoingMessage(text=escape(note) or spending_sentence(spending), blocks=tuple(blocks))
 
 
 def spending_sentence(spending: Spending) -> str:
     """Return what was spent, as mrkdwn."""
-    return texts.spent(
-        format_rounded(spending.today),
-        format_rounded(spending.month),
-        reserved=format_rounded(spending.reserved) if spending.reserved else "",
-        cut=format_rounded(spending.cut) if spending.cut else "",
+    under_way = f", and up to {format_rounded(spending.reserved)} by calls under way" if spending.reserved else ""
+    cut = (
+        f" {format_rounded(spending.cut)} of it is counted at the highest price of calls that were cut off."
+        if spending.cut
+        else ""
     )
+    spent = f"{format_rounded(spending.today)} today, {format_rounded(spending.month)} this month"
+    return f"*Spent*  {spent}{under_way}.{cut}"
 
 
 def own_spending_text(own: OwnSpending) -> str:
     """Return what a person has spent today, as mrkdwn."""
     allowed = "" if own.allowed is None else format_amount(own.allowed)
-    return texts.own_today(format_rounded(own.today), allowed)
+    return f"Today (UTC): {format_rounded(own.today)}{f' of {allowed}' if allowed else ''}"
 
 
 def budget_lines(lines: Sequence[BudgetLine], defaults: Budgets) -> list[str]:
@@ -66,13 +76,13 @@ def _name(line: BudgetLine) -> str:
 
 
 def _amount(amount: int | None) -> str:
-    return texts.NO_LIMIT if amount is None else format_amount(amount)
+    return "no limit" if amount is None else format_amount(amount)
 
 
 def _table(title: str, rows: Sequence[Spent]) -> list[Block]:
     if not rows:
         return []
     body = "\n".join(
-        f"| {table_cell(one.name)} | {texts.count_calls(one.calls)} | {format_rounded(one.spent)} |" for one in rows
+        f"| {table_cell(one.name)} | {pluralize(one.calls, 'call')} | {format_rounded(one.spent)} |" for one in rows
     )
-    return [markdown(f"| {title} | | {texts.SPENT} |\n|---|---|---|\n{body}")]
+    return [markdown(f"| {title} | | Spent |\n|---|---|---|\n{body}")]

@@ -12,10 +12,13 @@ from bot.model.feedback import NO_FEEDBACK, REASONS, BadAnswer, Feedback, Rating
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.model.spending import Spending
-from bot.texts import answers, status
+from bot.texts import answers
 from perplexity.formatting import format_date, format_dollars, format_duration
 
-ADMIN_ISSUES = {"AuthenticationError": status.REJECTS_KEY, "BillingError": status.OUT_OF_CREDIT}
+NO_REQUESTS = "There were no requests to search services in the last 24 hours."
+NEEDS_ADMIN = "needs an admin"
+
+ADMIN_ISSUES = {"AuthenticationError": "does not accept the configured key", "BillingError": "is out of credit"}
 """What is wrong with a service that needs an admin, by the class of its error."""
 
 MAX_RATINGS = 20
@@ -34,13 +37,11 @@ def status_message(
     if spending is not None:
         rated = [section(spending_sentence(spending)), *rated]
     if not stats:
-        return OutgoingMessage(text=status.NO_REQUESTS, blocks=(section(status.NO_REQUESTS), *rated))
-    blocks = [section(status.SERVICES), *_charts(stats), markdown(_table(stats))]
-    blocks += [
-        section(status.service_trouble(escape(one.provider), _admin_issue(one))) for one in stats if one.admin_issue
-    ]
+        return OutgoingMessage(text=NO_REQUESTS, blocks=(section(NO_REQUESTS), *rated))
+    blocks = [section("*Search services*  in the last 24 hours"), *_charts(stats), markdown(_table(stats))]
+    blocks += [section(f"*{escape(one.provider)}* {_admin_issue(one)}.") for one in stats if one.admin_issue]
     blocks += rated
-    text = status.spoken("; ".join(map(_sentence, stats)))
+    text = f"Search services in the last 24 hours: {'; '.join(map(_sentence, stats))}"
     return OutgoingMessage(text=text, blocks=(*blocks, context(Audience.ASKER.value)))
 
 
@@ -49,10 +50,10 @@ def _feedback_blocks(feedback: Feedback) -> list[Block]:
     if not feedback.ratings:
         return []
     rows = "\n".join(_rating_row(one) for one in feedback.ratings[:MAX_RATINGS])
-    table = f"{status.RATINGS_HEADER}\n|---|---|---|---|\n{rows}"
-    blocks = [section(status.RATINGS), markdown(table)]
+    table = f"| Answered by | 👍 | 👎 | Good |\n|---|---|---|---|\n{rows}"
+    blocks = [section("*What people think of the answers*  in the last 30 days"), markdown(table)]
     if feedback.bad:
-        blocks.append(section(status.BAD_ANSWERS))
+        blocks.append(section("*Bad answers whose askers let you read the question*"))
         blocks += map(section, join_lines([_bad_answer(one) for one in feedback.bad]))
     return blocks
 
@@ -71,37 +72,29 @@ def _bad_answer(one: BadAnswer) -> str:
 
 def _charts(stats: Sequence[ProviderStats]) -> list[Block]:
     """Return charts of the answer rates, and of the durations if a provider answered."""
-    rates = {status.ANSWERED_SERIES: [100 * one.answer_rate for one in stats]}
-    charts = [
-        bar_chart(status.ANSWERED, categories=[one.provider for one in stats], series=rates, y_label=status.PERCENT)
-    ]
+    rates = {"answered": [100 * one.answer_rate for one in stats]}
+    charts = [bar_chart("Answered", categories=[one.provider for one in stats], series=rates, y_label="Percent")]
     drawn = [one for one in stats if one.p50 is not None and one.p95 is not None]
     if drawn:
         series = {"p50": [one.p50 or 0.0 for one in drawn], "p95": [one.p95 or 0.0 for one in drawn]}
         names = [one.provider for one in drawn]
-        charts.append(bar_chart(status.SECONDS_TO_ANSWER, categories=names, series=series, y_label=status.SECONDS))
+        charts.append(bar_chart("Seconds to an answer", categories=names, series=series, y_label="Seconds"))
     return charts
 
 
 def _table(stats: Sequence[ProviderStats]) -> str:
     rows = [
-        f"| {table_cell(one.provider)} | {status.answered_of(one.answered, one.asked, one.answer_rate)} | "
+        f"| {table_cell(one.provider)} | {one.answered} of {one.asked} ({one.answer_rate:.0%}) | "
         f"{_seconds(one.p50)} | {_seconds(one.p95)} | {_cost(one)} |"
         for one in stats
     ]
-    return "\n".join([status.SERVICES_HEADER, "|---|---|---|---|---|", *rows])
+    return "\n".join(["| Service | Answered | p50 | p95 | Cost |", "|---|---|---|---|---|", *rows])
 
 
 def _sentence(one: ProviderStats) -> str:
-    return status.service(
-        escape(one.provider),
-        answered=one.answered,
-        asked=one.asked,
-        p50=_seconds(one.p50),
-        p95=_seconds(one.p95),
-        cost=_cost(one),
-        trouble=_admin_issue(one) if one.admin_issue else "",
-    )
+    speed = f"p50 {_seconds(one.p50)}, p95 {_seconds(one.p95)}"
+    known = f"{escape(one.provider)} answered {one.answered} of {one.asked}, {speed}, {_cost(one)}"
+    return f"{known}, {_admin_issue(one)}" if one.admin_issue else known
 
 
 def _seconds(seconds: float | None) -> str:
@@ -113,4 +106,4 @@ def _cost(one: ProviderStats) -> str:
 
 
 def _admin_issue(one: ProviderStats) -> str:
-    return ADMIN_ISSUES.get(one.admin_issue or "", status.NEEDS_ADMIN)
+    return ADMIN_ISSUES.get(one.admin_issue or "", NEEDS_ADMIN)

@@ -15,7 +15,6 @@ from bot.slack.messages import Chat, Retryable, Sent, seconds_of
 from bot.slack.threads import ThreadReader
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
-from bot.texts import home
 
 log = logging.getLogger(__name__)
 
@@ -24,10 +23,13 @@ class Deleted(Enum):
     """Whether those messages of an answer were deleted that are to be."""
 
     ALL = ""
-    LATER = home.NOT_DELETED_YET
+    LATER = "Slack didn’t delete my messages just now, so I kept the question. Please delete it again in a minute."
     """Slack was unavailable."""
 
-    REFUSED = home.MESSAGES_STAY
+    REFUSED = (
+        "I deleted the question, but my messages in its thread stay: "
+        "Slack doesn’t let me read the thread, or delete them."
+    )
     """Slack does not let the app read the thread, or delete them."""
 
 
@@ -70,7 +72,7 @@ class AnswerWithdrawal:
             return Deleted.LATER.value
         except DATABASE_UNAVAILABLE as error:
             log.warning("question.not_deleted", extra=row.ids | {"error": type(error).__name__})
-            return home.DELETION_DATABASE_DOWN
+            return "I can’t reach my database just now, so I kept the question. Please delete it again in a minute."
 
     async def _find(self, row: QuestionRow) -> list[str] | Deleted:
         """Return the `ts` of the messages that are to be deleted, or that none is, or may be. Raises NotClearedUp."""

@@ -16,6 +16,8 @@ from bot.blocks.messages import below_message, question_stopped_message
 from bot.commands.help import text_message
 from bot.errors import UsageError
 from bot.listeners.clicks import (
+    NOT_YOUR_ANSWER,
+    UNKNOWN_ANSWER,
     Click,
     Reply,
     button,
@@ -34,10 +36,13 @@ from bot.model.digest import DigestAction, DigestNotFound, DigestResult
 from bot.model.message import MarkdownFile
 from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import clicks, notices
+from bot.texts import notices
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
+
+UNKNOWN_QUESTION = "I no longer have this question. Please ask it again."
+UNKNOWN_REPORT = "I no longer have this report."
 
 
 PAST_WEEK = "past_week"
@@ -66,12 +71,12 @@ async def retry_question(click: Click, context: ListenerContext) -> Reply | None
     earlier = await clicked_question(click, context)
     if earlier is None or not click.is_by_asker(earlier):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
-        return text_reply(clicks.UNKNOWN_QUESTION if earlier is None else clicks.NOT_YOUR_QUESTION)
+        return text_reply(UNKNOWN_QUESTION if earlier is None else "Only the person who asked can try this again.")
     wider = click.action_id == PAST_WEEK
     text = _past_week(earlier, context) if wider else earlier.text
     if text is None:
         log.warning("click.stale", extra={"error": "no longer time"})
-        return text_reply(clicks.UNKNOWN_QUESTION)
+        return text_reply(UNKNOWN_QUESTION)
     question = _build_retry(earlier, click, context, text=text, key=PAST_WEEK if wider else "retry")
     submitted = await context.intake.submit(question)
     if submitted is Submitted.NEW:
@@ -79,7 +84,9 @@ async def retry_question(click: Click, context: ListenerContext) -> Reply | None
         log.info("question.received", extra={"question": str(question.id), "surface": "click"})
         if question.action and question.thread_ts is None:
             # Its answer does not replace the failure, so nothing else says that the question is asked again.
-            return Reply(message=below_message(clicks.TRYING_AGAIN, question_id=str(question.id)))
+            return Reply(
+                message=below_message("I’ll try again. The answer will appear below.", question_id=str(question.id))
+            )
     return await submission_refusal(submitted, question, context)
 
 
@@ -120,7 +127,7 @@ async def stop_question(click: Click, context: ListenerContext) -> Reply | None:
     """Close the question as stopped, for its asker or an admin. Its worker ends the rest."""
     row = await clicked_question(click, context, needs_text=False)
     if row is None:
-        return text_reply(clicks.UNKNOWN_TO_STOP)
+        return text_reply("I no longer have this question.")
     if refusal := await _why_not_stopped(row, click, context):
         return text_reply(refusal)
     change, url = stop_change(row, click.user), click.response_url
@@ -128,9 +135,9 @@ async def stop_question(click: Click, context: ListenerContext) -> Reply | None:
         row, questions=context.questions, metrics=context.metrics, change=change, response_url=url
     )
     if not stopped and row.state != "stopped":
-        return text_reply(clicks.ALREADY_FINISHED)
+        return text_reply("There’s nothing left to stop: the answer is on its way, or I’ve given up on it.")
     if not stopped and (row.shown or url is None):
-        return text_reply(clicks.ALREADY_STOPPED)
+        return text_reply("This is already stopped.")
     if row.shown:  # the worker keeps the text that is there, and says below it that it was stopped
         return None
     command = command_of(row, context.commands)
@@ -145,15 +152,15 @@ async def _why_not_stopped(row: QuestionRow, click: Click, context: ListenerCont
     try:
         is_admin = row.team_id in click.teams and await context.is_admin_in_time(click.user)
     except TimeoutError:
-        return clicks.ADMIN_UNKNOWN
-    return None if is_admin else clicks.NOT_YOURS_TO_STOP
+        return "Slack is slow just now, so I couldn’t check whether you are an admin. Please click again."
+    return None if is_admin else "Only the person who asked, or an admin, can stop this."
 
 
 async def take_live_press(click: Click, context: ListenerContext) -> Reply:
     """Delete the message with the button, by which `doctor --live` sees that the press arrived."""
     if (ts := click.message_ts(click.channel)) is not None:
         await context.chat.delete(click.channel, ts)
-    return text_reply(clicks.PRESS_ARRIVED)
+    return text_reply("Your press has arrived.")
 
 
 async def apply_digest_button(click: Click, context: ListenerContext) -> Reply:
@@ -177,13 +184,15 @@ async def send_report(click: Click, context: ListenerContext) -> Reply:
     """Send the report of a question as a file, in the background, to the user who clicked."""
     row = await clicked_question(click, context)
     if row is None:
-        return text_reply(clicks.UNKNOWN_REPORT)
+        return text_reply(UNKNOWN_REPORT)
     if not may_see(row, click, context.commands):
-        return text_reply(clicks.NOT_YOUR_REPORT)
+        return text_reply("Only the person who asked can get this report as a file.")
     report = await context.load_report(row.id)
     if report is None:
-        return text_reply(clicks.UNKNOWN_REPORT)
-    return await _send_file(report, row, click, context, promise=clicks.REPORT_FILE_COMES)
+        return text_reply(UNKNOWN_REPORT)
+    return await _send_file(
+        report, row, click, context, promise="I’ll send you the report as a file, in our direct messages."
+    )
 
 
 async def save_answer(click: Click, context: ListenerContext) -> Reply:
@@ -192,12 +201,14 @@ async def save_answer(click: Click, context: ListenerContext) -> Reply:
     kept = await context.questions.result(row.id) if row is not None else None
     command = command_of(row, context.commands) if row is not None else None
     if row is None or kept is None or command is None:
-        return text_reply(clicks.UNKNOWN_ANSWER)
+        return text_reply(UNKNOWN_ANSWER)
     if not may_see(row, click, context.commands):
-        return text_reply(clicks.NOT_YOUR_ANSWER)
+        return text_reply(NOT_YOUR_ANSWER)
     question = command.parse_question_text(row.text)
     file = await run_in_thread(result_file, kept.result, question=question, asked_at=kept.asked_at)
-    return await _send_file(file, row, click, context, promise=clicks.ANSWER_FILE_COMES)
+    return await _send_file(
+        file, row, click, context, promise="I’ll send you the answer as a file, in our direct messages."
+    )
 
 
 async def _send_file(
@@ -205,7 +216,7 @@ async def _send_file(
 ) -> Reply:
     """Start sending a file of a question, unless the user asked for it a moment ago."""
     if not await context.request_file(row.id, click.user):
-        return text_reply(clicks.FILE_REQUESTED)
+        return text_reply("You asked for this file a moment ago. Look for it in our direct messages.")
 
     async def report_failure(text: str) -> None:
         with suppress(*DATABASE_UNAVAILABLE):
@@ -216,7 +227,9 @@ async def _send_file(
         context.upload_file,
         file,
         click.user,
-        on_failure=lambda: report_failure(clicks.FILE_REJECTED),
+        on_failure=lambda: report_failure(
+            "Slack rejected the file. Your admin can run `python -m bot doctor` to check my `files:write` permission."
+        ),
         on_refusal=lambda: report_failure(notices.MEMBERS_ONLY),
     )
     return Reply(message=text_message(promise), after=lambda: context.start(upload()))

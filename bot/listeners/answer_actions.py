@@ -15,6 +15,9 @@ from bot.commands.ask import write_question
 from bot.commands.base import Command
 from bot.errors import UsageError
 from bot.listeners.clicks import (
+    NO_LONGER_OFFERED,
+    NOT_YOUR_ANSWER,
+    UNKNOWN_ANSWER,
     Click,
     Handler,
     Reply,
@@ -30,7 +33,6 @@ from bot.listeners.clicks import (
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
-from bot.texts import clicks
 
 log = logging.getLogger(__name__)
 
@@ -41,10 +43,31 @@ Rewrite = Callable[[Command[Any, Any], QuestionRow, Click], str | None]
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to the buttons that ask the next question."""
-    button(app, context, GO_DEEPER, asks_below(_deeper, clicks.thinking_longer))
-    button(app, context, MORE_RESULTS, asks_below(_same, clicks.finding_more))
-    button(app, context, FOLLOW_UP, asks_below(_suggested, clicks.answering))
-    menu(app, context, MORE, REGENERATE, asks_below(_same, clicks.answering_again))
+    button(
+        app,
+        context,
+        GO_DEEPER,
+        asks_below(_deeper, lambda question: f"I’ll think longer about {question}. The answer will appear below."),
+    )
+    button(
+        app,
+        context,
+        MORE_RESULTS,
+        asks_below(_same, lambda question: f"I’ll look for more pages on {question}. They will appear below."),
+    )
+    button(
+        app,
+        context,
+        FOLLOW_UP,
+        asks_below(_suggested, lambda question: f"I’ll answer {question}. The answer will appear below."),
+    )
+    menu(
+        app,
+        context,
+        MORE,
+        REGENERATE,
+        asks_below(_same, lambda question: f"I’ll answer {question} again. The answer will appear below."),
+    )
 
 
 def _deeper(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str | None:
@@ -71,16 +94,16 @@ def asks_below(rewrite: Rewrite, promise: Callable[[str], str]) -> Handler:
     async def ask(click: Click, context: ListenerContext) -> Reply | None:
         earlier = await clicked_question(click, context)
         if earlier is None:
-            return text_reply(clicks.UNKNOWN_ANSWER)
+            return text_reply(UNKNOWN_ANSWER)
         if not may_see(earlier, click, context.commands):
-            return text_reply(clicks.NOT_YOUR_ANSWER)
+            return text_reply(NOT_YOUR_ANSWER)
         command = command_of(earlier, context.commands)
         try:
             text = None if command is None else rewrite(command, earlier, click)
         except UsageError:
             text = None
         if command is None or text is None:
-            return text_reply(clicks.NO_LONGER_OFFERED)
+            return text_reply(NO_LONGER_OFFERED)
         _, reply = await submit_below(earlier, click, context, command=command, text=text, promise=promise)
         return reply
 
@@ -106,7 +129,7 @@ async def submit_below(
     question = _question_below(earlier, click, context, command=command.name, text=text, action=action, key=key)
     submitted = await context.intake.submit(question)
     if submitted is Submitted.DUPLICATE:
-        return submitted, text_reply(clicks.ALREADY_ASKED)
+        return submitted, text_reply("I’m already working on this, or it’s answered. Look below that answer.")
     if submitted is Submitted.NEW:
         context.metrics.received(command=question.command, surface="click")
         log.info("question.received", extra={"question": str(question.id), "surface": "click", "action": action})

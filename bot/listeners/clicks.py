@@ -24,7 +24,13 @@ from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import clicks, notices
+from bot.texts import notices
+
+UNKNOWN_ANSWER = "I no longer have this answer. Please ask the question again."
+TEXT_DELETED = "I no longer keep the text of this question and its answer. Please ask it again."
+DATABASE_DOWN = "I can’t reach my database just now. Please click again in a minute."
+NOT_YOUR_ANSWER = "Only the person who asked can use this button."
+NO_LONGER_OFFERED = "I no longer offer this for that question. Please ask it again."
 
 REPLY_SECONDS = 0.5
 
@@ -210,9 +216,9 @@ async def _handle(click: Click, context: ListenerContext, handle: Handler) -> Re
     try:
         return await context.intake.within_ack_deadline(handle(click, context), seconds=DATABASE_SECONDS)
     except TextDeleted:
-        return text_reply(clicks.TEXT_DELETED)
+        return text_reply(TEXT_DELETED)
     except DATABASE_UNAVAILABLE:
-        return text_reply(clicks.DATABASE_DOWN)
+        return text_reply(DATABASE_DOWN)
 
 
 async def _within_ack(reply: Awaitable[object]) -> None:
@@ -259,7 +265,7 @@ async def submission_refusal(submitted: Submitted, question: NewQuestion, contex
         case Submitted.THREAD_FULL | Submitted.THREAD_FULL_EXPLAIN:
             return text_reply(notices.THREAD_FULL)
         case Submitted.FAILED:
-            return text_reply(clicks.DATABASE_DOWN)
+            return text_reply(DATABASE_DOWN)
 
 
 def may_see(row: QuestionRow, click: Click, commands: Sequence[Command[Any, Any]]) -> bool:

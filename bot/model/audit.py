@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from bot.model.question import QuestionRow
-from bot.texts import audit_log
 from perplexity.terminal import escape_json
 
 BEGINNING = "0" * 64
@@ -189,9 +188,11 @@ class ChainCheck:
         if entry.number != self._last + 1:
             self._misplaced(entry.number)
         if entry.hash(self._hash) != hash:
-            self._report(audit_log.entry_changed(entry.number))
+            self._report(
+                f"Entry {entry.number} was changed, is not this workspace’s, or does not follow the one before it."
+            )
         if entry.number in self.known and self.known.pop(entry.number) != hash:
-            self._report(audit_log.entry_replaced(entry.number))
+            self._report(f"Entry {entry.number} is not the one whose hash you named.")
         self.count += 1
         self._first, self._latest = min(entry.at, self._first or entry.at), max(entry.at, self._latest or entry.at)
         self._last, self._hash = entry.number, hash
@@ -199,39 +200,47 @@ class ChainCheck:
     def add_person(self, user_id: str, *, key: bytes, who: str) -> None:
         """Check that a pseudonym is this person's. A key that makes it of another id cannot be found."""
         if pseudonym(key, team_id=self.team_id, user_id=user_id) != who:
-            self._report(audit_log.pseudonym_of_other(who))
+            self._report(f"The pseudonym {who} is not that of the person it is listed for.")
 
     def end(self, head: Head | None, *, signed: bool) -> None:
         """Check the head, which is None if the workspace has none; `signed` is whether its signature is right."""
         for number in self.known:
-            self._report(audit_log.named_entry_missing(number))
+            self._report(f"Entry {number}, whose hash you named, is missing.")
         if self.used is not None:
             self._compare_with(self.used)
         if head is None:
             if self.count:
-                self._report(audit_log.HEAD_MISSING)
+                self._report("The head is missing, and entries at the end may be missing, too.")
             return
         if not signed:
-            self._report(audit_log.HEAD_NOT_SIGNED)
+            self._report("The head is not signed with the key in use: it was changed, or AUDIT_KEY was.")
         if self._last < head.count:
-            self._report(audit_log.end_missing(self._last, count=head.count))
+            self._report(f"The last entries are missing: only {self._last} of {head.count} are there.")
         elif (self._last, self._hash) != (head.count, head.hash):
-            self._report(audit_log.head_of_other(head.count, last=self._last))
+            self._report(f"The head names entry {head.count}, but the last entry is {self._last}.")
 
     def _compare_with(self, used: Used) -> None:
         if self._first is None or self._latest is None:
-            self._report(audit_log.LOG_MISSING)
+            self._report("There are no entries, although people of this workspace have asked questions.")
             return
         if used.since is not None and self._first > used.since:
-            self._report(audit_log.BEGINS_LATE)
+            self._report(
+                "The first entries are missing: this workspace has questions or settings from before the first one."
+            )
         if used.until is not None and self._latest < used.until:
-            self._report(audit_log.ENDS_EARLY)
+            self._report(
+                "The last entries are missing: this workspace has questions or settings from after the last one."
+            )
 
     def _misplaced(self, number: int) -> None:
         if number <= self._last:
-            self._report(audit_log.entry_twice(number))
+            self._report(f"Entry {number} appears twice.")
         else:
-            self._report(audit_log.entries_missing(self._last + 1, number - 1))
+            self._report(
+                f"Entry {self._last + 1} is missing."
+                if (self._last + 1) == (number - 1)
+                else f"The entries {self._last + 1} to {number - 1} are missing."
+            )
 
     def _report(self, problem: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:
@@ -258,11 +267,11 @@ class AuditHealth:
     def problem(self) -> str:
         """What is wrong, as a sentence; empty if nothing is."""
         if self.broken:
-            return audit_log.UNREADABLE
+            return "The audit log cannot be read."
         if self.lost_at is not None:
-            return audit_log.lost(self.lost_at)
+            return f"Something was not recorded in the audit log ({self.lost_at:%Y-%m-%d %H:%M} UTC)."
         if not self.ok:
-            return audit_log.waiting(self.waiting_seconds)
+            return f"The audit log has not been written for {self.waiting_seconds / 60:.0f} min."
         return ""
 
 

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.texts import feedback
-
 MAX_COMMENT = 500
 """Characters of a comment on an answer; Slack's form takes no more either."""
 
 REASONS = {
-    "wrong": feedback.WRONG,
-    "sources": feedback.NOT_IN_SOURCES,
-    "outdated": feedback.OUTDATED,
-    "incomplete": feedback.INCOMPLETE,
-    "other": feedback.OTHER,
+    "wrong": "It is wrong",
+    "sources": "The sources don’t say that",
+    "outdated": "It is out of date",
+    "incomplete": "Something is missing",
+    "other": "Something else",
 }
 """Why an answer was bad, as people choose it, by the name that is stored."""
 

@@ -14,8 +14,8 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.admin import STOP_DIGEST, admin_blocks
 from bot.blocks.admin_pages import OPEN_PAGE, PARTS, page_blocks, page_buttons
 from bot.blocks.elements import section
-from bot.blocks.status import ADMIN_ISSUES
-from bot.listeners.clicks import Click, Reply, button, text_reply
+from bot.blocks.status import ADMIN_ISSUES, NEEDS_ADMIN
+from bot.listeners.clicks import DATABASE_DOWN, Click, Reply, button, text_reply
 from bot.listeners.context import ADMIN_SECONDS, ListenerContext
 from bot.model.admin import AdminData, Problem
 from bot.model.audit import AuditHealth, Change
@@ -29,13 +29,12 @@ from bot.storage.admin import MAX_WORKSPACES, AdminStore
 from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.limits import LimitStore
-from bot.texts import admin_home as texts
-from bot.texts import admin_pages as pages
-from bot.texts import clicks, status
 from bot.views.base import Submission, modal, show_modal
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
+
+NOT_ADMIN = "Only admins of this workspace can do this, and Slack says that you are not one. Nothing was changed."
 
 SPENDING_SECONDS = 60.0
 """How long the sums of what was spent are kept; those of a large workspace take a second."""
@@ -43,7 +42,7 @@ SPENDING_SECONDS = 60.0
 PAGE_MODAL = "admin_page_modal"
 _PAGE = re.compile(rf"{OPEN_PAGE}(?:{'|'.join(PARTS)}):[0-9]{{1,5}}")
 
-_FIXES = {"AuthenticationError": texts.SET_NEW_KEY, "BillingError": texts.BUY_CREDIT}
+_FIXES = {"AuthenticationError": "Set a new key for it, then restart the app.", "BillingError": "Buy credit for it."}
 """What an admin can do about a service, by the class of its error."""
 
 
@@ -100,15 +99,13 @@ class AdminHome:
 
     async def _problems(self) -> list[Problem]:
         found = [
-            Problem(
-                text=texts.needs_admin(name, ADMIN_ISSUES.get(error, status.NEEDS_ADMIN)), fix=_FIXES.get(error, "")
-            )
+            Problem(text=f"{name} {ADMIN_ISSUES.get(error, NEEDS_ADMIN)}.", fix=_FIXES.get(error, ""))
             for name, error in sorted((await self.admin_issues()).items())
         ]
         if problem := (await self.audit()).problem:
-            found.append(Problem(text=problem, fix=texts.RUN_DOCTOR))
+            found.append(Problem(text=problem, fix="Run `python -m bot doctor`, which says what to do."))
         if not await self.workers_alive():
-            found.append(Problem(text=texts.NO_WORKER, fix=texts.START_WORKER))
+            found.append(Problem(text="No worker is running, so no question is answered.", fix="Start one."))
         return found
 
 
@@ -126,7 +123,7 @@ async def show_page(click: Click, context: ListenerContext) -> Reply | None:
     _, part, page = click.action_id.split(":")
     team, view_id = team_of(click.body), click.view_id
     if not click.in_modal:
-        opened = await show_modal(context, click.trigger_id, _page_view(part, page, [section(pages.COUNTING)]))
+        opened = await show_modal(context, click.trigger_id, _page_view(part, page, [section("Counting…")]))
         if isinstance(opened, str):
             return text_reply(opened)
         view_id = opened.id
@@ -144,7 +141,7 @@ async def _fill(view_id: str, team: str, part: str, page: str, context: Listener
         data = await context.admin_data(team)
     except DATABASE_UNAVAILABLE as error:
         log.warning("view.not_updated", extra={"error": type(error).__name__, "view": PAGE_MODAL})
-        blocks: list[Block] = [section(clicks.DATABASE_DOWN)]
+        blocks: list[Block] = [section(DATABASE_DOWN)]
     else:
         blocks = await run_in_thread(page_blocks, data, part, int(page))
     result = await context.views.update(view_id, _page_view(part, page, blocks))
@@ -161,7 +158,9 @@ async def stop_digest(click: Click, context: ListenerContext) -> Reply:
     part, page = (str(click.metadata.get(name, "")) for name in ("part", "page"))
     if click.in_modal and part in PARTS and page.isdecimal():
         context.start(_fill(click.view_id, team_of(click.body), part, page, context))
-    return text_reply(texts.UNKNOWN_DIGEST if digest is None else texts.DIGEST_STOPPED)
+    return text_reply(
+        "This digest no longer exists." if digest is None else "The digest is stopped, and I’ll tell its owner."
+    )
 
 
 async def submission_refusal(submitted: Submission, what: str, context: ListenerContext) -> str:
@@ -172,7 +171,7 @@ async def submission_refusal(submitted: Submission, what: str, context: Listener
     refusal = await admin_refusal(submitted.user, context)
     if refusal:
         log.warning("admin.refused", extra={"action": what})
-    if refusal == texts.NOT_ADMIN:
+    if refusal == NOT_ADMIN:
         await context.record_change(
             Change(team_id=submitted.team, user_id=submitted.user, what=what, decision="refused")
         )
@@ -187,5 +186,5 @@ async def admin_refusal(user_id: str, context: ListenerContext) -> str:
     except TimeoutError:
         is_admin = None
     if is_admin is None:
-        return texts.NOT_CHECKED
-    return "" if is_admin else texts.NOT_ADMIN
+        return "I couldn’t check with Slack that you are an admin, so nothing was changed. Please click again."
+    return "" if is_admin else NOT_ADMIN

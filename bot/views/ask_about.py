@@ -15,12 +15,22 @@ from bot.commands.ask import ASK, write_question
 from bot.conversations.pages import numbered_pages
 from bot.errors import UsageError
 from bot.listeners.answer_actions import submit_below
-from bot.listeners.clicks import Click, Reply, button, clicked_question, is_public, may_see, text_reply
+from bot.listeners.clicks import (
+    NO_LONGER_OFFERED,
+    NOT_YOUR_ANSWER,
+    UNKNOWN_ANSWER,
+    Click,
+    Reply,
+    button,
+    clicked_question,
+    is_public,
+    may_see,
+    text_reply,
+)
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
 from bot.model.results import SearchPage
 from bot.slack.views import View
-from bot.texts import clicks
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 
 CALLBACK_ID = "ask_about_modal"
@@ -43,9 +53,9 @@ async def open_ask_about(click: Click, context: ListenerContext) -> Reply | None
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None
     if row is None or kept is None or not isinstance(kept.result, SearchPage):
-        return text_reply(clicks.UNKNOWN_ANSWER)
+        return text_reply(UNKNOWN_ANSWER)
     if not may_see(row, click, context.commands):
-        return text_reply(clicks.NOT_YOUR_ANSWER)
+        return text_reply(NOT_YOUR_ANSWER)
     metadata = {"question": str(row.id), "channel": click.channel, "response_url": click.response_url}
     problem = await open_modal(context, click.trigger_id, ask_about_view(kept.result, metadata))
     return None if problem is None else text_reply(problem)
@@ -76,9 +86,9 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
     click = _click(submitted)
     row = await clicked_question(click, context)
     if row is None or await context.questions.result(row.id) is None:
-        return errors(**{QUESTION: clicks.UNKNOWN_ANSWER})
+        return errors(**{QUESTION: UNKNOWN_ANSWER})
     if not may_see(row, click, context.commands):
-        return errors(**{QUESTION: clicks.NOT_YOUR_ANSWER})
+        return errors(**{QUESTION: NOT_YOUR_ANSWER})
     public = row.thread_ts is None and is_public(row, context.commands)
     text = write_question(str(submitted.value(QUESTION) or ""), public=public)
     try:
@@ -87,10 +97,16 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
         return errors(**{QUESTION: shorten(str(error), _MAX_ERROR)})
     key = str(submitted.view.get("id", ""))
     became, reply = await submit_below(
-        row, click, context, command=ASK, text=text, promise=clicks.answering_from_pages, key=key
+        row,
+        click,
+        context,
+        command=ASK,
+        text=text,
+        promise=lambda question: f"I’ll answer {question} from these pages. The answer will appear below.",
+        key=key,
     )
     if became not in {Submitted.NEW, Submitted.DUPLICATE}:
-        said = reply.message.text if reply is not None else clicks.NO_LONGER_OFFERED
+        said = reply.message.text if reply is not None else NO_LONGER_OFFERED
         return errors(**{QUESTION: shorten(unescape_slack(said), _MAX_ERROR)})
     if became is Submitted.NEW and reply is not None:
         context.start(_reply(click.response_url, reply, context))

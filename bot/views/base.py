@@ -14,13 +14,13 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.listeners.clicks import DATABASE_SECONDS, TextDeleted, read_metadata
+from bot.listeners.clicks import DATABASE_SECONDS, TEXT_DELETED, TextDeleted, read_metadata
 from bot.listeners.context import ListenerContext
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Block
 from bot.slack.views import NotOpened, Opened, View, ViewResult
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import clicks, notices
+from bot.texts import notices
 
 TOO_LATE = "Slack didn’t open the window in time. Please click again."
 NOT_UPDATED = "Slack couldn’t update this window. Please choose again."
@@ -212,7 +212,9 @@ def submission(
                     handle(submitted, context), seconds=DATABASE_SECONDS + OPEN_SECONDS
                 )
             except TextDeleted:
-                response = errors(**{first_input: clicks.TEXT_DELETED})
+                response = errors(**{first_input: TEXT_DELETED})
             except DATABASE_UNAVAILABLE:
-                response = errors(**{first_input: clicks.FORM_DATABASE_DOWN})
+                response = errors(
+                    **{first_input: "I can’t reach my database just now. Please submit again in a minute."}
+                )
         await ack(**(response or {}))

@@ -18,7 +18,6 @@ from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.model.spending import BudgetLine, Scope
 from bot.slack.views import View
-from bot.texts import admin_home as texts
 from bot.views.admin import admin_refusal, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 
@@ -49,8 +48,11 @@ async def open_budgets(click: Click, context: ListenerContext) -> Reply | None:
 def budgets_view(lines: Sequence[BudgetLine]) -> View:
     """Build the form with the budgets that are set."""
     shown: dict[str, str] = {scope: _shown(lines, scope) for scope in SCOPES}
-    blocks = [*(_input(scope, shown[scope]) for scope in SCOPES), context_block(texts.OTHER_BUDGETS)]
-    return modal(CALLBACK_ID, texts.BUDGETS_TITLE, blocks, submit=texts.SAVE, close=texts.CANCEL, metadata=shown)
+    blocks = [
+        *(_input(scope, shown[scope]) for scope in SCOPES),
+        context_block("To set the budget of one person or one channel, type `budget` after the app’s command."),
+    ]
+    return modal(CALLBACK_ID, "Budgets", blocks, submit="Save", close="Cancel", metadata=shown)
 
 
 def _shown(lines: Sequence[BudgetLine], scope: Scope) -> str:
@@ -69,7 +71,9 @@ def _input(scope: Scope, shown: str) -> Block:
         "block_id": scope,
         "optional": True,
         "label": plain(LABELS[scope]),
-        "hint": plain(texts.budget_hint(OFF)),
+        "hint": plain(
+            f"Dollars such as 2.50, or {OFF} for no limit. Empty it to go back to what the app is set up with."
+        ),
         "element": element,
     }
 
@@ -83,7 +87,7 @@ async def save_budgets(submitted: Submission, context: ListenerContext) -> Respo
         try:
             amounts[scope] = None if not text or text.casefold() == OFF else parse_amount(text)
         except ValueError:
-            return errors(**{scope: texts.budget_not_taken(text, ALLOWED, OFF)})
+            return errors(**{scope: f"“{text}” cannot be used: it takes {ALLOWED}, {OFF}, or nothing."})
     if refusal := await submission_refusal(submitted, "budget.change", context):
         return errors(**{SCOPES[0]: refusal})
     for scope, amount in amounts.items():
@@ -95,7 +99,7 @@ async def save_budgets(submitted: Submission, context: ListenerContext) -> Respo
             amount=amount,
             reset=not changed[scope],
         )
-    context.home_changed(submitted.team, submitted.user, texts.BUDGETS_SAVED if amounts else "")
+    context.home_changed(submitted.team, submitted.user, "The budgets are saved." if amounts else "")
     return None
 
 
@@ -107,4 +111,10 @@ async def switch_spending(click: Click, context: ListenerContext) -> Reply:
     pauses = click.action_id == PAUSE_SPENDING
     switch = context.budgets.pause if pauses else context.budgets.resume
     changed = await switch(team_id=team_of(click.body), user_id=click.user)
-    return text_reply(texts.NO_CHANGE if not changed else texts.PAUSED if pauses else texts.RESUMED)
+    return text_reply(
+        "There was nothing to change."
+        if not changed
+        else "Paid searches are paused. All of them stop within seconds."
+        if pauses
+        else "Paid searches are allowed again."
+    )

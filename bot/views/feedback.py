@@ -8,15 +8,16 @@ from uuid import UUID
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import FEEDBACK
-from bot.listeners.clicks import Click, Reply, button, clicked_question, may_see, text_reply
+from bot.listeners.clicks import UNKNOWN_ANSWER, Click, Reply, button, clicked_question, may_see, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.feedback import MAX_COMMENT, REASONS
 from bot.model.message import Block
 from bot.slack.views import View
-from bot.texts import clicks, feedback
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 
 log = logging.getLogger(__name__)
+
+UNKNOWN_RATING = "I no longer have this answer, so there is nothing to add. Close this window."
 
 CALLBACK_ID = "feedback_modal"
 REASONS_INPUT, COMMENT_INPUT, CONSENT_INPUT = "reasons", "comment", "consent"
@@ -33,16 +34,20 @@ async def rate_answer(click: Click, context: ListenerContext) -> Reply | None:
     """Record a thumb of someone who sees the answer; for a bad answer, open the form."""
     row = await clicked_question(click, context, needs_text=False)
     if row is None or click.choice not in {"up", "down"}:
-        return text_reply(clicks.UNKNOWN_ANSWER)
+        return text_reply(UNKNOWN_ANSWER)
     if not may_see(row, click, context.commands):
-        return text_reply(feedback.NOT_YOURS_TO_RATE)
+        return text_reply("Only people who see this answer can rate it.")
     up = click.choice == "up"
     await context.feedback.rate(row.id, click.user, up=up)
     log.info("answer.rated", extra=row.ids | {"action": click.choice})
     if up:
-        return text_reply(feedback.THANKS)
+        return text_reply("Thanks, I noted that this answer is good.")
     view = feedback_view(row.id, by_asker=click.is_by_asker(row))
-    return None if await open_modal(context, click.trigger_id, view) is None else text_reply(feedback.NOTED)
+    if await open_modal(context, click.trigger_id, view) is None:
+        return None
+    return text_reply(
+        "Thanks, I noted that this answer is bad, but Slack didn’t open the form for the reason. Click again to add it."
+    )
 
 
 def feedback_view(question_id: UUID, *, by_asker: bool) -> View:
@@ -54,22 +59,22 @@ def feedback_view(question_id: UUID, *, by_asker: bool) -> View:
     }
     comment = {"type": "plain_text_input", "action_id": COMMENT_INPUT, "multiline": True, "max_length": MAX_COMMENT}
     blocks = [
-        _input(REASONS_INPUT, feedback.WHAT_WAS_WRONG, reasons),
-        _input(COMMENT_INPUT, feedback.OWN_WORDS, comment),
+        _input(REASONS_INPUT, "What was wrong?", reasons),
+        _input(COMMENT_INPUT, "In your own words", comment),
     ]
     if by_asker:
         consent = {
             "type": "checkboxes",
             "action_id": CONSENT_INPUT,
-            "options": [_option(AGREED, feedback.ADMINS_MAY_READ)],
+            "options": [_option(AGREED, "The admins of this app may read my question")],
         }
-        blocks.append(_input(CONSENT_INPUT, feedback.MAY_OTHERS_READ, consent))
+        blocks.append(_input(CONSENT_INPUT, "May others read it?", consent))
     return modal(
         CALLBACK_ID,
-        feedback.TITLE,
+        "A bad answer",
         blocks,
-        submit=feedback.SEND,
-        close=feedback.SKIP,
+        submit="Send",
+        close="Skip",
         metadata={"question": str(question_id)},
     )
 
@@ -79,7 +84,7 @@ async def explain_rating(submitted: Submission, context: ListenerContext) -> Res
     try:
         question_id = UUID(str(submitted.metadata.get("question")))
     except ValueError:
-        return errors(**{REASONS_INPUT: feedback.UNKNOWN_RATING})
+        return errors(**{REASONS_INPUT: UNKNOWN_RATING})
     explained = await context.feedback.explain(
         question_id,
         submitted.user,
@@ -87,7 +92,7 @@ async def explain_rating(submitted: Submission, context: ListenerContext) -> Res
         comment=str(submitted.value(COMMENT_INPUT) or ""),
         agreed=AGREED in (submitted.value(CONSENT_INPUT) or ()),
     )
-    return None if explained else errors(**{REASONS_INPUT: feedback.UNKNOWN_RATING})
+    return None if explained else errors(**{REASONS_INPUT: UNKNOWN_RATING})
 
 
 def _input(block_id: str, label: str, element: Block) -> Block:

@@ -21,7 +21,17 @@ from bot.blocks.messages import asked_message
 from bot.commands.base import Command
 from bot.conversations.prompts import EXAMPLES
 from bot.listeners.asking import ask_in_direct_message
-from bot.listeners.clicks import Click, Reply, clicked_question, command_of, menu, text_reply
+from bot.listeners.clicks import (
+    NO_LONGER_OFFERED,
+    NOT_YOUR_ANSWER,
+    UNKNOWN_ANSWER,
+    Click,
+    Reply,
+    clicked_question,
+    command_of,
+    menu,
+    text_reply,
+)
 from bot.listeners.context import ListenerContext
 from bot.model.digest import DigestService, Owner
 from bot.model.message import Block, OutgoingMessage
@@ -32,14 +42,14 @@ from bot.slack.views import NotOpened, View, Views
 from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.homes import HomeStore
-from bot.texts import clicks
-from bot.texts import home as texts
 from bot.views.admin import AdminHome
 from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_modal, plain, submission
 from bot.views.opening import person_of
 from perplexity.threads import run_in_thread_if_long
 
 log = logging.getLogger(__name__)
+
+STILL_OPEN = "This question is still being answered. Stop it first."
 
 ANSWER_MODAL, DELETE_MODAL = "answer_modal", "delete_modal"
 UNDERSTOOD = "understood"
@@ -168,8 +178,8 @@ async def _own(click: Click, context: ListenerContext, *, needs_text: bool = Tru
     """Return the clicked question of the person who clicked, or why there is none."""
     row = await clicked_question(click, context, needs_text=needs_text)
     if row is None:
-        return text_reply(clicks.UNKNOWN_ANSWER)
-    return row if click.is_by_asker(row) else text_reply(clicks.NOT_YOUR_ANSWER)
+        return text_reply(UNKNOWN_ANSWER)
+    return row if click.is_by_asker(row) else text_reply(NOT_YOUR_ANSWER)
 
 
 async def open_answer(click: Click, context: ListenerContext) -> Reply | None:
@@ -189,8 +199,8 @@ async def open_answer(click: Click, context: ListenerContext) -> Reply | None:
     length = sum(len(str(message.blocks)) for message in messages)
     blocks = await run_in_thread_if_long(length, answer_blocks, messages)
     if address is not None:
-        blocks = [section(link(address, texts.OPEN_IN_SLACK)), *blocks]
-    problem = await open_modal(context, click.trigger_id, modal(ANSWER_MODAL, texts.ANSWER_TITLE, blocks))
+        blocks = [section(link(address, "Open it in Slack")), *blocks]
+    problem = await open_modal(context, click.trigger_id, modal(ANSWER_MODAL, "Answer", blocks))
     return None if problem is None else text_reply(problem)
 
 
@@ -204,8 +214,8 @@ def answer_blocks(messages: Sequence[OutgoingMessage]) -> list[Block]:
             elif block["type"] not in NOT_SHOWN:
                 blocks.append({name: value for name, value in block.items() if name not in {"block_id", "accessory"}})
     if len(blocks) > MAX_BLOCKS:
-        blocks = [*blocks[:MAX_BLOCKS], context_block(texts.REST_IN_MESSAGE)]
-    return blocks or [section(texts.NO_ANSWER)]
+        blocks = [*blocks[:MAX_BLOCKS], context_block("The rest is in the answer’s message.")]
+    return blocks or [section("There is no answer.")]
 
 
 async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
@@ -215,9 +225,9 @@ async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
         return row
     command = command_of(row, context.commands)
     if command is None:
-        return text_reply(clicks.NO_LONGER_OFFERED)
+        return text_reply(NO_LONGER_OFFERED)
     team, user = person_of(click.body)
-    lead = texts.CHANGED_SINCE if click.choice == RECHECK else texts.ASKED_AGAIN
+    lead = "What has changed since:" if click.choice == RECHECK else "You asked again:"
     minute = int(seconds_of(click.action.get("action_ts"))) // 60
     problem = await ask_in_direct_message(
         context,
@@ -231,7 +241,7 @@ async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
         parent=row.id if click.choice == RECHECK else None,
         action=RECHECK if click.choice == RECHECK else "",
     )
-    return text_reply(problem or texts.ASKED)
+    return text_reply(problem or "I’ll answer in our direct messages.")
 
 
 async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | None:
@@ -240,7 +250,7 @@ async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | No
     if isinstance(row, Reply):
         return row
     if row.state in OPEN_STATES:
-        return text_reply(texts.STILL_OPEN)
+        return text_reply(STILL_OPEN)
     command = command_of(row, context.commands)
     asked = command.parse_question_text(row.text) if command is not None else ""
     said = {"type": "plain_text", "text": f"“{shorten(asked, 500)}”"}
@@ -249,20 +259,23 @@ async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | No
         {
             "type": "input",
             "block_id": UNDERSTOOD,
-            "label": plain(texts.DELETE_WARNING),
+            "label": plain(
+                "The question and its answer are deleted for good, and my messages in its thread if no one has "
+                "replied. What I posted elsewhere stays."
+            ),
             "element": {
                 "type": "checkboxes",
                 "action_id": UNDERSTOOD,
-                "options": [{"text": plain(texts.DELETE_IT), "value": "yes"}],
+                "options": [{"text": plain("Delete it"), "value": "yes"}],
             },
         },
     ]
     view = modal(
         DELETE_MODAL,
-        texts.DELETE_TITLE,
+        "Delete this question",
         blocks,
-        submit=texts.DELETE,
-        close=texts.KEEP,
+        submit="Delete",
+        close="Keep",
         metadata={"question": str(row.id)},
     )
     problem = await open_modal(context, click.trigger_id, view)
@@ -278,8 +291,8 @@ async def delete_question(submitted: Submission, context: ListenerContext) -> Re
     if row is None:
         return CLOSES_ALL
     if row.user_id != submitted.user or row.team_id not in submitted.teams:
-        return errors(**{UNDERSTOOD: clicks.NOT_YOUR_ANSWER})
+        return errors(**{UNDERSTOOD: NOT_YOUR_ANSWER})
     if row.state in OPEN_STATES:
-        return errors(**{UNDERSTOOD: texts.STILL_OPEN})
+        return errors(**{UNDERSTOOD: STILL_OPEN})
     context.delete_question(row)
     return None

@@ -14,7 +14,6 @@ from bot.model.limits import NAMES, Limit, LimitName
 from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.slack.views import View
-from bot.texts import admin_home
 from bot.views.admin import admin_refusal, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_modal, submission
 from bot.views.forms import input_block
@@ -41,7 +40,7 @@ def limits_view(limits: Mapping[LimitName, Limit]) -> View:
     """Build the form with the limits that are set."""
     shown: dict[str, str] = {name: typed(limits[name]) for name in NAMES}
     blocks = [_input(limits[name]) for name in NAMES]
-    return modal(CALLBACK_ID, "Limits", blocks, submit=admin_home.SAVE, close=admin_home.CANCEL, metadata=shown)
+    return modal(CALLBACK_ID, "Limits", blocks, submit="Save", close="Cancel", metadata=shown)
 
 
 def _input(limit: Limit) -> Block:

@@ -7,7 +7,6 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.home import ERASE_OWN, EXPORT_OWN
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
-from bot.texts import own_data as texts
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 from bot.views.opening import person_of
 
@@ -26,7 +25,9 @@ async def export_own(click: Click, context: ListenerContext) -> Reply:
     """Start sending a person what is kept of them."""
     team, user = person_of(click.body)
     context.start(context.own_data.export(team, user))
-    return text_reply(texts.SENDING)
+    return text_reply(
+        "I’ll send you a file with everything that I keep about you in this workspace, in our direct messages."
+    )
 
 
 async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | None:
@@ -34,10 +35,21 @@ async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | Non
     checkboxes = {
         "type": "checkboxes",
         "action_id": UNDERSTOOD,
-        "options": [{"text": plain(texts.ERASE_IT), "value": "yes"}],
+        "options": [{"text": plain("Erase it"), "value": "yes"}],
     }
-    blocks = [{"type": "input", "block_id": UNDERSTOOD, "label": plain(texts.ERASE_WARNING), "element": checkboxes}]
-    view = modal(ERASE_MODAL, texts.ERASE_TITLE, blocks, submit=texts.ERASE, close=texts.KEEP)
+    blocks = [
+        {
+            "type": "input",
+            "block_id": UNDERSTOOD,
+            "label": plain(
+                "This erases your questions with their answers, your digests, settings and ratings in this workspace "
+                "for good, and stops what is being answered. Messages in Slack stay. "
+                "Today’s spending still counts until midnight (UTC)."
+            ),
+            "element": checkboxes,
+        }
+    ]
+    view = modal(ERASE_MODAL, "Erase my data", blocks, submit="Erase", close="Keep")
     problem = await open_modal(context, click.trigger_id, view)
     return None if problem is None else text_reply(problem)
 
@@ -45,7 +57,7 @@ async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | Non
 async def erase_own(submitted: Submission, context: ListenerContext) -> Response | None:
     """Start erasing what is kept of the person who submits."""
     if submitted.value(UNDERSTOOD) != ["yes"]:
-        return errors(**{UNDERSTOOD: texts.NOT_CHOSEN})
+        return errors(**{UNDERSTOOD: "Choose “Erase it” first."})
     team, user = person_of(submitted.body)
     context.start(context.own_data.erase(team, user))
     return None

@@ -6,9 +6,8 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import MORE, SENT
 from bot.blocks.sent import sent_blocks
-from bot.listeners.clicks import Click, Reply, clicked_question, menu, text_reply
+from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER, Click, Reply, clicked_question, menu, text_reply
 from bot.listeners.context import ListenerContext
-from bot.texts import clicks
 from bot.texts import sent as texts
 from bot.views.base import modal, open_modal
 from perplexity.threads import run_in_thread
@@ -25,9 +24,9 @@ async def open_sent(click: Click, context: ListenerContext) -> Reply | None:
     """Show what was sent for an answer to the person who asked."""
     row = await clicked_question(click, context)
     if row is None:
-        return text_reply(clicks.UNKNOWN_ANSWER)
+        return text_reply(UNKNOWN_ANSWER)
     if not click.is_by_asker(row):
-        return text_reply(clicks.NOT_YOUR_ANSWER)
+        return text_reply(NOT_YOUR_ANSWER)
     sent = await context.questions.sent(row.id)
     if sent is None:
         return text_reply(texts.NOTHING)

@@ -26,6 +26,9 @@ from bot.blocks.sharing import (
 from bot.commands.search import SearchRequest
 from bot.delivery.shares import Share
 from bot.listeners.clicks import (
+    NOT_YOUR_ANSWER,
+    TEXT_DELETED,
+    UNKNOWN_ANSWER,
     Click,
     Reply,
     TextDeleted,
@@ -43,7 +46,7 @@ from bot.model.results import KeptResult, SearchPage
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.shares import ShareState
-from bot.texts import clicks, sharing
+from bot.texts import sharing
 from bot.views.base import MAX_TITLE, Response, Submission, errors, modal, open_modal, plain, shows, submission
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query
@@ -110,9 +113,9 @@ async def open_share(click: Click, context: ListenerContext) -> Reply | None:
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None
     if row is None or kept is None:
-        return text_reply(clicks.UNKNOWN_ANSWER)
+        return text_reply(UNKNOWN_ANSWER)
     if not click.is_by_asker(row):
-        return text_reply(clicks.NOT_YOUR_ANSWER)
+        return text_reply(NOT_YOUR_ANSWER)
     if not _is_private(row, context):
         return text_reply(sharing.ALREADY_PUBLIC)
     if (state := await context.sharing.state(row.id, row.channel_id)) is not None:
@@ -252,7 +255,7 @@ async def share_answer(submitted: Submission, context: ListenerContext) -> Respo
     )
     if not await context.sharing.begin(share):
         state = await context.sharing.state(row.id, row.channel_id)
-        return errors(**{COMMENT: clicks.UNKNOWN_ANSWER if state is None else _already(state)})
+        return errors(**{COMMENT: UNKNOWN_ANSWER if state is None else _already(state)})
     context.start(context.sharing.post(share))
     return None
 
@@ -272,12 +275,12 @@ async def _find(
     try:
         row = await find_question(opened.question, context) if opened is not None else None
     except TextDeleted:
-        return clicks.TEXT_DELETED
+        return TEXT_DELETED
     kept = await context.questions.result(row.id) if row is not None else None
     if opened is None or row is None or kept is None:
-        return clicks.UNKNOWN_ANSWER
+        return UNKNOWN_ANSWER
     if row.user_id != submitted.user or row.team_id not in submitted.teams or not _is_private(row, context):
-        return clicks.NOT_YOUR_ANSWER
+        return NOT_YOUR_ANSWER
     return _shared(row, kept, opened, context), opened, row, kept
 
 

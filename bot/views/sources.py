@@ -13,12 +13,21 @@ from bot.blocks.elements import context as small_text
 from bot.blocks.elements import divider, section, static_select
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.sources import linked_title, site_and_date
-from bot.listeners.clicks import Click, Reply, as_uuid, button, find_question, may_see, text_reply
+from bot.listeners.clicks import (
+    NOT_YOUR_ANSWER,
+    UNKNOWN_ANSWER,
+    Click,
+    Reply,
+    as_uuid,
+    button,
+    find_question,
+    may_see,
+    text_reply,
+)
 from bot.listeners.context import ListenerContext
 from bot.model.message import Block
 from bot.model.results import KeptResult
 from bot.slack.views import View
-from bot.texts import clicks
 from bot.texts import sources as texts
 from bot.views.base import modal, open_modal, update_modal
 from bot.views.opening import shown_problem
@@ -70,9 +79,9 @@ async def _view(click: Click, context: ListenerContext, question_id: UUID | None
     row = await find_question(question_id, context)
     kept = await context.questions.result(row.id) if row is not None else None
     if row is None or kept is None or not isinstance(kept.result, Answer):
-        return clicks.UNKNOWN_ANSWER
+        return UNKNOWN_ANSWER
     if not may_see(row, click, context.commands):
-        return clicks.NOT_YOUR_ANSWER
+        return NOT_YOUR_ANSWER
     # Numbering the citations and looking up the figures of a long answer takes long.
     build = partial(sources_view, channel=click.channel, site=site)
     return await run_in_thread_if_long(len(kept.result.text), build, kept, kept.result)

@@ -14,7 +14,6 @@ from psycopg import Error
 from bot.model.message import MarkdownFile
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.personal_data import PersonalDataStore
-from bot.texts import own_data
 from bot.worker.background import FileUploader
 
 log = logging.getLogger(__name__)
@@ -52,6 +51,10 @@ class OwnData:
             self.exporting.discard((team_id, user_id))
 
     async def _export(self, team_id: str, user_id: str, content: SpooledTemporaryFile[bytes]) -> None:
+        no_file = (
+            f"I couldn’t send you the file. An admin can get it for you with `python -m bot export --user {user_id}`."
+        )
+
         async def tell(text: str) -> None:
             await self.tell(team_id, user_id, text)
 
@@ -60,14 +63,14 @@ class OwnData:
                 content.write(f"{json.dumps({'table': table, 'row': row}, ensure_ascii=False)}\n".encode())
         except (*DATABASE_UNAVAILABLE, Error) as error:
             log.warning("export.failed", extra={"error": type(error).__name__})
-            await tell(own_data.no_file(user_id))
+            await tell(no_file)
             return
         content.seek(0)
         await self.files.send(
-            MarkdownFile(name="my-data.jsonl", title=own_data.FILE_TITLE, data=content),
+            MarkdownFile(name="my-data.jsonl", title="What I keep about you", data=content),
             user_id,
-            on_failure=lambda: tell(own_data.no_file(user_id)),
-            on_refusal=lambda: tell(own_data.MEMBERS_ONLY),
+            on_failure=lambda: tell(no_file),
+            on_refusal=lambda: tell("Only members of this workspace can get this file."),
         )
 
     async def erase(self, team_id: str, user_id: str) -> None:
@@ -82,7 +85,12 @@ class OwnData:
             erased = await self.store.erase(user_id, team_id=team_id, own=True)
         except (*DATABASE_UNAVAILABLE, Error) as error:
             log.warning("erasure.failed", extra={"error": type(error).__name__})
-            await self.tell(team_id, user_id, own_data.NOT_ERASED)
+            await self.tell(team_id, user_id, "I couldn’t erase your data just now. Please try again in a minute.")
             return
         log.info("person.erased", extra={"count": sum(erased.values())})
-        await self.tell(team_id, user_id, own_data.ERASED)
+        await self.tell(
+            team_id,
+            user_id,
+            "I’ve erased everything that I kept about you in this workspace. What you spent today still counts until "
+            "midnight (UTC), without your name, and a budget that an admin set for you stays.",
+        )

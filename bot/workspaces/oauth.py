@@ -25,7 +25,6 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import install_pages
 from bot.workspaces.installations import (
     Granted,
     Installations,
@@ -55,19 +54,37 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 
+NOT_INSTALLED = "Not installed"
+AGAIN = f"Open {INSTALL_PATH} again to install the app."
+
 PAGES: Mapping[str, tuple[int, str, str]] = {
-    "access_denied": (200, install_pages.NOT_INSTALLED, install_pages.cancelled(INSTALL_PATH)),
-    "invalid_browser": (400, install_pages.NOT_INSTALLED, install_pages.other_browser(INSTALL_PATH)),
-    "invalid_state": (400, install_pages.NOT_INSTALLED, install_pages.used_already(INSTALL_PATH)),
-    "missing_code": (400, install_pages.NOT_INSTALLED, install_pages.no_code(INSTALL_PATH)),
-    "invalid_code": (400, install_pages.NOT_INSTALLED, install_pages.not_accepted(INSTALL_PATH)),
-    "unreachable": (502, install_pages.NOT_INSTALLED, install_pages.slack_unreachable(INSTALL_PATH)),
-    "not_allowed": (403, install_pages.NOT_ALLOWED, install_pages.OTHER_WORKSPACES),
-    "storage_error": (503, install_pages.NOT_INSTALLED, install_pages.database_unreachable(INSTALL_PATH)),
+    "access_denied": (200, NOT_INSTALLED, f"You cancelled the installation. {AGAIN}"),
+    "invalid_browser": (
+        400,
+        NOT_INSTALLED,
+        f"This installation was started in another browser, or too long ago. {AGAIN}",
+    ),
+    "invalid_state": (
+        400,
+        NOT_INSTALLED,
+        f"This installation was already completed, or was started too long ago. {AGAIN}",
+    ),
+    "missing_code": (400, NOT_INSTALLED, f"Slack sent no code. {AGAIN}"),
+    "invalid_code": (400, NOT_INSTALLED, f"Slack did not accept the installation. {AGAIN}"),
+    "unreachable": (502, NOT_INSTALLED, f"Slack cannot be reached at the moment. {AGAIN}"),
+    "not_allowed": (
+        403,
+        "Not allowed here",
+        (
+            "The operator of this app allows other workspaces only, so it has asked Slack to remove it from yours. "
+            "Ask the operator to add your workspace’s id to ALLOWED_TEAMS, then install it again."
+        ),
+    ),
+    "storage_error": (503, NOT_INSTALLED, f"The database cannot be reached at the moment. {AGAIN}"),
 }
 """What a page says for a reason: its status, title and sentences."""
 
-UNKNOWN = (400, install_pages.NOT_INSTALLED, install_pages.not_completed(INSTALL_PATH))
+UNKNOWN = (400, NOT_INSTALLED, f"Slack did not complete the installation. {AGAIN}")
 
 
 class InstallationFailed(Exception):
@@ -264,7 +281,7 @@ def build_flow(
 
 
 async def _success(arguments: AsyncSuccessArgs) -> BoltResponse:
-    return page(200, install_pages.INSTALLED, install_pages.GO_BACK)
+    return page(200, "Installed", "The app is installed. Go back to Slack, and ask with /ask or a mention.")
 
 
 async def _failure(arguments: AsyncFailureArgs) -> BoltResponse:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.texts import clicks
+from bot.listeners.clicks import NO_LONGER_OFFERED, NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from tests.end_to_end.answer_buttons import (
     TS,
     actions,
@@ -53,7 +53,10 @@ async def test_two_clicks_ask_once__and_the_answer_comes_below(harness: AppHarne
     first = await told(harness, answer, action, BUTTONS[action][1])
     await settle(harness)
     assert "will appear below" in first
-    assert await told(harness, answer, action, BUTTONS[action][1]) == clicks.ALREADY_ASKED
+    assert (
+        await told(harness, answer, action, BUTTONS[action][1])
+        == "I’m already working on this, or it’s answered. Look below that answer."
+    )
 
     assert len(harness.perplexity.requests) - before == 1
     original, below = answers(harness)
@@ -84,7 +87,7 @@ async def test_a_model_that_thinks_already_cannot_go_deeper(harness: AppHarness,
     async with await harness.person.click("go_deeper", question, token="forged") as response:
         assert response.status == 200
 
-    assert clicks.NO_LONGER_OFFERED in harness.slack.posts[-1].shown_text
+    assert NO_LONGER_OFFERED in harness.slack.posts[-1].shown_text
     assert len(harness.perplexity.requests) == 1
 
 
@@ -93,7 +96,7 @@ async def test_a_private_answer_is_its_askers_alone(harness: AppHarness, action:
     answer = await answered(harness, action)
     before = len(harness.perplexity.requests)
 
-    assert await told(harness, answer, action, BUTTONS[action][1], user="U2") == clicks.NOT_YOUR_ANSWER
+    assert await told(harness, answer, action, BUTTONS[action][1], user="U2") == NOT_YOUR_ANSWER
     assert len(harness.perplexity.requests) == before
 
 
@@ -112,7 +115,7 @@ async def test_below_a_public_answer_anyone_there_asks__for_everyone(harness: Ap
 async def test_a_public_answer_of_another_channel_is_nobodys_elsewhere(harness: AppHarness) -> None:
     answer = await answered(harness, "go_deeper", public=True)
 
-    assert await told(harness, answer, "go_deeper", user="U2", channel="C2") == clicks.NOT_YOUR_ANSWER
+    assert await told(harness, answer, "go_deeper", user="U2", channel="C2") == NOT_YOUR_ANSWER
 
 
 @pytest.mark.parametrize("action", BUTTONS)
@@ -120,7 +123,7 @@ async def test_a_deleted_answer_is_explained(harness: AppHarness, action: str) -
     answer = await answered(harness, action)
     await delete_questions(harness)
 
-    assert await told(harness, answer, action, BUTTONS[action][1]) == clicks.UNKNOWN_ANSWER
+    assert await told(harness, answer, action, BUTTONS[action][1]) == UNKNOWN_ANSWER
 
 
 @pytest.mark.parametrize("value", ["6f2b1f1e-0000-4000-8000-000000000001", "no id", ""])
@@ -128,7 +131,7 @@ async def test_an_unknown_id_is_explained(harness: AppHarness, value: str) -> No
     async with await harness.person.click("go_deeper", value) as response:
         assert response.status == 200
 
-    assert clicks.UNKNOWN_ANSWER in harness.slack.posts[-1].shown_text
+    assert UNKNOWN_ANSWER in harness.slack.posts[-1].shown_text
 
 
 @pytest.mark.parametrize(("action", "value"), [("go_deeper", None), ("more", "regenerate")])
@@ -253,7 +256,7 @@ async def test_more_results_that_failed_are_tried_again_as_more_results(harness:
     failed = {"blocks": last_answer(harness).payload["blocks"]}
     assert actions(failed) == ["retry"]
     script_pages(harness, 10)
-    assert await told(harness, failed, "retry") == clicks.TRYING_AGAIN
+    assert await told(harness, failed, "retry") == "I’ll try again. The answer will appear below."
     await settle(harness)
 
     assert page_numbers({"blocks": last_answer(harness).payload["blocks"]}) == [6, 7, 8, 9, 10]

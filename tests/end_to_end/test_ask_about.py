@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 from bot.conversations.pages import INSTRUCTIONS
-from bot.texts import clicks, notices
+from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
+from bot.texts import notices
 from bot.views.base import TOO_LATE
 from tests.end_to_end.answer_buttons import (
     ask,
@@ -190,12 +191,12 @@ async def test_a_model_that_searches_anyway_is_not_believed(harness: AppHarness,
 
 async def test_who_may_ask(harness: AppHarness) -> None:
     message = await results(harness)
-    assert await told(harness, message, "ask_about", user="U2") == clicks.NOT_YOUR_ANSWER
+    assert await told(harness, message, "ask_about", user="U2") == NOT_YOUR_ANSWER
     await click(harness, message, "ask_about")
     harness.slack.views.issue_trigger("U2", id="other")
     harness.slack.views.open("other", harness.slack.modal().content)
 
-    assert await submit(harness, user="U2", question="why?") == {"question": clicks.NOT_YOUR_ANSWER}
+    assert await submit(harness, user="U2", question="why?") == {"question": NOT_YOUR_ANSWER}
 
 
 async def test_results_that_are_deleted_are_explained(harness: AppHarness) -> None:
@@ -203,8 +204,8 @@ async def test_results_that_are_deleted_are_explained(harness: AppHarness) -> No
     await click(harness, message, "ask_about")
     await delete_questions(harness)
 
-    assert await submit(harness, question="why?") == {"question": clicks.UNKNOWN_ANSWER}
-    assert await told(harness, message, "ask_about") == clicks.UNKNOWN_ANSWER
+    assert await submit(harness, question="why?") == {"question": UNKNOWN_ANSWER}
+    assert await told(harness, message, "ask_about") == UNKNOWN_ANSWER
 
 
 @pytest.mark.parametrize(("action", "value"), [("ask_about", None), ("more", "regenerate"), ("go_deeper", None)])

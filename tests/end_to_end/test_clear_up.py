@@ -10,7 +10,6 @@ import pytest
 
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
-from bot.texts import own_data
 from tests.end_to_end.conftest import AppHarness, wait_for_log
 from tests.end_to_end.test_edits import BEFORE, TS, delete, edit
 from tests.end_to_end.test_home import home, open_home, press
@@ -228,7 +227,10 @@ async def test_an_erasure_removes_the_status_message_of_what_is_open(harness: Ap
     await press(harness, "erase_own_data")
     async with await harness.person.submit(harness.slack.modal(), {"understood": ["yes"]}) as response:
         assert response.status == 200
-    await home(harness, own_data.ERASED)
+    await home(
+        harness,
+        "I’ve erased everything that I kept about you in this workspace.",
+    )
 
     assert not harness.slack.thread("DU1", TS)
     removed = [body for way, body in harness.slack.calls if way == "response_url" and body.get("delete_original")]

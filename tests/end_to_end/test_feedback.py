@@ -13,8 +13,9 @@ import pytest
 from psycopg.rows import dict_row
 
 from bot.blocks.actions import answer_actions
+from bot.listeners.clicks import UNKNOWN_ANSWER
 from bot.model.question import AnswerButtons
-from bot.texts import clicks, feedback
+from bot.views.feedback import UNKNOWN_RATING
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.slack import Fault
@@ -92,7 +93,7 @@ async def test_a_bad_answer_is_stored_although_the_form_does_not_open(
     answer = await answered(harness)
     harness.slack.fail("views.open", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
 
-    assert await rate(harness, answer, "down") == feedback.NOTED
+    assert "Slack didn’t open the form for the reason" in await rate(harness, answer, "down")
     assert await stored(database) == [a_row()]
 
 
@@ -112,11 +113,11 @@ async def test_who_may_rate(harness: AppHarness, database: str) -> None:
     ]
 
     assert told == [
-        feedback.THANKS,
-        feedback.NOT_YOURS_TO_RATE,
-        feedback.NOT_YOURS_TO_RATE,
-        feedback.THANKS,
-        clicks.UNKNOWN_ANSWER,
+        "Thanks, I noted that this answer is good.",
+        "Only people who see this answer can rate it.",
+        "Only people who see this answer can rate it.",
+        "Thanks, I noted that this answer is good.",
+        UNKNOWN_ANSWER,
     ]
     assert await stored(database) == [a_row("U1", up=True), a_row("U2", up=True)]
 
@@ -167,5 +168,5 @@ async def test_a_deleted_question_takes_its_feedback_along(harness: AppHarness, 
         await connection.execute("DELETE FROM questions")
 
     assert await stored(database) == []
-    assert await submit(harness, reasons=["wrong"]) == {"reasons": feedback.UNKNOWN_RATING}
-    assert await rate(harness, answer, "up") == clicks.UNKNOWN_ANSWER
+    assert await submit(harness, reasons=["wrong"]) == {"reasons": UNKNOWN_RATING}
+    assert await rate(harness, answer, "up") == UNKNOWN_ANSWER

@@ -14,11 +14,12 @@ import pytest
 
 from bot.conversations.prompts import EXAMPLES
 from bot.delivery.withdrawal import Deleted
+from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.model.question import NewQuestion
 from bot.playground.limits import check_view
 from bot.storage.homes import HomeStore
 from bot.storage.questions import QuestionStore, connection_pool
-from bot.texts import clicks, notices
+from bot.texts import notices
 from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.service import json_reply
@@ -263,7 +264,7 @@ async def delete_the_question(harness: AppHarness) -> None:
 
 
 @pytest.mark.parametrize("choice", ["open", "again", "recheck", "delete"])
-@pytest.mark.parametrize(("user", "told"), [("U2", clicks.NOT_YOUR_ANSWER), ("U1", clicks.UNKNOWN_ANSWER)])
+@pytest.mark.parametrize(("user", "told"), [("U2", NOT_YOUR_ANSWER), ("U1", UNKNOWN_ANSWER)])
 async def test_another_person_and_a_stale_row(
     harness: AppHarness, database: str, choice: str, user: str, told: str
 ) -> None:

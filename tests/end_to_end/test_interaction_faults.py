@@ -13,8 +13,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.playground.views import View
-from bot.texts import clicks
 from bot.views.base import TOO_LATE
 from tests.end_to_end.answer_buttons import (
     Message,
@@ -283,7 +283,7 @@ async def test_stale__the_sources_of_a_deleted_answer(harness: AppHarness) -> No
     async with await harness.person.press(view, "sources_site", "b.example") as response:
         assert response.status == 200
 
-    assert clicks.UNKNOWN_ANSWER in json.dumps(harness.slack.modal().content, ensure_ascii=False)
+    assert UNKNOWN_ANSWER in json.dumps(harness.slack.modal().content, ensure_ascii=False)
 
 
 async def test_stale__what_is_deleted_is_deleted_again(harness: AppHarness) -> None:
@@ -309,9 +309,9 @@ async def test_second_person__sources_and_deletion_of_another_one(harness: AppHa
     other = replace(harness.person, user="U2")
     async with await other.press(await reopened(harness), "sources_site", "b.example") as response:
         assert response.status == 200
-    assert clicks.NOT_YOUR_ANSWER in json.dumps(harness.slack.modal("U2").content)
+    assert NOT_YOUR_ANSWER in json.dumps(harness.slack.modal("U2").content)
 
     await open_home(harness, "why")
     await press_home(harness, "more", "delete")
     await reopened(harness)
-    assert await submit(harness, user="U2", understood=["yes"]) == {"understood": clicks.NOT_YOUR_ANSWER}
+    assert await submit(harness, user="U2", understood=["yes"]) == {"understood": NOT_YOUR_ANSWER}

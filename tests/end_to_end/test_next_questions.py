@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bot.conversations.next_questions import INSTRUCTION
+from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.settings import Settings
-from bot.texts import clicks
 from tests.bot.conversations.test_next_questions import BLOCK, QUESTIONS
 from tests.end_to_end.answer_buttons import delete_questions, told
 from tests.end_to_end.conftest import AppHarness, asked_in
@@ -83,10 +83,10 @@ async def test_a_suggestion_never_carries_an_option(harness: AppHarness, place: 
 
 async def test_another_person_and_a_stale_answer(harness: AppHarness) -> None:
     post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK}")
-    assert await told(harness, post.payload, "follow_up", user="U2") == clicks.NOT_YOUR_ANSWER
+    assert await told(harness, post.payload, "follow_up", user="U2") == NOT_YOUR_ANSWER
     await delete_questions(harness)
 
-    assert await told(harness, post.payload, "follow_up") == clicks.UNKNOWN_ANSWER
+    assert await told(harness, post.payload, "follow_up") == UNKNOWN_ANSWER
     assert len(harness.perplexity.requests) == 1
 
 

@@ -7,8 +7,9 @@ import json
 import psycopg
 import pytest
 
+from bot.listeners.clicks import TEXT_DELETED
 from bot.settings import Settings
-from bot.texts import clicks, notices
+from bot.texts import notices
 from tests.end_to_end.answer_buttons import ask, mention, told
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.personal_data import find_text
@@ -54,13 +55,13 @@ async def test_buttons_that_need_the_text_say_that_it_is_gone(
 ) -> None:
     answer = await ask(harness, "/ask why")
 
-    assert await told(harness, answer, action, value) == clicks.TEXT_DELETED
+    assert await told(harness, answer, action, value) == TEXT_DELETED
 
 
 async def test_a_button_below_search_results_says_so_too(harness: AppHarness) -> None:
     answer = await ask(harness, "/search why")
 
-    assert await told(harness, answer, "ask_about") == clicks.TEXT_DELETED
+    assert await told(harness, answer, "ask_about") == TEXT_DELETED
 
 
 async def test_a_failure_cannot_be_tried_again(harness: AppHarness) -> None:
@@ -70,7 +71,7 @@ async def test_a_failure_cannot_be_tried_again(harness: AppHarness) -> None:
 
     async with await harness.person.click("retry", button["value"]) as response:
         assert response.status == 200
-    assert clicks.TEXT_DELETED in harness.slack.posts[-1].payload["text"]
+    assert TEXT_DELETED in harness.slack.posts[-1].payload["text"]
     assert await kept(harness, WORDS) == {}
 
 

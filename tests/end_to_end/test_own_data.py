@@ -10,7 +10,6 @@ import psycopg
 import pytest
 
 from bot.playground.limits import check_view
-from bot.texts import own_data
 from tests.end_to_end.answer_buttons import ask
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.perplexity import FakePerplexity
@@ -65,7 +64,10 @@ async def test_everything_of_the_person_is_erased_after_a_confirmation(two_peopl
         await harness.person.submit(harness.slack.modal("U1"))
     async with await harness.person.submit(harness.slack.modal("U1"), {"understood": ["yes"]}) as response:
         assert response.status == 200
-    text = await wait_for_home(harness, own_data.ERASED)
+    text = await wait_for_home(
+        harness,
+        "I’ve erased everything that I kept about you in this workspace.",
+    )
 
     assert "why U1" not in text
     assert await kept(harness, "U1") == {}
@@ -81,7 +83,10 @@ async def test_what_is_being_answered_is_stopped(two_people: AppHarness, perplex
     await press(harness, "erase_own_data")
     async with await harness.person.submit(harness.slack.modal("U1"), {"understood": ["yes"]}) as response:
         assert response.status == 200
-    await wait_for_home(harness, own_data.ERASED)
+    await wait_for_home(
+        harness,
+        "I’ve erased everything that I kept about you in this workspace.",
+    )
     perplexity.release()
     await ask(replace(harness, person=replace(harness.person, user="U2")), "/ask another")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.texts import clicks
+from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from tests.end_to_end.answer_buttons import ask, delete_questions, script_answer, script_pages, told
 from tests.end_to_end.conftest import AppHarness
 
@@ -12,9 +12,12 @@ from tests.end_to_end.conftest import AppHarness
 async def test_an_answer_is_sent_as_a_file_once(harness: AppHarness) -> None:
     script_answer(harness, "Wheels are **zip** files. [2]")
     answer = await ask(harness, "/ask what are wheels?")
-    assert await told(harness, answer, "more", "save") == clicks.ANSWER_FILE_COMES
+    assert await told(harness, answer, "more", "save") == "I’ll send you the answer as a file, in our direct messages."
     await harness.slack.wait_until(lambda: "files.completeUploadExternal" in [name for name, _ in harness.slack.calls])
-    assert await told(harness, answer, "more", "save") == clicks.FILE_REQUESTED
+    assert (
+        await told(harness, answer, "more", "save")
+        == "You asked for this file a moment ago. Look for it in our direct messages."
+    )
 
     ((name, text),) = harness.slack.files.items()
     assert name == "answer-what-are-wheels.md"
@@ -38,7 +41,11 @@ async def test_search_results_are_sent_too(harness: AppHarness) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "expected"), [("/ask why", clicks.NOT_YOUR_ANSWER), ("/ask --public why", clicks.ANSWER_FILE_COMES)]
+    ("typed", "expected"),
+    [
+        ("/ask why", NOT_YOUR_ANSWER),
+        ("/ask --public why", "I’ll send you the answer as a file, in our direct messages."),
+    ],
 )
 async def test_others_get_only_what_they_see(harness: AppHarness, typed: str, expected: str) -> None:
     answer = await ask(harness, typed)
@@ -51,14 +58,17 @@ async def test_without_the_scope_it_is_said__and_can_be_tried_again(harness: App
     harness.slack.workspace.scopes.remove("files:write")
     await told(harness, answer, "more", "save")
     await harness.slack.wait_until(lambda: "files:write" in harness.slack.posts[-1].shown_text)
-    assert harness.slack.posts[-1].payload["text"] == clicks.FILE_REJECTED
+    assert (
+        harness.slack.posts[-1].payload["text"]
+        == "Slack rejected the file. Your admin can run `python -m bot doctor` to check my `files:write` permission."
+    )
     harness.slack.workspace.scopes.append("files:write")
 
-    assert await told(harness, answer, "more", "save") == clicks.ANSWER_FILE_COMES
+    assert await told(harness, answer, "more", "save") == "I’ll send you the answer as a file, in our direct messages."
 
 
 async def test_a_deleted_answer_is_explained(harness: AppHarness) -> None:
     answer = await ask(harness, "/ask why")
     await delete_questions(harness)
 
-    assert await told(harness, answer, "more", "save") == clicks.UNKNOWN_ANSWER
+    assert await told(harness, answer, "more", "save") == UNKNOWN_ANSWER

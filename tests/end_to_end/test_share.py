@@ -13,8 +13,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.playground.views import View
-from bot.texts import clicks, sharing
+from bot.texts import sharing
 from bot.views.base import TOO_LATE
 from tests.end_to_end.answer_buttons import Message, ask, delete_questions, script_answer, submit, told
 from tests.end_to_end.conftest import AppHarness
@@ -229,13 +230,13 @@ async def test_a_public_answer_has_no_share_button__and_is_not_shared(harness: A
 
 async def test_only_the_asker_can_share(harness: AppHarness) -> None:
     answer = await answered(harness)
-    assert await click(harness, answer, user="U2") == clicks.NOT_YOUR_ANSWER
+    assert await click(harness, answer, user="U2") == NOT_YOUR_ANSWER
     await click(harness, answer)
     content = harness.slack.modal().content
     harness.slack.views.issue_trigger("U2", id="other")
     harness.slack.views.open("other", content)
 
-    assert await submit(harness, user="U2") == {"comment": clicks.NOT_YOUR_ANSWER}
+    assert await submit(harness, user="U2") == {"comment": NOT_YOUR_ANSWER}
     assert shared(harness) == []
 
 
@@ -244,8 +245,8 @@ async def test_an_answer_that_is_deleted_meanwhile_is_explained(harness: AppHarn
     await click(harness, answer)
     await delete_questions(harness)
 
-    assert await submit(harness) == {"comment": clicks.UNKNOWN_ANSWER}
-    assert await click(harness, answer) == clicks.UNKNOWN_ANSWER
+    assert await submit(harness) == {"comment": UNKNOWN_ANSWER}
+    assert await click(harness, answer) == UNKNOWN_ANSWER
 
 
 async def test_a_lost_trigger_is_explained(harness: AppHarness) -> None:

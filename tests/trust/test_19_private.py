@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.texts import clicks
+from bot.listeners.clicks import NOT_YOUR_ANSWER
 from tests.end_to_end.answer_buttons import ask, click, script_answer, settle, submit, told
 from tests.end_to_end.conftest import AppHarness
 
@@ -26,7 +26,7 @@ async def test_only_the_asker_s_click_shares__there_and_with_its_citations(harne
     answer = await ask(harness, "/ask what are wheels?")
     for other in ("U2", "U9"):
         harness.slack.workspace.admins.add("U9")
-        assert clicks.NOT_YOUR_ANSWER in await told(harness, answer, "share", user=other)
+        assert NOT_YOUR_ANSWER in await told(harness, answer, "share", user=other)
     assert await told(harness, answer, "share") == ""
     view = harness.slack.modal()
     stranger = replace(harness.person, user="U2")

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from bot.texts import clicks
+from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from tests.end_to_end.answer_buttons import ask, click, delete_questions, questions, settle, told
 from tests.end_to_end.conftest import AppHarness
 
@@ -24,7 +24,7 @@ async def test_a_private_answer_s_buttons_are_its_asker_s(harness: AppHarness) -
     for action, choice in BELOW:
         for other in ("U2", "U9"):
             said = await told(harness, answer, action, choice, user=other)
-            assert "Only the person who asked" in said or clicks.NOT_YOUR_ANSWER in said, action
+            assert "Only the person who asked" in said or NOT_YOUR_ANSWER in said, action
     assert (len(harness.perplexity.requests), len(await questions(harness))) == (requests, 1)
 
 
@@ -33,7 +33,7 @@ async def test_a_stale_button_explains_itself(harness: AppHarness) -> None:
     await delete_questions(harness)
 
     for action, choice in BELOW:
-        assert clicks.UNKNOWN_ANSWER in await told(harness, answer, action, choice), action
+        assert UNKNOWN_ANSWER in await told(harness, answer, action, choice), action
     assert await questions(harness) == []
 
 

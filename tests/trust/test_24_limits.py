@@ -21,7 +21,7 @@ from bot.settings import Settings
 from bot.storage import queries
 from bot.storage.limits import LimitStore
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
-from bot.texts import admin_home
+from bot.views.admin import NOT_ADMIN
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.ports import free_port
 from tests.fakes.rows import claim
@@ -37,7 +37,7 @@ async def open_form(harness: AppHarness) -> None:
     async with await harness.person.open_home(id=str(uuid4())) as response:
         assert response.status == 200
     user = harness.person.user
-    await home(harness, admin_home.TITLE, user=user)
+    await home(harness, "For admins", user=user)
     async with await harness.person.press(harness.slack.home(user), CHANGE_LIMITS, token=str(uuid4())) as response:
         assert response.status == 200
     assert check_view(dict(harness.slack.modal(user).content)) == []
@@ -181,7 +181,7 @@ async def test_an_admin_who_is_demoted_while_the_form_is_open_saves_nothing__whi
     await open_form(first)
     first.slack.workspace.admins.clear()
 
-    assert await submit(first, {"open": "1"}) == {"open": admin_home.NOT_ADMIN}
+    assert await submit(first, {"open": "1"}) == {"open": NOT_ADMIN}
 
     assert await rows(database, "SELECT 1 FROM workspace_limits") == []
     assert await changes(database, 1) == [("limit.change", "refused", None, None)]
@@ -190,7 +190,7 @@ async def test_an_admin_who_is_demoted_while_the_form_is_open_saves_nothing__whi
 async def test_a_forged_submission_of_someone_else_is_refused_and_recorded(first: AppHarness, database: str) -> None:
     await open_form(first)
 
-    assert await submit(first, {"open": "1"}, forged_by=OTHER) == {"open": admin_home.NOT_ADMIN}
+    assert await submit(first, {"open": "1"}, forged_by=OTHER) == {"open": NOT_ADMIN}
 
     assert await rows(database, "SELECT 1 FROM workspace_limits") == []
     assert await changes(database, 1) == [("limit.change", "refused", None, None)]
@@ -201,11 +201,11 @@ async def test_a_forged_submission_of_someone_else_is_refused_and_recorded(first
 async def test_the_form_opens_for_admins_only(first: AppHarness) -> None:
     async with await first.person.open_home(id=str(uuid4())) as response:
         assert response.status == 200
-    await home(first, admin_home.TITLE)
+    await home(first, "For admins")
     first.slack.workspace.admins.clear()
     async with await first.person.press(first.slack.home(ADMIN), CHANGE_LIMITS, token="demoted") as response:
         assert response.status == 200
-    await home(first, admin_home.NOT_ADMIN, without=admin_home.TITLE)
+    await home(first, NOT_ADMIN, without="For admins")
     with pytest.raises((LookupError, IndexError)):
         first.slack.modal()
 

@@ -22,7 +22,6 @@ from bot.storage.budgets import BudgetStore
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import Pool, connection_pool
-from bot.texts import audit_log
 from tests.end_to_end.conftest import AppHarness
 
 KEY = "a key of thirty-two characters, or more"
@@ -263,7 +262,9 @@ async def test_an_end_that_is_removed_is_missed_also_with_an_earlier_head(databa
     assert (await check(database)).ok
     await execute(database, UNLOCKED, *PUT_BACK.split(";"))
 
-    assert (await check(database)).problems == {"T1": [audit_log.ENDS_EARLY]}
+    assert (await check(database)).problems == {
+        "T1": ["The last entries are missing: this workspace has questions or settings from after the last one."]
+    }
 
 
 WIPED = ("DELETE FROM audit WHERE team_id = 'T1'", "DELETE FROM audit_heads WHERE team_id = 'T1'")
@@ -281,11 +282,15 @@ async def test_a_log_that_is_removed_with_its_head_is_missed(
 
     await execute(database, UNLOCKED, *WIPED, *filter(None, [also]))
 
-    assert (await check(database, key=None)).problems == {"T1": [audit_log.LOG_MISSING]}
+    assert (await check(database, key=None)).problems == {
+        "T1": ["There are no entries, although people of this workspace have asked questions."]
+    }
     assert not (await sign(database, key=None)).ok
     await change(database)
     await AuditStore(pool).write()
-    assert (await check(database, key=None)).problems == {"T1": [audit_log.BEGINS_LATE]}
+    assert (await check(database, key=None)).problems == {
+        "T1": ["The first entries are missing: this workspace has questions or settings from before the first one."]
+    }
 
 
 async def test_what_ended_before_there_was_a_log_is_not_missed_in_it(harness: AppHarness, database: str) -> None:

@@ -31,7 +31,7 @@ from bot.storage.admin import AdminStore
 from bot.storage.homes import MAX_RECENT, MAX_RUNNING
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
-from bot.texts import admin_home
+from bot.views.admin import NOT_ADMIN
 from bot.views.base import modal
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault
@@ -94,7 +94,7 @@ async def workspace(harness: AppHarness) -> AppHarness:
 
 
 async def test_an_admin_sees_use_cost_digests_and_no_texts(workspace: AppHarness, database: str) -> None:
-    text = await open_home(workspace, admin_home.TITLE, "Everyone’s digests", "Technology")
+    text = await open_home(workspace, "For admins", "Everyone’s digests", "Technology")
 
     costs = await rows(database, "SELECT sum(cost) AS cost FROM ledger")
     assert format_rounded(costs[0]["cost"]) in text
@@ -108,7 +108,7 @@ async def test_an_admin_sees_use_cost_digests_and_no_texts(workspace: AppHarness
 
 async def test_a_search_counts_for_the_service_that_is_paid_for_it(workspace: AppHarness) -> None:
     await ask(workspace, "/search postgres vacuum", user=ADMIN)
-    text = await open_home(workspace, admin_home.TITLE, "$0.005")
+    text = await open_home(workspace, "For admins", "$0.005")
 
     assert '"text": "Perplexity"' in text
     assert '"text": "Perplexity Search"' not in text
@@ -117,7 +117,7 @@ async def test_a_search_counts_for_the_service_that_is_paid_for_it(workspace: Ap
 async def test_others_see_nothing_of_it(workspace: AppHarness) -> None:
     text = await open_home(workspace, "Your recent questions", user=OTHER)
 
-    assert admin_home.TITLE not in text
+    assert "For admins" not in text
     assert STOP_DIGEST not in text
 
 
@@ -136,24 +136,26 @@ async def test_flags_that_make_no_admin(harness: AppHarness, profile: dict[str, 
 
     text = await open_home(harness, "Your recent questions")
 
-    assert admin_home.TITLE not in text
+    assert "For admins" not in text
 
 
 async def test_while_slack_does_not_say_who_it_is_no_one_sees_it(workspace: AppHarness) -> None:
-    await open_home(workspace, admin_home.TITLE)
+    await open_home(workspace, "For admins")
     workspace.slack.lasting["users.info"] = Fault(status=500)
 
     await open_home(workspace, "Your recent questions")
-    await home(workspace, "Your recent questions", without=admin_home.TITLE)
+    await home(workspace, "Your recent questions", without="For admins")
 
 
 async def test_a_digest_is_stopped__its_owner_is_told_and_it_is_recorded(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, admin_home.TITLE, STOP_DIGEST)
+    await open_home(workspace, "For admins", STOP_DIGEST)
     before = len(workspace.slack.posts)
 
     await press(workspace)
 
-    await home(workspace, admin_home.DIGEST_STOPPED, "digest.stop", "active", without=STOP_DIGEST)
+    await home(
+        workspace, "The digest is stopped, and I’ll tell its owner.", "digest.stop", "active", without=STOP_DIGEST
+    )
     posts = await workspace.slack.wait_for(before + 1)
     assert "An admin of this workspace stopped it." in posts[-1].shown_text
     entry = (await rows(database, "SELECT * FROM audit WHERE what = 'digest.stop'"))[0]
@@ -173,12 +175,12 @@ async def press_again(harness: AppHarness, digest: object) -> None:
 
 
 async def test_a_demoted_admin_s_click_on_an_old_home_is_refused(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, admin_home.TITLE, STOP_DIGEST)
+    await open_home(workspace, "For admins", STOP_DIGEST)
     workspace.slack.workspace.admins.clear()
 
     await press(workspace)
 
-    await home(workspace, admin_home.NOT_ADMIN, without=admin_home.TITLE)
+    await home(workspace, NOT_ADMIN, without="For admins")
     await nothing_changed(database)
 
 
@@ -192,23 +194,25 @@ async def nothing_changed(database: str) -> None:
 async def test_while_slack_does_not_say_who_clicks_nothing_is_done(
     workspace: AppHarness, database: str, fault: Fault
 ) -> None:
-    await open_home(workspace, admin_home.TITLE, STOP_DIGEST)
+    await open_home(workspace, "For admins", STOP_DIGEST)
     workspace.slack.lasting["users.info"] = fault
 
     await press(workspace)
 
-    await home(workspace, admin_home.NOT_CHECKED)
+    await home(
+        workspace, "I couldn’t check with Slack that you are an admin, so nothing was changed. Please click again."
+    )
     await nothing_changed(database)
     workspace.slack.lasting.clear()
 
 
 async def test_a_forged_click_of_someone_else_is_refused(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, admin_home.TITLE, STOP_DIGEST)
+    await open_home(workspace, "For admins", STOP_DIGEST)
     await open_home(workspace, "Your recent questions", user="U3")
 
     await press(workspace, user="U3")
 
-    await home(workspace, admin_home.NOT_ADMIN, user="U3")
+    await home(workspace, NOT_ADMIN, user="U3")
     await nothing_changed(database)
 
 
@@ -216,12 +220,12 @@ async def test_another_workspace_s_digest_is_neither_shown_nor_stopped(workspace
     async with await psycopg.AsyncConnection.connect(database) as connection:
         await connection.execute("UPDATE digests SET team_id = 'T2'")
 
-    await open_home(workspace, admin_home.TITLE, "There are none")
+    await open_home(workspace, "For admins", "There are none")
     digest = (await rows(database, "SELECT id FROM digests"))[0]["id"]
     async with await workspace.person.click(STOP_DIGEST, str(digest)) as response:
         assert response.status == 200
     await workspace.slack.wait_until(
-        lambda: admin_home.UNKNOWN_DIGEST in json.dumps([p.payload for p in workspace.slack.posts])
+        lambda: "This digest no longer exists." in json.dumps([p.payload for p in workspace.slack.posts])
     )
     await nothing_changed(database)
 
@@ -388,7 +392,7 @@ async def test_what_does_not_fit_has_pages(workspace: AppHarness, database: str)
             " SELECT gen_random_uuid(), 'T1', 'C1', 'UP' || n, 'Perplexity', 'fast', 0, n * 10000, 'settled', now()"
             " FROM generate_series(1, 99) n"
         )
-    text = await open_home(workspace, admin_home.TITLE, "Use by person (100)")
+    text = await open_home(workspace, "For admins", "Use by person (100)")
     assert '"UP99"' in text
     assert '"UP1"' not in text
     assert f"{OPEN_PAGE}days:0" not in text
@@ -406,7 +410,7 @@ async def test_what_does_not_fit_has_pages(workspace: AppHarness, database: str)
     # Each turn asks Slack again.
     workspace.slack.workspace.admins.clear()
     await turn(workspace, 1)
-    await home(workspace, admin_home.NOT_ADMIN)
+    await home(workspace, NOT_ADMIN)
     assert "81 to 100" in await page(workspace)
 
 
@@ -423,7 +427,7 @@ async def test_every_digest_can_be_stopped_on_its_page(workspace: AppHarness, da
             "'id', gen_random_uuid(), 'number', 1 + n, 'topic', 'topic' || n))).*"
             " FROM digests d, generate_series(1, 10) n"
         )
-    await open_home(workspace, admin_home.TITLE, "Everyone’s digests (11)")
+    await open_home(workspace, "For admins", "Everyone’s digests (11)")
     await press(workspace, f"{OPEN_PAGE}digests:0")
     await page(workspace, "1 to 11 of 11", "topic9", "topic10")
 
@@ -445,9 +449,7 @@ async def test_a_page_is_refused_to_others(workspace: AppHarness) -> None:
     async with await forged.click(f"{OPEN_PAGE}people:0", "admin", token=str(uuid4())) as response:
         assert response.status == 200
 
-    await workspace.slack.wait_until(
-        lambda: admin_home.NOT_ADMIN in json.dumps([p.payload for p in workspace.slack.posts])
-    )
+    await workspace.slack.wait_until(lambda: NOT_ADMIN in json.dumps([p.payload for p in workspace.slack.posts]))
     with pytest.raises(LookupError):
         workspace.slack.modal("U3")
 
@@ -513,7 +515,7 @@ async def test_an_admin_stops_another_person_s_question__recorded_as_theirs(
 async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(
     workspace: AppHarness, database: str
 ) -> None:
-    await open_home(workspace, admin_home.TITLE, "Change budgets")
+    await open_home(workspace, "For admins", "Change budgets")
     await press(workspace, CHANGE_BUDGETS)
     async with await workspace.person.submit(workspace.slack.modal(), {"user": "2.50", "workspace": "off"}) as response:
         assert await response.read() == b""
@@ -539,7 +541,7 @@ async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(
 
 
 async def test_an_amount_that_is_none_is_refused_and_named(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, admin_home.TITLE)
+    await open_home(workspace, "For admins")
     await press(workspace, CHANGE_BUDGETS)
 
     async with await workspace.person.submit(workspace.slack.modal(), {"channel": "a lot"}) as response:
@@ -550,7 +552,7 @@ async def test_an_amount_that_is_none_is_refused_and_named(workspace: AppHarness
 
 
 async def test_spending_is_paused_and_allowed_again(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, admin_home.TITLE)
+    await open_home(workspace, "For admins")
     await press(workspace, PAUSE_SPENDING)
     await home(workspace, "All paid searches are paused", RESUME_SPENDING)
     await press(workspace, RESUME_SPENDING)
@@ -559,12 +561,12 @@ async def test_spending_is_paused_and_allowed_again(workspace: AppHarness, datab
 
 @pytest.mark.parametrize("action", [CHANGE_BUDGETS, PAUSE_SPENDING])
 async def test_a_demoted_admin_changes_no_budget(workspace: AppHarness, database: str, action: str) -> None:
-    await open_home(workspace, admin_home.TITLE)
+    await open_home(workspace, "For admins")
     workspace.slack.workspace.admins.clear()
 
     await press(workspace, action)
 
-    await home(workspace, admin_home.NOT_ADMIN, without=admin_home.TITLE)
+    await home(workspace, NOT_ADMIN, without="For admins")
     assert await rows(database, "SELECT 1 FROM spending_pauses") == []
     with pytest.raises((LookupError, IndexError)):
         workspace.slack.modal()
@@ -573,14 +575,14 @@ async def test_a_demoted_admin_changes_no_budget(workspace: AppHarness, database
 async def test_an_admin_who_is_demoted_while_the_form_is_open_saves_nothing(
     workspace: AppHarness, database: str
 ) -> None:
-    await open_home(workspace, admin_home.TITLE)
+    await open_home(workspace, "For admins")
     await press(workspace, CHANGE_BUDGETS)
     workspace.slack.workspace.admins.clear()
 
     async with await workspace.person.submit(workspace.slack.modal(), {"user": "2"}) as response:
         answer = await response.json()
 
-    assert answer["errors"] == {"user": admin_home.NOT_ADMIN}
+    assert answer["errors"] == {"user": NOT_ADMIN}
     assert await rows(database, "SELECT 1 FROM budgets") == []
     recorded = "SELECT what, decision FROM audit UNION ALL SELECT what, decision FROM audit_outbox"
     assert {"what": "budget.change", "decision": "refused"} in await rows(database, recorded)

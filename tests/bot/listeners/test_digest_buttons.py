@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 from psycopg import OperationalError
 
+from bot.listeners.clicks import DATABASE_DOWN
 from bot.model.digest import DigestAction, DigestResult, NotOwner
-from bot.texts import clicks
 from tests.bot.listeners.clicks import RecordingListeners
 from tests.fakes.digest_service import FakeDigests
 
@@ -61,4 +61,4 @@ async def test_a_button_without_a_digest_s_id_is_an_old_one(value: str) -> None:
 
 @pytest.mark.parametrize("digests", [Failing(), Hanging()])
 async def test_a_database_that_fails_is_reported_in_time(digests: FakeDigests) -> None:
-    assert await asyncio.wait_for(click("run", digests), 3) == clicks.DATABASE_DOWN
+    assert await asyncio.wait_for(click("run", digests), 3) == DATABASE_DOWN
