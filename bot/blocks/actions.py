@@ -12,7 +12,6 @@ from uuid import UUID
 
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import AnswerButtons
-from bot.texts import answers
 
 _ROW = re.compile(r"answer|feedback|next-\d")
 """What the `block_id` of a row begins with; the id of the question follows, since menus and thumbs have no value."""
@@ -33,7 +32,7 @@ SAVE = "save"
 SENT = "sent"
 """The choices of the menu `MORE`."""
 
-_MENU = {REGENERATE: answers.REGENERATE, SAVE: answers.SAVE_AS_MARKDOWN, SENT: answers.WHAT_WAS_SENT}
+_MENU = {REGENERATE: "Regenerate", SAVE: "Save as Markdown", SENT: "What was sent"}
 
 
 def answer_actions(
@@ -44,15 +43,15 @@ def answer_actions(
     A `private` answer, which only the asker sees, can be shared. Slack shows no `thumbs` below such a message. `save`
     is whether files can be sent.
     """
-    shown = [_button(answers.SHARE, SHARE, question_id, style="primary")] if private else []
+    shown = [_button("Share", SHARE, question_id, style="primary")] if private else []
     if buttons.deeper:
-        shown.append(_button(answers.GO_DEEPER, GO_DEEPER, question_id))
+        shown.append(_button("Go deeper", GO_DEEPER, question_id))
     if buttons.ask_about:
-        shown.append(_button(answers.ASK_ABOUT_THESE, ASK_ABOUT, question_id))
+        shown.append(_button("Ask about these", ASK_ABOUT, question_id))
     if buttons.more:
-        shown.append(_button(answers.MORE_RESULTS, MORE_RESULTS, question_id))
+        shown.append(_button("More results", MORE_RESULTS, question_id))
     if buttons.sources:
-        shown.append(_button(answers.sources_button(buttons.sources), SOURCES, question_id))
+        shown.append(_button(f"Sources ({buttons.sources})", SOURCES, question_id))
     suggested = [
         {"type": "actions", "block_id": f"next-{number}:{question_id}", "elements": [_next(text)]}
         for number, text in enumerate(buttons.next_questions, 1)
@@ -99,7 +98,7 @@ def _menu(*choices: str) -> Block:
 def _thumbs(question_id: UUID) -> Block:
     up, down = (
         {"text": {"type": "plain_text", "text": label}, "value": value}
-        for value, label in (("up", answers.GOOD_ANSWER), ("down", answers.BAD_ANSWER))
+        for value, label in (("up", "Good answer"), ("down", "Bad answer"))
     )
     buttons = {"type": "feedback_buttons", "action_id": FEEDBACK, "positive_button": up, "negative_button": down}
     return {"type": "context_actions", "block_id": f"feedback:{question_id}", "elements": [buttons]}

@@ -11,12 +11,12 @@ from bot.blocks.digests import next_run_text, schedule_text
 from bot.blocks.elements import MAX_TEXT, context, divider, header, section
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.spending import budget_lines, spending_sentence
+from bot.blocks.words import warning
 from bot.budgets.amounts import format_amount, format_rounded
 from bot.budgets.limits import NO_LIMIT, limit_line
 from bot.model.admin import DIRECT, AdminData, Problem, Recorded, Use
 from bot.model.digest import Digest, State
 from bot.model.message import Block
-from bot.texts import answers
 from perplexity.formatting import format_dollars
 
 ERASED_OR_APP = "erased people, and the app"
@@ -120,7 +120,7 @@ def _rich_text(*leaves: Block) -> Block:
 
 
 def _problem(problem: Problem) -> str:
-    return answers.warning(f"{escape(problem.text)} {escape(problem.fix)}")
+    return warning(f"{escape(problem.text)} {escape(problem.fix)}")
 
 
 def _budgets(data: AdminData) -> Iterator[Block]:

@@ -11,14 +11,17 @@ from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import Part, split_markdown
 from bot.blocks.sources import link_url, source_blocks
+from bot.blocks.words import warning
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.texts import answers
 from perplexity.attempts import cost_with_failures
 from perplexity.citations import CitedText, number_citations
 from perplexity.figures import check_figures
+from perplexity.formatting import pluralize
 from perplexity.notes import NO_MODEL, fallback_notice
 from perplexity.types import Answer, AnswerKind, Passage, Source
 from perplexity.validation import shorten_answer
+
+EMPTY = "The answer came back empty."
 
 
 def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
@@ -36,7 +39,10 @@ def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
 
 def no_model_notice(answer: Answer) -> str:
     """Return why there are only passages: no answer model is configured, or those that are did not answer."""
-    return fallback_notice(answer) or answers.passages_only(NO_MODEL)
+    return (
+        fallback_notice(answer)
+        or f"{NO_MODEL.removesuffix('.')}, so these are the passages that fit best, word for word."
+    )
 
 
 def _used_sources(passages: Sequence[Passage], sources: Sequence[Source]) -> list[Source]:
@@ -65,7 +71,7 @@ def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -
     """
     shown = render_answer(shorten_answer(answer))
     blocks = [*shown.blocks, _footer(answer, shown.cited, audience, question)]
-    summary = answers.count_sources(len(answer.sources))
+    summary = pluralize(len(answer.sources), "source")
     return messages.pack(blocks, summary=summary, quote=quote_question(question, audience))
 
 
@@ -105,14 +111,15 @@ def answer_ending(answer: Answer, cited: CitedText, *, audience: Audience, quest
 
 def _text_blocks(cited: CitedText) -> Sequence[Block | Part]:
     parts = split_markdown(insert_placeholders(cited), [link_url(source) for source in cited.sources])
-    return parts or [section(answers.EMPTY)]
+    return parts or [section(EMPTY)]
 
 
 def _notes(answer: Answer) -> Iterator[str]:
     if answer.incomplete is not None:
-        yield answers.incomplete(escape(shorten(one_line(answer.incomplete), 200)))
+        reason = escape(shorten(one_line(answer.incomplete), 200))
+        yield warning(f"This answer is incomplete: the model stopped early{f' ({reason})' if reason else ''}.")
     if not answer.sources and answer.text.strip():
-        yield answers.UNSOURCED
+        yield "This answer has no sources, so nothing in it can be checked here."
     yield from note_lines(answer.notes)
 
 
@@ -128,9 +135,14 @@ def _footer(answer: Answer, cited: CitedText | None, audience: Audience, questio
     )
 
 
+def references_removed(count: int) -> str:
+    """Return how many citations led nowhere."""
+    return f"{pluralize(count, 'reference')} without a source removed"
+
+
 def doubts(cited: CitedText) -> Iterator[str]:
     """Yield what was removed from an answer's text, and what of it cannot be found in the excerpts of its sources."""
     if cited.dangling:
-        yield answers.references_removed(cited.dangling)
+        yield references_removed(cited.dangling)
     if missing := sum(len(sentence.not_found) for sentence in check_figures(cited)):
-        yield answers.figures_not_found(missing)
+        yield f"{pluralize(missing, 'figure')} not in the excerpts"

@@ -9,17 +9,16 @@ from bot.blocks.elements import context, longest, note_lines, section, warning_b
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.sources import linked_title, site_and_date
 from bot.model.message import Block, OutgoingMessage
-from bot.texts import checking
 from perplexity.attempts import cost_with_failures
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
 from perplexity.formatting import format_dollars, format_duration
 from perplexity.notes import fallback_sentence
 
 _SIGNS = {
-    Verdict.SUPPORTED: (":white_check_mark:", checking.SUPPORTED),
-    Verdict.CONTRADICTED: (":x:", checking.CONTRADICTED),
-    Verdict.DISAGREE: (":warning:", checking.DISAGREE),
-    Verdict.UNCLEAR: (":grey_question:", checking.SEE_PAGE),
+    Verdict.SUPPORTED: (":white_check_mark:", "Supported"),
+    Verdict.CONTRADICTED: (":x:", "Contradicted"),
+    Verdict.DISAGREE: (":warning:", "The pages disagree"),
+    Verdict.UNCLEAR: (":grey_question:", "See what the page says"),
 }
 _CLAIM = 500
 _QUOTE = 1_200
@@ -29,7 +28,7 @@ _REASON = 300
 def claims_messages(checked: CheckedClaims) -> tuple[OutgoingMessage, ...]:
     """Render checked claims in their order."""
     by = checked.judged_by or checked.searched_by
-    above = warning_blocks([fallback_sentence(checked.failed, checking.checked_with(by))] if by else [])
+    above = warning_blocks([fallback_sentence(checked.failed, f"this was checked with {by}")] if by else [])
     body = [section(longest(_versions(claim))) for claim in checked.claims]
     notes = [context(note) for note in note_lines(checked.notes)]
     return messages.pack([*above, *body, *notes, _footer(checked, by)], summary="")
@@ -43,7 +42,7 @@ def _versions(checked: CheckedClaim) -> Iterator[str]:
 
 def _lines(checked: CheckedClaim, *, share: int, linked: bool = True) -> Iterator[str]:
     sign, verdict = _SIGNS[checked.verdict]
-    verdict = verdict if checked.passages else checking.UNCLEAR
+    verdict = verdict if checked.passages else "Unclear"
     claim = escape(shorten(one_line(checked.claim), _CLAIM // share))
     reason = f": {escape(shorten(one_line(checked.reason), _REASON // share))}" if checked.reason else ""
     yield f"{sign} *{claim}*  {verdict}{reason}"
@@ -54,7 +53,9 @@ def _lines(checked: CheckedClaim, *, share: int, linked: bool = True) -> Iterato
 
 def _footer(checked: CheckedClaims, by: str) -> Block:
     cost = format_dollars(cost_with_failures(checked.cost_usd, checked.failed))
-    quoted = checking.VERBATIM if any(claim.quote for claim in checked.claims) else ""
+    quoted = (
+        "Quotations are word for word from the pages’ excerpts" if any(claim.quote for claim in checked.claims) else ""
+    )
     return context(
-        " · ".join(filter(None, (quoted, escape(by), format_duration(checked.seconds), cost, checking.PRIVATE)))
+        " · ".join(filter(None, (quoted, escape(by), format_duration(checked.seconds), cost, "only you see this")))
     )

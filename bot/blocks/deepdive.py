@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.blocks import messages
+from bot.blocks.answer import references_removed
 from bot.blocks.elements import (
     bar_chart,
     context,
@@ -21,12 +22,12 @@ from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import Part, split_markdown
 from bot.blocks.sources import link_url, source_blocks
+from bot.blocks.words import moment, time_of_day
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.texts import answers, deep_dives, times
 from perplexity.citations import CitedText, Marker, number_citations
 from perplexity.deepdive.report import render_section, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
-from perplexity.formatting import format_dollars, format_duration
+from perplexity.formatting import format_dollars, format_duration, pluralize
 from perplexity.types import Source
 
 
@@ -44,9 +45,8 @@ def deepdive_messages(
         blocks += _sentiment_chart(finding)
     blocks += [*source_blocks(report.sources, ()), *_unused_sources(report)]
     blocks += [context("\n".join(_stage_lines(report))), _footer(report, audience)]
-    blocks += [secondary_button(deep_dives.GET_AS_FILE, action_id="as_file", value=file_id)] if file_id else []
-    count = len(report.sources)
-    summary = answers.count_sources(count)
+    blocks += [secondary_button("Get as a file", action_id="as_file", value=file_id)] if file_id else []
+    summary = pluralize(len(report.sources), "source")
     return messages.pack(blocks, summary=summary, quote=quote_question(report.topic, audience))
 
 
@@ -55,19 +55,17 @@ def _sentiment_chart(finding: StageResult) -> Iterator[Block]:
     if finding.sentiment is not None and finding.sentiment.total:
         counts = finding.sentiment.counts()
         names, values = [mood.capitalize() for mood in counts], [float(count) for count in counts.values()]
-        yield bar_chart(
-            deep_dives.POSTS_BY_MOOD, categories=names, series={deep_dives.POSTS: values}, y_label=deep_dives.POSTS
-        )
+        yield bar_chart("Posts by mood", categories=names, series={"Posts": values}, y_label="Posts")
 
 
 def _stage_lines(report: DeepDive) -> Iterator[str]:
     """Yield a line for each stage, and when the report was finished."""
     yield from (_stage_line(finding, report) for finding in report.stages)
-    yield deep_dives.as_of(times.moment(report.made_at))
+    yield f"As of {moment(report.made_at)}"
 
 
 def _stage_line(finding: StageResult, report: DeepDive) -> str:
-    voice = deep_dives.voice(report.persona) if finding.stage is Stage.ANALYSIS and not finding.failure else ""
+    voice = f"as {report.persona}" if finding.stage is Stage.ANALYSIS and not finding.failure else ""
     items = (
         finding.stage.heading,
         finding.provider,
@@ -87,14 +85,14 @@ def _cited(text: str, sources: tuple[Source, ...]) -> CitedText:
 
 def _unused_sources(report: DeepDive) -> Iterator[Block]:
     if report.unused_sources:
-        yield context(deep_dives.more_sources_read(report.unused_sources))
+        yield context(f"{pluralize(report.unused_sources, 'more source')} read")
 
 
 def _footer(report: DeepDive, audience: Audience) -> Block:
     dangling = report.dangling
-    removed = answers.references_removed(dangling) if dangling else ""
+    removed = references_removed(dangling) if dangling else ""
     return footer(
-        deep_dives.NAME,
+        "Deep dive",
         seconds=report.seconds,
         cost_usd=report.cost_usd,
         extra=(removed,),
@@ -104,16 +102,18 @@ def _footer(report: DeepDive, audience: Audience) -> Block:
 
 
 ACTIVITIES = {
-    Stage.SITUATION: deep_dives.RESEARCHING,
-    Stage.PULSE: deep_dives.LISTENING,
-    Stage.ANALYSIS: deep_dives.WRITING,
+    Stage.SITUATION: "researching the facts",
+    Stage.PULSE: "listening to what people say",
+    Stage.ANALYSIS: "writing",
 }
 _TOPIC = 150
 
 
 def deepdive_started_message(topic: str, *, question_id: str, public: bool) -> OutgoingMessage:
     """Render the pending message of a deep dive, which stays true if it is not replaced."""
-    return _stoppable([deep_dives.title(_shown(topic)), deep_dives.contents(public=public)], question_id)
+    parts = "The report has three parts: the facts, what people say, and an analysis of both."
+    contents = f"{parts} It is for everyone here." if public else parts
+    return _stoppable([_title(topic), contents], question_id)
 
 
 def deepdive_progress_message(
@@ -124,14 +124,13 @@ def deepdive_progress_message(
     `question_id` is the button's value. `clock` is the dive's clock now, None if the message may not be changed
     soon: then it says as of when, `now`, it is true, and of no stage that it is running.
     """
-    shown = _shown(topic)
-    title = deep_dives.title(shown) if clock is not None else deep_dives.title_as_of(shown, times.time_of_day(now))
+    title = _title(topic) if clock is not None else f"{_title(topic)} · as of {time_of_day(now)}"
     lines = [f"*{stage.heading}*  {_state(stage, stages, clock)}" for stage in Stage]
     return _stoppable([title, *lines], question_id)
 
 
-def _shown(topic: str) -> str:
-    return escape(shorten(one_line(topic), _TOPIC))
+def _title(topic: str) -> str:
+    return f"*Deep dive*  “{escape(shorten(one_line(topic), _TOPIC))}”"
 
 
 def _stoppable(lines: Sequence[str], question_id: str) -> OutgoingMessage:
@@ -139,7 +138,7 @@ def _stoppable(lines: Sequence[str], question_id: str) -> OutgoingMessage:
     blocks = (
         section(text),
         stop_button(question_id),
-        context(deep_dives.DURATION),
+        context("This takes a few minutes and survives a restart."),
     )
     return OutgoingMessage(text=text, blocks=blocks)
 
@@ -147,14 +146,14 @@ def _stoppable(lines: Sequence[str], question_id: str) -> OutgoingMessage:
 def _state(stage: Stage, stages: Mapping[Stage, StageUpdate], clock: float | None) -> str:
     update = stages.get(stage)
     if stage is Stage.ANALYSIS and update is None and not _inputs_ended(stages):
-        return deep_dives.WAITING
+        return "waiting for the first two"
     if update is None or update.result is None:
         if clock is None:
-            return deep_dives.NO_RESULT_YET
+            return "no result yet"
         return f"{ACTIVITIES[stage]} …{f' · {format_duration(max(0.0, clock - update.started))}' if update else ''}"
     finding = update.result
     figures = [format_duration(finding.seconds), format_dollars(finding.cost_usd)]
-    return " · ".join(filter(None, [deep_dives.NO_RESULT if finding.failure else deep_dives.DONE, *figures]))
+    return " · ".join(filter(None, ["no result" if finding.failure else "done", *figures]))
 
 
 def _inputs_ended(stages: Mapping[Stage, StageUpdate]) -> bool:

@@ -10,6 +10,7 @@ from bot.blocks.elements import context, footer, join_lines, note_lines, section
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.messages import fallback_text
 from bot.blocks.news import story_block
+from bot.blocks.words import moment
 from bot.model.digest import (
     AlreadyRunning,
     Created,
@@ -28,7 +29,7 @@ from bot.model.digest import (
 )
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.schedule import format_days, format_slot
-from bot.texts import pplx, times
+from bot.texts import pplx
 from perplexity.formatting import format_dollars, pluralize
 from perplexity.news.summary import news_stand_in
 
@@ -249,8 +250,10 @@ def home_buttons(digest: Digest) -> Block:
 
 
 def _header(report: DigestReport) -> Block:
-    title, moment = digest_title(report.digest.title), times.moment(report.now)
-    return context(_heading(title, stories=len(report.stories), since=_since(report), moment=moment))
+    heading = _heading(
+        digest_title(report.digest.title), stories=len(report.stories), since=_since(report), moment=moment(report.now)
+    )
+    return context(heading)
 
 
 def _nothing_new(report: DigestReport) -> OutgoingMessage:

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from bot.blocks.answer import EMPTY
 from bot.blocks.escaping import clean, one_line, shorten
+from bot.blocks.words import utc_minute
 from bot.model.message import MarkdownFile
 from bot.model.results import Result, SearchPage
-from bot.texts import answers, times
 from perplexity.attempts import Attempt, cost_with_failures
 from perplexity.citations import number_citations
 from perplexity.deepdive.report import close_code, neutralize, neutralize_line, quote_passages, source_line
-from perplexity.formatting import format_dollars, format_duration
+from perplexity.formatting import format_dollars, format_duration, pluralize
 from perplexity.notes import fallback_notice
 from perplexity.types import Answer, Source
 from perplexity.validation import shorten_answer
@@ -22,6 +23,8 @@ from perplexity.validation import shorten_answer
 MAX_HEADING = 200
 MAX_TITLE = 120
 MAX_NAME = 60
+_UNTITLED = "Answer"
+"""The heading and the title of a file whose question is empty."""
 
 _WORD_JOINER = "\u2060"
 
@@ -36,15 +39,12 @@ def result_file(result: Result, *, question: str, asked_at: datetime) -> Markdow
     """Return an answer or search results as a file: what was asked, the text, its sources, who answered and when."""
     kind = "search" if isinstance(result, SearchPage) else "answer"
     blocks = _page_blocks(result) if isinstance(result, SearchPage) else _answer_blocks(shorten_answer(result))
-    content = (
-        "\n\n".join(filter(None, [*_question(question), *blocks, answers.file_asked_on(times.utc_minute(asked_at))]))
-        + "\n"
-    )
-    return markdown_file(question, beginning=kind, title=one_line(question) or answers.FILE_TITLE, content=content)
+    content = "\n\n".join(filter(None, [*_question(question), *blocks, f"Asked on {utc_minute(asked_at)}"])) + "\n"
+    return markdown_file(question, beginning=kind, title=one_line(question) or _UNTITLED, content=content)
 
 
 def _question(question: str) -> Iterator[str]:
-    line = neutralize_line(question) or answers.FILE_TITLE
+    line = neutralize_line(question) or _UNTITLED
     heading = shorten(line, MAX_HEADING)
     # Number signs at the end would be parsed as the end of the heading.
     yield f"# {heading}{_WORD_JOINER if heading.endswith('#') else ''}"
@@ -57,9 +57,9 @@ def _answer_blocks(answer: Answer) -> Iterator[str]:
     cited = number_citations(clean(quote_passages(answer).text), answer.sources)
     listed, more = (cited.sources, len(cited.others)) if cited.sources else (cited.others, 0)
     numbered = tuple(replace(source, number=place, aliases=()) for place, source in enumerate(listed, 1))
-    yield close_code(neutralize(cited.text, numbered).strip("\n")) or answers.EMPTY
-    yield from _source_list(answers.FILE_SOURCES, numbered, more)
-    cut = "" if answer.incomplete is None else answers.FILE_INCOMPLETE
+    yield close_code(neutralize(cited.text, numbered).strip("\n")) or EMPTY
+    yield from _source_list(numbered, more)
+    cut = "" if answer.incomplete is None else "This answer is incomplete: the model stopped early."
     yield from _remarks([cut, *answer.notes])
     effort = answer.effort or answer.model or ""
     yield _facts(answer.provider, effort, answer.seconds, answer.usage.cost_usd, answer.failed)
@@ -76,10 +76,10 @@ def _page_blocks(page: SearchPage) -> Iterator[str]:
     yield _facts(results.provider, "", results.seconds, results.cost_usd, results.failed)
 
 
-def _source_list(heading: str, sources: Sequence[Source], more: int) -> Iterator[str]:
+def _source_list(sources: Sequence[Source], more: int) -> Iterator[str]:
     if sources:
-        rest = [answers.file_more_sources(more)] if more else []
-        yield "\n".join([heading, "", *map(source_line, sources), *([""] if rest else []), *rest])
+        rest = [f"({pluralize(more, 'more source')} read.)"] if more else []
+        yield "\n".join(["Sources:", "", *map(source_line, sources), *([""] if rest else []), *rest])
 
 
 def _remarks(sentences: Iterable[str]) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bot.blocks.escaping import escape, one_line, shorten
+from bot.blocks.words import warning
 from bot.model.message import Audience, Block
-from bot.texts import answers
 from perplexity.formatting import format_dollars, format_duration
 
 MAX_SERIES = 6
@@ -130,7 +130,7 @@ def note_lines(sentences: Iterable[str]) -> Iterator[str]:
 
 def warning_blocks(sentences: Iterable[str]) -> list[Block]:
     """Return the warnings to show above an answer, one line each."""
-    return [context(answers.warning(sentence)) for sentence in note_lines(sentences)]
+    return [context(warning(sentence)) for sentence in note_lines(sentences)]
 
 
 _MAX_ITEM = 200

@@ -13,10 +13,10 @@ from bot.blocks.elements import context, header, mrkdwn, section
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.settings import SETTINGS_BUTTON
 from bot.blocks.spending import own_spending_text
+from bot.blocks.words import short_moment
 from bot.model.digest import Digest
 from bot.model.home import HomeData, Recent, Running, Used
 from bot.model.message import Block
-from bot.texts import answers, times
 from perplexity.formatting import format_dollars, format_duration, pluralize
 
 MAX_TEXT = 150
@@ -117,9 +117,9 @@ def _running(one: Running, texts: Mapping[UUID, str], slash: str) -> Block:
 
 
 def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
-    sources = answers.count_sources(one.sources) if one.sources else ""
+    sources = pluralize(one.sources, "source") if one.sources else ""
     facts = (
-        times.short_moment(datetime.fromtimestamp(one.at, UTC)),
+        short_moment(datetime.fromtimestamp(one.at, UTC)),
         _ENDS.get(one.state, ""),
         sources,
         format_dollars(one.cost_usd),

@@ -20,8 +20,9 @@ from bot.blocks.elements import (
 from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, one_line, shorten
 from bot.blocks.markdown.render import CODE, HOST_DOT, Part, has_direction, neutralize, runs_right_to_left
 from bot.blocks.markdown.split import MAX_MESSAGE, MESSAGE_BLOCKS, rendered_size
+from bot.blocks.words import age as age_in_words
+from bot.blocks.words import ago
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.texts import answers, late
 from perplexity.attempts import Attempt
 from perplexity.formatting import format_duration
 from perplexity.markdown import regions
@@ -260,9 +261,9 @@ def _message(group: list[Block | Part], part: int, parts: int, summary: str, quo
     has_footer = any(
         text.startswith(quote) for block in _blocks(group) if block["type"] == "context" for text in texts_in(block)
     )
-    number = answers.part_of(part, parts)
+    number = f"Part {part} of {parts}"
     numbered = [*group, context(" · ".join(filter(None, ["" if has_footer else quote, number])))]
-    text = fallback_text(group, beginning=answers.spoken_part_of(part, parts), ending=summary if part == parts else "")
+    text = fallback_text(group, beginning=f"{number}: ", ending=summary if part == parts else "")
     return OutgoingMessage(text=text, blocks=_blocks(numbered))
 
 
@@ -308,13 +309,16 @@ https://docs.slack.dev/apis/events-api/#errors
 
 def late_note(seconds: float) -> str:
     """Return what is said below an answer to a message that was written so many seconds ago; empty if that is usual."""
-    return late.note(seconds) if seconds > LATE_AFTER_SECONDS else ""
+    said = f"You asked this {age_in_words(seconds)} ago; I couldn’t answer before."
+    return said if seconds > LATE_AFTER_SECONDS else ""
 
 
 def late_message(text: str, seconds: float, *, question_id: str) -> OutgoingMessage:
     """Ask whether a question that was written so many seconds ago is still to be answered, with a button for that."""
-    said = late.question(escape(shorten(one_line(text), _MAX_STOPPED)), seconds)
-    blocks = (section(said), secondary_button(late.ANSWER_NOW, action_id="retry", value=question_id))
+    asked = escape(shorten(one_line(text), _MAX_STOPPED))
+    what = f" “{asked}”" if asked else " this"
+    said = f"You asked{what} {age_in_words(seconds)} ago, and it reached me only now. Do you still want an answer?"
+    blocks = (section(said), secondary_button("Answer it now", action_id="retry", value=question_id))
     return OutgoingMessage(text=said, blocks=blocks)
 
 
@@ -358,6 +362,10 @@ LATE_SECONDS = 120.0
 _QUESTION = 150
 
 
+SENT_DIRECTLY = "sent to you directly"
+"""Who can see such an answer, in its footer."""
+
+
 def as_direct_message(
     message: OutgoingMessage, *, part: int, question: str | None, public: bool, unconfirmed: bool = False, age: float
 ) -> OutgoingMessage:
@@ -373,11 +381,20 @@ def as_direct_message(
     if question is None:
         return OutgoingMessage(text=text, blocks=blocks)
     quoted = escape(shorten(one_line(question), _QUESTION))
-    seconds = age if age >= LATE_SECONDS else None
-    why = late.sent_directly(quoted, rest=part > 0, public=public, unconfirmed=unconfirmed, seconds=seconds)
+    when = f" {ago(age)}" if age >= LATE_SECONDS else ""
+    why = _why_directly(quoted, when, rest=part > 0, public=public, unconfirmed=unconfirmed)
     if not blocks:
         return OutgoingMessage(text=f"{why}\n\n{text}")
     return OutgoingMessage(text=_joined_fallback_text(why, text), blocks=(context(why), *blocks))
+
+
+def _why_directly(quoted: str, when: str, *, rest: bool, public: bool, unconfirmed: bool) -> str:
+    asked = f"You asked “{quoted}”{when}." if quoted else f"You asked me something{when}."
+    what = "the rest of my answer" if rest else "my answer"
+    there, to = ("for everyone there", " to you") if public else ("there", "")
+    if unconfirmed:
+        return f"{asked} Slack didn’t confirm {what} {there}, so here it is again as a direct message{to}."
+    return f"{asked} I couldn’t post {what} {there}, so here it is as a direct message{to}."
 
 
 def _joined_fallback_text(why: str, text: str) -> str:
@@ -401,7 +418,7 @@ def _element_with_true_audience(element: Block) -> Block:
 
 def _replace_audience(text: str) -> str:
     before, found, after = text.rpartition(Audience.CHANNEL.value)
-    return f"{before}{late.SENT_DIRECTLY}{after}" if found else text
+    return f"{before}{SENT_DIRECTLY}{after}" if found else text
 
 
 FailureAction = Literal["retry", "past_week"]

@@ -8,8 +8,8 @@ from bot.blocks import messages
 from bot.blocks.elements import context, footer, link, longest, note_lines, quote_question, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.sources import describe_filters, format_iso_date, link_url, linked_title
+from bot.blocks.words import moment
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.texts import news, times
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary, news_stand_in
@@ -59,10 +59,10 @@ def story_block(number: int, story: Story) -> Block:
 def _header(summary: NewsSummary, filters: Filters) -> Block:
     topic = escape(shorten(one_line(summary.topic), _TOPIC))
     parts = [
-        news.heading(summary.category),
+        f"*{summary.category.capitalize()} news*",
         topic,
         *describe_filters(filters),
-        news.as_of(times.moment(summary.made_at)),
+        f"as of {moment(summary.made_at)}",
     ]
     return context(" · ".join(filter(None, parts)))
 
@@ -78,7 +78,8 @@ def _other_sites(story: Story, *, linked: bool) -> str:
     places.pop(hostname(story.source.url), None)
     places.pop("", None)
     shown = [_site_link(place, source, linked=linked) for place, source in reversed(places.items())]
-    return news.other_sites(shown[:_MAX_SITES], more=len(shown) - _MAX_SITES) if shown else ""
+    more = [f"{len(shown) - _MAX_SITES} more"] if len(shown) > _MAX_SITES else []
+    return f"also: {', '.join([*shown[:_MAX_SITES], *more])}" if shown else ""
 
 
 def _site_link(place: str, source: Source, *, linked: bool) -> str:

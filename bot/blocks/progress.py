@@ -9,8 +9,8 @@ from bot.blocks.escaping import clean, code, escape, one_line, shorten
 from bot.blocks.markdown.render import neutralize
 from bot.blocks.messages import fallback_text
 from bot.blocks.sources import link_url
+from bot.blocks.words import full_seconds
 from bot.model.message import Block, OutgoingMessage
-from bot.texts.times import full_seconds
 from perplexity.formatting import format_dollars, pluralize
 from perplexity.types import Source
 from perplexity.urls import hostname

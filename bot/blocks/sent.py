@@ -11,11 +11,11 @@ from urllib.parse import parse_qsl
 
 from bot.blocks.elements import context, divider, section
 from bot.blocks.escaping import code, escape
+from bot.blocks.words import utc_second
 from bot.model.message import Block
 from bot.privacy.outgoing import Sent
 from bot.privacy.redaction import left_out_text
-from bot.texts import sent as texts
-from bot.texts import times
+from perplexity.formatting import pluralize
 from perplexity.request_log import SentRequest
 
 MAX_BLOCKS = 95
@@ -27,16 +27,19 @@ SHORT = 100
 """The longest value that is shown on one line with others."""
 
 
+_INTRO = "I sent this for your answer, word for word. Your name, your e-mail address and your id were not sent."
+
+
 def sent_blocks(sent: Sent, *, interrupted: int = 0) -> list[Block]:
     """Return the blocks of a modal about what was sent; a part of it, with a note, if it is too long.
 
     `interrupted` is how often the work on the question was, so that requests may be there twice.
     """
     count = len(sent.requests) + sum(sent.not_kept.values())
-    facts = [texts.count_requests(count), left_out_text(sent.left_out)]
-    blocks, left = [section(texts.INTRO), context(" · ".join(filter(None, facts)))], MAX_CHARS
+    facts = [pluralize(count, "request"), left_out_text(sent.left_out)]
+    blocks, left = [section(_INTRO), context(" · ".join(filter(None, facts)))], MAX_CHARS
     if interrupted:
-        blocks.append(context(texts.interrupted(interrupted)))
+        blocks.append(context(interrupted_note(interrupted)))
     before = 0
     for place, request in enumerate(sent.requests, 1):
         blocks += [divider(), section(_title(place + before, request))]
@@ -45,18 +48,34 @@ def sent_blocks(sent: Sent, *, interrupted: int = 0) -> list[Block]:
             blocks += [_plain(shown[start : start + MAX_TEXT]) for start in range(0, len(shown), MAX_TEXT)]
             left -= len(text)
         if not_kept := sent.not_kept.get(place, 0):
-            blocks.append(context(texts.not_kept(not_kept)))
+            blocks.append(context(not_kept_note(not_kept)))
             before += not_kept
     hidden = max(0, -left)
     if len(blocks) > MAX_BLOCKS or hidden:
-        return [*blocks[: MAX_BLOCKS - 1], context(texts.CUT)]
+        return [
+            *blocks[: MAX_BLOCKS - 1],
+            context("The rest is too long for this window. Your admin can export all of it."),
+        ]
     return blocks
 
 
 def _title(number: int, request: SentRequest) -> str:
-    moment = times.utc_second(datetime.fromtimestamp(request.at, UTC))
-    address = request.path.partition("?")[0]
-    return texts.request_title(number, escape(request.service), code(address), moment)
+    moment = utc_second(datetime.fromtimestamp(request.at, UTC))
+    address = code(request.path.partition("?")[0])
+    return f"*{number}. {escape(request.service)}*  {address}\n{moment}"
+
+
+def interrupted_note(times: int) -> str:
+    """Return why requests may be there twice; `times` is how often the work was interrupted."""
+    return (
+        f"I was interrupted {pluralize(times, 'time')} while I worked on this, and began again. What I had sent before "
+        "is listed, too."
+    )
+
+
+def not_kept_note(count: int) -> str:
+    """Return that the texts of some requests in the middle are not kept."""
+    return f"{pluralize(count, 'more request')} were sent here. Their text was too long to keep."
 
 
 def _plain(text: str) -> Block:

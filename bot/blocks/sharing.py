@@ -15,13 +15,13 @@ from bot.blocks.markdown.render import Part
 from bot.blocks.markdown.rich_text import rich_text_blocks
 from bot.blocks.messages import pack, strip_markdown
 from bot.blocks.sources import result_blocks
+from bot.blocks.words import ago
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.results import Result, SearchPage
-from bot.texts import answers, search_results, sharing
 from perplexity.attempts import cost_with_failures
 from perplexity.block_parser import BlockKind
 from perplexity.citations import drop_markers, number_citations
-from perplexity.formatting import format_dollars, format_duration
+from perplexity.formatting import format_dollars, format_duration, pluralize
 from perplexity.markdown import Document, parse
 from perplexity.types import Answer, AnswerKind, Passage, Query, Source
 from perplexity.validation import shorten_answer
@@ -114,7 +114,7 @@ def _groups(items: Sequence[T], most: int) -> list[Sequence[T]]:
 def _joined(group: Sequence[Section]) -> Section:
     first, more = group[0], len(group) - 1
     return Section(
-        label=sharing.and_more(shorten(first.label, MAX_LABEL - 12), more) if more else first.label,
+        label=f"{shorten(first.label, MAX_LABEL - 12)} + {more} more" if more else first.label,
         passages=tuple(passage for one in group for passage in one.passages),
         results=tuple(source for one in group for source in one.results),
     )
@@ -149,11 +149,11 @@ def shared_blocks(shared: SharedAnswer, chosen: Sequence[Section] | None) -> lis
     body: Sequence[Block | Part]
     if isinstance(result, SearchPage):
         body = result_blocks(result.results, query=shared.query)
-        count, last_line = search_results.count_results(len(result.results.results)), _last_line(shared)
+        count, last_line = pluralize(len(result.results.results), "result"), _last_line(shared)
     else:
         original = shared.result if isinstance(shared.result, Answer) else result
         rendered = render_answer(shorten_answer(result), original=original)
-        body, count = rendered.blocks, answers.count_sources(rendered.listed)
+        body, count = rendered.blocks, pluralize(rendered.listed, "source")
         last_line = _last_line(shared, *(doubts(rendered.cited) if rendered.cited is not None else ()))
     return [context(_head(shared, count)), *body, context(last_line)]
 
@@ -179,7 +179,7 @@ def _only(result: Result, chosen: Iterable[Section]) -> Result:
 def _head(shared: SharedAnswer, count: str) -> str:
     provider = shared.result.results.provider if isinstance(shared.result, SearchPage) else shared.result.provider
     by = escape(shorten(one_line(shared.by), 80))
-    return sharing.shared_by(by, escape(one_line(provider)), shared.asked, count)
+    return f"Shared by *{by}* · asked of {escape(one_line(provider))} {ago(shared.asked)} · {count}"
 
 
 def _last_line(shared: SharedAnswer, *more: str) -> str:
@@ -195,7 +195,7 @@ def _last_line(shared: SharedAnswer, *more: str) -> str:
     items = (
         escape(shorten(one_line(effort), 200)),
         format_duration(seconds),
-        sharing.original_cost(cost) if cost else "",
+        f"the original cost {cost}" if cost else "",
         *more,
     )
     return " · ".join(filter(None, (quote_question(shared.query.text, Audience.ASKER), *items)))

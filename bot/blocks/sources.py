@@ -20,10 +20,9 @@ from bot.blocks.elements import (
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.markdown.render import LEFT_TO_RIGHT, neutralize, runs_right_to_left
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.texts import answers, search_results
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters, in_words
-from perplexity.formatting import format_iso_date
+from perplexity.formatting import format_iso_date, pluralize
 from perplexity.notes import fallback_notice
 from perplexity.types import Query, SearchResults, Source
 from perplexity.urls import hostname, safe_url
@@ -46,11 +45,11 @@ def source_blocks(cited: Sequence[Source], others: Sequence[Source]) -> list[Blo
     if not rows:
         return []
     if runs_right_to_left(listed[0].title):
-        rows.insert(0, answers.SOURCES)
+        rows.insert(0, "*Sources*")
     else:
-        rows[0] = f"{answers.SOURCES}  {rows[0]}"
+        rows[0] = f"*Sources*  {rows[0]}"
     if more:
-        rows.append(answers.more_sources(more))
+        rows.append(pluralize(more, "more source"))
     return [context(text) for text in join_lines(rows)]
 
 
@@ -64,7 +63,7 @@ def link_url(source: Source) -> str | None:
 
 def linked_title(source: Source) -> str:
     """Return the title as mrkdwn, linked if the URL is safe; otherwise the URL follows as text."""
-    title = shorten(one_line(source.title) or hostname(source.url) or one_line(source.url) or answers.UNTITLED, _TITLE)
+    title = shorten(one_line(source.title) or hostname(source.url) or one_line(source.url) or "untitled", _TITLE)
     address = link_url(source)
     if address and _names_another_site(title, address):
         return f"{link(address, hostname(address))} · {escape(neutralize(title))}"
@@ -129,17 +128,20 @@ def result_blocks(results: SearchResults, *, query: Query, shown_before: int = 0
 
 def _header(found: int, query: Query, *, more: bool) -> Block:
     shown = escape(shorten(one_line(query.text), _QUERY))
-    return context(" · ".join([search_results.heading(found, shown, more=more), *describe_filters(query.filters)]))
+    heading = f"*{pluralize(found, 'more result' if more else 'result')} for* {shown}"
+    return context(" · ".join([heading, *describe_filters(query.filters)]))
 
 
 def _no_results(query: Query) -> Block:
     shown = escape(shorten(one_line(query.text), _QUERY))
-    return section(search_results.no_results(shown, describe_filters(query.filters)))
+    filters = ", ".join(describe_filters(query.filters))
+    advice = f"without the filters ({filters}) or in other words" if filters else "in other words"
+    return section(f"No results for “{shown}”. Try it {advice}.")
 
 
 def _no_more_results(query: Query) -> Block:
     shown = escape(shorten(one_line(query.text), _QUERY))
-    return section(search_results.no_more_results(shown))
+    return section(f"There are no more results for “{shown}”. Other words may find other pages.")
 
 
 def _entry(number: int, source: Source) -> Block:

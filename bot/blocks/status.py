@@ -8,11 +8,11 @@ from bot.blocks.elements import bar_chart, context, join_lines, markdown, sectio
 from bot.blocks.escaping import escape, one_line, shorten, unescape_slack
 from bot.blocks.markdown.render import table_cell
 from bot.blocks.spending import spending_sentence
+from bot.blocks.words import warning
 from bot.model.feedback import NO_FEEDBACK, REASONS, BadAnswer, Feedback, Rating
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.model.spending import Spending
-from bot.texts import answers
 from perplexity.formatting import format_date, format_dollars, format_duration
 
 NO_REQUESTS = "There were no requests to search services in the last 24 hours."
@@ -33,7 +33,7 @@ def status_message(
     problem: str = "",
 ) -> OutgoingMessage:
     """Render the statistics of the last day, the spending, the ratings of answers, and a `problem` of the app."""
-    rated = [*([section(answers.warning(escape(problem)))] if problem else ()), *_feedback_blocks(feedback)]
+    rated = [*([section(warning(escape(problem)))] if problem else ()), *_feedback_blocks(feedback)]
     if spending is not None:
         rated = [section(spending_sentence(spending)), *rated]
     if not stats:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from bot.budgets.amounts import format_amount
 from bot.model.question import RateWait
 from bot.model.spending import BudgetNotice, OverBudget, Scope
-from bot.texts import notices, times
+from bot.texts import notices
 
 WHOSE: Mapping[Scope, str] = {
     "user": notices.PERSONS_BUDGET,
@@ -20,7 +20,7 @@ def over_budget_sentence(over: OverBudget, *, effort: str) -> str:
     """Return why a call is refused, when its budget resets, and what can be done."""
     if not over.allowed:
         return notices.no_budget(WHOSE[over.scope])
-    whose, allowed, wait = WHOSE[over.scope], format_amount(over.allowed), times.wait(over.resets)
+    whose, allowed, wait = WHOSE[over.scope], format_amount(over.allowed), _wait(over.resets)
     if effort in {"high", "xhigh"} and over.remaining:
         left, cost = format_amount(over.remaining), format_amount(over.amount)
         return notices.too_expensive(whose, left=left, allowed=allowed, cost=cost, wait=wait)
@@ -51,5 +51,15 @@ def _whose(notice: BudgetNotice) -> str:
 def too_fast_sentence(wait: RateWait | None) -> str:
     """Return why a question is refused that came too fast, and when to ask again."""
     if wait is None:
-        return notices.too_fast(times.IN_A_MINUTE, in_channel=False)
-    return notices.too_fast(times.wait(wait.seconds), in_channel=wait.kind == "channel")
+        return notices.too_fast("in a minute", in_channel=False)
+    return notices.too_fast(_wait(wait.seconds), in_channel=wait.kind == "channel")
+
+
+def _wait(seconds: float) -> str:
+    """Return a wait as "in about 40 s", "in about 5 min", "in about 3 h", or "in about 2 days"."""
+    if seconds < 100:
+        return f"in about {max(1, round(seconds))} s"
+    for unit, size, below in (("min", 60, 100), ("h", 3600, 48)):
+        if seconds / size < below:
+            return f"in about {round(seconds / size)} {unit}"
+    return f"in about {round(seconds / 86400)} days"

@@ -7,10 +7,11 @@ from typing import Any
 
 from bot.blocks.elements import context, join_lines, section, stop_button
 from bot.blocks.escaping import code, escape, one_line, shorten, unescape_slack
+from bot.blocks.words import ago
 from bot.commands.base import Command, Option
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
-from bot.texts import notices, times, usage
+from bot.texts import notices, usage
 
 _MAX_QUESTION = 150
 
@@ -51,7 +52,7 @@ def too_many_open_message(questions: Sequence[tuple[str, str, float]]) -> Outgoi
     count = len(questions)
     head = notices.open_questions(count, more=count >= MAX_LISTED) if questions else notices.TOO_MANY_OPEN
     listed = (
-        f"•  {code(command)} {escape(shorten(one_line(unescape_slack(text)), 80))}  ({times.ago(age)})"
+        f"•  {code(command)} {escape(shorten(one_line(unescape_slack(text)), 80))}  ({ago(age)})"
         for command, text, age in questions
     )
     return _sections_message(join_lines([head, *listed]))

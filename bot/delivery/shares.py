@@ -29,7 +29,6 @@ from bot.slack.messages import (
 )
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.shares import ShareState, ShareStore
-from bot.texts import sharing
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +36,6 @@ MAX_TRIES = 3
 MAX_PAUSE_SECONDS = 5.0
 
 _ASKER_LEFT, _NOT_CHECKED = "asker_not_in_channel", "asker_not_checked"
-_REFUSED = {_ASKER_LEFT: sharing.asker_left, _NOT_CHECKED: sharing.asker_not_checked}
 _NOT_A_MEMBER_ERRORS = frozenset({"not_in_channel", "channel_not_found"})
 
 
@@ -171,15 +169,26 @@ class Sharing:
 
 def _sentence(share: Share, result: PostResult, posted: int, *, app: str) -> str:
     """Return what the asker is told; empty if they see for themselves that the answer is shared."""
+    channel = share.channel
     match result:
         case Sent():
-            return "" if share.posts_there else sharing.shared(share.channel)
+            return "" if share.posts_there else f"I shared your answer in {channel}."
         case Retryable(maybe_posted=True):
-            return sharing.unconfirmed(share.channel)
+            return f"Slack didn’t confirm that it posted your answer. Look in {channel}: I won’t post it a second time."
         case _ if posted:
-            return sharing.incomplete(share.channel, posted=posted, of=len(share.messages))
-        case RouteClosed(error=error) if error in _NOT_A_MEMBER_ERRORS:
-            return sharing.not_a_member(share.channel, app=app)
+            return (
+                f"Slack accepted only the first {posted} of {len(share.messages)} messages of your answer in {channel}."
+            )
         case RouteClosed(error=error):
-            return _REFUSED.get(error, sharing.not_allowed)(share.channel)
-    return sharing.NOT_TAKEN
+            return _refusal(error, channel, app=app)
+    return "Slack didn’t accept what you shared. Please share again in a minute."
+
+
+def _refusal(error: str, channel: str, *, app: str) -> str:
+    if error in _NOT_A_MEMBER_ERRORS:
+        return f"I’m not in {channel}. Type `/invite @{app}` there, then share again."
+    if error == _ASKER_LEFT:
+        return f"You’re not a member of {channel}, so I didn’t share the answer. Join it, then share again."
+    if error == _NOT_CHECKED:
+        return f"I can’t check that you’re a member of {channel}, so I didn’t share the answer. Ask again there."
+    return f"Slack doesn’t let me post in {channel}, so I didn’t share the answer."

@@ -7,8 +7,6 @@ from enum import StrEnum
 from io import IOBase
 from typing import Any, NamedTuple
 
-from bot.texts import answers
-
 Block = dict[str, Any]
 """A Block Kit block as plain JSON: the SDK's models drop block types that they do not know."""
 
@@ -16,8 +14,8 @@ Block = dict[str, Any]
 class Audience(StrEnum):
     """Who can see an answer; the value is how the footer says it."""
 
-    ASKER = answers.VISIBLE_TO_YOU
-    CHANNEL = answers.VISIBLE_TO_EVERYONE
+    ASKER = "only visible to you"
+    CHANNEL = "visible to everyone here"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.blocks.elements import context as small_text
 from bot.blocks.elements import link, section
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
+from bot.blocks.words import moment_or_day
 from bot.budgets.sentences import too_fast_sentence
 from bot.commands.check import CHECK, NOTHING_TO_CHECK, text_of_claims
 from bot.commands.help import text_message
@@ -30,7 +31,7 @@ from bot.privacy.outgoing import Outgoing, recorded
 from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import checking, notices, times
+from bot.texts import notices
 from bot.views.base import Response, Submission, errors, modal, plain, show_modal, submission
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE
 from perplexity.claims.types import ProposedClaims
@@ -41,6 +42,11 @@ from perplexity.urls import safe_url
 log = logging.getLogger(__name__)
 
 CHECK_THIS = "check_this"
+TITLE = "Check this"
+NO_TEXT = "This message has no text that I can check."
+MAY_BE_MORE = "I read at most 12,000 characters and eight claims of a message: this one may have more."
+OWN_SENTENCES = "These are sentences of the message, because no model could read it."
+
 CALLBACK_ID = "check_modal"
 
 PROPOSE_SECONDS = 20.0
@@ -82,7 +88,7 @@ async def open_check(body: Mapping[str, Any], context: ListenerContext, reading:
         return notices.MEMBERS_ONLY
     message = _Message.read(body)
     if not message.text:
-        return checking.NO_TEXT
+        return NO_TEXT
     opened = await show_modal(context, str(body.get("trigger_id", "")), reading_view(message))
     if isinstance(opened, str):
         return opened
@@ -97,7 +103,7 @@ async def _read(
     """Show the claims of the message in the open modal, or why its person gets none: a model is paid for them."""
     person = asker.team_id, asker.user_id
     if person in reading:
-        said: str | None = checking.ONE_AT_A_TIME
+        said: str | None = "I’m still reading another message for you. Try again in a few seconds."
     else:
         reading.add(person)
         try:
@@ -107,7 +113,7 @@ async def _read(
         finally:
             reading.discard(person)
     if said is not None:
-        await _show(modal(CALLBACK_ID, checking.TITLE, [section(escape(said))]), view_id, context)
+        await _show(modal(CALLBACK_ID, TITLE, [section(escape(said))]), view_id, context)
 
 
 async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
@@ -231,29 +237,26 @@ def _channel_name(body: Mapping[str, Any]) -> str:
 
 def reading_view(message: _Message) -> View:
     """Build the modal while the claims are looked for."""
-    return modal(CALLBACK_ID, checking.TITLE, [section(checking.READING), _excerpt(message)], metadata=message.metadata)
+    said = section("I’m reading the message. Its claims appear here in a few seconds.")
+    return modal(CALLBACK_ID, TITLE, [said, _excerpt(message)], metadata=message.metadata)
 
 
 def claims_view(message: _Message, proposed: ProposedClaims) -> View:
     """Build the modal with the claims, each in an input of its own."""
     if not proposed.claims:
-        return modal(
-            CALLBACK_ID,
-            checking.TITLE,
-            [section(NOTHING_TO_CHECK), _excerpt(message)],
-            metadata=message.metadata,
-        )
+        return modal(CALLBACK_ID, TITLE, [section(NOTHING_TO_CHECK), _excerpt(message)], metadata=message.metadata)
     inputs = [_input(number, claim) for number, claim in enumerate(proposed.claims[:MAX_CLAIMS], 1)]
     if len(inputs) < MAX_CLAIMS:
         inputs.append(_input(len(inputs) + 1, ""))
     cost = format_dollars(proposed.cost_usd)
-    how = "" if proposed.from_model else checking.OWN_SENTENCES
-    more = checking.MAY_BE_MORE if proposed.may_be_more else ""
-    note = " ".join(filter(None, (how, more, checking.finding_cost(cost) if cost else "")))
-    blocks = [section(checking.CLAIMS), *inputs, *([small_text(escape(note))] if note else [])]
-    return modal(
-        CALLBACK_ID, checking.TITLE, blocks, submit=checking.CHECK, close=checking.CANCEL, metadata=message.metadata
+    how = "" if proposed.from_model else OWN_SENTENCES
+    more = MAY_BE_MORE if proposed.may_be_more else ""
+    note = " ".join(filter(None, (how, more, f"Finding the claims cost {cost}." if cost else "")))
+    lead = section(
+        "I’ll look for pages that support or contradict each claim. You can change or clear any of them first."
     )
+    blocks = [lead, *inputs, *([small_text(escape(note))] if note else [])]
+    return modal(CALLBACK_ID, TITLE, blocks, submit="Check", close="Cancel", metadata=message.metadata)
 
 
 def _input(number: int, claim: str) -> Block:
@@ -264,7 +267,7 @@ def _input(number: int, claim: str) -> Block:
         "type": "input",
         "block_id": block_id(number),
         "optional": True,
-        "label": plain(checking.claim_label(number)),
+        "label": plain(f"Claim {number}"),
         "element": element,
     }
 
@@ -307,16 +310,15 @@ async def submit(submitted: Submission, context: ListenerContext) -> Response | 
 def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:
     """Render the message above the result: which message was checked."""
     author, channel, address = (str(metadata.get(name) or "") for name in ("author", "channel_name", "link"))
-    text = checking.checked(
-        link(address, checking.MESSAGE) if safe_url(address) else checking.MESSAGE,
-        author=escape(shorten(one_line(author), 80)),
-        channel=escape(shorten(one_line(channel), 80)),
-        moment=slack_date(metadata.get("ts")),
-    )
+    what = link(address, "a message") if safe_url(address) else "a message"
+    whose = f" of {escape(shorten(one_line(author), 80))}" if author.strip() else ""
+    place = f" in #{escape(shorten(one_line(channel), 80))}" if channel.strip() else ""
+    moment = slack_date(metadata.get("ts"))
+    text = f"*Checked:* {what}{whose}{place}{f', {moment}' if moment else ''}"
     return OutgoingMessage(text=text, blocks=(section(text),))
 
 
 def slack_date(ts: object) -> str:
     """Return a message's time as Slack shows it in the reader's own zone; empty if it is none."""
     seconds = int(seconds_of(ts))
-    return times.moment_or_day(datetime.fromtimestamp(seconds, UTC)) if seconds > 0 else ""
+    return moment_or_day(datetime.fromtimestamp(seconds, UTC)) if seconds > 0 else ""

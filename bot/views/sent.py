@@ -8,7 +8,6 @@ from bot.blocks.actions import MORE, SENT
 from bot.blocks.sent import sent_blocks
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER, Click, Reply, clicked_question, menu, text_reply
 from bot.listeners.context import ListenerContext
-from bot.texts import sent as texts
 from bot.views.base import modal, open_modal
 from perplexity.threads import run_in_thread
 
@@ -29,7 +28,7 @@ async def open_sent(click: Click, context: ListenerContext) -> Reply | None:
         return text_reply(NOT_YOUR_ANSWER)
     sent = await context.questions.sent(row.id)
     if sent is None:
-        return text_reply(texts.NOTHING)
+        return text_reply("I sent nothing to a search service for this answer, or I no longer know what I sent.")
     blocks = await run_in_thread(lambda: sent_blocks(sent, interrupted=row.redeliveries))
-    problem = await open_modal(context, click.trigger_id, modal(CALLBACK_ID, texts.TITLE, blocks))
+    problem = await open_modal(context, click.trigger_id, modal(CALLBACK_ID, "What was sent", blocks))
     return None if problem is None else text_reply(problem)

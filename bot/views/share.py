@@ -23,6 +23,7 @@ from bot.blocks.sharing import (
     shared_blocks,
     shared_messages,
 )
+from bot.blocks.words import warning
 from bot.commands.search import SearchRequest
 from bot.delivery.shares import Share
 from bot.listeners.clicks import (
@@ -46,7 +47,6 @@ from bot.model.results import KeptResult, SearchPage
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.shares import ShareState
-from bot.texts import sharing
 from bot.views.base import MAX_TITLE, Response, Submission, errors, modal, open_modal, plain, shows, submission
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query
@@ -55,6 +55,15 @@ log = logging.getLogger(__name__)
 
 CALLBACK_ID = "share_modal"
 COMMENT, PARTS = "comment", "parts"
+
+_TITLE = "Share this answer"
+ALREADY_PUBLIC = "Everyone here sees this answer already."
+ALREADY_SHARED = "You’ve shared this answer already."
+MAYBE_SHARED = "You’ve shared this answer already, but Slack didn’t confirm it. Look in the channel."
+TOO_LONG = "This answer is too long for a preview, so I can’t share it. Ask for a shorter one, and share that."
+NO_PARTS = "Choose at least one part."
+_NOTHING_CHOSEN = "Nothing is chosen, so nothing would be shared."
+
 UNNAMED_CHANNELS = frozenset({"", "directmessage", "privategroup"})
 """What Slack calls a conversation whose name the app may not know."""
 
@@ -92,7 +101,7 @@ class _Opened:
     @property
     def place(self) -> str:
         """The channel as the asker calls it."""
-        return f"#{self.channel}" if self.channel else sharing.UNNAMED_CHANNEL
+        return f"#{self.channel}" if self.channel else "that channel"
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
@@ -117,13 +126,13 @@ async def open_share(click: Click, context: ListenerContext) -> Reply | None:
     if not click.is_by_asker(row):
         return text_reply(NOT_YOUR_ANSWER)
     if not _is_private(row, context):
-        return text_reply(sharing.ALREADY_PUBLIC)
+        return text_reply(ALREADY_PUBLIC)
     if (state := await context.sharing.state(row.id, row.channel_id)) is not None:
         return text_reply(_already(state))
     posts_there = click.channel == row.channel_id
     opened = _Opened(
         question=row.id,
-        by=shorten(click.user_name, 80) or sharing.UNNAMED_MEMBER,
+        by=shorten(click.user_name, 80) or "a member",
         asked=int(monotonic() - row.received),
         channel="" if click.channel_name in UNNAMED_CHANNELS or not posts_there else click.channel_name,
         response_url=click.response_url or "",
@@ -131,7 +140,7 @@ async def open_share(click: Click, context: ListenerContext) -> Reply | None:
     )
     view = await _in_thread(kept, share_view, _shared(row, kept, opened, context), opened)
     if view is None:
-        return text_reply(sharing.TOO_LONG)
+        return text_reply(TOO_LONG)
     problem = await open_modal(context, click.trigger_id, view)
     return None if problem is None else text_reply(problem)
 
@@ -143,23 +152,21 @@ def share_view(shared: SharedAnswer, opened: _Opened, chosen: Collection[int] | 
         return None
     everything = range(len(sections))
     places = everything if chosen is None else [place for place in everything if place in chosen]
-    title = sharing.share_in(opened.channel) if opened.channel else sharing.TITLE
+    title = f"Share in #{opened.channel}" if opened.channel else _TITLE
     blocks: list[Block] = [_comment_input()]
     if len(sections) > 1:
         blocks.append(_parts_input(sections, places))
-    blocks += [{"type": "divider"}, context_block(sharing.PREVIEW)]
+    blocks += [{"type": "divider"}, context_block("Preview: your comment comes above it")]
     if others:
-        names = [escape(shorten(section.label, 60)) for section in others]
-        blocks.append(context_block(sharing.left_out(names)))
-    blocks += (
-        preview_blocks(_body(shared, sections, others, places)) if places else [context_block(sharing.NOTHING_CHOSEN)]
-    )
+        names = ", ".join(f"“{escape(shorten(section.label, 60))}”" for section in others)
+        blocks.append(context_block(warning(f"Too long for one share, so these are left out: {names}")))
+    blocks += preview_blocks(_body(shared, sections, others, places)) if places else [context_block(_NOTHING_CHOSEN)]
     return modal(
         CALLBACK_ID,
-        title if len(title) <= MAX_TITLE else sharing.TITLE,
+        title if len(title) <= MAX_TITLE else _TITLE,
         blocks,
-        submit=sharing.SHARE,
-        close=sharing.CANCEL,
+        submit="Share",
+        close="Cancel",
         metadata=replace(opened, shown=tuple(places)).metadata,
     )
 
@@ -170,13 +177,13 @@ def _comment_input() -> Block:
         "action_id": COMMENT,
         "multiline": True,
         "max_length": MAX_COMMENT,
-        "placeholder": plain(sharing.COMMENT_EXAMPLE),
+        "placeholder": plain("Say why you share it"),
     }
     return {
         "type": "input",
         "block_id": COMMENT,
         "optional": True,
-        "label": plain(sharing.YOUR_COMMENT),
+        "label": plain("Your comment"),
         "element": element,
     }
 
@@ -186,7 +193,7 @@ def _parts_input(sections: Sequence[Section], chosen: Collection[int]) -> Block:
     element = {"type": "checkboxes", "action_id": PARTS, "options": options}
     if chosen:
         element["initial_options"] = [options[place] for place in chosen]
-    label = plain(sharing.WHAT_TO_SHARE)
+    label = plain("What to share")
     return {
         "type": "input",
         "block_id": PARTS,
@@ -239,11 +246,11 @@ async def share_answer(submitted: Submission, context: ListenerContext) -> Respo
     if places is not None and places != set(opened.shown):
         # The last update of the preview failed, or is still on its way.
         view = await _in_thread(kept, share_view, shared, opened, places)
-        return errors(**{COMMENT: sharing.TOO_LONG}) if view is None else shows(view)
+        return errors(**{COMMENT: TOO_LONG}) if view is None else shows(view)
     comment = str(submitted.value(COMMENT) or "")
     messages = await _in_thread(kept, _messages, shared, places, comment)
     if not messages:
-        return errors(**{PARTS: sharing.NO_PARTS})
+        return errors(**{PARTS: NO_PARTS})
     share = Share(
         question_id=row.id,
         user_id=row.user_id,
@@ -311,4 +318,4 @@ async def _in_thread(kept: KeptResult, call: Any, *arguments: Any) -> Any:
 
 
 def _already(state: ShareState) -> str:
-    return sharing.ALREADY_SHARED if state is ShareState.POSTED else sharing.MAYBE_SHARED
+    return ALREADY_SHARED if state is ShareState.POSTED else MAYBE_SHARED

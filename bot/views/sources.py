@@ -28,11 +28,11 @@ from bot.listeners.context import ListenerContext
 from bot.model.message import Block
 from bot.model.results import KeptResult
 from bot.slack.views import View
-from bot.texts import sources as texts
 from bot.views.base import modal, open_modal, update_modal
 from bot.views.opening import shown_problem
 from perplexity.citations import number_citations
 from perplexity.figures import CheckedSentence, check_figures
+from perplexity.formatting import pluralize
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Answer, Source
 from perplexity.urls import hostname
@@ -70,7 +70,7 @@ async def choose_site(click: Click, context: ListenerContext) -> Reply | None:
     """Show the pages of the chosen site in the same modal."""
     view = await _view(click, context, as_uuid(click.metadata.get("question")), click.choice)
     if isinstance(view, str):
-        view = modal(CALLBACK_ID, texts.TITLE, [section(escape(view))])
+        view = modal(CALLBACK_ID, "Sources", [section(escape(view))])
     return await shown_problem(click, context, await update_modal(context, click.view_id, view, hash=click.view_hash))
 
 
@@ -105,22 +105,22 @@ def sources_view(kept: KeptResult, answer: Answer, *, channel: str, site: str = 
         blocks += [*_cited_source(number, source, sentences), divider()]
     blocks += [_other_source(number, source) for number, source in others[: MAX_LISTED - len(shown[:MAX_LISTED])]]
     if (hidden := len(shown) + len(others) - MAX_LISTED) > 0:
-        blocks.append(small_text(texts.more_pages(hidden)))
-    return modal(CALLBACK_ID, texts.TITLE, blocks, metadata={"question": str(kept.question_id), "channel": channel})
+        blocks.append(small_text(f"{pluralize(hidden, 'more page')}. Choose a site to see its pages."))
+    return modal(CALLBACK_ID, "Sources", blocks, metadata={"question": str(kept.question_id), "channel": channel})
 
 
 def _summary(answer: Answer, *, cited: int, limits: Sequence[str]) -> str:
     queries = [escape(shorten(one_line(query), _QUERY)) for query in answer.queries[:_QUERIES]]
-    searched = texts.searched(queries) if queries else ""
-    limited = texts.limited_to(escape(", ".join(limits))) if limits else ""
-    pages = texts.count_pages(len(answer.sources))
-    return shorten(" · ".join(filter(None, (pages, texts.cited(cited), searched, limited))), 2_900)
+    searched = f"searched: {', '.join(f'“{query}”' for query in queries)}" if queries else ""
+    limited = f"limited to: {escape(', '.join(limits))}" if limits else ""
+    pages = pluralize(len(answer.sources), "page")
+    return shorten(" · ".join(filter(None, (pages, f"{cited} cited", searched, limited))), 2_900)
 
 
 def _site_menu(sources: Sequence[Source], chosen: str) -> Iterator[Block]:
     sites = [*dict.fromkeys(_site(source) for source in sources if _site(source))]
     if len(sites) > 1:
-        options = {EVERY_SITE: texts.ALL_SITES} | {site: site for site in sites[:MAX_SITES]}
+        options = {EVERY_SITE: "All sites"} | {site: site for site in sites[:MAX_SITES]}
         yield {"type": "actions", "elements": [static_select(SITE, options, chosen=chosen)]}
 
 
@@ -147,10 +147,16 @@ def _cited_for(citing: Sequence[CheckedSentence]) -> Iterator[str]:
     for sentence in citing[:_MAX_SENTENCES]:
         missing = [escape(shorten(figure, 40)) for figure in sentence.not_found[:5]]
         text = escape(shorten(sentence.text, _SENTENCE))
-        yield texts.cited_for(text, missing, is_checked=sentence.is_checked)
+        note = _not_found(missing) if sentence.is_checked else "   figures not checked in this language"
+        yield f"Cited for: “{text}”{note}"
     if (more := len(citing) - _MAX_SENTENCES) > 0:
-        yield texts.more_sentences(more)
+        yield f"and for {pluralize(more, 'more sentence')}"
+
+
+def _not_found(missing: Sequence[str]) -> str:
+    verb = "are" if len(missing) > 1 else "is"
+    return f"   :mag: {', '.join(f'*{figure}*' for figure in missing)} {verb} not in the excerpts" if missing else ""
 
 
 def _other_source(number: int, source: Source) -> Block:
-    return section("\n".join([f"{texts.NOT_CITED}  {next(_lines(number, source))}", *list(_lines(number, source))[1:]]))
+    return section("\n".join([f"*Not cited*  {next(_lines(number, source))}", *list(_lines(number, source))[1:]]))

@@ -12,7 +12,8 @@ import psycopg
 import pytest
 
 from bot.privacy.outgoing import load_sent
-from bot.texts import checking, notices
+from bot.texts import notices
+from bot.views.check import NO_TEXT, OWN_SENTENCES
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.claims import ScriptedPerplexity
 from tests.fakes.rows import SENT
@@ -130,7 +131,7 @@ async def test_without_a_model_the_message_s_own_sentences_are_offered(harness: 
     claims = await proposed(harness, HONEST[0])
 
     assert any(claims.values())
-    assert checking.OWN_SENTENCES in json.dumps(harness.slack.modal().blocks, ensure_ascii=False)
+    assert OWN_SENTENCES in json.dumps(harness.slack.modal().blocks, ensure_ascii=False)
 
 
 async def test_a_message_without_text_is_explained(harness: AppHarness) -> None:
@@ -138,7 +139,7 @@ async def test_a_message_without_text_is_explained(harness: AppHarness) -> None:
         pass
 
     (post,) = await harness.slack.wait_for(1)
-    assert checking.NO_TEXT in post.shown_text
+    assert NO_TEXT in post.shown_text
 
 
 @pytest.mark.parametrize(

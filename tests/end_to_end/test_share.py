@@ -15,8 +15,8 @@ import pytest
 
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.playground.views import View
-from bot.texts import sharing
 from bot.views.base import TOO_LATE
+from bot.views.share import ALREADY_PUBLIC, ALREADY_SHARED, MAYBE_SHARED, NO_PARTS, TOO_LONG
 from tests.end_to_end.answer_buttons import Message, ask, delete_questions, script_answer, submit, told
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault, Post
@@ -167,7 +167,7 @@ async def test_nothing_chosen_is_not_shared(harness: AppHarness) -> None:
     view = await choose(harness, await preview(harness))
 
     assert "Nothing is chosen" in json.dumps(view.content)
-    assert await submit(harness) == {"parts": sharing.NO_PARTS}
+    assert await submit(harness) == {"parts": NO_PARTS}
     assert (shared(harness), await shares(harness)) == ([], [])
 
 
@@ -198,7 +198,7 @@ async def test_a_second_window_and_a_second_click_post_nothing_more(harness: App
     ]
     await asyncio.gather(*submitting, return_exceptions=True)
     await wait_until_posted(harness)
-    assert await click(harness, answer) == sharing.ALREADY_SHARED
+    assert await click(harness, answer) == ALREADY_SHARED
 
     assert len(shared(harness)) == 1
 
@@ -214,7 +214,7 @@ async def test_two_windows_of_one_answer_post_once(harness: AppHarness) -> None:
     reopened = harness.slack.views.open("other", {k: v for k, v in old.content.items() if k != "id"})
 
     assert harness.slack.modal() == reopened
-    assert await submit(harness) == {"comment": sharing.ALREADY_SHARED}
+    assert await submit(harness) == {"comment": ALREADY_SHARED}
     assert len(shared(harness)) == 1
 
 
@@ -225,7 +225,7 @@ async def test_a_public_answer_has_no_share_button__and_is_not_shared(harness: A
     answer["blocks"][-2]["elements"][0]["action_id"] = "share"
     answer["blocks"][-2]["elements"][0]["value"] = answer["blocks"][-2]["block_id"].partition(":")[2]
 
-    assert await click(harness, answer) == sharing.ALREADY_PUBLIC
+    assert await click(harness, answer) == ALREADY_PUBLIC
 
 
 async def test_only_the_asker_can_share(harness: AppHarness) -> None:
@@ -274,7 +274,7 @@ async def test_a_lost_reply_is_said__and_nothing_is_posted_again(harness: AppHar
 
     assert len(shared(harness)) - before == fault.take_message
     assert await shares(harness) == [("C1", "unconfirmed")]
-    assert await click(harness, answer) == sharing.MAYBE_SHARED
+    assert await click(harness, answer) == MAYBE_SHARED
 
 
 async def test_a_post_that_slack_surely_did_not_take_is_repeated(harness: AppHarness) -> None:
@@ -291,7 +291,7 @@ async def test_a_share_that_a_process_left_unfinished_is_not_posted_again(harnes
     async with await psycopg.AsyncConnection.connect(harness.database) as connection:
         await connection.execute("INSERT INTO shares (question_id, channel_id) SELECT id, channel_id FROM questions")
 
-    assert await click(harness, answer) == sharing.MAYBE_SHARED
+    assert await click(harness, answer) == MAYBE_SHARED
 
 
 async def test_an_expired_response_url_leaves_the_channel(harness: AppHarness) -> None:
@@ -391,5 +391,5 @@ async def test_a_long_answer_shares_what_its_preview_shows__and_names_the_rest(h
 async def test_an_answer_without_sections_that_fit_is_not_shared(harness: AppHarness) -> None:
     answer = await answered(harness, "word " * 12_000)
 
-    assert await click(harness, answer) == sharing.TOO_LONG
+    assert await click(harness, answer) == TOO_LONG
     assert harness.slack.views.stack("U1") == ()

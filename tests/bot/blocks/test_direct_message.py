@@ -6,9 +6,9 @@ import pytest
 
 from bot.blocks.elements import context, markdown
 from bot.blocks.messages import as_direct_message
+from bot.blocks.words import ago
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.limits import check_message
-from bot.texts import times
 
 HERE = "so here it is as a direct message"
 ANSWER = OutgoingMessage(
@@ -96,7 +96,7 @@ def test_a_quoted_question_is_escaped(question: str) -> None:
      (7_200, "2 hours ago"), (86_400, "1 day ago"), (400_000, "4 days ago")],
 )  # fmt: skip
 def test_how_long_ago(seconds: float, said: str) -> None:
-    assert times.ago(seconds) == said
+    assert ago(seconds) == said
 
 
 @pytest.mark.parametrize("text", ["word " * 780, "ü" * 1_990, "&amp;" * 780])

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from bot.blocks import escaping
 from bot.blocks.messages import without_blocks
 from bot.blocks.news import news_messages
+from bot.blocks.words import moment
 from bot.model.message import Audience
 from bot.playground.limits import check_message
-from bot.texts import times
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
@@ -82,7 +82,7 @@ def test_times_are_in_the_reader_s_time_zone_with_utc_as_fallback() -> None:
 
     sealed = escaping.sanitize_message(message)
     assert sealed == message
-    assert times.moment(AT.astimezone(timezone(timedelta(hours=5, minutes=30)))) == TOKEN
+    assert moment(AT.astimezone(timezone(timedelta(hours=5, minutes=30)))) == TOKEN
     assert "as of 21 Nov 2026 14:05 UTC" in message.text
     assert TOKEN in escaping.sanitize_message(without_blocks(message)).text
 

@@ -7,10 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from bot.blocks.sent import sent_blocks
+from bot.blocks.sent import interrupted_note, not_kept_note, sent_blocks
 from bot.privacy.outgoing import MAX_SAVED, Outgoing, load_sent, note_left_out, recorded
 from bot.privacy.redaction import LeftOut
-from bot.texts import sent as texts
 
 
 def test_a_request_that_did_not_leave_after_all_hides_no_later_one() -> None:
@@ -61,14 +60,14 @@ def test_what_was_sent_says_how_many_are_not_kept_and_numbers_the_others() -> No
     shown = json.dumps(sent_blocks(load_sent(outgoing.take() or ""), interrupted=1), ensure_ascii=False)
 
     assert "40 requests" in shown
-    assert texts.interrupted(1) in shown
+    assert interrupted_note(1) in shown
     assert "*1. a.example*" in shown
     outgoing = Outgoing()
     for number in range(9):
         outgoing.log.add("a.example", f"/{number}", json.dumps("why"))
     sent = load_sent((outgoing.take() or "").replace('"at":', '"not_kept": 5, "at":', 1))
     shown = json.dumps(sent_blocks(sent), ensure_ascii=False)
-    assert texts.not_kept(5) in shown
+    assert not_kept_note(5) in shown
     assert "*7. a.example*" in shown
     assert "*14. a.example*" in shown
 

@@ -6,12 +6,11 @@ import html
 
 import pytest
 
-from bot.blocks.answer import answer_messages
+from bot.blocks.answer import EMPTY, answer_messages
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import split_markdown
 from bot.blocks.messages import without_blocks
 from bot.model.message import Audience
-from bot.texts import answers
 from perplexity.citations import number_citations
 from perplexity.types import Answer, Source
 from tests.fakes.renderer import links, mentions, shown
@@ -206,13 +205,13 @@ def test_code_keeps_its_language(info: str, language: str) -> None:
 def test_an_empty_answer_says_so(text: str) -> None:
     messages = answer_messages(Answer(text=text, sources=(), provider="P"), audience=Audience.ASKER)
 
-    assert messages[0].blocks[0]["text"]["text"] == answers.EMPTY
+    assert messages[0].blocks[0]["text"]["text"] == EMPTY
 
 
 def test_an_answer_without_sources_says_so() -> None:
     messages = answer_messages(Answer(text="So it is.", sources=(), provider="P"), audience=Audience.ASKER)
 
-    assert answers.UNSOURCED in str(messages[0].blocks)
+    assert "This answer has no sources, so nothing in it can be checked here." in str(messages[0].blocks)
 
 
 def test_rendering_marked_text_twice_is_the_same() -> None:

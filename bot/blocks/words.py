@@ -1,4 +1,4 @@
-"""Times as every surface shows them: ages, durations and moments."""
+"""Words that several surfaces share: warnings, ages, durations and moments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from datetime import UTC, datetime
 
 from perplexity.formatting import format_date, pluralize
 
-IN_A_MINUTE = "in a minute"
+
+def warning(sentence: str) -> str:
+    """Return a sentence with a sign that warns of something."""
+    return f":warning: {sentence}"
 
 
 def ago(seconds: float) -> str:
@@ -21,16 +24,6 @@ def age(seconds: float) -> str:
     """Return an age in full hours or, below one, in minutes: "2 hours"."""
     hours, minutes = divmod(round(seconds / 60), 60)
     return pluralize(hours, "hour") if hours else pluralize(minutes, "minute")
-
-
-def wait(seconds: float) -> str:
-    """Return a wait as "in about 40 s", "in about 5 min", "in about 3 h", or "in about 2 days"."""
-    if seconds < 100:
-        return f"in about {max(1, round(seconds))} s"
-    for unit, size, below in (("min", 60, 100), ("h", 3600, 48)):
-        if seconds / size < below:
-            return f"in about {round(seconds / size)} {unit}"
-    return f"in about {round(seconds / 86400)} days"
 
 
 def full_seconds(seconds: float) -> str:
