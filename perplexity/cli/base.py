@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 from typing import TextIO, TypeVar
 
@@ -78,12 +80,28 @@ OK, FAILED, WRONG_USE, PIPE_CLOSED = 0, 1, 2, 141
 """The exit codes; the last is that of a program that SIGPIPE ended. `Signals.exit_code` is for other signals."""
 
 
+_KEY_LINE = re.compile(r"""(?:export\s+)?(\w+_API_KEY)\s*=\s*(["']?)([^\s"'#]+)\2\s*(?:#.*)?""")
+
+
+def read_keys(path: Path) -> dict[str, str]:
+    """Return the variables of a `.env` file whose names end in `_API_KEY`; none if it cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    found = filter(None, (_KEY_LINE.fullmatch(line.strip()) for line in text.splitlines()))
+    return {line[1]: line[3] for line in found}
+
+
 _STREAMS = {"stdin": "r", "stdout": "w", "stderr": "w"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessIO:
-    """The environment, the standard streams and the signals of a process; `closed` names its closed streams."""
+    """The environment, the standard streams and the signals of a process; `closed` names its closed streams.
+
+    The environment of `current` has the keys that `.env` in the current folder adds to it.
+    """
 
     environ: Mapping[str, str] = field(repr=False)
     stdin: TextIO
@@ -106,7 +124,7 @@ class ProcessIO:
         signals = Signals()
         signals.install()
         return cls(
-            environ=os.environ,
+            environ=read_keys(Path(".env")) | os.environ,
             stdin=sys.stdin,
             stdout=sys.stdout,
             stderr=sys.stderr,

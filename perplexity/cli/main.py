@@ -23,8 +23,10 @@ from perplexity.cli.news import NEWS
 from perplexity.cli.options import closest_match, explain_invalid_request, join_dashed_values, option_hint
 from perplexity.cli.search import SEARCH
 from perplexity.cli.tools import TOOLS_COMMAND
+from perplexity.client import first_variable
 from perplexity.errors import InvalidRequest, MissingExtra, PerplexityError
 from perplexity.extras import require
+from perplexity.providers import PROVIDERS
 from perplexity.terminal import printable_line
 from perplexity.tools.environment import explain_error
 from perplexity.version import __version__
@@ -54,7 +56,7 @@ def main(arguments: Sequence[str], process: ProcessIO) -> int:
     # Log records of providers are for services; here they would appear between the lines.
     logging.getLogger("perplexity").addHandler(logging.NullHandler())
     try:
-        parsed = build_parser(arguments).parse_args(join_dashed_values(arguments))
+        parsed = build_parser(arguments).parse_args(join_dashed_values(arguments) or ["--help"])
     except OSError as error:
         return _report_write_error(PROGRAM, error, process)
     return _run(parsed.command, parsed, process)
@@ -136,9 +138,17 @@ def _report(command: Command, error: UsageError | CommandFailed | PerplexityErro
     elif isinstance(error, InvalidRequest):
         code, message = WRONG_USE, explain_invalid_request(error)
     else:
-        code, message = FAILED, explain_error(error)
+        code, message = FAILED, explain_error(error) + _missing_keys(process.environ)
     process.write_stderr(f"{PROGRAM} {command.name}: {printable_line(message)}")
     return code
+
+
+def _missing_keys(environ: Mapping[str, str]) -> str:
+    """Return a sentence for an environment without a key of any service, else an empty string."""
+    variables = [variable for spec in PROVIDERS.values() for variable in spec.key_variables]
+    if first_variable(environ, *variables):
+        return ""
+    return f" No key is set: put {variables[0]} into the environment, or into .env in this folder."
 
 
 def _report_write_error(program: str, error: OSError, process: ProcessIO) -> int:

@@ -21,6 +21,7 @@ from perplexity.cli.options import (
     parse_providers,
 )
 from perplexity.cli.output import as_json, format_results, notes
+from perplexity.cli.progress import FIRST_STEP, ProgressLine
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import (
@@ -75,7 +76,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
 async def _summarize(
     kind: str, topic: str, filters: Filters, *, process: ProcessIO, order: tuple[str, ...]
 ) -> NewsSummary:
-    async with open_chain(process, order) as provider:
+    async with open_chain(process, order) as provider, ProgressLine.for_process(process).running(FIRST_STEP):
         return await news_summary(provider, category=kind, topic=topic, filters=filters, now=datetime.now(UTC))
 
 

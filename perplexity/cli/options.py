@@ -280,5 +280,6 @@ def _no_service(order: Sequence[str], config: ProviderConfig) -> str:
         PROVIDERS[name].key_variables[0] for name in order if PROVIDERS[name].key_variables and name not in config.keys
     ]
     if missing:
-        return f"No service is configured: {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set."
+        unset = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set"
+        return f"No service is configured: {unset}, in the environment or in .env in this folder."
     return f"{' and '.join(order)} cannot do this; choose others with --providers."

@@ -1,4 +1,4 @@
-"""The progress line of a command on a terminal's stderr: the activity, the step and the seconds."""
+"""The progress line of a command on a terminal's stderr: the activity and the seconds."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ FIRST_STEP = "Searching the web"
 
 
 class ProgressLine:
-    """A line that is redrawn every second and cleared at the end; nothing if the stream is not a terminal.
-
-    `step` counts the different activities.
-    """
+    """A line that is redrawn every second and cleared at the end; nothing if the stream is not a terminal."""
 
     def __init__(
         self,
@@ -43,7 +40,6 @@ class ProgressLine:
         self._clock, self._sleep = clock, sleep
         self._started = clock()
         self._activity = ""
-        self._step = 0
         self._queries: tuple[str, ...] = ()
 
     @classmethod
@@ -68,7 +64,7 @@ class ProgressLine:
         """Show this activity."""
         activity = printable_line(activity)
         if activity != self._activity:
-            self._activity, self._step = activity, self._step + 1
+            self._activity = activity
             self._draw()
 
     def show_event(self, event: Event) -> None:
@@ -118,7 +114,7 @@ class ProgressLine:
 
     def _draw(self) -> None:
         if self._activity:
-            end = f" … step {self._step} · {self._clock() - self._started:.0f} s"
+            end = f" … {self._clock() - self._started:.0f} s"
             self._write(f"{_CLEAR}{_truncate(self._activity, self._columns() - len(end) - 1)}{end}")
 
     def _write(self, text: str) -> None:

@@ -20,6 +20,7 @@ from perplexity.cli.options import (
     read_input,
 )
 from perplexity.cli.output import as_json, format_results, header, notes
+from perplexity.cli.progress import FIRST_STEP, ProgressLine
 from perplexity.notes import no_results_text
 from perplexity.sanitize import one_line
 from perplexity.terminal import printable, printable_line
@@ -63,7 +64,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
 
 
 async def _search(query: Query, process: ProcessIO, order: tuple[str, ...]) -> SearchResults:
-    async with open_chain(process, order) as provider:
+    async with open_chain(process, order) as provider, ProgressLine.for_process(process).running(FIRST_STEP):
         return await provider.search(query)
 
 

@@ -54,7 +54,7 @@ async def test_a_terminal_is_shown_its_steps_and_then_the_answer(settings: dict[
         code, _ = await screen.wait()
 
     assert code == 0
-    for step in ("Thinking … step 1", "Searching for heat pumps … step 2", "Thinking … step 3"):
+    for step in ("Thinking … ", "Searching for heat pumps … "):
         assert step in screen.shown
     assert "They are warm [1]." in screen.shown.rpartition("\r\x1b[K")[2]
 

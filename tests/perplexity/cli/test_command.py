@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from perplexity.cli.base import read_keys
 from tests.fakes.command import COMMAND, environment, run, run_in_process, start, start_interpreter
 from tests.fakes.forks import ROOT
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture, json_reply
@@ -211,7 +212,6 @@ async def test_json_is_one_object_with_everything(fake: FakePerplexity, settings
         (["mcp", "--host", "::"], "it takes the one address that clients use"),
         (["weather"], "invalid choice: 'weather'"),
         (["news"], "CATEGORY"),
-        ([], "COMMAND"),
     ],
 )
 async def test_an_unusable_setting_is_reported_on_one_line(
@@ -248,15 +248,18 @@ async def test_a_failure_names_everyone_who_was_asked_and_what_to_do(
     assert KEY not in ended.err
 
 
+WHERE = "in the environment or in .env in this folder."
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["ask", "--providers", "perplexity"], "PERPLEXITY_API_KEY is not set."),
-        (["search", "--providers", "brave"], "BRAVE_API_KEY is not set."),
-        (["ask", "--providers", "openrouter,brave"], "OPENROUTER_API_KEY and BRAVE_API_KEY are not set."),
+        (["ask", "--providers", "perplexity"], "PERPLEXITY_API_KEY is not set"),
+        (["search", "--providers", "brave"], "BRAVE_API_KEY is not set"),
+        (["ask", "--providers", "openrouter,brave"], "OPENROUTER_API_KEY and BRAVE_API_KEY are not set"),
         (
             ["ask", "--schema", "tests/data/cli/schema.json"],
-            "PERPLEXITY_API_KEY and OPENROUTER_API_KEY are not set.",
+            "PERPLEXITY_API_KEY and OPENROUTER_API_KEY are not set",
         ),
     ],
     ids=lambda value: str(value)[-30:],
@@ -265,7 +268,59 @@ async def test_without_the_requested_service_its_key_is_named(arguments: list[st
     ended = await run_in_process(*arguments, "why")
 
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err == f"python -m perplexity {arguments[0]}: No service is configured: {message}\n"
+    assert ended.err == f"python -m perplexity {arguments[0]}: No service is configured: {message}, {WHERE}\n"
+
+
+async def test_if_nothing_can_be_reached_it_is_said_where_a_key_goes() -> None:
+    ended = await run_in_process("ask", "why", settings={"DDGS_PROXY": "http://127.0.0.1:9"})
+
+    assert ended.code == 1
+    assert ended.err.endswith(
+        " No key is set: put PERPLEXITY_API_KEY into the environment, or into .env in this folder.\n"
+    )
+
+
+async def test_without_a_command_the_help_is_shown() -> None:
+    ended, help_text = await run(), await run("--help")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == help_text.out
+    assert "ask " in ended.out
+
+
+@pytest.mark.parametrize(
+    ("line", "keys"),
+    [
+        ("PERPLEXITY_API_KEY=pplx-1", {"PERPLEXITY_API_KEY": "pplx-1"}),
+        (" export BRAVE_API_KEY = 'b-1'  # mine", {"BRAVE_API_KEY": "b-1"}),
+        ('XAI_API_KEY="x-1"\r\nOPENROUTER_API_KEY=o-1', {"XAI_API_KEY": "x-1", "OPENROUTER_API_KEY": "o-1"}),
+        ("# PERPLEXITY_API_KEY=pplx-1", {}),
+        ("PERPLEXITY_API_KEY=", {}),
+        ("PERPLEXITY_BASE_URL=https://a.example\nPPLX_HOST=::\nSLACK_BOT_TOKEN=xoxb-1", {}),
+        ("PERPLEXITY_API_KEY=two words", {}),
+        ("\x00\xff", {}),
+    ],
+)
+def test_only_keys_are_read_from_env_files(line: str, keys: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(line, encoding="latin-1")
+
+    assert read_keys(tmp_path / ".env") == keys
+    assert read_keys(tmp_path / "missing") == {}
+
+
+async def test_a_key_in_the_folder_s_env_file_is_used_unless_the_environment_has_one(
+    fake: FakePerplexity, settings: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text(f"PERPLEXITY_API_KEY={KEY}\nPERPLEXITY_BASE_URL=https://elsewhere.example\n")
+    del settings["PERPLEXITY_API_KEY"]
+    for key in ({}, {"PERPLEXITY_API_KEY": "pplx-other"}):
+        environ = environment(settings | key | {"PYTHONPATH": str(ROOT)})
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND, "ask", "why", cwd=tmp_path, env=environ, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+        )
+        await process.communicate()
+
+    assert [request.headers["Authorization"] for request in fake.requests] == [f"Bearer {KEY}", "Bearer pplx-other"]
 
 
 async def test_a_service_that_only_answers_is_not_asked_to_search() -> None:
