@@ -14,7 +14,10 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 # What everything in a checkout can need: the app, the command line, the MCP server and the agent.
 EXTRAS := --extra agent --extra bot --extra cli --extra duckduckgo --extra mcp
 
-.PHONY: run test lowest rare check format coverage chaos chaos-short mutants bench sbom vulnerabilities licences lock manifest bundle clean
+.PHONY: help run test lowest rare check format coverage chaos chaos-short mutants bench sbom vulnerabilities licences lock manifest bundle clean
+
+help:  ## what each command does
+	@sed -n 's/^\([a-z][a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: $(VENV)/local.stamp  ## serve on PORT (3000): a local page, or Slack when its tokens are set
 	@exec $(BIN)/python -m bot run
@@ -45,7 +48,7 @@ check: $(VENV)/dev.stamp  ## style, types, the direction of imports, the files f
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec compose.yaml
 
-format: $(VENV)/dev.stamp
+format: $(VENV)/dev.stamp  ## apply the style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -94,7 +97,7 @@ manifest: $(VENV)/dev.stamp  ## after a change of a command or a scope; whatever
 bundle:  ## the playground's renderer; needs Node, running the app does not
 	cd bot/playground/build && npm ci --no-audit --no-fund && npm run build
 
-clean:
+clean:  ## remove the environment and the local data
 	rm -rf $(VENV) .data .artifacts
 
 $(BIN)/python:
