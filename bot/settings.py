@@ -6,6 +6,7 @@ import base64
 import re
 from collections.abc import Iterator, Mapping, Set
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -21,8 +22,9 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfigDict
 
 from bot.model.spending import Budgets
 from bot.privacy.redaction import Redactor, compile_patterns, parse_kinds
@@ -468,6 +470,29 @@ def read_settings() -> tuple[Settings, Mapping[str, str]]:
         return Settings.model_construct(), {".env": f".env cannot be read: {why}"}
     missing = {name: text for name, text in _find_missing(settings, wrong.keys()) if name not in wrong}
     return settings, wrong | missing
+
+
+_OTHERS = re.compile("POSTGRES_PASSWORD|PPLX_.+|.+_PROXY|SSL_CERT_(FILE|DIR)")
+"""Names in `.env` that Docker Compose, the MCP server or a library reads."""
+
+
+def unknown_names() -> dict[str, str | None]:
+    """Return the names in `.env` that are no setting's, each with the name that is probably meant, or None."""
+    known = {str(name).upper() for field, info in Settings.model_fields.items() for name in _names(field, info)}
+    try:
+        written = {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
+    except (OSError, UnicodeDecodeError):  # what `read_settings` reports
+        return {}
+    return {
+        name: next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
+        for name in sorted(written - known)
+        if not _OTHERS.fullmatch(name)
+    }
+
+
+def _names(field: str, info: FieldInfo) -> list[Any]:
+    aliases = info.validation_alias
+    return [field, *aliases.choices] if isinstance(aliases, AliasChoices) else [field]
 
 
 def _find_missing(settings: Settings, wrong: Set[str]) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ _BUDGETS = {"budget_user_day_usd", "budget_channel_day_usd", "budget_workspace_m
 _OAUTH = {"slack_oauth_client_id", "allowed_teams", "encryption_keys", "public_url"}
 
 CHECKS = (
+    Check(local.ENV_FILE, local.check_env_file, seconds=1, hint=_BUG),
     Check(local.COMMAND_NAMES, local.check_command_names, needs={"command_prefix"}, seconds=1, hint=_BUG),
     Check(database.DATABASE, database.check_database, needs={"database_url"}, hint=_DATABASE),
     Check(slack.SLACK, slack.check_slack, needs={"slack_bot_token", "slack_api_url"}, seconds=6),

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from bot.commands import COMMANDS
 from bot.commands.routing import slash_commands
-from bot.doctor.checks import Context, Finding, failure, ok
+from bot.doctor.checks import Context, Finding, failure, ok, warning
+from bot.settings import unknown_names
 
 COMMAND_NAMES = "Commands"
 MAX_LENGTH = 32
@@ -57,6 +58,21 @@ def _hint(names: Sequence[str]) -> str:
 
 def _join(names: Sequence[str]) -> str:
     return ", ".join(names)
+
+
+ENV_FILE = ".env"
+
+
+async def check_env_file(context: Context) -> Sequence[Finding]:
+    """Check that the names in `.env` are settings; a misspelt one would be ignored."""
+    return [
+        warning(
+            ENV_FILE,
+            f"{name} in .env is not a setting{f'; did you mean {near}?' if near else '.'}",
+            fix="Correct it, or remove it. docs/settings.md lists the settings.",
+        )
+        for name, near in unknown_names().items()
+    ]
 
 
 PORT = "Port"

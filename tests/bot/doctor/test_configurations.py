@@ -170,6 +170,34 @@ async def test_an_env_file_that_is_no_text_is_a_fault(doctor: Doctor, broken_env
     assert ".env cannot be read: it is not UTF-8 text." in printed
 
 
+NAMES = """\
+SLACK_SIGNING_SECRTE=x
+perplexity_api_keys=x
+NOTHING_LIKE_IT=x
+PPLX_API_KEY=pplx-mine
+POSTGRES_PASSWORD=x
+HTTPS_PROXY=http://127.0.0.1:9
+"""
+
+
+@pytest.fixture
+def misspelt_env_file(env_file: Path) -> None:
+    env_file.write_text(NAMES)
+
+
+async def test_a_misspelt_name_in_an_env_file_is_shown_with_the_likely_one(
+    doctor: Doctor, misspelt_env_file: None
+) -> None:
+    code, printed = await doctor()
+    printed = " ".join(printed.split())
+
+    assert code == 0
+    assert "SLACK_SIGNING_SECRTE in .env is not a setting; did you mean SLACK_SIGNING_SECRET?" in printed
+    assert "PERPLEXITY_API_KEYS in .env is not a setting; did you mean PERPLEXITY_API_KEY?" in printed
+    assert "NOTHING_LIKE_IT in .env is not a setting." in printed
+    assert printed.count("in .env is not a setting") == 3
+
+
 def test_every_golden_file_is_used() -> None:
     cases = {"whole", *(breaking.__name__ for breaking in BREAKINGS)}
 
