@@ -1,4 +1,4 @@
-"""Logs: one JSON line per event, with ids, sizes, latency and cost, but without message texts and secrets."""
+"""Logs, without message texts and secrets: JSON lines for programs, a short line a question for a terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Collection
 from typing import IO, Any
 
-from perplexity.wire.json import encode
+from perplexity.wire.json import decode, encode
 
 FIELDS = frozenset({
     "question", "command", "surface", "state", "attempt", "returns", "part", "parts", "chars", "seconds", "cost_usd",
@@ -54,13 +54,52 @@ class JsonLines(logging.Formatter):
         return written
 
 
+class TerminalLines(logging.Formatter):
+    """Formats a record as a line for a person at a terminal: one for each answer, and what is wrong."""
+
+    def __init__(self, secrets: Collection[str] = ()) -> None:
+        super().__init__()
+        self._json_lines = JsonLines(secrets)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, with the trace of an exception below it."""
+        fields = decode(self._json_lines.format(record))
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        if fields["event"] == ANSWERED:
+            words = f"{fields.get('command', '')} {fields.get('state', '')}".strip()
+            seconds, cost = fields.get("seconds"), fields.get("cost_usd")
+            figures = (
+                fields.get("provider"),
+                None if seconds is None else f"{seconds:.1f} s",
+                None if cost is None else f"${cost:.4f}",
+                fields.get("error"),
+            )
+            return "  ".join([clock, words, *(str(figure) for figure in figures if figure)])
+        values = [f"{name}={value}" for name, value in fields.items() if name in FIELDS]
+        trace = [fields["exception"], *fields["trace"]] if "exception" in fields else []
+        first = "  ".join([clock, f"{fields['level']}: {fields['event']}", *values])
+        return "\n    ".join([first, *trace])
+
+
+ANSWERED = "answer.kept"
+"""The event below WARNING that a terminal shows."""
+
+
+def _is_for_people(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING or record.msg == ANSWERED
+
+
 def configure(level: str, stream: IO[str], *, secrets: Collection[str] = ()) -> None:
     """Send every logger's lines to `stream`; other libraries log from WARNING up, whatever our own level is.
 
-    The secrets are masked.
+    A terminal gets a few short lines, unless the level is DEBUG; anything else gets JSON. The secrets are masked.
     """
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(JsonLines(secrets))
+    if stream.isatty() and level != "DEBUG":
+        handler.setFormatter(TerminalLines(secrets))
+        handler.addFilter(_is_for_people)
+    else:
+        handler.setFormatter(JsonLines(secrets))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     for name in ("bot", "perplexity"):
         logging.getLogger(name).setLevel(level)

@@ -56,6 +56,44 @@ def test_an_exception_is_its_class_and_its_way_not_its_words(lines: io.StringIO)
     assert "test_logs.py" in line["trace"][0]
 
 
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal() -> Iterator[_Terminal]:
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    stream = _Terminal()
+    logs.configure("INFO", stream, secrets=["hunter2-hunter2"])
+    yield stream
+    root.handlers[:], root.level = before, level
+
+
+def test_a_terminal_shows_a_short_line_for_an_answer_and_what_is_wrong(terminal: _Terminal) -> None:
+    log = logging.getLogger("bot.x")
+    log.info("question.claimed", extra={"question": "q1", "attempt": 1})
+    figures = {"provider": "Perplexity", "seconds": 6.14, "cost_usd": 0.0053}
+    log.info("answer.kept", extra={"question": "q1", "command": "ask", "state": "answered", **figures})
+    log.info("answer.kept", extra={"question": "q2", "command": "ask", "state": "failed", "error": "TimedOut"})
+    log.warning("token.not_refreshed", extra={"team": "hunter2-hunter2"})
+    try:
+        raise ValueError("hunter2")
+    except ValueError:
+        log.exception("question.broke")
+
+    lines = [line.partition("  ")[2] for line in terminal.getvalue().splitlines()]
+    assert lines[:4] == [
+        "ask answered  Perplexity  6.1 s  $0.0053",
+        "ask failed  TimedOut",
+        "warning: token.not_refreshed  team=…",
+        "error: question.broke",
+    ]
+    assert "ValueError" in terminal.getvalue()
+    assert "hunter2" not in terminal.getvalue()
+
+
 def test_a_secret_is_masked_wherever_a_service_echoes_it() -> None:
     root, stream = logging.getLogger(), io.StringIO()
     before, level = root.handlers[:], root.level
