@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.audit import AuditWriter
 from bot.blocks.escaping import sanitize_view
 from bot.commands import available_commands
+from bot.commands.base import Command
 from bot.commands.routing import APP_NAME, ROOT_COMMAND
 from bot.delivery.delivery import Delivery
 from bot.delivery.queue_place import QueuePlaces
@@ -28,16 +29,18 @@ from bot.delivery.shares import Sharing
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.digests.service import DigestComponents
-from bot.listeners import actions, answer_actions, installation, messages, slash
+from bot.listeners import actions, answer_actions, messages, slash
+from bot.listeners import installation as lifecycle
 from bot.listeners.admission import Admission
-from bot.listeners.context import ListenerContext
-from bot.listeners.installation import Installation, token_hash
+from bot.listeners.context import ListenerContext, Register
+from bot.listeners.installation import FindWorkspace, Installation, token_hash
 from bot.listeners.intake import ACK_SECONDS, Intake
 from bot.listeners.stopping import record_stop
 from bot.metering import Meter
-from bot.model.workspace import ActiveWorkspace
+from bot.model.membership import Identity
+from bot.model.question import QuestionRow
 from bot.process import Application
-from bot.services import open_search_services, slack_connection
+from bot.services import SearchServices, open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
@@ -65,7 +68,22 @@ from bot.storage.shares import ShareStore
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
-from bot.views import OPENED_BY_COMMANDS, VIEWS
+from bot.views import (
+    admin,
+    ask,
+    ask_about,
+    budgets,
+    check,
+    digest,
+    feedback,
+    home,
+    limits,
+    own_data,
+    sent,
+    settings,
+    share,
+    sources,
+)
 from bot.views.admin import AdminHome
 from bot.views.home import HomePublisher
 from bot.web import server
@@ -79,32 +97,20 @@ from bot.worker.own_data import OwnData
 from bot.worker.runner import CommandRunner
 from bot.worker.worker import QuestionWorker, only_workspace
 from perplexity.attempts import Attempt
-from perplexity.claims.propose import propose_claims
 
 if TYPE_CHECKING:
     from bot.playground.examples import Pause
     from bot.playground.server import Playground
     from bot.settings import Settings
+    from bot.worker.queue import JobQueue
     from bot.workspaces.oauth import InstallationFlow
     from bot.workspaces.registry import Workspaces
 
-SURFACES = (
-    installation.register,
-    *OPENED_BY_COMMANDS,
-    slash.register,
-    messages.register,
-    actions.register,
-    answer_actions.register,
-    *VIEWS,
-)
-"""The listeners in order: first the check of the installation, then what is asked most. Bolt tries one after the other.
 
-A new surface is a function in `bot/listeners`, and a line here; a new view is one in `bot/views`.
-"""
-
-
-def bolt_app(slack: SlackConnection, client: AsyncWebClient, services: ListenerContext) -> AsyncApp:
-    """Build the Bolt app with every surface's listeners.
+def bolt_app(
+    slack: SlackConnection, client: AsyncWebClient, context: ListenerContext, surfaces: Sequence[Register]
+) -> AsyncApp:
+    """Build the Bolt app with the listeners of the surfaces, which it tries one after the other.
 
     Bolt must not verify requests again, must not call Slack for its own identity before the acknowledgement (hence
     `authorize`), and must run a listener before it acknowledges (`process_before_response`).
@@ -122,8 +128,8 @@ def bolt_app(slack: SlackConnection, client: AsyncWebClient, services: ListenerC
         request_verification_enabled=False,
         logger=_bolt_logger(),
     )
-    for register in SURFACES:
-        register(app, services)
+    for register in surfaces:
+        register(app, context)
     return app
 
 
@@ -148,9 +154,6 @@ POOL_SECONDS = 10.0
 SHARE_SECONDS = 20.0
 """How long the end of a share waits for the database to record it."""
 
-SAME_FILE_SECONDS = 60.0
-"""Clicks of one user on one file within this time count as one."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class _SlackAccess:
@@ -159,39 +162,502 @@ class _SlackAccess:
     client: AsyncWebClient
     installation: Installation | Workspaces
     enter_team: Callable[[str], Awaitable[bool]] = only_workspace
-    find_workspace: Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspace | None]] | None = None
+    find_workspace: FindWorkspace | None = None
     flow: InstallationFlow | None = None
 
 
-def _slack_access(
-    settings: Settings,
-    slack: SlackConnection,
-    *,
-    session: ClientSession,
-    reads: Pool,
-    work: Pool,
-    workspaces: WorkspaceStore,
-    cancel_runs: Callable[[Sequence[str]], None],
-) -> _SlackAccess:
-    if not settings.oauth_configured:
-        client = web_client(slack.bot_token, api_url=slack.api_url, session=session)
-        installation = Installation(
-            client=client, workspaces=workspaces, token_hash=token_hash(slack.bot_token or ""), cancel_runs=cancel_runs
-        )
-        return _SlackAccess(client=client, installation=installation)
-    # Encryption takes a while to import, which one workspace with its own token need not wait for.
-    from bot.workspaces.connection import connect_workspaces
+@dataclass(kw_only=True)
+class _Parts:
+    """The parts of a process on what is open already; each is built when another, or the application, names it.
 
-    many = connect_workspaces(
-        settings, session=session, reads=reads, work=work, store=workspaces, cancel_runs=cancel_runs
-    )
-    return _SlackAccess(
-        client=many.client,
-        installation=many.registry,
-        enter_team=many.registry.enter_team,
-        find_workspace=many.registry.of_request,
-        flow=many.flow,
-    )
+    `work`, `acks` and `health` are connections: for the work on questions, for acknowledgements, and for heartbeats and
+    the health pages, which are public.
+    """
+
+    settings: Settings
+    work: Pool
+    acks: Pool
+    health: Pool
+    jobs: JobQueue
+    session: ClientSession
+    slack: SlackConnection
+    playground: Playground | None
+    pause: Pause
+    metrics: Metrics
+    meter: Meter
+    search: SearchServices
+    background: BackgroundTasks
+
+    database_retry = DatabaseRetry(seconds=math.inf)
+    """A paid answer is kept for as long as the database is unavailable."""
+
+    # Storage.
+
+    @cached_property
+    def share(self) -> FairShare:
+        settings = self.settings
+        return FairShare(
+            open_per_person=settings.open_questions_per_user,
+            thread_per_minute=settings.thread_answers_per_minute,
+            per_workspace=_workspace_limit(settings),
+            user_per_minute=settings.user_questions_per_minute,
+            channel_per_minute=settings.channel_questions_per_minute,
+            bounded=settings.oauth_configured,
+        )
+
+    @cached_property
+    def questions(self) -> QuestionStore:
+        keeps_text, many = self.settings.retention_days > 0, self.settings.oauth_configured
+        return QuestionStore(self.work, share=self.share, keeps_text=keeps_text, many=many)
+
+    @cached_property
+    def received(self) -> QuestionStore:
+        return QuestionStore(self.acks, share=self.share)
+
+    @cached_property
+    def stages(self) -> StageStore:
+        return StageStore(self.work)
+
+    @cached_property
+    def attempts(self) -> AttemptStore:
+        return AttemptStore(self.work)
+
+    @cached_property
+    def audit(self) -> AuditStore:
+        key = self.settings.audit_key
+        return AuditStore(self.work, key=None if key is None else key.get_secret_value())
+
+    @cached_property
+    def budgets(self) -> BudgetStore:
+        return BudgetStore(self.work, budgets=self.settings.budgets)
+
+    @cached_property
+    def limits(self) -> LimitStore:
+        return LimitStore(self.work, share=self.share)
+
+    @cached_property
+    def workspaces(self) -> WorkspaceStore:
+        return WorkspaceStore(self.work, many=self.settings.oauth_configured)
+
+    @cached_property
+    def before_ack(self) -> WorkspaceStore:
+        return WorkspaceStore(self.acks, many=self.settings.oauth_configured)
+
+    # Slack.
+
+    @cached_property
+    def access(self) -> _SlackAccess:
+        settings, slack, cancel_runs = self.settings, self.slack, self.stopping.start_runs
+        if not settings.oauth_configured:
+            client = web_client(slack.bot_token, api_url=slack.api_url, session=self.session)
+            installation = Installation(
+                client=client,
+                workspaces=self.workspaces,
+                token_hash=token_hash(slack.bot_token or ""),
+                cancel_runs=cancel_runs,
+            )
+            return _SlackAccess(client=client, installation=installation)
+        # Encryption takes a while to import, which one workspace with its own token need not wait for.
+        from bot.workspaces.connection import connect_workspaces
+
+        many = connect_workspaces(
+            settings,
+            session=self.session,
+            reads=self.acks,
+            work=self.work,
+            store=self.workspaces,
+            cancel_runs=cancel_runs,
+        )
+        return _SlackAccess(
+            client=many.client,
+            installation=many.registry,
+            enter_team=many.registry.enter_team,
+            find_workspace=many.registry.of_request,
+            flow=many.flow,
+        )
+
+    @cached_property
+    def chat(self) -> Chat:
+        return Chat(self.access.client)
+
+    @cached_property
+    def views(self) -> Views:
+        return Views(self.access.client, sanitize=sanitize_view)
+
+    @cached_property
+    def response_urls(self) -> ResponseUrls:
+        return ResponseUrls(self.session)
+
+    @cached_property
+    def stream_log(self) -> StreamLog:
+        return StreamLog(self.work)
+
+    @cached_property
+    def status_messages(self) -> StatusMessages:
+        return StatusMessages(
+            questions=self.questions,
+            database_retry=self.database_retry,
+            chat=self.chat,
+            response_urls=self.response_urls,
+            slack_api_url=self.slack.api_url,
+        )
+
+    @cached_property
+    def thread_reader(self) -> ThreadReader:
+        return ThreadReader(
+            client=self.access.client,
+            capped=self.settings.thread_history == "capped",
+            may_read=lambda: self.database_retry(self.workspaces.record_thread_read),
+        )
+
+    @cached_property
+    def withdrawal(self) -> AnswerWithdrawal:
+        return AnswerWithdrawal(questions=self.questions, chat=self.chat, reader=self.thread_reader)
+
+    @cached_property
+    def live(self) -> LiveAnswers:
+        return LiveAnswers(
+            questions=self.questions,
+            streams=Streams(self.access.client),
+            chat=self.chat,
+            calls=self.stream_log,
+            stop=partial(record_stop, questions=self.questions, metrics=self.metrics),
+            in_channels=self.settings.channel_streaming,
+        )
+
+    # People.
+
+    @cached_property
+    def profiles(self) -> Profiles:
+        return Profiles(self.access.client)
+
+    @cached_property
+    def admission(self) -> Admission:
+        return Admission(
+            client=self.access.client,
+            installation=self.access.installation,
+            workspaces=self.workspaces,
+            profiles=self.profiles,
+            database_retry=self.database_retry,
+            external=self.settings.allow_external_users,
+        )
+
+    @cached_property
+    def admins(self) -> Admins:
+        return Admins(
+            self.access.client, named=self.settings.admins, profiles=self.profiles, ours=lambda: self.identity
+        )
+
+    @property
+    def identity(self) -> Identity | None:
+        return self.access.installation.identity
+
+    @cached_property
+    def managers(self) -> ChannelManagers:
+        return ChannelManagers(self.access.client, admins=self.admins)
+
+    # Commands and features.
+
+    @cached_property
+    def commands(self) -> Sequence[Command[Any, Any]]:
+        commands = available_commands(agent=self.settings.missing_agent_setting is None)
+        if self.playground is None or not self.settings.keyless:
+            return commands
+        from bot.playground.examples import with_examples
+
+        return with_examples(commands, prefix=self.settings.command_prefix, pause=self.pause)
+
+    @cached_property
+    def files(self) -> FileUploader:
+        return FileUploader(
+            client=self.access.client,
+            chat=self.chat,
+            questions=self.questions,
+            stages=self.stages,
+            persona=self.settings.persona_name,
+            admits=self.admission.admits,
+        )
+
+    @cached_property
+    def digests(self) -> DigestComponents:
+        return DigestComponents.from_settings(
+            self.settings,
+            DigestStore(self.work, many=self.settings.oauth_configured),
+            client=self.access.client,
+            chat=self.chat,
+            database_retry=self.database_retry,
+            profiles=self.profiles,
+            installed=lambda: self.admission.installed,
+        )
+
+    @cached_property
+    def home(self) -> HomePublisher:
+        return HomePublisher(
+            store=HomeStore(self.work),
+            digests=self.digests.service,
+            views=self.views,
+            commands=self.commands,
+            slash=self.settings.command_prefix,
+            admin=self.admin_home,
+            start=self.background.start,
+            retention_days=self.settings.retention_days,
+            budgets=self.budgets,
+        )
+
+    @cached_property
+    def admin_home(self) -> AdminHome:
+        from bot.worker.queue import STALLED_AFTER_SECONDS
+
+        return AdminHome(
+            admins=self.admins,
+            store=AdminStore(self.work),
+            digests=self.digests.service.list_all,
+            admin_issues=self.attempts.admin_issues,
+            audit=self.audit.health,
+            workers_alive=partial(self.questions.workers_alive, seconds=STALLED_AFTER_SECONDS),
+            budgets=self.budgets,
+            limits=self.limits,
+            fixed_limits={
+                "Digests of a person": str(self.settings.digests_per_user),
+                "Digests in a channel": str(self.settings.digests_per_channel),
+            },
+        )
+
+    # The worker.
+
+    @cached_property
+    def stopping(self) -> RunCanceller:
+        return RunCanceller(
+            questions=self.questions,
+            stages=self.stages,
+            providers=self.search.providers,
+            background=self.background,
+        )
+
+    @cached_property
+    def runner(self) -> CommandRunner:
+        settings = self.settings
+        thread_history = ThreadHistory(
+            reader=self.thread_reader,
+            is_member=self.admission.is_member,
+            bot_user=lambda: None if self.identity is None else self.identity.bot_user_id,
+        )
+        return CommandRunner(
+            questions=self.questions,
+            provider=self.search.chain,
+            admins=self.admins,
+            provider_stats=self.attempts.stats,
+            audit=self.audit.health,
+            feedback=FeedbackStore(self.work).of_team,
+            preferences=PreferenceStore(self.work),
+            budgets=self.budgets,
+            limits=self.limits,
+            management=self.managers.management,
+            digests=self.digests.service,
+            commands={command.name: command for command in self.commands} | self.digests.commands,
+            database_retry=DatabaseRetry(seconds=RUN_SECONDS),
+            stops=StopWatcher(questions=self.questions),
+            agent=self.search.agent,
+            model=self.search.model,
+            deepdives=self.search.deepdives,
+            thread_history=thread_history.before,
+            reads_threads=settings.thread_history != "off",
+            stages=lambda row: QuestionStages(stages=self.stages, row=row, database_retry=self.database_retry),
+            can_upload=self.files.can_upload,
+            saves_files=settings.send_files or not settings.slack_configured,
+            next_questions=settings.next_questions,
+            keeps_text=settings.retention_days > 0,
+            before_sending=self.meter.keep,
+            cancel_runs=self.stopping.start,
+        )
+
+    @cached_property
+    def question_worker(self) -> QuestionWorker:
+        routes = default_routes(self.chat, self.live.streams, self.response_urls, slack_api_url=self.slack.api_url)
+        return QuestionWorker(
+            questions=self.questions,
+            runner=self.runner,
+            delivery=Delivery(
+                questions=self.questions,
+                database_retry=self.database_retry,
+                routes=(self.digests.channel_route, *routes),
+            ),
+            status_messages=self.status_messages,
+            live=self.live,
+            clear_up=ClearUp(
+                questions=self.questions,
+                live=self.live,
+                chat=self.chat,
+                status_messages=self.status_messages,
+                withdrawal=self.withdrawal,
+                cancel_runs=self.stopping.cancel,
+                render_stopped=self.runner.stopped_message,
+            ).clear_up,
+            database_retry=self.database_retry,
+            metrics=self.metrics,
+            admission=self.admission,
+            home_changed=self.home.changed,
+            enter=self.access.enter_team,
+            progress_of=lambda row: ProgressUpdater(
+                row=row,
+                questions=self.questions,
+                chat=self.chat,
+                response_urls=self.response_urls,
+                slack_api_url=self.slack.api_url,
+                take_edit=None if self.runner.shows_text(row) else self.stream_log.edit_progress,
+            ),
+        )
+
+    @cached_property
+    def budget_watch(self) -> BudgetWatch:
+        async def told(team_id: str) -> list[str]:
+            # Those who have set budgets, unless they are no admins any more.
+            setters = await self.budgets.setters(team_id)
+            still = [one for one in setters if await self.admins.verify_admin(one) is not False]
+            return list(dict.fromkeys([*self.settings.admins, *still]))
+
+        return BudgetWatch(
+            ledger=self.meter.ledger,
+            chat=self.chat,
+            admins=told,
+            other_admins=AdminList(self.access.client).read,
+            slash=f"/{self.settings.command_prefix}{ROOT_COMMAND}",
+            enter=self.access.enter_team,
+        )
+
+    # The listeners.
+
+    @cached_property
+    def app(self) -> AsyncApp:
+        return bolt_app(self.slack, self.access.client, self.listener_context, self.surfaces)
+
+    @cached_property
+    def listener_context(self) -> ListenerContext:
+        return ListenerContext(
+            intake=Intake(questions=self.received, metrics=self.metrics, added=self.jobs.added),
+            questions=self.received,
+            commands=self.commands,
+            metrics=self.metrics,
+            preferences=PreferenceStore(self.acks),
+            chat=self.chat,
+            views=self.views,
+            replies=self.status_messages,
+            admins=self.admins,
+            budgets=BudgetStore(self.acks, budgets=self.settings.budgets),
+            start=self.background.start,
+            home_opened=self.home.opened,
+            home_changed=self.home.changed,
+            is_known_outsider=self.admission.is_known_outsider,
+        )
+
+    @property
+    def surfaces(self) -> Sequence[Register]:
+        """The listeners in order: first the check of the installation, then what is asked most."""
+        acks, profiles, access = self.acks, self.profiles, self.access
+        choices, audit = ChoiceStore(acks), AuditStore(acks)
+        digest_store = DigestStore(acks, many=self.settings.oauth_configured)
+        return (
+            partial(lifecycle.register, installation=access.installation, find_workspace=access.find_workspace),
+            partial(ask.register_command, choices=choices),
+            partial(digest.register_command, profiles=profiles),
+            slash.register,
+            partial(messages.register, intake=self.message_intake),
+            partial(
+                actions.register,
+                digests=replace(self.digests.service, digests=digest_store),
+                files=self.files,
+                requests=self.before_ack,
+            ),
+            answer_actions.register,
+            partial(admin.register, home=self.admin_home, stopper=self.digests.stopper),
+            partial(ask.register, choices=choices),
+            ask_about.register,
+            partial(budgets.register, budgets=BudgetStore(acks, budgets=self.settings.budgets), audit=audit),
+            partial(check.register, finder=self.claim_finder),
+            partial(digest.register, profiles=profiles),
+            partial(feedback.register, ratings=FeedbackStore(acks)),
+            partial(home.register, delete=self.delete),
+            partial(limits.register, store=LimitStore(acks, share=self.share), audit=audit),
+            partial(own_data.register, own_data=self.own_data),
+            sent.register,
+            partial(settings.register, store=PreferenceStore(acks), managers=self.managers),
+            partial(share.register, shares=self.sharing),
+            sources.register,
+        )
+
+    @property
+    def message_intake(self) -> messages.MessageIntake:
+        places = QueuePlaces(questions=self.questions, chat=self.chat, start=self.background.start, clock=monotonic)
+        return messages.MessageIntake(
+            follow_ups=self.settings.follow_ups == "always",
+            show_place=places.watch,
+            record_sender=replace(self.admission, workspaces=self.before_ack).record_sender,
+        )
+
+    @property
+    def claim_finder(self) -> check.ClaimFinder:
+        return check.ClaimFinder(
+            model=self.search.model,
+            proposals=ProposalStore(self.acks),
+            profiles=self.profiles,
+            asker_refusal=self.admission.asker_refusal,
+        )
+
+    @property
+    def sharing(self) -> Sharing:
+        return Sharing(
+            shares=ShareStore(self.acks),
+            chat=self.chat,
+            response_urls=self.response_urls,
+            slack_api_url=self.slack.api_url,
+            app=APP_NAME,
+            database_retry=DatabaseRetry(seconds=SHARE_SECONDS),
+            is_in_channel=SlackUsers(self.access.client, profiles=self.profiles).is_in_channel,
+        )
+
+    @property
+    def own_data(self) -> OwnData:
+        return OwnData(
+            store=PersonalDataStore(self.work),
+            files=self.files,
+            cancel_runs=self.stopping.start_runs,
+            tell=self.home.tell,
+        )
+
+    def delete(self, row: QuestionRow) -> None:
+        """Start deleting a question and its answer."""
+        self.background.start(self.home.after(self.withdrawal.delete(row), row))
+
+    # The server.
+
+    @property
+    def server(self) -> Server:
+        from bot.worker.queue import STALLED_AFTER_SECONDS
+
+        settings = self.settings
+        routes = server.routes(
+            workers_alive=partial(QuestionStore(self.health).workers_alive, seconds=STALLED_AFTER_SECONDS),
+            admin_issues=AttemptStore(self.health).admin_issues,
+            audit=AuditStore(self.health).health,
+            metrics=self.metrics,
+        )
+        if settings.security_contact:
+            routes.append(server.security_txt(settings.security_contact))
+        if self.slack.signing_secret is not None:
+            guard = RequestVerifier(self.app, signing_secret=self.slack.signing_secret, metrics=self.metrics)
+            routes.append(web.post("/slack/events", guard.handle))
+        if self.access.flow is not None:
+            from bot.workspaces import oauth
+
+            routes += oauth.routes(self.access.flow)
+        if self.playground is not None:
+            routes += self.playground.routes()
+        return Server(routes, host=settings.bind_host, port=settings.port)
+
+    @property
+    def socket(self) -> SocketMode | None:
+        token = self.slack.app_token
+        return SocketMode(self.app, app_token=token, client=self.access.client) if token else None
 
 
 @asynccontextmanager
@@ -202,303 +668,53 @@ async def compose(
 
     `pause` waits between the events of a recorded example.
     """
-    from bot.worker.queue import STALLED_AFTER_SECONDS, JobQueue
+    from bot.worker.queue import JobQueue
 
     async with AsyncExitStack() as stack:
-        pool = await stack.enter_async_context(connection_pool(conninfo, size=WORK_CONNECTIONS, seconds=POOL_SECONDS))
+        work = await stack.enter_async_context(connection_pool(conninfo, size=WORK_CONNECTIONS, seconds=POOL_SECONDS))
         acks = await stack.enter_async_context(connection_pool(conninfo, size=ACK_CONNECTIONS, seconds=ACK_SECONDS))
-        apart = await stack.enter_async_context(connection_pool(conninfo, size=HEALTH_CONNECTIONS))
-        jobs = JobQueue(pool, beats=apart, at_once=settings.questions_at_once)
+        health = await stack.enter_async_context(connection_pool(conninfo, size=HEALTH_CONNECTIONS))
+        jobs = JobQueue(work, beats=health, at_once=settings.questions_at_once)
         await jobs.open()
-        share = FairShare(
-            open_per_person=settings.open_questions_per_user,
-            thread_per_minute=settings.thread_answers_per_minute,
-            per_workspace=_workspace_limit(settings),
-            user_per_minute=settings.user_questions_per_minute,
-            channel_per_minute=settings.channel_questions_per_minute,
-            bounded=settings.oauth_configured,
-        )
-        questions, stages, attempts = (
-            QuestionStore(pool, share=share, keeps_text=settings.retention_days > 0, many=settings.oauth_configured),
-            StageStore(pool),
-            AttemptStore(pool),
-        )
-        received, choices = QuestionStore(acks, share=share), ChoiceStore(acks)
-        # A paid answer is kept for as long as the database is unavailable.
-        database_retry, metrics, attempt_log = DatabaseRetry(seconds=math.inf), Metrics(), AttemptLog(attempts=attempts)
-        audit, budgets, limits = (
-            _audit_store(settings, pool),
-            BudgetStore(pool, budgets=settings.budgets),
-            LimitStore(pool, share=share),
-        )
+        metrics, attempt_log = Metrics(), AttemptLog(attempts=AttemptStore(work))
 
         def on_attempt(attempt: Attempt) -> None:
             metrics.attempted(attempt)
             attempt_log.record(attempt)
 
         slack, playground = slack_connection(settings)
-        commands = available_commands(agent=settings.missing_agent_setting is None)
-        if playground is not None and settings.keyless:
-            from bot.playground.examples import with_examples
-
-            commands = with_examples(commands, prefix=settings.command_prefix, pause=pause)
         session = await stack.enter_async_context(open_session(slack))
-        workspaces, before_ack = (WorkspaceStore(one, many=settings.oauth_configured) for one in (pool, acks))
-        meter = Meter(ledger=await stack.enter_async_context(Ledger(pool, budgets=budgets.budgets)))
-        search_services = await stack.enter_async_context(
-            open_search_services(settings, on_attempt=on_attempt, meter=meter)
-        )
-        background = await stack.enter_async_context(BackgroundTasks())
-        stopping = RunCanceller(
-            questions=questions, stages=stages, providers=search_services.providers, background=background
-        )
-        access = _slack_access(
-            settings,
-            slack,
+        meter = Meter(ledger=await stack.enter_async_context(Ledger(work, budgets=settings.budgets)))
+        search = await stack.enter_async_context(open_search_services(settings, on_attempt=on_attempt, meter=meter))
+        parts = _Parts(
+            settings=settings,
+            work=work,
+            acks=acks,
+            health=health,
+            jobs=jobs,
             session=session,
-            reads=acks,
-            work=pool,
-            workspaces=workspaces,
-            cancel_runs=stopping.start_runs,
-        )
-        client, installation = access.client, access.installation
-        chat, streams, response_urls, stream_log = Chat(client), Streams(client), ResponseUrls(session), StreamLog(pool)
-        status_messages = StatusMessages(
-            questions=questions,
-            database_retry=database_retry,
-            chat=chat,
-            response_urls=response_urls,
-            slack_api_url=slack.api_url,
-        )
-        profiles = Profiles(client)
-        admission = Admission(
-            client=client,
-            installation=installation,
-            workspaces=workspaces,
-            profiles=profiles,
-            database_retry=database_retry,
-            external=settings.allow_external_users,
-        )
-        thread_reader = ThreadReader(
-            client=client,
-            capped=settings.thread_history == "capped",
-            may_read=lambda: database_retry(workspaces.record_thread_read),
-        )
-        withdrawal, live = (
-            AnswerWithdrawal(questions=questions, chat=chat, reader=thread_reader),
-            LiveAnswers(
-                questions=questions,
-                streams=streams,
-                chat=chat,
-                calls=stream_log,
-                stop=partial(record_stop, questions=questions, metrics=metrics),
-                in_channels=settings.channel_streaming,
-            ),
-        )
-        thread_history = ThreadHistory(
-            reader=thread_reader,
-            is_member=admission.is_member,
-            bot_user=lambda: installation.identity.bot_user_id if installation.identity is not None else None,
-        )
-        file_uploader = FileUploader(
-            client=client,
-            chat=chat,
-            questions=questions,
-            stages=stages,
-            persona=settings.persona_name,
-            admits=admission.admits,
-        )
-        digests = DigestComponents.from_settings(
-            settings,
-            DigestStore(pool, many=settings.oauth_configured),
-            client=client,
-            chat=chat,
-            database_retry=database_retry,
-            profiles=profiles,
-            installed=lambda: admission.installed,
-        )
-        admins = Admins(client, named=settings.admins, profiles=profiles, ours=lambda: installation.identity)
-        managers = ChannelManagers(client, admins=admins)
-        runner = CommandRunner(
-            questions=questions,
-            provider=search_services.chain,
-            admins=admins,
-            provider_stats=attempts.stats,
-            audit=audit.health,
-            feedback=FeedbackStore(pool).of_team,
-            preferences=PreferenceStore(pool),
-            budgets=budgets,
-            limits=limits,
-            management=managers.management,
-            digests=digests.service,
-            commands={command.name: command for command in commands} | digests.commands,
-            database_retry=DatabaseRetry(seconds=RUN_SECONDS),
-            stops=StopWatcher(questions=questions),
-            agent=search_services.agent,
-            model=search_services.model,
-            deepdives=search_services.deepdives,
-            thread_history=thread_history.before,
-            reads_threads=settings.thread_history != "off",
-            stages=lambda row: QuestionStages(stages=stages, row=row, database_retry=database_retry),
-            can_upload=file_uploader.can_upload,
-            saves_files=settings.send_files or not settings.slack_configured,
-            next_questions=settings.next_questions,
-            keeps_text=settings.retention_days > 0,
-            before_sending=meter.keep,
-            cancel_runs=stopping.start,
-        )
-        home = HomePublisher(
-            store=HomeStore(pool),
-            digests=digests.service,
-            views=Views(client, sanitize=sanitize_view),
-            commands=commands,
-            slash=settings.command_prefix,
-            admin=AdminHome(
-                admins=admins,
-                store=AdminStore(pool),
-                digests=digests.service.list_all,
-                admin_issues=attempts.admin_issues,
-                audit=audit.health,
-                workers_alive=partial(questions.workers_alive, seconds=STALLED_AFTER_SECONDS),
-                budgets=budgets,
-                limits=limits,
-                fixed_limits=_fixed_limits(settings),
-            ),
-            start=background.start,
-            retention_days=settings.retention_days,
-            budgets=budgets,
-        )
-        question_worker = QuestionWorker(
-            questions=questions,
-            runner=runner,
-            delivery=Delivery(
-                questions=questions,
-                database_retry=database_retry,
-                routes=(
-                    digests.channel_route,
-                    *default_routes(chat, streams, response_urls, slack_api_url=slack.api_url),
-                ),
-            ),
-            status_messages=status_messages,
-            live=live,
-            clear_up=ClearUp(
-                questions=questions,
-                live=live,
-                chat=chat,
-                status_messages=status_messages,
-                withdrawal=withdrawal,
-                cancel_runs=stopping.cancel,
-                render_stopped=runner.stopped_message,
-            ).clear_up,
-            database_retry=database_retry,
+            slack=slack,
+            playground=playground,
+            pause=pause,
             metrics=metrics,
-            admission=admission,
-            home_changed=home.changed,
-            enter=access.enter_team,
-            progress_of=lambda row: ProgressUpdater(
-                row=row,
-                questions=questions,
-                chat=chat,
-                response_urls=response_urls,
-                slack_api_url=slack.api_url,
-                take_edit=None if runner.shows_text(row) else stream_log.edit_progress,
-            ),
+            meter=meter,
+            search=search,
+            background=await stack.enter_async_context(BackgroundTasks()),
         )
-        jobs.register_handler(question_worker.process)
-
-        services = ListenerContext(
-            intake=Intake(questions=received, metrics=metrics, added=jobs.added),
-            questions=received,
-            commands=commands,
-            metrics=metrics,
-            reply_privately=status_messages.reply_privately,
-            post_in_thread=status_messages.post_in_thread,
-            post_ephemeral=status_messages.post_ephemeral,
-            digests=replace(digests.service, digests=DigestStore(acks, many=settings.oauth_configured)),
-            follow_ups=settings.follow_ups == "always",
-            replace_original=status_messages.replace_original,
-            load_report=file_uploader.load_report,
-            upload_file=file_uploader.send,
-            chat=chat,
-            propose_claims=partial(propose_claims, model=search_services.model),
-            name_of=profiles.name_of,
-            asker_refusal=admission.asker_refusal,
-            keep_proposal=ProposalStore(acks).record,
-            move_proposal=ProposalStore(acks).move,
-            views=Views(client, sanitize=sanitize_view),
-            feedback=FeedbackStore(acks),
-            sharing=Sharing(
-                shares=ShareStore(acks),
-                chat=chat,
-                response_urls=response_urls,
-                slack_api_url=slack.api_url,
-                app=APP_NAME,
-                database_retry=DatabaseRetry(seconds=SHARE_SECONDS),
-                is_in_channel=SlackUsers(client, profiles=profiles).is_in_channel,
-            ),
-            preferences=PreferenceStore(acks),
-            management=managers.management,
-            budgets=BudgetStore(acks, budgets=settings.budgets),
-            limits=LimitStore(acks, share=share),
-            start=background.start,
-            find_workspace=access.find_workspace,
-            refusal=installation.refusal,
-            record_end=installation.end,
-            change_access=installation.change_access,
-            delete_question=lambda row: background.start(home.after(withdrawal.delete(row), row)),
-            show_place=QueuePlaces(questions=questions, chat=chat, start=background.start, clock=monotonic).watch,
-            home_opened=home.opened,
-            home_changed=home.changed,
-            suggest_prompts=chat.suggest_prompts,
-            is_admin=admins.is_admin,
-            verify_admin=admins.verify_admin,
-            stop_digest=digests.stopper.stop_for_admin,
-            admin_data=home.admin.data,
-            record_change=AuditStore(acks).record,
-            is_known_outsider=admission.is_known_outsider,
-            record_sender=replace(admission, workspaces=before_ack).record_sender,
-            request_file=partial(before_ack.request_file, seconds=SAME_FILE_SECONDS),
-            forget_file=before_ack.cancel_file_request,
-            timezone=profiles.timezone,
-            last_choice=choices.last,
-            keep_choice=choices.keep,
-            own_data=OwnData(
-                store=PersonalDataStore(pool),
-                files=file_uploader,
-                cancel_runs=stopping.start_runs,
-                tell=home.tell,
-            ),
-        )
-        app = bolt_app(slack, client, services)
-        server = None
-        if http:
-            # The health pages are public, so they must not use the connections for questions.
-            server = _server(
-                settings,
-                slack,
-                app,
-                services,
-                playground=playground,
-                flow=access.flow,
-                questions=QuestionStore(apart),
-                attempts=AttemptStore(apart),
-                audit=AuditStore(apart),
-            )
+        jobs.register_handler(parts.question_worker.process)
         yield Application(
             playground=playground,
-            providers=search_services.providers,
-            questions=questions,
+            providers=search.providers,
+            questions=parts.questions,
             jobs=jobs,
             attempt_log=attempt_log,
-            audit=AuditWriter(audit=audit),
-            retention=Retention(pool=pool, days=settings.retention_days),
-            budget_watch=_budget_watch(
-                settings, ledger=meter.ledger, budgets=budgets, chat=chat, access=access, admins=admins
-            ),
-            scheduler=digests.scheduler,
-            installation=installation,
-            server=server,
-            socket=SocketMode(app, app_token=slack.app_token, client=client) if http and slack.app_token else None,
+            audit=AuditWriter(audit=parts.audit),
+            retention=Retention(pool=work, days=settings.retention_days),
+            budget_watch=parts.budget_watch,
+            scheduler=parts.digests.scheduler,
+            installation=parts.access.installation,
+            server=parts.server if http else None,
+            socket=parts.socket if http else None,
         )
 
 
@@ -510,70 +726,3 @@ def _workspace_limit(settings: Settings) -> int:
     if settings.workspace_questions_at_once is not None:
         return settings.workspace_questions_at_once
     return math.ceil(WORKSPACE_PART * settings.questions_at_once) if settings.oauth_configured else 0
-
-
-def _fixed_limits(settings: Settings) -> dict[str, str]:
-    """Return the limits that only the settings change, by their labels."""
-    return {
-        "Digests of a person": str(settings.digests_per_user),
-        "Digests in a channel": str(settings.digests_per_channel),
-    }
-
-
-def _audit_store(settings: Settings, pool: Pool) -> AuditStore:
-    return AuditStore(pool, key=settings.audit_key.get_secret_value() if settings.audit_key is not None else None)
-
-
-def _budget_watch(
-    settings: Settings, *, ledger: Ledger, budgets: BudgetStore, chat: Chat, access: _SlackAccess, admins: Admins
-) -> BudgetWatch:
-    async def told(team_id: str) -> list[str]:
-        # Those who have set budgets, unless they are no admins any more.
-        setters = [one for one in await budgets.setters(team_id) if await admins.verify_admin(one) is not False]
-        return list(dict.fromkeys([*settings.admins, *setters]))
-
-    return BudgetWatch(
-        ledger=ledger,
-        chat=chat,
-        admins=told,
-        other_admins=AdminList(access.client).read,
-        slash=f"/{settings.command_prefix}{ROOT_COMMAND}",
-        enter=access.enter_team,
-    )
-
-
-def _server(
-    settings: Settings,
-    slack: SlackConnection,
-    app: AsyncApp,
-    services: ListenerContext,
-    *,
-    playground: Playground | None,
-    flow: InstallationFlow | None,
-    questions: QuestionStore,
-    attempts: AttemptStore,
-    audit: AuditStore,
-) -> Server:
-    from bot.worker.queue import STALLED_AFTER_SECONDS
-
-    async def workers_alive() -> int:
-        return await questions.workers_alive(seconds=STALLED_AFTER_SECONDS)
-
-    routes = server.routes(
-        workers_alive=workers_alive,
-        admin_issues=attempts.admin_issues,
-        audit=audit.health,
-        metrics=services.metrics,
-    )
-    if settings.security_contact:
-        routes.append(server.security_txt(settings.security_contact))
-    if slack.signing_secret is not None:
-        guard = RequestVerifier(app, signing_secret=slack.signing_secret, metrics=services.metrics)
-        routes.append(web.post("/slack/events", guard.handle))
-    if flow is not None:
-        from bot.workspaces import oauth
-
-        routes += oauth.routes(flow)
-    if playground is not None:
-        routes += playground.routes()
-    return Server(routes, host=settings.bind_host, port=settings.port)

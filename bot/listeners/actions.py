@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from typing import Protocol
+from uuid import UUID, uuid4
 
 from slack_bolt.async_app import AsyncApp
 
@@ -32,10 +35,11 @@ from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
 from bot.listeners.stopping import record_stop
 from bot.model.audit import stop_change
-from bot.model.digest import DigestAction, DigestNotFound, DigestResult
+from bot.model.digest import DigestAction, DigestNotFound, DigestResult, DigestService
 from bot.model.message import MarkdownFile
 from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.installation import WorkspaceStore
 from bot.texts import notices
 from perplexity.threads import run_in_thread
 
@@ -49,18 +53,45 @@ PAST_WEEK = "past_week"
 LIVE_PRESS = "live_press"
 """The id of the button that `python -m bot doctor --live` posts."""
 
+SAME_FILE_SECONDS = 60.0
+"""Clicks of one user on one file within this time count as one."""
+
 _RETRY_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
 _DIGEST_ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to every button."""
+class Files(Protocol):
+    """Sends files."""
+
+    async def load_report(self, question_id: UUID) -> MarkdownFile | None:
+        """Return the report of a question as a file; None if there is none."""
+        ...
+
+    async def send(
+        self,
+        file: MarkdownFile,
+        user_id: str,
+        *,
+        on_failure: Callable[[], Awaitable[None]],
+        on_refusal: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Send a file to a user. Raises nothing.
+
+        `on_failure` is called if the file cannot be sent, `on_refusal` if the person is not a member.
+        """
+        ...
+
+
+def register(
+    app: AsyncApp, context: ListenerContext, *, digests: DigestService, files: Files, requests: WorkspaceStore
+) -> None:
+    """Listen to every button; `requests` records who asks for which file."""
     button(app, context, _RETRY_ACTIONS, retry_question)
     button(app, context, "stop", stop_question)
-    button(app, context, _DIGEST_ACTIONS, apply_digest_button)
-    button(app, context, "as_file", send_report)
+    button(app, context, _DIGEST_ACTIONS, partial(apply_digest_button, digests=digests))
+    button(app, context, "as_file", partial(send_report, files=files, requests=requests))
     button(app, context, LIVE_PRESS, take_live_press)
-    menu(app, context, MORE, SAVE, save_answer)
+    menu(app, context, MORE, SAVE, partial(save_answer, files=files, requests=requests))
 
 
 async def retry_question(click: Click, context: ListenerContext) -> Reply | None:
@@ -77,7 +108,7 @@ async def retry_question(click: Click, context: ListenerContext) -> Reply | None
     if text is None:
         log.warning("click.stale", extra={"error": "no longer time"})
         return text_reply(UNKNOWN_QUESTION)
-    question = _build_retry(earlier, click, context, text=text, key=PAST_WEEK if wider else "retry")
+    question = _build_retry(earlier, click, text=text, key=PAST_WEEK if wider else "retry")
     submitted = await context.intake.submit(question)
     if submitted is Submitted.NEW:
         context.metrics.received(command=earlier.command, surface="click")
@@ -101,11 +132,11 @@ def _past_week(earlier: QuestionRow, context: ListenerContext) -> str | None:
         return None
 
 
-def _build_retry(earlier: QuestionRow, click: Click, context: ListenerContext, *, text: str, key: str) -> NewQuestion:
+def _build_retry(earlier: QuestionRow, click: Click, *, text: str, key: str) -> NewQuestion:
     """Return the question with this text; in a thread its answer replaces the clicked message."""
     in_thread = earlier.thread_ts is not None
     return NewQuestion(
-        id=context.new_id(),
+        id=uuid4(),
         delivery_key=f"{earlier.id}:{key}",
         again=earlier.id,
         surface=earlier.surface if in_thread else "click",
@@ -163,39 +194,45 @@ async def take_live_press(click: Click, context: ListenerContext) -> Reply:
     return text_reply("Your press has arrived.")
 
 
-async def apply_digest_button(click: Click, context: ListenerContext) -> Reply:
+async def apply_digest_button(click: Click, _: ListenerContext, *, digests: DigestService) -> Reply:
     """Apply a digest's button and reply with the result."""
-    result = await _apply_digest_button(click, context)
-    message = digest_result_message(result, command=context.digests.command_label, channel=click.channel)
+    result = await _apply_digest_button(click, digests)
+    message = digest_result_message(result, command=digests.command_label, channel=click.channel)
     return Reply(message=message)
 
 
-async def _apply_digest_button(click: Click, context: ListenerContext) -> DigestResult:
+async def _apply_digest_button(click: Click, digests: DigestService) -> DigestResult:
     if click.id is None:
         return DigestNotFound()
     digest_action = DigestAction(click.action_id.removeprefix(ACTION_PREFIX))
     by = str(click.action.get("action_ts", ""))
-    result = await context.digests.apply_button(digest_action, click.id, user_id=click.user, teams=click.teams, by=by)
+    result = await digests.apply_button(digest_action, click.id, user_id=click.user, teams=click.teams, by=by)
     log.info("digest.clicked", extra={"digest": str(click.id), "state": type(result).__name__})
     return result
 
 
-async def send_report(click: Click, context: ListenerContext) -> Reply:
+async def send_report(click: Click, context: ListenerContext, *, files: Files, requests: WorkspaceStore) -> Reply:
     """Send the report of a question as a file, in the background, to the user who clicked."""
     row = await clicked_question(click, context)
     if row is None:
         return text_reply(UNKNOWN_REPORT)
     if not may_see(row, click, context.commands):
         return text_reply("Only the person who asked can get this report as a file.")
-    report = await context.load_report(row.id)
+    report = await files.load_report(row.id)
     if report is None:
         return text_reply(UNKNOWN_REPORT)
     return await _send_file(
-        report, row, click, context, promise="I’ll send you the report as a file, in our direct messages."
+        report,
+        row,
+        click,
+        context,
+        files=files,
+        requests=requests,
+        promise="I’ll send you the report as a file, in our direct messages.",
     )
 
 
-async def save_answer(click: Click, context: ListenerContext) -> Reply:
+async def save_answer(click: Click, context: ListenerContext, *, files: Files, requests: WorkspaceStore) -> Reply:
     """Send an answer or search results as a file, in the background, to the user who clicked."""
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None
@@ -207,24 +244,37 @@ async def save_answer(click: Click, context: ListenerContext) -> Reply:
     question = command.parse_question_text(row.text)
     file = await run_in_thread(result_file, kept.result, question=question, asked_at=kept.asked_at)
     return await _send_file(
-        file, row, click, context, promise="I’ll send you the answer as a file, in our direct messages."
+        file,
+        row,
+        click,
+        context,
+        files=files,
+        requests=requests,
+        promise="I’ll send you the answer as a file, in our direct messages.",
     )
 
 
 async def _send_file(
-    file: MarkdownFile, row: QuestionRow, click: Click, context: ListenerContext, *, promise: str
+    file: MarkdownFile,
+    row: QuestionRow,
+    click: Click,
+    context: ListenerContext,
+    *,
+    files: Files,
+    requests: WorkspaceStore,
+    promise: str,
 ) -> Reply:
     """Start sending a file of a question, unless the user asked for it a moment ago."""
-    if not await context.request_file(row.id, click.user):
+    if not await requests.request_file(row.id, click.user, seconds=SAME_FILE_SECONDS):
         return text_reply("You asked for this file a moment ago. Look for it in our direct messages.")
 
     async def report_failure(text: str) -> None:
         with suppress(*DATABASE_UNAVAILABLE):
-            await context.forget_file(row.id, click.user)
-        await context.reply_privately(click.response_url, text_message(text))
+            await requests.cancel_file_request(row.id, click.user)
+        await context.replies.reply_privately(click.response_url, text_message(text))
 
     upload = partial(
-        context.upload_file,
+        files.send,
         file,
         click.user,
         on_failure=lambda: report_failure(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 from slack_bolt.async_app import AsyncApp
 
@@ -126,7 +127,7 @@ async def submit_below(
     """
     action = click.choice if click.action_id == MORE else click.action_id
     key = text if action == FOLLOW_UP else key
-    question = _question_below(earlier, click, context, command=command.name, text=text, action=action, key=key)
+    question = _question_below(earlier, click, command=command.name, text=text, action=action, key=key)
     submitted = await context.intake.submit(question)
     if submitted is Submitted.DUPLICATE:
         return submitted, text_reply("I’m already working on this, or it’s answered. Look below that answer.")
@@ -140,14 +141,14 @@ async def submit_below(
 
 
 def _question_below(
-    earlier: QuestionRow, click: Click, context: ListenerContext, *, command: str, text: str, action: str, key: str
+    earlier: QuestionRow, click: Click, *, command: str, text: str, action: str, key: str
 ) -> NewQuestion:
     """Return the question; the same question about pages, asked again, is about the same pages."""
     about_pages = earlier.action == ASK_ABOUT and action in {GO_DEEPER, REGENERATE}
     in_thread = earlier.thread_ts is not None
     surface = "mention" if earlier.surface in CHANNEL_THREADS else earlier.surface
     return NewQuestion(
-        id=context.new_id(),
+        id=uuid4(),
         delivery_key=f"{earlier.id}:{action}{f':{key}' if key else ''}",
         surface=surface if in_thread else "click",
         command=command,

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from bot.blocks import escaping
 from bot.commands.base import Command
@@ -44,7 +44,7 @@ async def ask_in_direct_message(
     key asks once, and may be used again after a problem. If the question cannot be saved, the message is deleted again.
     `parent` and `action` are as in a `NewQuestion`. `asked` is started with the id of the question that was saved.
     """
-    question_id = context.new_id()
+    question_id = uuid4()
     beginning = asyncio.create_task(_begin_thread(context, user, root, question_id=question_id))
     await asyncio.wait({beginning}, timeout=BEGIN_SECONDS)
     begun = beginning.result() if beginning.done() else "TimeoutError"
@@ -93,7 +93,7 @@ async def ask_by_response_url(
     has used nothing.
     """
     question = NewQuestion(
-        id=context.new_id(),
+        id=uuid4(),
         delivery_key=f"{team}:{channel}:{key}",
         # As after a click, there is no acknowledgement that could say that the search is on.
         surface="click",

@@ -204,7 +204,7 @@ def button(
         show = context.home_opened if click.view_id and not click.in_modal else context.home_changed
         show(team_of(body), click.user, told)
         if reply is not None:
-            send = context.replace_original if reply.replaces else context.reply_privately
+            send = context.replies.replace_original if reply.replaces else context.replies.reply_privately
             await _within_ack(send(click.response_url, reply.message))
             reply.after()
         await ack()

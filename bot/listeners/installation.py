@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
@@ -29,21 +29,35 @@ from bot.model.membership import (
     is_in_same_second,
     is_lifecycle,
 )
-from bot.model.workspace import act_for
+from bot.model.workspace import ActiveWorkspace, act_for
 from bot.slack.connection import TokenUnchecked, takes_token
 from bot.slack.messages import FAILURES
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import OPEN, REVOKED, UNINSTALLED, WorkspaceRow, WorkspaceStore
 
+if TYPE_CHECKING:
+    from bot.workspaces.registry import Workspaces
+
 log = logging.getLogger(__name__)
+
+FindWorkspace = Callable[[Mapping[str, Any]], Coroutine[Any, Any, ActiveWorkspace | None]]
+"""Returns which of many installations a request is for; None if there is only one. Raises database errors."""
 
 
 NO_RETRY: dict[str, str | Sequence[str]] = {"x-slack-no-retry": "1"}
 """Keeps Slack from sending a refused event again. https://docs.slack.dev/apis/events-api/#errors"""
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
+def register(
+    app: AsyncApp,
+    context: ListenerContext,
+    *,
+    installation: Installation | Workspaces,
+    find_workspace: FindWorkspace | None = None,
+) -> None:
     """Listen to the events that end the installation, and refuse requests of other workspaces or apps.
+
+    `find_workspace` returns which of many installations a request is for.
 
     https://docs.slack.dev/reference/events/app_uninstalled
     https://docs.slack.dev/reference/events/tokens_revoked
@@ -54,13 +68,13 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     async def refuse(
         body: dict[str, Any], request: AsyncBoltRequest, next: Callable[[], Awaitable[BoltResponse]]
     ) -> BoltResponse | None:
-        if context.find_workspace is not None:
+        if find_workspace is not None:
             try:
-                act_for(await context.intake.within_ack_deadline(context.find_workspace(body)))
+                act_for(await context.intake.within_ack_deadline(find_workspace(body)))
             except (*DATABASE_UNAVAILABLE, Undecryptable) as error:
                 log.error("workspace.unread", extra={"error": type(error).__name__})
                 return BoltResponse(status=503)
-        reason = context.refusal(body)
+        reason = installation.refusal(body)
         if reason is None:
             await next()
             return None
@@ -73,13 +87,13 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
         @app.event(kind)
         async def ended(body: dict[str, Any]) -> BoltResponse | None:
             state = closed_state(body)
-            return None if state is None else await record(context.record_end(state, body), context)
+            return None if state is None else await record(installation.end(state, body), context)
 
     for kind in sorted(ACCESS_EVENTS):
 
         @app.event(kind)
         async def access_changed(body: dict[str, Any]) -> BoltResponse | None:
-            return await record(context.change_access(body), context)
+            return await record(installation.change_access(body), context)
 
 
 async def record(work: Coroutine[Any, Any, None], context: ListenerContext) -> BoltResponse | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from time import time
 from typing import Any, Literal
+from uuid import uuid4
 
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
@@ -86,12 +89,25 @@ class MessageChange:
     id: str = ""
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
+@dataclass(frozen=True, kw_only=True)
+class MessageIntake:
+    """How messages become questions. `follow_ups` is whether replies in a thread are answered without a mention."""
+
+    follow_ups: bool
+
+    show_place: Callable[[NewQuestion], None]
+    """Show the asker of a message how many questions are ahead of it, for as long as it waits."""
+
+    record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]]
+    """Record that an event names another workspace as its sender's. Raises database errors."""
+
+
+def register(app: AsyncApp, context: ListenerContext, *, intake: MessageIntake) -> None:
     """Listen to mentions and messages; Slack sends a channel's messages only if the manifest subscribes to them."""
 
     @app.event("app_mention")
     async def on_mention(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
-        return await receive(body, context, redelivered=_is_redelivery(request))
+        return await receive(body, context, intake, redelivered=_is_redelivery(request))
 
     @app.event("app_home_opened")
     async def on_home_opened(body: dict[str, Any]) -> None:
@@ -104,7 +120,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 
     @app.event("message")
     async def on_message(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
-        return await receive(body, context, redelivered=_is_redelivery(request))
+        return await receive(body, context, intake, redelivered=_is_redelivery(request))
 
 
 async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
@@ -141,7 +157,9 @@ async def _find_streamed(
     return row
 
 
-async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered: bool) -> BoltResponse | None:
+async def receive(
+    body: dict[str, Any], context: ListenerContext, intake: MessageIntake, *, redelivered: bool
+) -> BoltResponse | None:
     """Submit the question of an event, if it has one; `redelivered` is whether Slack delivers the event again.
 
     If the question cannot be saved, answer 503, so that Slack delivers the event again: at once, after a minute and
@@ -155,7 +173,7 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
         if change is not None and change.deleted:
             await context.intake.within_ack_deadline(_withdraw(event, context), seconds=RECORD_SECONDS + REPLY_SECONDS)
             return None
-        if event.surface == "follow_up" and not await _continues_thread(event, context):
+        if event.surface == "follow_up" and not await _continues_thread(event, context, intake):
             return None
     except DATABASE_UNAVAILABLE:
         return BoltResponse(status=503)
@@ -165,8 +183,8 @@ async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered
             return None
         question = replace(question, delivery_key=f"{event.delivery_key}:edited:{change.id}")
     if redelivered:
-        question = replace(question, late_seconds=max(0, int(context.now() - seconds_of(event.ts))))
-    return await _receive_question(question, event, body, context, redelivered=redelivered)
+        question = replace(question, late_seconds=max(0, int(time() - seconds_of(event.ts))))
+    return await _receive_question(question, event, body, context, intake, redelivered=redelivered)
 
 
 async def _may_ask(event: MessageEvent, body: dict[str, Any], context: ListenerContext) -> bool:
@@ -174,22 +192,28 @@ async def _may_ask(event: MessageEvent, body: dict[str, Any], context: ListenerC
     return event.surface != "follow_up" or not await context.refuses(body, event.user, event.channel)
 
 
-async def _continues_thread(event: MessageEvent, context: ListenerContext) -> bool:
+async def _continues_thread(event: MessageEvent, context: ListenerContext, intake: MessageIntake) -> bool:
     """Return whether a reply is to be answered: the app has answered in its thread. Raises database errors."""
     answered = context.questions.takes_follow_up(
         team_id=event.team,
         channel_id=event.channel,
         thread_ts=event.thread_ts,
         user_id=event.user,
-        default=context.follow_ups,
+        default=intake.follow_ups,
     )
     return await context.intake.within_ack_deadline(answered, seconds=RECORD_SECONDS)
 
 
 async def _receive_question(
-    question: NewQuestion, event: MessageEvent, body: dict[str, Any], context: ListenerContext, *, redelivered: bool
+    question: NewQuestion,
+    event: MessageEvent,
+    body: dict[str, Any],
+    context: ListenerContext,
+    intake: MessageIntake,
+    *,
+    redelivered: bool,
 ) -> BoltResponse | None:
-    match await _submit(question, body, context):
+    match await _submit(question, body, context, intake):
         case Submitted.NEW:
             context.metrics.received(command=question.command, surface=question.surface)
             extra = {"question": str(question.id), "command": question.command, "chars": len(question.text)}
@@ -225,18 +249,20 @@ async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
             log.info("question.withdrawn", extra=row.ids)
 
 
-async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Submitted:
+async def _submit(
+    question: NewQuestion, body: dict[str, Any], context: ListenerContext, intake: MessageIntake
+) -> Submitted:
     """Submit the question after saving the sender's other workspace, if the event names one: a worker needs it.
 
     Its asker sees the place of one that has to wait.
     """
     try:
-        await context.intake.within_ack_deadline(context.record_sender(body, question.user_id), seconds=RECORD_SECONDS)
+        await context.intake.within_ack_deadline(intake.record_sender(body, question.user_id), seconds=RECORD_SECONDS)
     except DATABASE_UNAVAILABLE:
         return Submitted.FAILED
     submitted, place = await context.intake.submit_in_turn(question)
     if place is not None and (place.waiting or place.ahead >= SHOWN_AHEAD):
-        context.show_place(question)
+        intake.show_place(question)
     return submitted
 
 
@@ -323,7 +349,7 @@ def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
 async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQuestion:
     command, text = await run_in_thread(route_message, event.text, context.commands)
     return NewQuestion(
-        id=context.new_id(),
+        id=uuid4(),
         delivery_key=event.delivery_key,
         surface=event.surface,
         command=command,
@@ -345,10 +371,10 @@ async def _reply_to_asker(event: MessageEvent, message: OutgoingMessage, context
     with suppress(TimeoutError):
         async with asyncio.timeout(REPLY_SECONDS):
             if event.surface == "im":
-                await context.post_in_thread(event.channel, event.thread_ts, message)
+                await context.replies.post_in_thread(event.channel, event.thread_ts, message)
             else:
                 thread_ts = None if event.ts == event.thread_ts else event.thread_ts
-                await context.post_ephemeral(event.channel, event.user, thread_ts, message)
+                await context.replies.post_ephemeral(event.channel, event.user, thread_ts, message)
 
 
 def open_home(body: dict[str, Any], context: ListenerContext) -> None:
@@ -382,7 +408,7 @@ async def suggest_prompts(body: dict[str, Any], context: ListenerContext) -> Non
     typed = [unescape_slack(text if command == ASK.name else f"{command} {text}") for command, text in questions]
     try:
         async with asyncio.timeout(PROMPTS_SECONDS):
-            result = await context.suggest_prompts(channel, choose_prompts(typed))
+            result = await context.chat.suggest_prompts(channel, choose_prompts(typed))
     except TimeoutError:
         result = Retryable(error="timeout")
     if not isinstance(result, Sent):

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from typing import Any
+from uuid import uuid4
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
@@ -93,7 +94,7 @@ async def _switch(
     async def act() -> str:
         text = await _switch_for_admin(payload, route, name, context)
         if late.is_set():
-            await context.reply_privately(str(payload.get("response_url", "")), text_message(text))
+            await context.replies.reply_privately(str(payload.get("response_url", "")), text_message(text))
         return text
 
     try:
@@ -105,7 +106,7 @@ async def _switch(
 
 async def _switch_for_admin(payload: dict[str, Any], route: RoutedCommand, name: str, context: ListenerContext) -> str:
     user = str(payload.get("user_id", ""))
-    is_admin = await context.verify_admin(user)
+    is_admin = await context.admins.verify_admin(user)
     if not is_admin:
         log.warning("admin.refused", extra={"action": name})
         return pplx.ADMIN_NOT_CHECKED if is_admin is None else pplx.FOR_ADMINS_TO_PAUSE
@@ -120,7 +121,7 @@ async def _switch_for_admin(payload: dict[str, Any], route: RoutedCommand, name:
 async def _enqueue(
     payload: dict[str, Any], route: RoutedCommand, command: Command[Any, Any], request: Any, context: ListenerContext
 ) -> OutgoingMessage:
-    question = _build_question(payload, route, command, context)
+    question = _build_question(payload, route, command)
     submitted, place = await context.intake.submit_in_turn(question)
     if submitted is Submitted.FAILED:
         return text_message(NOT_SAVED)
@@ -144,12 +145,10 @@ async def too_many_open(question: NewQuestion, context: ListenerContext) -> Outg
     return too_many_open_message([(one.command, one.text, one.age) for one in questions])
 
 
-def _build_question(
-    payload: dict[str, Any], route: RoutedCommand, command: Command[Any, Any], context: ListenerContext
-) -> NewQuestion:
+def _build_question(payload: dict[str, Any], route: RoutedCommand, command: Command[Any, Any]) -> NewQuestion:
     team = _team_of(payload)
     return NewQuestion(
-        id=context.new_id(),
+        id=uuid4(),
         delivery_key=f"{team}:{payload.get('command', '')}:{payload.get('trigger_id', '')}",
         surface="slash",
         command=command.name,

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 
 from slack_bolt.async_app import AsyncApp
@@ -15,6 +16,7 @@ from bot.blocks.admin import STOP_DIGEST, admin_blocks
 from bot.blocks.admin_pages import OPEN_PAGE, PARTS, page_blocks, page_buttons
 from bot.blocks.elements import section
 from bot.blocks.status import ADMIN_ISSUES, NEEDS_ADMIN
+from bot.digests.jobs import DigestStopper
 from bot.listeners.clicks import DATABASE_DOWN, Click, Reply, button, text_reply
 from bot.listeners.context import ADMIN_SECONDS, ListenerContext
 from bot.model.admin import AdminData, Problem
@@ -26,6 +28,7 @@ from bot.model.spending import Spending
 from bot.slack.users import Admins
 from bot.slack.views import NotOpened, View
 from bot.storage.admin import MAX_WORKSPACES, AdminStore
+from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.limits import LimitStore
@@ -109,13 +112,13 @@ class AdminHome:
         return found
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
+def register(app: AsyncApp, context: ListenerContext, *, home: AdminHome, stopper: DigestStopper) -> None:
     """Listen to the buttons of the part for admins."""
-    button(app, context, STOP_DIGEST, stop_digest)
-    button(app, context, _PAGE, show_page)
+    button(app, context, STOP_DIGEST, partial(stop_digest, home=home, stopper=stopper))
+    button(app, context, _PAGE, partial(show_page, home=home))
 
 
-async def show_page(click: Click, context: ListenerContext) -> Reply | None:
+async def show_page(click: Click, context: ListenerContext, *, home: AdminHome) -> Reply | None:
     """Show a page of all rows of a table to an admin: at once a window, and what is in it in a moment."""
     if refusal := await admin_refusal(click.user, context):
         log.warning("admin.refused", extra={"action": click.action_id})
@@ -127,7 +130,7 @@ async def show_page(click: Click, context: ListenerContext) -> Reply | None:
         if isinstance(opened, str):
             return text_reply(opened)
         view_id = opened.id
-    context.start(_fill(view_id, team, part, page, context))
+    context.start(_fill(view_id, team, part, page, context, home=home))
     return None
 
 
@@ -135,10 +138,10 @@ def _page_view(part: str, page: str, blocks: list[Block]) -> View:
     return modal(PAGE_MODAL, PARTS[part].title, blocks, metadata={"part": part, "page": page})
 
 
-async def _fill(view_id: str, team: str, part: str, page: str, context: ListenerContext) -> None:
+async def _fill(view_id: str, team: str, part: str, page: str, context: ListenerContext, *, home: AdminHome) -> None:
     """Show a page in an open window, for a person who was just found to be an admin."""
     try:
-        data = await context.admin_data(team)
+        data = await home.data(team)
     except DATABASE_UNAVAILABLE as error:
         log.warning("view.not_updated", extra={"error": type(error).__name__, "view": PAGE_MODAL})
         blocks: list[Block] = [section(DATABASE_DOWN)]
@@ -149,21 +152,21 @@ async def _fill(view_id: str, team: str, part: str, page: str, context: Listener
         log.info("view.not_updated", extra={"error": result.error, "view": PAGE_MODAL})
 
 
-async def stop_digest(click: Click, context: ListenerContext) -> Reply:
+async def stop_digest(click: Click, context: ListenerContext, *, home: AdminHome, stopper: DigestStopper) -> Reply:
     """Stop another person's digest, for an admin."""
     if refusal := await admin_refusal(click.user, context):
         log.warning("admin.refused", extra={"action": click.action_id})
         return text_reply(refusal)
-    digest = await context.stop_digest(click.id, click.user, click.teams) if click.id is not None else None
+    digest = await stopper.stop_for_admin(click.id, click.user, click.teams) if click.id is not None else None
     part, page = (str(click.metadata.get(name, "")) for name in ("part", "page"))
     if click.in_modal and part in PARTS and page.isdecimal():
-        context.start(_fill(click.view_id, team_of(click.body), part, page, context))
+        context.start(_fill(click.view_id, team_of(click.body), part, page, context, home=home))
     return text_reply(
         "This digest no longer exists." if digest is None else "The digest is stopped, and I’ll tell its owner."
     )
 
 
-async def submission_refusal(submitted: Submission, what: str, context: ListenerContext) -> str:
+async def submission_refusal(submitted: Submission, what: str, context: ListenerContext, audit: AuditStore) -> str:
     """Return why a person may not submit a form for admins, as `admin_refusal` does, and record that.
 
     They were no admin any more when they submitted it, or another person's request was forged.
@@ -172,9 +175,7 @@ async def submission_refusal(submitted: Submission, what: str, context: Listener
     if refusal:
         log.warning("admin.refused", extra={"action": what})
     if refusal == NOT_ADMIN:
-        await context.record_change(
-            Change(team_id=submitted.team, user_id=submitted.user, what=what, decision="refused")
-        )
+        await audit.record(Change(team_id=submitted.team, user_id=submitted.user, what=what, decision="refused"))
     return refusal
 
 
@@ -182,7 +183,7 @@ async def admin_refusal(user_id: str, context: ListenerContext) -> str:
     """Return why a person may not do what admins do, by what Slack says now; an empty text if they may."""
     try:
         async with asyncio.timeout(ADMIN_SECONDS):
-            is_admin = await context.verify_admin(user_id)
+            is_admin = await context.admins.verify_admin(user_id)
     except TimeoutError:
         is_admin = None
     if is_admin is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
@@ -24,6 +25,7 @@ from bot.listeners.slash import ANY_COMMAND, is_bare
 from bot.model.message import Block
 from bot.model.question import Choice
 from bot.slack.views import View
+from bot.storage.choices import ChoiceStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.views.base import Response, Submission, errors, modal, open_modal, shows, submission, update_modal
 from bot.views.forms import entered_options, input_block, menu, option_inputs, usage_response
@@ -50,7 +52,7 @@ LAST_CHOICE_SECONDS = 0.4
 """How long opening waits for what the person chose last."""
 
 
-def register_command(app: AsyncApp, context: ListenerContext) -> None:
+def register_command(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -> None:
     """Listen to the command that opens the modal."""
 
     async def is_alone(command: dict[str, Any]) -> bool:
@@ -58,15 +60,15 @@ def register_command(app: AsyncApp, context: ListenerContext) -> None:
 
     @app.command(ANY_COMMAND, matchers=[is_alone])
     async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:
-        await open_by_command(ack, command, context, open_from_command)
+        await open_by_command(ack, command, context, partial(open_from_command, choices=choices))
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
+def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -> None:
     """Listen to what else opens the modal, to the choice of a command in it, and to its submission."""
-    shortcut(app, context, ASK_ANYTHING, open_from_anywhere)
-    shortcut(app, context, ASK_ABOUT_THIS, open_about_message)
-    button(app, context, ASK_ANYTHING, open_from_button)
-    submission(app, context, CALLBACK_ID, ask, first_input=QUESTION)
+    shortcut(app, context, ASK_ANYTHING, partial(open_from_anywhere, choices=choices))
+    shortcut(app, context, ASK_ABOUT_THIS, partial(open_about_message, choices=choices))
+    button(app, context, ASK_ANYTHING, partial(open_from_button, choices=choices))
+    submission(app, context, CALLBACK_ID, partial(ask, choices=choices), first_input=QUESTION)
 
     @app.action({"block_id": COMMAND, "action_id": COMMAND})
     async def on_choice(ack: AsyncAck, body: dict[str, Any]) -> None:
@@ -76,37 +78,44 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
         await ack()
 
 
-async def open_from_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
+async def open_from_command(
+    payload: Mapping[str, Any], context: ListenerContext, *, choices: ChoiceStore
+) -> str | None:
     """Open the modal for `/pplx`: the answer comes where that was typed. Return a problem for the person."""
     opened = {"url": str(payload.get("response_url", "")), "channel": str(payload.get("channel_id", ""))}
-    return await _open(payload, context, metadata=opened)
+    return await _open(payload, context, choices, metadata=opened)
 
 
-async def open_from_anywhere(body: Mapping[str, Any], context: ListenerContext) -> str | None:
+async def open_from_anywhere(body: Mapping[str, Any], context: ListenerContext, *, choices: ChoiceStore) -> str | None:
     """Open the modal for the global shortcut or a button. Return a problem for the person."""
-    return await _open(body, context, metadata={})
+    return await _open(body, context, choices, metadata={})
 
 
-async def open_from_button(click: Click, context: ListenerContext) -> Reply | None:
+async def open_from_button(click: Click, context: ListenerContext, *, choices: ChoiceStore) -> Reply | None:
     """Open the modal for a button, such as that of the App Home."""
-    return await shown_problem(click, context, await open_from_anywhere(click.body, context))
+    return await shown_problem(click, context, await open_from_anywhere(click.body, context, choices=choices))
 
 
-async def open_about_message(body: Mapping[str, Any], context: ListenerContext) -> str | None:
+async def open_about_message(body: Mapping[str, Any], context: ListenerContext, *, choices: ChoiceStore) -> str | None:
     """Open the modal for a message, whose text is sent with the question. Return a problem for the person."""
     message = body.get("message")
     text = str(message.get("text") or "") if isinstance(message, dict) else ""
     about = clean(unescape_slack(text)).strip()
-    return await _open(body, context, metadata={"link": message_link(body)}, about=about)
+    return await _open(body, context, choices, metadata={"link": message_link(body)}, about=about)
 
 
 async def _open(
-    body: Mapping[str, Any], context: ListenerContext, *, metadata: Mapping[str, Any], about: str | None = None
+    body: Mapping[str, Any],
+    context: ListenerContext,
+    choices: ChoiceStore,
+    *,
+    metadata: Mapping[str, Any],
+    about: str | None = None,
 ) -> str | None:
     team, user = person_of(body)
     last: Choice | None = None
     with suppress(*DATABASE_UNAVAILABLE):
-        last = await context.intake.within_ack_deadline(context.last_choice(team, user), seconds=LAST_CHOICE_SECONDS)
+        last = await context.intake.within_ack_deadline(choices.last(team, user), seconds=LAST_CHOICE_SECONDS)
     view = ask_view(context.commands, last or Choice(command=ASK.name), metadata=metadata, about=about)
     return await open_modal(context, str(body.get("trigger_id", "")), view)
 
@@ -157,7 +166,7 @@ async def change_command(changed: Submission, context: ListenerContext) -> None:
     await update_modal(context, changed.view_id, view, hash=changed.view_hash)
 
 
-async def ask(submitted: Submission, context: ListenerContext) -> Response | None:
+async def ask(submitted: Submission, context: ListenerContext, *, choices: ChoiceStore) -> Response | None:
     """Ask what was entered: where the command was typed that opened the modal, or in the direct message."""
     about = submitted.value(MESSAGE)
     name = submitted.value(COMMAND) or ASK.name
@@ -180,7 +189,7 @@ async def ask(submitted: Submission, context: ListenerContext) -> Response | Non
     if problem is not None:
         return errors(**{QUESTION: problem})
     kept = {option.name: value for option, value in entered if option not in {PUBLIC, PRIVATE}}
-    context.start(_keep(submitted, context, Choice(command=command.name, options=kept)))
+    context.start(_keep(submitted, choices, Choice(command=command.name, options=kept)))
     return None
 
 
@@ -216,10 +225,10 @@ async def _submit(
     )
 
 
-async def _keep(submitted: Submission, context: ListenerContext, choice: Choice) -> None:
+async def _keep(submitted: Submission, choices: ChoiceStore, choice: Choice) -> None:
     """Keep what was chosen for the next time, if the database is there."""
     with suppress(*DATABASE_UNAVAILABLE):
-        await context.keep_choice(*person_of(submitted.body), choice)
+        await choices.keep(*person_of(submitted.body), choice)
 
 
 def message_link(body: Mapping[str, Any]) -> str:

@@ -124,4 +124,4 @@ def _click(submitted: Submission) -> Click:
 
 
 async def _reply(url: str | None, reply: Reply, context: ListenerContext) -> None:
-    await context.reply_privately(url, reply.message)
+    await context.replies.reply_privately(url, reply.message)

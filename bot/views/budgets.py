@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import get_args
 
 from slack_bolt.async_app import AsyncApp
@@ -18,6 +19,8 @@ from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.model.spending import BudgetLine, Scope
 from bot.slack.views import View
+from bot.storage.audit_chain import AuditStore
+from bot.storage.budgets import BudgetStore
 from bot.views.admin import admin_refusal, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 
@@ -28,19 +31,20 @@ OFF = "off"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
+def register(app: AsyncApp, context: ListenerContext, *, budgets: BudgetStore, audit: AuditStore) -> None:
     """Listen to the buttons, and to the form."""
-    button(app, context, CHANGE_BUDGETS, open_budgets)
-    button(app, context, PAUSE_SPENDING, switch_spending)
-    button(app, context, RESUME_SPENDING, switch_spending)
-    submission(app, context, CALLBACK_ID, save_budgets, first_input=SCOPES[0])
+    button(app, context, CHANGE_BUDGETS, partial(open_budgets, budgets=budgets))
+    button(app, context, PAUSE_SPENDING, partial(switch_spending, budgets=budgets))
+    button(app, context, RESUME_SPENDING, partial(switch_spending, budgets=budgets))
+    save = partial(save_budgets, budgets=budgets, audit=audit)
+    submission(app, context, CALLBACK_ID, save, first_input=SCOPES[0])
 
 
-async def open_budgets(click: Click, context: ListenerContext) -> Reply | None:
+async def open_budgets(click: Click, context: ListenerContext, *, budgets: BudgetStore) -> Reply | None:
     """Open the form for an admin."""
     if refusal := await admin_refusal(click.user, context):
         return text_reply(refusal)
-    lines, _ = await context.budgets.lines(team_of(click.body))
+    lines, _ = await budgets.lines(team_of(click.body))
     problem = await open_modal(context, click.trigger_id, budgets_view(lines))
     return None if problem is None else text_reply(problem)
 
@@ -78,7 +82,9 @@ def _input(scope: Scope, shown: str) -> Block:
     }
 
 
-async def save_budgets(submitted: Submission, context: ListenerContext) -> Response | None:
+async def save_budgets(
+    submitted: Submission, context: ListenerContext, *, budgets: BudgetStore, audit: AuditStore
+) -> Response | None:
     """Save the budgets that an admin has changed in the form; the others stay as they are."""
     typed = {scope: str(submitted.value(scope) or "").strip() for scope in SCOPES}
     changed = {scope: text for scope, text in typed.items() if text != submitted.metadata.get(scope, "")}
@@ -88,10 +94,10 @@ async def save_budgets(submitted: Submission, context: ListenerContext) -> Respo
             amounts[scope] = None if not text or text.casefold() == OFF else parse_amount(text)
         except ValueError:
             return errors(**{scope: f"“{text}” cannot be used: it takes {ALLOWED}, {OFF}, or nothing."})
-    if refusal := await submission_refusal(submitted, "budget.change", context):
+    if refusal := await submission_refusal(submitted, "budget.change", context, audit):
         return errors(**{SCOPES[0]: refusal})
     for scope, amount in amounts.items():
-        await context.budgets.change(
+        await budgets.change(
             team_id=submitted.team,
             user_id=submitted.user,
             scope=scope,
@@ -103,13 +109,13 @@ async def save_budgets(submitted: Submission, context: ListenerContext) -> Respo
     return None
 
 
-async def switch_spending(click: Click, context: ListenerContext) -> Reply:
+async def switch_spending(click: Click, context: ListenerContext, *, budgets: BudgetStore) -> Reply:
     """Pause all spending, or allow it again, for an admin."""
     if refusal := await admin_refusal(click.user, context):
         log.warning("admin.refused", extra={"action": click.action_id})
         return text_reply(refusal)
     pauses = click.action_id == PAUSE_SPENDING
-    switch = context.budgets.pause if pauses else context.budgets.resume
+    switch = budgets.pause if pauses else budgets.resume
     changed = await switch(team_id=team_of(click.body), user_id=click.user)
     return text_reply(
         "There was nothing to change."

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from psycopg import Error
 from slack_bolt.async_app import AsyncAck, AsyncApp
@@ -29,13 +30,16 @@ from bot.model.membership import team_of
 from bot.model.message import Block, OutgoingMessage
 from bot.privacy.outgoing import Outgoing, recorded
 from bot.slack.messages import seconds_of
+from bot.slack.users import Profiles
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.proposals import ProposalStore
 from bot.texts import notices
 from bot.views.base import Response, Submission, errors, modal, plain, show_modal, submission
-from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE
+from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE, propose_claims
 from perplexity.claims.types import ProposedClaims
 from perplexity.formatting import format_dollars
+from perplexity.providers.base import Provider
 from perplexity.request_log import SentRequest
 from perplexity.urls import safe_url
 
@@ -60,17 +64,29 @@ MAX_PAUSE_SECONDS = 10.0
 _EXCERPT = 300
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ClaimFinder:
+    """Finds the claims of messages with a model; `reading` are those for whom one is read, each with the workspace."""
+
+    model: Provider
+    proposals: ProposalStore
+    profiles: Profiles
+    asker_refusal: Callable[[str], Awaitable[str | None]]
+    """Return why a person is not answered; None if they are."""
+
+    reading: set[tuple[str, str]] = field(default_factory=set)
+
+
+def register(app: AsyncApp, context: ListenerContext, *, finder: ClaimFinder) -> None:
     """Listen to the message shortcut, and to the modal that it opens."""
-    reading: set[tuple[str, str]] = set()
 
     @app.shortcut(CHECK_THIS)
     async def on_shortcut(ack: AsyncAck, body: dict[str, Any]) -> None:
-        if (problem := await open_check(body, context, reading)) is not None:
-            await context.reply_privately(str(body.get("response_url") or "") or None, text_message(problem))
+        if (problem := await open_check(body, context, finder)) is not None:
+            await context.replies.reply_privately(str(body.get("response_url") or "") or None, text_message(problem))
         await ack()
 
-    submission(app, context, CALLBACK_ID, submit, first_input=block_id(1))
+    submission(app, context, CALLBACK_ID, partial(submit, finder=finder), first_input=block_id(1))
 
 
 def block_id(number: int) -> str:
@@ -78,11 +94,8 @@ def block_id(number: int) -> str:
     return f"claim_{number}"
 
 
-async def open_check(body: Mapping[str, Any], context: ListenerContext, reading: set[tuple[str, str]]) -> str | None:
-    """Open the modal at once, and start looking for the message's claims; return a problem for the person.
-
-    `reading` are the people for whom a message is read, each with the workspace.
-    """
+async def open_check(body: Mapping[str, Any], context: ListenerContext, finder: ClaimFinder) -> str | None:
+    """Open the modal at once, and start looking for the message's claims; return a problem for the person."""
     user = _id(body, "user")
     if context.is_known_outsider(dict(body), user):
         return notices.MEMBERS_ONLY
@@ -93,32 +106,30 @@ async def open_check(body: Mapping[str, Any], context: ListenerContext, reading:
     if isinstance(opened, str):
         return opened
     asker = Asker(team_id=team_of(body), user_id=user, channel_id=message.channel)
-    context.start(_read(message, opened.id, context, asker, reading))
+    context.start(_read(message, opened.id, context, asker, finder))
     return None
 
 
-async def _read(
-    message: _Message, view_id: str, context: ListenerContext, asker: Asker, reading: set[tuple[str, str]]
-) -> None:
+async def _read(message: _Message, view_id: str, context: ListenerContext, asker: Asker, finder: ClaimFinder) -> None:
     """Show the claims of the message in the open modal, or why its person gets none: a model is paid for them."""
     person = asker.team_id, asker.user_id
-    if person in reading:
+    if person in finder.reading:
         said: str | None = "I’m still reading another message for you. Try again in a few seconds."
     else:
-        reading.add(person)
+        finder.reading.add(person)
         try:
-            said = await _refusal(context, asker)
+            said = await _refusal(context, asker, finder)
             if said is None:
-                await _propose(message, view_id, context, asker)
+                await _propose(message, view_id, context, asker, finder)
         finally:
-            reading.discard(person)
+            finder.reading.discard(person)
     if said is not None:
         await _show(modal(CALLBACK_ID, TITLE, [section(escape(said))]), view_id, context)
 
 
-async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
+async def _refusal(context: ListenerContext, asker: Asker, finder: ClaimFinder) -> str | None:
     """Return why a person gets no claims; None if they do, which counts against how fast they may ask."""
-    if (said := await context.asker_refusal(asker.user_id)) is not None:
+    if (said := await finder.asker_refusal(asker.user_id)) is not None:
         return said
     try:
         if await context.questions.take_turn(asker):
@@ -128,22 +139,24 @@ async def _refusal(context: ListenerContext, asker: Asker) -> str | None:
         return NOT_SAVED
 
 
-async def _propose(message: _Message, view_id: str, context: ListenerContext, asker: Asker) -> None:
-    proposal, outgoing = context.new_id(), Outgoing()
+async def _propose(
+    message: _Message, view_id: str, context: ListenerContext, asker: Asker, finder: ClaimFinder
+) -> None:
+    proposal, outgoing = uuid4(), Outgoing()
 
     async def keep(request: SentRequest) -> None:
         if (sent := outgoing.take()) is not None:
             try:
-                await context.keep_proposal(proposal, asker.team_id, asker.user_id, sent)
+                await finder.proposals.record(proposal, asker.team_id, asker.user_id, sent)
             except (*DATABASE_UNAVAILABLE, Error):
                 raise BudgetUnknown(notices.BUDGET_UNKNOWN) from None
 
     outgoing.log.before_sending = keep
     with working_for(asker), recorded(outgoing):
         proposed, link, author = await asyncio.gather(
-            context.propose_claims(message.text, seconds=PROPOSE_SECONDS),
+            propose_claims(message.text, model=finder.model, seconds=PROPOSE_SECONDS),
             context.chat.permalink(message.channel, message.ts),
-            context.name_of(message.author),
+            finder.profiles.name_of(message.author),
         )
     message = replace(message, link=link or "", author=author, proposal=str(proposal))
     await _show(claims_view(message, proposed), view_id, context)
@@ -276,7 +289,7 @@ def _excerpt(message: _Message) -> Block:
     return small_text(f"> {escape(shorten(one_line(message.text), _EXCERPT))}")
 
 
-async def submit(submitted: Submission, context: ListenerContext) -> Response | None:
+async def submit(submitted: Submission, context: ListenerContext, *, finder: ClaimFinder) -> Response | None:
     """Have the claims checked; the result comes as a direct message."""
     entered = [str(submitted.value(block_id(number)) or "").strip() for number in range(1, MAX_CLAIMS + 1)]
     text = text_of_claims([claim for claim in entered if claim])
@@ -290,7 +303,7 @@ async def submit(submitted: Submission, context: ListenerContext) -> Response | 
         with suppress(ValueError):
             proposal = UUID(str(submitted.metadata.get("proposal") or ""))
             try:
-                await context.move_proposal(proposal, submitted.team, submitted.user, question_id)
+                await finder.proposals.move(proposal, submitted.team, submitted.user, question_id)
             except (*DATABASE_UNAVAILABLE, Error) as error:
                 log.warning("sent.not_saved", extra={"error": type(error).__name__})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
@@ -21,6 +22,7 @@ from bot.listeners.slash import ANY_COMMAND, is_bare
 from bot.model.digest import DigestSpec
 from bot.model.schedule import Schedule, zone_of
 from bot.slack.messages import FAILURES
+from bot.slack.users import Profiles
 from bot.slack.views import View
 from bot.views.base import Response, Submission, errors, modal, open_modal, submission
 from bot.views.forms import day_boxes, entered_options, input_block, menu, option_inputs, usage_response
@@ -39,7 +41,7 @@ WEEKDAYS = ("mon", "tue", "wed", "thu", "fri")
 MAX_TOPIC = 1_000
 
 
-def register_command(app: AsyncApp, context: ListenerContext) -> None:
+def register_command(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> None:
     """Listen to the command that opens the form."""
 
     async def is_alone(command: dict[str, Any]) -> bool:
@@ -47,36 +49,42 @@ def register_command(app: AsyncApp, context: ListenerContext) -> None:
 
     @app.command(ANY_COMMAND, matchers=[is_alone])
     async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:
-        await open_by_command(ack, command, context, open_from_command)
+        await open_by_command(ack, command, context, partial(open_from_command, profiles=profiles))
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
+def register(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> None:
     """Listen to the button that opens the form, and to its submission."""
-    button(app, context, OPEN, open_from_button)
+    button(app, context, OPEN, partial(open_from_button, profiles=profiles))
     submission(app, context, CALLBACK_ID, create, first_input=TOPIC)
 
 
-async def open_from_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
+async def open_from_command(payload: Mapping[str, Any], context: ListenerContext, *, profiles: Profiles) -> str | None:
     """Open the form for a digest in the channel of the command. Return a problem for the person."""
     channel = str(payload.get("channel_id", ""))
     name = str(payload.get("channel_name", ""))
-    return await _open(payload, context, url=str(payload.get("response_url", "")), channel=channel, name=name)
+    return await _open(payload, context, profiles, url=str(payload.get("response_url", "")), channel=channel, name=name)
 
 
-async def open_from_button(click: Click, context: ListenerContext) -> Reply | None:
+async def open_from_button(click: Click, context: ListenerContext, *, profiles: Profiles) -> Reply | None:
     """Open the form for a digest in the direct message."""
-    problem = await _open(click.body, context)
+    problem = await _open(click.body, context, profiles)
     return await shown_problem(click, context, problem)
 
 
 async def _open(
-    body: Mapping[str, Any], context: ListenerContext, *, url: str = "", channel: str = "", name: str = ""
+    body: Mapping[str, Any],
+    context: ListenerContext,
+    profiles: Profiles,
+    *,
+    url: str = "",
+    channel: str = "",
+    name: str = "",
 ) -> str | None:
     _, user = person_of(body)
     zone: str | None = None
     with suppress(*FAILURES):
         async with asyncio.timeout(ZONE_SECONDS):
-            zone = await context.timezone(user)
+            zone = await profiles.timezone(user)
     if zone is not None and zone_of(zone).key != zone:
         zone = None
     # Elsewhere than in a channel only the direct message takes a digest.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from uuid import UUID
 
 from slack_bolt.async_app import AsyncApp
@@ -13,6 +14,7 @@ from bot.listeners.context import ListenerContext
 from bot.model.feedback import MAX_COMMENT, REASONS
 from bot.model.message import Block
 from bot.slack.views import View
+from bot.storage.feedback import FeedbackStore
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 
 log = logging.getLogger(__name__)
@@ -24,13 +26,13 @@ REASONS_INPUT, COMMENT_INPUT, CONSENT_INPUT = "reasons", "comment", "consent"
 AGREED = "agreed"
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
+def register(app: AsyncApp, context: ListenerContext, *, ratings: FeedbackStore) -> None:
     """Listen to the thumbs below an answer, and to the form."""
-    button(app, context, FEEDBACK, rate_answer)
-    submission(app, context, CALLBACK_ID, explain_rating, first_input=REASONS_INPUT)
+    button(app, context, FEEDBACK, partial(rate_answer, ratings=ratings))
+    submission(app, context, CALLBACK_ID, partial(explain_rating, ratings=ratings), first_input=REASONS_INPUT)
 
 
-async def rate_answer(click: Click, context: ListenerContext) -> Reply | None:
+async def rate_answer(click: Click, context: ListenerContext, *, ratings: FeedbackStore) -> Reply | None:
     """Record a thumb of someone who sees the answer; for a bad answer, open the form."""
     row = await clicked_question(click, context, needs_text=False)
     if row is None or click.choice not in {"up", "down"}:
@@ -38,7 +40,7 @@ async def rate_answer(click: Click, context: ListenerContext) -> Reply | None:
     if not may_see(row, click, context.commands):
         return text_reply("Only people who see this answer can rate it.")
     up = click.choice == "up"
-    await context.feedback.rate(row.id, click.user, up=up)
+    await ratings.rate(row.id, click.user, up=up)
     log.info("answer.rated", extra=row.ids | {"action": click.choice})
     if up:
         return text_reply("Thanks, I noted that this answer is good.")
@@ -79,13 +81,13 @@ def feedback_view(question_id: UUID, *, by_asker: bool) -> View:
     )
 
 
-async def explain_rating(submitted: Submission, context: ListenerContext) -> Response | None:
+async def explain_rating(submitted: Submission, _: ListenerContext, *, ratings: FeedbackStore) -> Response | None:
     """Record the reasons of the person whose thumb it is, which is all that they can change."""
     try:
         question_id = UUID(str(submitted.metadata.get("question")))
     except ValueError:
         return errors(**{REASONS_INPUT: UNKNOWN_RATING})
-    explained = await context.feedback.explain(
+    explained = await ratings.explain(
         question_id,
         submitted.user,
         reasons=[reason for reason in submitted.value(REASONS_INPUT) or () if reason in REASONS],

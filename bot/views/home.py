@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -165,13 +166,13 @@ def _texts(asked: Sequence[tuple[UUID, str, str]], commands: dict[str, Command[A
     return {one: commands[command].parse_question_text(text) or unescape_slack(text) for one, command, text in asked}
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to the menu of a question."""
+def register(app: AsyncApp, context: ListenerContext, *, delete: Callable[[QuestionRow], None]) -> None:
+    """Listen to the menu of a question; `delete` starts deleting it and its answer."""
     menu(app, context, MORE, OPEN, open_answer)
     menu(app, context, MORE, AGAIN, ask_again)
     menu(app, context, MORE, RECHECK, ask_again)
     menu(app, context, MORE, DELETE, confirm_deletion)
-    submission(app, context, DELETE_MODAL, delete_question, first_input=UNDERSTOOD)
+    submission(app, context, DELETE_MODAL, partial(delete_question, delete=delete), first_input=UNDERSTOOD)
 
 
 async def _own(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | Reply:
@@ -282,7 +283,9 @@ async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | No
     return None if problem is None else text_reply(problem)
 
 
-async def delete_question(submitted: Submission, context: ListenerContext) -> Response | None:
+async def delete_question(
+    submitted: Submission, context: ListenerContext, *, delete: Callable[[QuestionRow], None]
+) -> Response | None:
     """Delete a question of the person who submits, in the background with its messages."""
     try:
         row = await context.questions.get(UUID(str(submitted.metadata.get("question"))))
@@ -294,5 +297,5 @@ async def delete_question(submitted: Submission, context: ListenerContext) -> Re
         return errors(**{UNDERSTOOD: NOT_YOUR_ANSWER})
     if row.state in OPEN_STATES:
         return errors(**{UNDERSTOOD: STILL_OPEN})
-    context.delete_question(row)
+    delete(row)
     return None

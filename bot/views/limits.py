@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from slack_bolt.async_app import AsyncApp
 
@@ -14,6 +15,8 @@ from bot.model.limits import NAMES, Limit, LimitName
 from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.slack.views import View
+from bot.storage.audit_chain import AuditStore
+from bot.storage.limits import LimitStore
 from bot.views.admin import admin_refusal, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_modal, submission
 from bot.views.forms import input_block
@@ -21,17 +24,17 @@ from bot.views.forms import input_block
 CALLBACK_ID = "limit_modal"
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
+def register(app: AsyncApp, context: ListenerContext, *, store: LimitStore, audit: AuditStore) -> None:
     """Listen to the button, and to the form."""
-    button(app, context, CHANGE_LIMITS, open_limits)
-    submission(app, context, CALLBACK_ID, save_limits, first_input=NAMES[0])
+    button(app, context, CHANGE_LIMITS, partial(open_limits, store=store))
+    submission(app, context, CALLBACK_ID, partial(save_limits, store=store, audit=audit), first_input=NAMES[0])
 
 
-async def open_limits(click: Click, context: ListenerContext) -> Reply | None:
+async def open_limits(click: Click, context: ListenerContext, *, store: LimitStore) -> Reply | None:
     """Open the form for an admin."""
     if refusal := await admin_refusal(click.user, context):
         return text_reply(refusal)
-    limits = await context.limits.of(team_of(click.body))
+    limits = await store.of(team_of(click.body))
     problem = await open_modal(context, click.trigger_id, limits_view(limits))
     return None if problem is None else text_reply(problem)
 
@@ -51,11 +54,13 @@ def _input(limit: Limit) -> Block:
     return input_block(limit.name, LABELS[limit.name], element, hint=hint, optional=True)
 
 
-async def save_limits(submitted: Submission, context: ListenerContext) -> Response | None:
+async def save_limits(
+    submitted: Submission, context: ListenerContext, *, store: LimitStore, audit: AuditStore
+) -> Response | None:
     """Save the limits that an admin has changed in the form; the others stay as they are."""
-    if refusal := await submission_refusal(submitted, "limit.change", context):
+    if refusal := await submission_refusal(submitted, "limit.change", context, audit):
         return errors(**{NAMES[0]: refusal})
-    limits = await context.limits.of(submitted.team)
+    limits = await store.of(submitted.team)
     values: dict[LimitName, int | None] = {}
     problems: dict[str, str] = {}
     for name in NAMES:
@@ -69,7 +74,7 @@ async def save_limits(submitted: Submission, context: ListenerContext) -> Respon
     if problems:
         return errors(**problems)
     if values:
-        await context.limits.change(team_id=submitted.team, user_id=submitted.user, values=values)
+        await store.change(team_id=submitted.team, user_id=submitted.user, values=values)
     context.home_changed(submitted.team, submitted.user, SAVED if values else "")
     return None
 

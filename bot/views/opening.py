@@ -68,7 +68,7 @@ def tell(context: ListenerContext, *, user: str, response_url: str | None, text:
     work = (
         _send_directly(context, user, text)
         if response_url is None
-        else context.reply_privately(response_url, text_message(text))
+        else context.replies.reply_privately(response_url, text_message(text))
     )
     context.start(_quietly(work))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.home import ERASE_OWN, EXPORT_OWN
@@ -9,22 +11,23 @@ from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 from bot.views.opening import person_of
+from bot.worker.own_data import OwnData
 
 ERASE_MODAL = "erase_modal"
 UNDERSTOOD = "understood"
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
+def register(app: AsyncApp, context: ListenerContext, *, own_data: OwnData) -> None:
     """Listen to the buttons, and to the confirmation."""
-    button(app, context, EXPORT_OWN, export_own)
+    button(app, context, EXPORT_OWN, partial(export_own, own_data=own_data))
     button(app, context, ERASE_OWN, confirm_erasure)
-    submission(app, context, ERASE_MODAL, erase_own, first_input=UNDERSTOOD)
+    submission(app, context, ERASE_MODAL, partial(erase_own, own_data=own_data), first_input=UNDERSTOOD)
 
 
-async def export_own(click: Click, context: ListenerContext) -> Reply:
+async def export_own(click: Click, context: ListenerContext, *, own_data: OwnData) -> Reply:
     """Start sending a person what is kept of them."""
     team, user = person_of(click.body)
-    context.start(context.own_data.export(team, user))
+    context.start(own_data.export(team, user))
     return text_reply(
         "I’ll send you a file with everything that I keep about you in this workspace, in our direct messages."
     )
@@ -54,10 +57,10 @@ async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | Non
     return None if problem is None else text_reply(problem)
 
 
-async def erase_own(submitted: Submission, context: ListenerContext) -> Response | None:
+async def erase_own(submitted: Submission, context: ListenerContext, *, own_data: OwnData) -> Response | None:
     """Start erasing what is kept of the person who submits."""
     if submitted.value(UNDERSTOOD) != ["yes"]:
         return errors(**{UNDERSTOOD: "Choose “Erase it” first."})
     team, user = person_of(submitted.body)
-    context.start(context.own_data.erase(team, user))
+    context.start(own_data.erase(team, user))
     return None

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2s
 from typing import Any
 
@@ -30,8 +31,9 @@ from bot.preferences.settings import (
     Setting,
     parse_setting,
 )
-from bot.slack.users import Management
+from bot.slack.users import ChannelManagers, Management
 from bot.slack.views import View
+from bot.storage.preferences import PreferenceStore
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
 from bot.views.opening import person_of
 from perplexity.errors import InvalidRequest
@@ -59,31 +61,34 @@ MANAGEMENT_SECONDS = 0.4
 """How long the form waits for Slack to say who may change the channel's settings."""
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
+def register(app: AsyncApp, context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers) -> None:
     """Listen to the button, and to the form."""
-    submission(app, context, CALLBACK_ID, save_settings, first_input=FIRST_INPUT)
-    button(app, context, SETTINGS_BUTTON, open_settings)
+    save = partial(save_settings, store=store, managers=managers)
+    submission(app, context, CALLBACK_ID, save, first_input=FIRST_INPUT)
+    button(app, context, SETTINGS_BUTTON, partial(open_settings, store=store, managers=managers))
 
 
-async def open_settings(click: Click, context: ListenerContext) -> Reply | None:
+async def open_settings(
+    click: Click, context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers
+) -> Reply | None:
     """Open the form of a person, with the channel's part if it was opened in a channel."""
     channel = click.channel if click.channel[:1] in {"C", "G"} else ""
     team, user = person_of(click.body)
     preferences, management = await asyncio.gather(
-        context.preferences.get(team_id=team, user_id=user, channel_id=channel),
-        _management(user, channel, context),
+        store.get(team_id=team, user_id=user, channel_id=channel),
+        _management(user, channel, managers),
     )
     problem = await open_modal(context, click.trigger_id, settings_view(preferences, channel, management))
     return None if problem is None else text_reply(problem)
 
 
-async def _management(user_id: str, channel: str, context: ListenerContext) -> Management | None:
+async def _management(user_id: str, channel: str, managers: ChannelManagers) -> Management | None:
     """Return whether a person may change a channel's settings; None if Slack does not say so in time."""
     if not channel:
         return Management.DENIED
     try:
         async with asyncio.timeout(MANAGEMENT_SECONDS):
-            return await context.management(user_id, channel)
+            return await managers.management(user_id, channel)
     except TimeoutError:
         return None
 
@@ -175,10 +180,12 @@ def _select(setting: Setting, words: str) -> Block:
     }
 
 
-async def save_settings(submitted: Submission, context: ListenerContext) -> Response | None:
+async def save_settings(
+    submitted: Submission, context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers
+) -> Response | None:
     """Save what the person changed in a form: the own part, and the channel's if the person still may change it."""
     channel = str(submitted.metadata.get("channel") or "")
-    if channel and (refusal := await _management(submitted.user, channel, context)) is not Management.ALLOWED:
+    if channel and (refusal := await _management(submitted.user, channel, managers)) is not Management.ALLOWED:
         return errors(**{FIRST_INPUT: _why_not(refusal)})
     own, own_problems = _entered(submitted, OWN, PERSON)
     ours, problems = _entered(submitted, OF_CHANNEL, CHANNEL) if channel else ({}, {})
@@ -186,16 +193,15 @@ async def save_settings(submitted: Submission, context: ListenerContext) -> Resp
         return errors(**own_problems, **problems)
     team, user = person_of(submitted.body)
     place = {"team_id": team, "user_id": user}
-    before = await context.preferences.get(**place, channel_id=channel)
+    before = await store.get(**place, channel_id=channel)
     person, own_problems = _changed(submitted, OWN, PERSON, before.person, own)
     after, problems = _changed(submitted, OF_CHANNEL, CHANNEL, before.channel, ours) if channel else (None, {})
     if own_problems or problems:
         return errors(**own_problems, **problems)
-    store = context.preferences
     saved = after is None or await store.change_channel(before.channel, after, **place, channel_id=channel)
     if not (saved and await store.change_person(before.person, person, **place)):
         # Someone saved another value since it was read: read it again, and say which.
-        return await save_settings(submitted, context)
+        return await save_settings(submitted, context, store=store, managers=managers)
     log.info("settings.saved", extra={"view": CALLBACK_ID})
     context.home_changed(team, user, SAVED)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 from typing import Any
 from uuid import UUID
@@ -25,7 +26,7 @@ from bot.blocks.sharing import (
 )
 from bot.blocks.words import warning
 from bot.commands.search import SearchRequest
-from bot.delivery.shares import Share
+from bot.delivery.shares import Share, Sharing
 from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
     TEXT_DELETED,
@@ -104,10 +105,10 @@ class _Opened:
         return f"#{self.channel}" if self.channel else "that channel"
 
 
-def register(app: AsyncApp, context: ListenerContext) -> None:
+def register(app: AsyncApp, context: ListenerContext, *, shares: Sharing) -> None:
     """Listen to the button below an answer, to the checkboxes of the view, and to its submission."""
-    button(app, context, SHARE, open_share)
-    submission(app, context, CALLBACK_ID, share_answer, first_input=COMMENT)
+    button(app, context, SHARE, partial(open_share, shares=shares))
+    submission(app, context, CALLBACK_ID, partial(share_answer, shares=shares), first_input=COMMENT)
 
     @app.action({"block_id": PARTS, "action_id": PARTS})
     async def on_choice(ack: AsyncAck, body: dict[str, Any]) -> None:
@@ -117,7 +118,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
         await ack()
 
 
-async def open_share(click: Click, context: ListenerContext) -> Reply | None:
+async def open_share(click: Click, context: ListenerContext, *, shares: Sharing) -> Reply | None:
     """Open the preview for the asker of a private answer that is not shared yet."""
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None
@@ -127,7 +128,7 @@ async def open_share(click: Click, context: ListenerContext) -> Reply | None:
         return text_reply(NOT_YOUR_ANSWER)
     if not _is_private(row, context):
         return text_reply(ALREADY_PUBLIC)
-    if (state := await context.sharing.state(row.id, row.channel_id)) is not None:
+    if (state := await shares.state(row.id, row.channel_id)) is not None:
         return text_reply(_already(state))
     posts_there = click.channel == row.channel_id
     opened = _Opened(
@@ -236,7 +237,7 @@ async def _update_preview(changed: Submission, context: ListenerContext) -> None
         log.warning("view.not_updated", extra={"error": result.error, "view": CALLBACK_ID})
 
 
-async def share_answer(submitted: Submission, context: ListenerContext) -> Response | None:
+async def share_answer(submitted: Submission, context: ListenerContext, *, shares: Sharing) -> Response | None:
     """Post what is chosen, once, for the asker alone; show it first if the preview shows something else."""
     found = await _find(submitted, context)
     if isinstance(found, str):
@@ -260,10 +261,10 @@ async def share_answer(submitted: Submission, context: ListenerContext) -> Respo
         response_url=opened.response_url or None,
         posts_there=opened.posts_there,
     )
-    if not await context.sharing.begin(share):
-        state = await context.sharing.state(row.id, row.channel_id)
+    if not await shares.begin(share):
+        state = await shares.state(row.id, row.channel_id)
         return errors(**{COMMENT: UNKNOWN_ANSWER if state is None else _already(state)})
-    context.start(context.sharing.post(share))
+    context.start(shares.post(share))
     return None
 
 

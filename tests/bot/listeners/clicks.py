@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from functools import partial
+from typing import cast
 from uuid import UUID
 
 from slack_bolt.async_app import AsyncBoltRequest
@@ -12,9 +14,12 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.app import bolt_app
-from bot.listeners.context import ListenerContext
+from bot.delivery.shares import Sharing
+from bot.listeners import actions, answer_actions
 from bot.model.message import MarkdownFile, OutgoingMessage
 from bot.slack.connection import SlackConnection
+from bot.storage.installation import WorkspaceStore
+from bot.views import ask_about, share, sources
 from tests.fakes.digest_service import FakeDigests
 from tests.fakes.listeners import listener_context
 
@@ -43,7 +48,16 @@ class RecordingListeners:
             "actions": [{"type": "button", "action_id": action, "block_id": "b", "value": value, "action_ts": "1.1"}],
         }
         app = bolt_app(
-            SlackConnection(bot_token="xoxb-1", signing_secret="s", api_url=""), AsyncWebClient(), self._services()
+            SlackConnection(bot_token="xoxb-1", signing_secret="s", api_url=""),
+            AsyncWebClient(),
+            listener_context(self, replies=self),
+            [
+                partial(actions.register, digests=self.digests, files=self, requests=cast("WorkspaceStore", self)),
+                answer_actions.register,
+                ask_about.register,
+                partial(share.register, shares=cast("Sharing", self)),
+                sources.register,
+            ],
         )
         request = AsyncBoltRequest(body=body, mode="socket_mode")
         started = time.perf_counter()
@@ -55,19 +69,18 @@ class RecordingListeners:
         """Hang, as a database may."""
         await asyncio.Event().wait()
 
-    async def _reply(self, url: str | None, message: OutgoingMessage) -> None:
+    async def replace_original(self, url: str | None, message: OutgoingMessage) -> None:
+        """Record a reply."""
         self.replies.append(message.text)
         if self.slack_hangs:
             await asyncio.Event().wait()
 
-    async def _report_of(self, question_id: UUID) -> MarkdownFile | None:
+    reply_privately = replace_original
+
+    async def load_report(self, question_id: UUID) -> MarkdownFile | None:
+        """Fail: no question loads."""
         raise AssertionError(question_id)
 
-    def _services(self) -> ListenerContext:
-        return listener_context(
-            self,
-            reply_privately=self._reply,
-            replace_original=self._reply,
-            load_report=self._report_of,
-            digests=self.digests,
-        )
+    async def send(self, file: MarkdownFile, user_id: str, **outcomes: object) -> None:
+        """Fail: there is no file."""
+        raise AssertionError(file, user_id)

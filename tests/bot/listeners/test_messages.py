@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -16,14 +17,22 @@ from bot.app import bolt_app
 from bot.conversations.prompts import EXAMPLES
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Intake
-from bot.listeners.messages import NOT_SAVED, MessageEvent, parse_event, receive, suggest_prompts
+from bot.listeners.messages import (
+    NOT_SAVED,
+    MessageEvent,
+    MessageIntake,
+    parse_event,
+    receive,
+    register,
+    suggest_prompts,
+)
 from bot.model.message import OutgoingMessage, SuggestedPrompt
 from bot.model.question import NewQuestion
 from bot.slack.connection import SlackConnection
 from bot.slack.messages import PostResult, Sent
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
-from tests.fakes.listeners import listener_context
+from tests.fakes.listeners import listener_context, nothing, returning
 
 
 def envelope(*own: str, **event: Any) -> dict[str, Any]:
@@ -89,6 +98,9 @@ def test_both_events_of_a_mention_have_one_key_and_another_message_another() -> 
     assert other.delivery_key != mention.delivery_key
 
 
+INTAKE = MessageIntake(follow_ups=False, show_place=nothing, record_sender=returning(None))
+
+
 @dataclass
 class DatabaseDown:
     """A database that fails, and the replies to the asker; with `hangs` a reply never arrives."""
@@ -107,14 +119,14 @@ class DatabaseDown:
     async def asked_directly(self, **place: str) -> list[tuple[str, str]]:
         raise OperationalError("down")
 
-    async def suggest(self, channel: str, prompts: Sequence[SuggestedPrompt]) -> PostResult:
+    async def suggest_prompts(self, channel: str, prompts: Sequence[SuggestedPrompt]) -> PostResult:
         self.suggested.append((channel, tuple(prompts)))
         return Sent()
 
-    async def say(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
+    async def post_in_thread(self, channel: str, thread_ts: str, message: OutgoingMessage) -> None:
         self.posts.append((channel, thread_ts, message.text))
 
-    async def whisper(self, channel: str, user: str, thread_ts: str | None, message: OutgoingMessage) -> None:
+    async def post_ephemeral(self, channel: str, user: str, thread_ts: str | None, message: OutgoingMessage) -> None:
         if self.hangs:
             await asyncio.Event().wait()
         self.ephemeral_posts.append((channel, user, thread_ts, message.text))
@@ -123,17 +135,16 @@ class DatabaseDown:
         return listener_context(
             self,
             intake=Intake(questions=cast("QuestionStore", self), metrics=Metrics(), seconds=0.45),
-            post_in_thread=self.say,
-            post_ephemeral=self.whisper,
-            suggest_prompts=self.suggest,
+            chat=self,
+            replies=self,
         )
 
 
 async def test_an_unsaved_event_is_refused_so_that_slack_redelivers_it__and_the_asker_gets_one_reply() -> None:
     listeners = DatabaseDown()
 
-    first = await receive(envelope("U0APP"), listeners.services(), redelivered=False)
-    second = await receive(envelope("U0APP"), listeners.services(), redelivered=True)
+    first = await receive(envelope("U0APP"), listeners.services(), INTAKE, redelivered=False)
+    second = await receive(envelope("U0APP"), listeners.services(), INTAKE, redelivered=True)
 
     assert first is not None
     assert second is not None
@@ -144,8 +155,8 @@ async def test_an_unsaved_event_is_refused_so_that_slack_redelivers_it__and_the_
 async def test_in_a_thread_and_in_a_direct_message_the_reply_is_there() -> None:
     listeners = DatabaseDown()
 
-    await receive(envelope("U0APP", thread_ts="1.0"), listeners.services(), redelivered=False)
-    await receive(envelope("U0APP", type="message", channel_type="im"), listeners.services(), redelivered=False)
+    await receive(envelope("U0APP", thread_ts="1.0"), listeners.services(), INTAKE, redelivered=False)
+    await receive(envelope("U0APP", type="message", channel_type="im"), listeners.services(), INTAKE, redelivered=False)
 
     assert listeners.ephemeral_posts == [("C1", "U1", "1.0", NOT_SAVED)]
     assert listeners.posts == [("C1", "1.1", NOT_SAVED)]
@@ -153,7 +164,7 @@ async def test_in_a_thread_and_in_a_direct_message_the_reply_is_there() -> None:
 
 async def test_if_slack_hangs_too_the_refusal_does_not_wait() -> None:
     refused = await asyncio.wait_for(
-        receive(envelope("U0APP"), DatabaseDown(hangs=True).services(), redelivered=False), 2
+        receive(envelope("U0APP"), DatabaseDown(hangs=True).services(), INTAKE, redelivered=False), 2
     )
 
     assert refused is not None
@@ -162,15 +173,14 @@ async def test_if_slack_hangs_too_the_refusal_does_not_wait() -> None:
 
 async def test_a_reply_while_the_database_is_down_is_redelivered_and_nobody_is_told() -> None:
     listeners = DatabaseDown()
-    services = replace(listeners.services(), follow_ups=True)
 
-    refused = await receive(reply(), services, redelivered=False)
+    refused = await receive(reply(), listeners.services(), replace(INTAKE, follow_ups=True), redelivered=False)
 
     assert refused is not None
     assert refused.status == 503
     assert (listeners.ephemeral_posts, listeners.posts) == ([], [])
     # A channel may take replies although the app does not by default.
-    undecided = await receive(reply(), listeners.services(), redelivered=False)
+    undecided = await receive(reply(), listeners.services(), INTAKE, redelivered=False)
     assert undecided is not None
     assert undecided.status == 503
 
@@ -185,14 +195,17 @@ async def test_while_the_database_is_down_examples_are_suggested() -> None:
 
 
 async def test_an_event_without_a_question_is_acknowledged_while_the_database_is_down() -> None:
-    assert await receive(envelope("U0APP", bot_id="B1"), DatabaseDown().services(), redelivered=False) is None
+    assert await receive(envelope("U0APP", bot_id="B1"), DatabaseDown().services(), INTAKE, redelivered=False) is None
 
 
 @pytest.mark.parametrize("kind", ["app_mention", "message"])
 async def test_bolt_returns_the_refusal(kind: str) -> None:
     listeners = DatabaseDown()
     app = bolt_app(
-        SlackConnection(bot_token="xoxb-1", signing_secret="s", api_url=""), AsyncWebClient(), listeners.services()
+        SlackConnection(bot_token="xoxb-1", signing_secret="s", api_url=""),
+        AsyncWebClient(),
+        listeners.services(),
+        [partial(register, intake=INTAKE)],
     )
     body = envelope("U0APP", type=kind, channel_type="channel") | {"type": "event_callback"}
     headers: dict[str, str | Sequence[str]] = {"x-slack-retry-num": "2"}
