@@ -22,6 +22,7 @@ from bot.commands.filters import (
     PUBLIC,
     RECENCY,
     audience_for,
+    contradiction,
     filter_options,
     parse_filters,
     parse_visibility,
@@ -45,7 +46,7 @@ from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import SearchPage
 from bot.preferences.precedence import Preferred, allowed_pages, allows_all
-from bot.texts import notices, usage
+from bot.texts import notices
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters
 from perplexity.freshness import add_newest_source_line
@@ -80,8 +81,8 @@ PARSER = OptionParser(
     max_length=MAX_PROMPT_LENGTH,
     options=(REASONING, MODEL, EFFORT, AGENT, *OWN_FILTERS, PUBLIC, PRIVATE),
     unsupported={
-        "--mode": usage.ASK_MODE,
-        "--n": usage.ASK_NUMBER,
+        "--mode": "`--mode` works for searches only: an answer always comes from the open web.",
+        "--n": "`--n` works for searches only: an answer takes as many sources as it needs.",
     },
 )
 
@@ -109,10 +110,10 @@ def parse(text: str) -> AskRequest:
     """Parse the text after `/ask`. Raise UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
-        raise UsageError(usage.QUESTION_MISSING)
+        raise UsageError("Add a question after the options.")
     agent, reasoning = AGENT.name in arguments.options, REASONING.name in arguments.options
     model, named = _model(arguments)
-    with usage_errors(usage.A_QUESTION):
+    with usage_errors("a question"):
         question = Question(
             messages=validate_messages([Message(role="user", content=arguments.text)]),
             reasoning=reasoning,
@@ -122,9 +123,9 @@ def parse(text: str) -> AskRequest:
         )
         target = resolve(model, reasoning=reasoning)
     if agent and (reasoning or model):
-        raise _contradiction(AGENT, REASONING if reasoning else named, usage.AGENTS_OWN_MODEL)
+        raise _contradiction(AGENT, REASONING if reasoning else named, "the agent has a model of its own")
     if reasoning and not target.slow:
-        raise _contradiction(REASONING, named, usage.does_not_reason(inline_code(target.name)))
+        raise _contradiction(REASONING, named, f"{inline_code(target.name)} does not reason")
     return AskRequest(question=question, agent=agent, **parse_visibility(arguments))
 
 
@@ -135,17 +136,18 @@ def _model(arguments: Arguments) -> tuple[str | None, Option]:
         return model, MODEL
     if effort.strip().lower() not in EFFORTS:
         meant = closest_match(effort.strip().lower(), EFFORTS)
+        hint = f"Did you mean {meant}? " if meant else ""
+        allowed = f"{', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}"
         raise UsageError(
-            usage.effort_not_allowed(EFFORT.name, inline_code(effort), meant=meant, efforts=EFFORTS),
-            option=EFFORT.name,
+            f"`{EFFORT.name}` cannot be {inline_code(effort)}. {hint}It takes {allowed}.", option=EFFORT.name
         )
     if model is not None and model.strip().lower() != effort.strip().lower():
-        raise _contradiction(MODEL, EFFORT, usage.BOTH_HOW_LONG)
+        raise _contradiction(MODEL, EFFORT, "both say how long to think")
     return effort.strip().lower(), EFFORT
 
 
 def _contradiction(one: Option, other: Option, why: str) -> UsageError:
-    return UsageError(usage.contradiction(one.name, other.name, why), option=other.name)
+    return UsageError(contradiction(one.name, other.name, why), option=other.name)
 
 
 async def answer(request: AskRequest, context: CommandContext) -> Answer:

@@ -13,12 +13,12 @@ from bot.budgets.amounts import ALLOWED, parse_amount
 from bot.commands.base import Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
-from bot.commands.parsing import check_length, closest_match, inline_code
+from bot.commands.parsing import check_length, closest_match, inline_code, no_text
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.spending import NO_BUDGETS, Budgets, Scope, Spending
 from bot.storage.budgets import BudgetStore
-from bot.texts import pplx, usage
+from bot.texts import pplx
 
 OFF = frozenset({"off", "none", "unlimited"})
 RESETS = frozenset({"reset", "default"})
@@ -154,7 +154,7 @@ class SwitchRequest:
 def _parse_switch(name: str) -> Callable[[str], SwitchRequest]:
     def parse_nothing(text: str) -> SwitchRequest:
         if text.strip():
-            raise UsageError(usage.no_text(name))
+            raise UsageError(no_text(name))
         return SwitchRequest()
 
     return parse_nothing

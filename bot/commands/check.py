@@ -15,7 +15,6 @@ from bot.commands.filters import usage_errors
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.preferences.precedence import Preferred
-from bot.texts import usage
 from perplexity.attempts import cost_with_failures, total_cost
 from perplexity.claims.check import check_claims
 from perplexity.claims.propose import propose_claims, validate_claims
@@ -44,11 +43,11 @@ def parse(text: str) -> CheckRequest:
     """
     typed = unescape_slack(text).strip()
     if not typed:
-        raise UsageError(usage.CLAIMS_MISSING)
+        raise UsageError("Add what to check.")
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
     if not all(_NUMBERED.match(line) for line in lines):
         return CheckRequest(text=typed)
-    with usage_errors(usage.A_CLAIM):
+    with usage_errors("a claim"):
         return CheckRequest(text=typed, claims=validate_claims(_NUMBERED.sub("", line, count=1) for line in lines))
 
 

@@ -16,7 +16,6 @@ from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from bot.preferences.precedence import Preferred
-from bot.texts import usage
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import DeepDive, Stage, StageUpdate
 from perplexity.filters import NO_FILTERS, Filters
@@ -26,10 +25,10 @@ from perplexity.validation import parse_query
 PARSER = OptionParser(
     options=(PUBLIC, PRIVATE),
     unsupported={
-        "--recency": usage.DEEPDIVE_RECENCY,
-        "--reasoning": usage.DEEPDIVE_REASONING,
-        "--model": usage.DEEPDIVE_MODEL,
-        "--effort": usage.DEEPDIVE_EFFORT,
+        "--recency": "`--recency` works for `/ask`, `/search` and `/news`: a deep dive looks for the latest there is.",
+        "--reasoning": "`--reasoning` works for `/ask` only: a deep dive always takes its time.",
+        "--model": "`--model` works for `/ask` only: a deep dive has its own models.",
+        "--effort": "`--effort` works for `/ask` only: a deep dive always takes its time.",
     },
 )
 
@@ -81,8 +80,8 @@ def parse(text: str) -> DeepDiveRequest:
     """Parse the text after `/deepdive`. Raise UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
-        raise UsageError(usage.TOPIC_MISSING)
-    with usage_errors(usage.A_TOPIC):
+        raise UsageError("Add a topic after the options.")
+    with usage_errors("a topic"):
         topic = parse_query(arguments.text)
     return DeepDiveRequest(topic=topic, filters=NO_FILTERS, **parse_visibility(arguments))
 

@@ -12,7 +12,6 @@ from bot.commands.base import Option, ValueKind
 from bot.commands.parsing import Arguments, abbreviate, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.texts import usage
 from perplexity.errors import InvalidRequest
 from perplexity.filters import (
     Filters,
@@ -28,7 +27,8 @@ from perplexity.news.summary import CATEGORIES, parse_category
 
 R = TypeVar("R")
 
-_CATEGORIES = tuple(CATEGORIES)
+_NAMES = tuple(CATEGORIES)
+_CATEGORIES = f"Choose from: {', '.join(_NAMES[:-1])} and {_NAMES[-1]}."
 _SENTENCE_STARTS = re.compile(r"(?:^|(?<=\? ))\w")
 _LENGTH = re.compile(r"(\d+) characters")
 _LIMIT = re.compile(r"[\d,]+$")
@@ -37,13 +37,13 @@ _LIMIT = re.compile(r"[\d,]+$")
 def category_argument(word: str) -> str:
     """Return the news category that a word names. Raise UsageError, also for an empty word."""
     if not word:
-        raise UsageError(usage.category_missing(_CATEGORIES))
+        raise UsageError(f"Which category? {_CATEGORIES}")
     try:
         return parse_category(word)
     except InvalidRequest as error:
         hint, asked, _ = (error.allowed or "").partition("? ")
-        meant = hint.rpartition(" ")[2] if asked else ""
-        raise UsageError(usage.unknown_category(abbreviate(word), meant=meant, categories=_CATEGORIES)) from None
+        meant = f"Did you mean {hint.rpartition(' ')[2]}? " if asked else ""
+        raise UsageError(f"“{abbreviate(word)}” isn’t a category. {meant}{_CATEGORIES}") from None
 
 
 RECENCY = Option(
@@ -144,7 +144,7 @@ def parse_visibility(arguments: Arguments) -> dict[str, bool]:
     """Return whether the answer was asked to be `public` or `private`. Raise UsageError for both."""
     public, private = PUBLIC.name in arguments.options, PRIVATE.name in arguments.options
     if public and private:
-        raise UsageError(usage.contradiction(PUBLIC.name, PRIVATE.name), option=PRIVATE.name)
+        raise UsageError(contradiction(PUBLIC.name, PRIVATE.name), option=PRIVATE.name)
     return {"public": public, "private": private}
 
 
@@ -182,6 +182,16 @@ def _problem(error: InvalidRequest, text: str) -> str:
         length = _LENGTH.fullmatch(error.value or "")
         longest = _LIMIT.search(allowed)
         if length and longest:
-            return usage.text_too_long(int(length[1]), text, most=longest[0])
-        return usage.text_empty(text)
-    return usage.value_not_allowed(f"--{error.field}", inline_code(error.value or ""), allowed=allowed)
+            return f"That’s {int(length[1]):,} characters; {text} takes up to {longest[0]}."
+        return f"That text is empty. Add {text}."
+    return value_not_allowed(f"--{error.field}", inline_code(error.value or ""), allowed=allowed)
+
+
+def contradiction(option: str, other: str, why: str = "") -> str:
+    """Return that two options cannot be used together."""
+    return f"`{option}` and `{other}` contradict each other{f': {why}' if why else ''}."
+
+
+def value_not_allowed(option: str, value: str, *, allowed: str) -> str:
+    """Return that an option cannot have a value; `allowed` is one or two sentences without the last full stop."""
+    return f"`{option}` cannot be {value}. {allowed}."

@@ -11,7 +11,7 @@ from bot.blocks.words import ago
 from bot.commands.base import Command, Option
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
-from bot.texts import notices, usage
+from bot.texts import notices
 
 _MAX_QUESTION = 150
 
@@ -62,7 +62,7 @@ def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) 
     """Render a usage error with the command's usage; `slash` is the name that the user typed."""
     problem = f"{escape(shorten(error.problem, 1_000))}\n{_usage(command, slash)}"
     message = _sections_message([problem])
-    hint = context(usage.help_shows_all(_command_line(slash, "help")))
+    hint = context(f"{_command_line(slash, 'help')} shows everything with examples")
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, hint))
 
 
@@ -71,10 +71,10 @@ def help_message(command: Command[Any, Any], *, slash: str, in_thread: str | Non
 
     `in_thread` is what to type in a thread, for a slash command, of which Slack runs none there.
     """
-    options = [usage.OPTIONS, *(_option(option) for option in command.options)] if command.options else []
+    options = ["*Options*", *(_option(option) for option in command.options)] if command.options else []
     examples = [f"{_command_line(slash, arguments)}  {escape(what)}" for arguments, what in command.examples]
-    shown = [usage.EXAMPLES, *examples] if examples else []
-    threads = [usage.mention_in_threads(code(in_thread))] if in_thread else []
+    shown = ["*Examples*", *examples] if examples else []
+    threads = [f"Slack runs no slash commands in threads. Mention me there: {code(in_thread)}"] if in_thread else []
     return _sections_message(
         [f"{escape(command.summary)}.\n{_usage(command, slash)}", *join_lines(options), *join_lines(shown), *threads]
     )
@@ -87,19 +87,20 @@ def help_overview(
     rows = [
         f"{_command_line(f'{slash} {command.name}', command.usage)}\n{escape(command.summary)}" for command in commands
     ]
-    more = usage.help_shows_options(_command_line(slash, "help", commands[0].name)) if commands else ""
+    more = f"{_command_line(slash, 'help', commands[0].name)} shows every option with examples" if commands else ""
     sections = [*_unknown_command(unknown, closest), *join_lines(rows)]
-    message = _sections_message(sections or [usage.NO_COMMANDS])
+    message = _sections_message(sections or ["There are no commands."])
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, *([context(more)] if more else [])))
 
 
 def _unknown_command(word: str | None, nearest: str | None) -> Iterator[str]:
     if word is not None:
-        yield usage.unknown_command(code(shorten(word, 80)), closest=code(nearest) if nearest else None)
+        meant = f" Did you mean {code(nearest)}?" if nearest else ""
+        yield f"I don’t know the command {code(shorten(word, 80))}.{meant}"
 
 
 def _usage(command: Command[Any, Any], slash: str) -> str:
-    return usage.usage_line(_command_line(slash, command.usage))
+    return f"*Usage*  {_command_line(slash, command.usage)}"
 
 
 def _command_line(slash: str, *rest: str) -> str:

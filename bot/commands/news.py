@@ -27,7 +27,6 @@ from bot.commands.filters import (
 from bot.commands.parsing import OptionParser, parse_options
 from bot.model.message import Audience
 from bot.preferences.precedence import Preferred
-from bot.texts import usage
 from perplexity.filters import Filters
 from perplexity.news.summary import CATEGORIES, NewsSummary, default_to_past_day, news_summary
 from perplexity.notes import no_news_text
@@ -36,10 +35,10 @@ from perplexity.validation import parse_query
 PARSER = OptionParser(
     options=(RECENCY, DOMAIN, LANG, COUNTRY, PUBLIC, PRIVATE),
     unsupported={
-        "--after": usage.NEWS_AFTER,
-        "--before": usage.NEWS_BEFORE,
-        "--mode": usage.NEWS_MODE,
-        "--n": usage.NEWS_NUMBER,
+        "--after": "`--after` doesn’t work for news: use `--recency` to set how new the stories must be.",
+        "--before": "`--before` doesn’t work for news: use `--recency` to set how new the stories must be.",
+        "--mode": "`--mode` works for searches only: news always comes from the open web.",
+        "--n": "`--n` works for searches only: news lists five to eight stories if there are that many.",
     },
 )
 
@@ -64,7 +63,7 @@ def parse(text: str) -> NewsRequest:
     arguments = parse_options(text, PARSER)
     first, *rest = arguments.text.split(maxsplit=1) or [""]
     named = category_argument(first)
-    with usage_errors(usage.A_TOPIC):
+    with usage_errors("a topic"):
         filters = default_to_past_day(parse_filters(arguments))
         topic = parse_query(rest[0]) if rest else ""
     return NewsRequest(category=named, topic=topic, text=arguments.text, filters=filters, **parse_visibility(arguments))

@@ -15,7 +15,6 @@ from difflib import get_close_matches
 from bot.blocks.escaping import unescape_slack
 from bot.commands.base import Option
 from bot.errors import UsageError
-from bot.texts import usage
 from perplexity.validation import MAX_QUERY_LENGTH
 
 
@@ -195,7 +194,7 @@ class Arguments:
         """Return an option's value, None without one. Raise UsageError if it has several."""
         values = dict.fromkeys(self.options.get(name, ()))
         if len(values) > 1:
-            raise UsageError(usage.given_twice(name))
+            raise UsageError(f"`{name}` is given twice.")
         return next(iter(values), None)
 
     def many(self, name: str) -> tuple[str, ...]:
@@ -259,7 +258,7 @@ def write_arguments(options: Iterable[tuple[Option, str]], text: str) -> str:
         with suppress(UsageError):
             if parse_options(line, parser) == wanted:
                 return line
-    raise UsageError(usage.UNREADABLE)
+    raise UsageError("I can’t read these words as options and text. Write them differently.")
 
 
 def _write_option(option: Option, value: str) -> str:
@@ -271,7 +270,7 @@ def _write_option(option: Option, value: str) -> str:
         return f"{option.name}={value}"
     sign = next((sign for sign, ends in (('"', DOUBLE_QUOTES), ("`", "`")) if not set(ends) & set(value)), None)
     if sign is None:
-        raise UsageError(usage.quotes_in_value(option.name, inline_code(value)), option=option.name)
+        raise UsageError(f"`{option.name}` cannot be {inline_code(value)}. Leave out the quotes.", option=option.name)
     return f"{option.name}={sign}{value}{sign}"
 
 
@@ -284,7 +283,10 @@ def check_length(text: str, max_length: int) -> None:
     """Raise UsageError if a text, as Slack sent it, is too long; an HTML entity counts as one character."""
     length = len(text) - 3 * (text.count("&lt;") + text.count("&gt;")) - 4 * text.count("&amp;")
     if length > max_length + MAX_OPTIONS_LENGTH:
-        raise UsageError(usage.too_long(length, most=max_length, options=MAX_OPTIONS_LENGTH))
+        raise UsageError(
+            f"Your text has {length:,} characters. The limit is {max_length:,}, "
+            f"and {MAX_OPTIONS_LENGTH:,} more for options. Shorten it and try again."
+        )
 
 
 def is_help_request(text: str) -> bool:
@@ -332,14 +334,14 @@ def _option_token(word: str, parser: OptionParser, *, text_seen: bool) -> _Optio
     # In a sentence, a typographic dash before an unknown word is rarely an option.
     if long[1] and text_seen and not meant and name not in parser.unsupported:
         return None
-    raise UsageError(parser.unsupported.get(name) or usage.unknown_option(inline_code(name), closest=meant))
+    raise UsageError(parser.unsupported.get(name) or _unknown_option(inline_code(name), closest=meant))
 
 
 def _with_value(token: _OptionToken, words: Sequence[Token], place: int, parser: OptionParser) -> _ParsedOption:
     option, stop = token.option, place + 1
     if not option.value:
         if token.value is not None:
-            raise UsageError(usage.takes_no_value(option.name))
+            raise UsageError(f"`{option.name}` takes no value.")
         return _ParsedOption(token=token, value="", places=range(place, stop))
     value = token.value
     if value is None and _is_value(words, stop, parser):
@@ -350,7 +352,7 @@ def _with_value(token: _OptionToken, words: Sequence[Token], place: int, parser:
         stop += 1
     value = _unquoted("".join(pieces))
     if not value:
-        raise UsageError(usage.needs_value(option.name, option.value))
+        raise UsageError(f"`{option.name}` needs a value: `{option.value}`.")
     return _ParsedOption(token=token, value=value, places=range(place, stop))
 
 
@@ -382,3 +384,15 @@ def _remaining_text(text: str, words: Sequence[Token], taken: Collection[int]) -
         joins = bool(runs) and place - 1 not in taken
         runs[-1:] = [(runs[-1][0], word.end)] if joins else [*runs[-1:], (word.start, word.end)]
     return " ".join(text[start:end] for start, end in runs)
+
+
+def _unknown_option(name: str, *, closest: str | None) -> str:
+    known = f"I don’t know the option {name}."
+    if closest:
+        return f"{known} Did you mean `{closest}`?"
+    return f"{known} If it belongs to your text, put it in quotes, or type ` -- ` before the text."
+
+
+def no_text(name: str) -> str:
+    """Return that a command takes no text."""
+    return f"Type `{name}` without any text after it."

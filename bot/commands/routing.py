@@ -14,7 +14,6 @@ from bot.commands.help import help_message, text_message, usage_message
 from bot.commands.parsing import closest_match, is_help_request
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
-from bot.texts import usage
 
 ROOT_COMMAND = "pplx"
 
@@ -57,7 +56,7 @@ def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -
     """Return the slash commands of the manifest, `/pplx` last, each name with the prefix."""
     names = [*(command.name for command in commands), "help"]
     umbrella = SlashCommand(
-        name=f"/{prefix}{ROOT_COMMAND}", usage_hint=f"{' | '.join(names)} …", description=usage.EVERY_COMMAND
+        name=f"/{prefix}{ROOT_COMMAND}", usage_hint=f"{' | '.join(names)} …", description="Every command under one name"
     )
     own = (
         SlashCommand(name=f"/{prefix}{command.name}", usage_hint=command.usage, description=command.summary)

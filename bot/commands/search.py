@@ -23,7 +23,6 @@ from bot.model.message import Audience
 from bot.model.question import AnswerButtons
 from bot.model.results import SearchPage
 from bot.preferences.precedence import Preferred
-from bot.texts import usage
 from perplexity.attempts import cost_with_failures
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
@@ -37,9 +36,9 @@ NUMBER = Option(
 PARSER = OptionParser(
     options=(NUMBER, *FILTERS, MODE, PUBLIC, PRIVATE),
     unsupported={
-        "--reasoning": usage.SEARCH_REASONING,
-        "--model": usage.SEARCH_MODEL,
-        "--effort": usage.SEARCH_EFFORT,
+        "--reasoning": "`--reasoning` works for answers only: a search lists pages.",
+        "--model": "`--model` works for answers only: a search lists pages.",
+        "--effort": "`--effort` works for answers only: a search lists pages.",
     },
 )
 
@@ -57,8 +56,8 @@ def parse(text: str) -> SearchRequest:
     """Parse the text after `/search`. Raise UsageError."""
     arguments = parse_options(text, PARSER)
     if not arguments.text:
-        raise UsageError(usage.SEARCH_MISSING)
-    with usage_errors(usage.A_SEARCH):
+        raise UsageError("Add what to search for after the options.")
+    with usage_errors("a search"):
         filters = parse_filters(arguments)
         number = arguments.one(NUMBER.name)
         count = Query.max_results if number is None else _parse_count(number)
@@ -70,7 +69,7 @@ def _parse_count(number: str) -> int:
     try:
         return parse_max_results(number)
     except InvalidRequest:
-        raise UsageError(usage.out_of_range(NUMBER.name, most=MAX_RESULTS), option=NUMBER.name) from None
+        raise UsageError(f"`{NUMBER.name}` must be between 1 and {MAX_RESULTS}.", option=NUMBER.name) from None
 
 
 async def answer(request: SearchRequest, context: CommandContext) -> SearchPage:

@@ -10,7 +10,7 @@ from bot.blocks.escaping import unescape_slack
 from bot.blocks.settings import settings_message
 from bot.commands.base import Reply, free_subcommand
 from bot.commands.context import CommandContext
-from bot.commands.filters import capitalize_sentences
+from bot.commands.filters import capitalize_sentences, value_not_allowed
 from bot.commands.parsing import check_length, closest_match, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
@@ -28,7 +28,7 @@ from bot.preferences.settings import (
     parse_setting,
 )
 from bot.slack.users import Management
-from bot.texts import pplx, usage
+from bot.texts import pplx
 from perplexity.errors import InvalidRequest
 
 NO_CHANNEL = "A direct message has no channel settings. Type this in a channel."
@@ -100,7 +100,7 @@ def parse(text: str) -> SettingsRequest:
         value = parse_setting(setting, first.casefold(), rest if setting.kind == "people" else unescape_slack(rest))
     except InvalidRequest as error:
         value, allowed = inline_code(error.value or rest), capitalize_sentences(error.allowed or "")
-        raise UsageError(usage.value_not_allowed(first.casefold(), value, allowed=allowed)) from None
+        raise UsageError(value_not_allowed(first.casefold(), value, allowed=allowed)) from None
     return SettingsRequest(of_channel=of_channel, field=setting.field, value=value)
 
 

@@ -9,13 +9,14 @@ from bot.blocks.status import status_message
 from bot.commands.base import Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
+from bot.commands.parsing import no_text
 from bot.errors import UsageError
 from bot.model.audit import AuditHealth
 from bot.model.feedback import Feedback
 from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
 from bot.model.spending import Spending
-from bot.texts import pplx, usage
+from bot.texts import pplx
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,7 @@ class Status:
 def parse(text: str) -> StatusRequest:
     """Parse the text after `status`. Raise UsageError."""
     if text.strip():
-        raise UsageError(usage.no_text("status"))
+        raise UsageError(no_text("status"))
     return StatusRequest()
 
 

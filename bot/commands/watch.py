@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from bot.blocks.digests import digest_result_message
 from bot.commands.base import Command, Option, Reply, ValueKind
 from bot.commands.context import CommandContext
-from bot.commands.parsing import OptionParser, inline_code, parse_options
+from bot.commands.parsing import OptionParser, inline_code, no_text, parse_options
 from bot.commands.watch_syntax import parse_digest_spec, parse_zone
 from bot.errors import UsageError
 from bot.model.digest import DigestAction, DigestResult, DigestSpec, Owner
 from bot.model.message import Audience
-from bot.texts import pplx, usage
+from bot.texts import pplx
 
 ALWAYS = Option(
     name="--always",
@@ -31,8 +31,8 @@ ZONE = Option(
 PARSER = OptionParser(
     options=(ALWAYS, ZONE),
     unsupported={
-        "--recency": usage.WATCH_RECENCY,
-        "--public": usage.WATCH_PUBLIC,
+        "--recency": "`--recency` is not for digests: each lists what is new since the last one.",
+        "--public": "`--public` is not for digests: they are posted where you set them up.",
     },
 )
 LIST = "list"
@@ -105,7 +105,7 @@ def render(result: WatchResult, _: WatchRequest, audience: Audience) -> Reply:
 
 def _parse_list(rest: list[str]) -> ListDigests:
     if rest:
-        raise UsageError(usage.no_text(LIST))
+        raise UsageError(no_text(LIST))
     return ListDigests()
 
 

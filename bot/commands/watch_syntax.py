@@ -17,7 +17,7 @@ from bot.commands.parsing import DASHES, DOUBLE_QUOTES, inline_code
 from bot.errors import UsageError
 from bot.model.digest import DigestSpec
 from bot.model.schedule import DAILY, DAY_NAMES, WEEKDAYS, WEEKENDS, Schedule, format_days, zone_of
-from bot.texts import pplx, usage
+from bot.texts import pplx
 from perplexity.validation import parse_query
 
 WAYS_ON = pplx.write_digest_like(pplx.DIGEST_EXAMPLE)
@@ -128,5 +128,5 @@ def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
 def _parse_topic(text: str) -> str:
     if not text.strip():
         return ""
-    with usage_errors(usage.A_TOPIC):
+    with usage_errors("a topic"):
         return parse_query(text.strip())
