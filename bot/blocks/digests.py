@@ -29,9 +29,11 @@ from bot.model.digest import (
 )
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.schedule import format_days, format_slot
-from bot.texts import pplx
 from perplexity.formatting import format_dollars, pluralize
 from perplexity.news.summary import news_stand_in
+
+DIGEST_EXAMPLE = 'technology "open source databases" weekdays 9:00'
+"""An example of the arguments of `watch`."""
 
 NO_ZONE = (
     "I couldn’t find your time zone, so times are in UTC. To change that, set your time zone in Slack, "
@@ -159,7 +161,7 @@ def _hint(reply: DigestResult, *, command: str) -> str:
         case DigestList(digests=listed) if listed:
             return f"`{command} pause N` pauses a digest; `resume`, `delete` and `run` work the same way"
         case DigestList():
-            return f"For example `{command} {pplx.DIGEST_EXAMPLE}`"
+            return f"For example `{command} {DIGEST_EXAMPLE}`"
     return ""
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 
-from bot.texts import pplx
-
 MICROS = 1_000_000
 """Micro-dollars in a dollar."""
 
 MAX_DOLLARS = 1_000_000
 
-ALLOWED = pplx.amounts(MAX_DOLLARS)
+ALLOWED = f"an amount in dollars from 0 to {MAX_DOLLARS:,}, such as 2.50, with at most six decimals"
 
 _AMOUNT = re.compile(r"\$?(\d{1,9}(?:\.\d{1,6})?|\d{1,3}(?:,\d{3}){1,2}(?:\.\d{1,6})?|\.\d{1,6})", re.ASCII)
 """A comma is between thousands only: `2,50` is two and a half to many people, and must not become 250."""
@@ -49,5 +47,5 @@ def format_amount(amount: int) -> str:
 def format_rounded(amount: int) -> str:
     """Return micro-dollars for a table: "$2.50", or "$0.0042" for an amount below a cent."""
     if 0 < amount < MICROS // 100:
-        return f"${amount / MICROS:.4f}" if amount >= MICROS // 10_000 else pplx.LEAST_AMOUNT
+        return f"${amount / MICROS:.4f}" if amount >= MICROS // 10_000 else "under $0.0001"
     return f"${amount / MICROS:,.2f}"

@@ -13,12 +13,17 @@ from bot.budgets.amounts import ALLOWED, parse_amount
 from bot.commands.base import Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
-from bot.commands.parsing import check_length, closest_match, inline_code, no_text
+from bot.commands.parsing import check_length, choose_from, closest_match, inline_code, no_text
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.spending import NO_BUDGETS, Budgets, Scope, Spending
 from bot.storage.budgets import BudgetStore
-from bot.texts import pplx
+
+NO_CHANNEL_BUDGET = (
+    "A direct message has no budget of its own: a question there counts toward the asker’s budget. "
+    "Type this in a channel, or name one by its id, such as C012AB3CD."
+)
+FOR_ADMINS_TO_PAUSE = "Only admins of this workspace can pause and resume paid searches."
 
 OFF = frozenset({"off", "none", "unlimited"})
 RESETS = frozenset({"reset", "default"})
@@ -61,11 +66,11 @@ def parse(text: str) -> BudgetRequest:
         return BudgetRequest()
     scope = next((one for one in SCOPES if one == words[0].casefold()), None)
     if scope is None:
-        meant = closest_match(words[0].casefold(), list(SCOPES))
-        raise UsageError(pplx.no_such_budget(inline_code(words[0]), meant=meant))
+        choices = choose_from([*SCOPES], meant=closest_match(words[0].casefold(), SCOPES))
+        raise UsageError(f"{inline_code(words[0])} has no budget. {choices}")
     *whose, amount = words[1:] or [""]
     if not amount:
-        raise UsageError(pplx.amount_missing(scope, allowed=ALLOWED))
+        raise UsageError(f"Add an amount for `{scope}`: {ALLOWED}, `off` or `reset`.")
     request = BudgetRequest(scope=scope, subject=_subject(scope, whose))
     if amount.casefold() in RESETS:
         return replace(request, reset=True)
@@ -74,33 +79,37 @@ def parse(text: str) -> BudgetRequest:
     try:
         return replace(request, amount=parse_amount(amount))
     except ValueError as error:
-        raise UsageError(pplx.amount_not_allowed(scope, inline_code(amount), allowed=str(error))) from None
+        raise UsageError(
+            f"The budget of `{scope}` cannot be {inline_code(amount)}. It takes {error}, `off` or `reset`."
+        ) from None
 
 
 def _subject(scope: Scope, words: Sequence[str]) -> str:
     if not words:
         return ""
     if scope == "workspace":
-        raise UsageError(pplx.only_amount(inline_code(words[0])))
+        raise UsageError(f"`workspace` takes an amount only. Leave out {inline_code(words[0])}.")
     if scope == "channel" and len(words) == 1 and words[0].casefold() == HERE:
         return HERE
     found = _IDS[scope].fullmatch(words[0])
     if found is None or len(words) > 1:
-        explain = pplx.not_a_user if scope == "user" else pplx.not_a_channel
-        raise UsageError(explain(inline_code(" ".join(words))))
+        allowed = "a user. Use an id such as U012AB3CD"
+        if scope == "channel":
+            allowed = "a channel. Use `here` or an id such as C012AB3CD"
+        raise UsageError(f"{inline_code(' '.join(words))} isn’t {allowed}, or leave it out.")
     return found[1] or found[2]
 
 
 async def answer(request: BudgetRequest, context: CommandContext) -> BudgetResult:
     """Change what is asked for, and return the spending, if the person is an admin. Raises database errors."""
     if not await context.admins.is_admin(context.user_id):
-        return BudgetResult(note=pplx.FOR_ADMINS)
+        return BudgetResult(note="Only admins of this workspace can see and change its budgets.")
     store = context.budgets
     if store is None:
-        return BudgetResult(note=pplx.NO_BUDGETS)
+        return BudgetResult(note="There are no budgets here.")
     note, subject = "", context.channel_id if request.subject == HERE else request.subject
     if request.scope == "channel" and subject.startswith("D"):
-        return BudgetResult(note=pplx.NO_CHANNEL_BUDGET)
+        return BudgetResult(note=NO_CHANNEL_BUDGET)
     if request.scope is not None:
         await store.change(
             team_id=context.team_id,
@@ -110,7 +119,7 @@ async def answer(request: BudgetRequest, context: CommandContext) -> BudgetResul
             amount=request.amount,
             reset=request.reset,
         )
-        note = pplx.BUDGET_SAVED
+        note = "Saved."
     spending = await store.spending(context.team_id)
     return BudgetResult(note=note, spending=spending, defaults=store.budgets, slash=_slash(context))
 
@@ -163,7 +172,7 @@ def _parse_switch(name: str) -> Callable[[str], SwitchRequest]:
 async def _switch(name: str, _: SwitchRequest, context: CommandContext) -> str:
     """Switch spending for a question that an older version has accepted."""
     if context.budgets is None or not await context.admins.is_admin(context.user_id):
-        return pplx.FOR_ADMINS_TO_PAUSE
+        return FOR_ADMINS_TO_PAUSE
     return await switch_spending(
         name, context.budgets, team_id=context.team_id, user_id=context.user_id, slash=_slash(context)
     )
@@ -172,8 +181,11 @@ async def _switch(name: str, _: SwitchRequest, context: CommandContext) -> str:
 async def switch_spending(name: str, budgets: BudgetStore, *, team_id: str, user_id: str, slash: str) -> str:
     """Pause all spending or allow it again for an admin, and return what to say. Raises database errors."""
     if name == PAUSE.name:
-        return (pplx.paused if await budgets.pause(team_id=team_id, user_id=user_id) else pplx.paused_already)(slash)
-    return pplx.RESUMED if await budgets.resume(team_id=team_id, user_id=user_id) else pplx.NOT_PAUSED
+        paused = await budgets.pause(team_id=team_id, user_id=user_id)
+        what = "Paused. I start no more paid searches, and I’m cancelling those under way."
+        return f"{what if paused else 'Paid searches are paused already.'} Type `{slash} resume` to allow them again."
+    resumed = await budgets.resume(team_id=team_id, user_id=user_id)
+    return "Paid searches are allowed again." if resumed else "Paid searches are not paused."
 
 
 def render_switch(text: str, _: SwitchRequest, audience: Audience) -> Reply:

@@ -12,7 +12,7 @@ from bot.commands.budget import OFF as OFF_WORDS
 from bot.commands.budget import RESETS
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
-from bot.commands.parsing import check_length, closest_match, inline_code
+from bot.commands.parsing import check_length, choose_from, closest_match, inline_code
 from bot.errors import UsageError
 from bot.model.limits import NAMES, Limit, LimitName
 from bot.model.message import Audience
@@ -47,7 +47,8 @@ def parse(text: str) -> LimitRequest:
         return LimitRequest()
     name = next((one for one in NAMES if one == words[0]), None)
     if name is None:
-        raise UsageError(_no_such_limit(inline_code(words[0]), meant=closest_match(words[0], list(NAMES)), names=NAMES))
+        choices = choose_from(NAMES, meant=closest_match(words[0], NAMES))
+        raise UsageError(f"{inline_code(words[0])} isn’t a limit. {choices}")
     value = " ".join(words[1:])
     if not value:
         raise UsageError(f"Add a number for `{name}`, `off` or `reset`.")
@@ -104,9 +105,3 @@ LIMITS = free_subcommand(
     answer=answer,
     render=render,
 )
-
-
-def _no_such_limit(value: str, *, meant: str | None, names: Sequence[str]) -> str:
-    hint = f"Did you mean `{meant}`? " if meant else ""
-    listed = [f"`{name}`" for name in names]
-    return f"{value} isn’t a limit. {hint}Choose from: {', '.join(listed[:-1])} and {listed[-1]}."

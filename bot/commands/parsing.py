@@ -37,6 +37,12 @@ def closest_match(word: str, choices: Iterable[str]) -> str | None:
     return next((bare[near] for near in begun or get_close_matches(typed, bare, n=1, cutoff=0.65)), None)
 
 
+def choose_from(choices: Sequence[str], *, meant: str | None) -> str:
+    """Return which words there are as mrkdwn, after the one that was probably meant."""
+    hint = f"Did you mean `{meant}`? " if meant else ""
+    return f"{hint}Choose from: {', '.join(f'`{one}`' for one in choices[:-1])} and `{choices[-1]}`."
+
+
 DASHES = "-‐‑‒–—―−﹣－"
 LONG_DASHES = "‒–—―"
 DOUBLE_QUOTES = '"“”„‟«»＂'

@@ -11,7 +11,7 @@ from bot.blocks.settings import settings_message
 from bot.commands.base import Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.filters import capitalize_sentences, value_not_allowed
-from bot.commands.parsing import check_length, closest_match, inline_code
+from bot.commands.parsing import check_length, choose_from, closest_match, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.preferences import NO_PREFERENCES, ChannelSettings, PersonSettings, Preferences
@@ -28,7 +28,6 @@ from bot.preferences.settings import (
     parse_setting,
 )
 from bot.slack.users import Management
-from bot.texts import pplx
 from perplexity.errors import InvalidRequest
 
 NO_CHANNEL = "A direct message has no channel settings. Type this in a channel."
@@ -93,7 +92,7 @@ def parse(text: str) -> SettingsRequest:
         raise UsageError(_unknown(first, table, of_channel=of_channel))
     if not rest:
         allowed = setting.hint or one_of(tuple(setting.choices or ()))
-        raise UsageError(pplx.setting_missing(first.casefold(), allowed=allowed))
+        raise UsageError(f"Add a value for `{first.casefold()}`: {allowed}; or `reset`.")
     if rest.casefold() in RESETS:
         return SettingsRequest(of_channel=of_channel, field=setting.field)
     try:
@@ -114,8 +113,9 @@ def _unknown(word: str, table: Sequence[Setting], *, of_channel: bool) -> str:
     meant = closest_match(word.casefold(), names)
     others = PERSON if of_channel else CHANNEL
     if meant is None and find_setting(others, word) is not None:
-        return (pplx.setting_of_yours if of_channel else pplx.setting_of_channel)(inline_code(word))
-    return pplx.no_such_setting(inline_code(word), meant=meant, settings=names)
+        whose = "a personal setting: leave out" if of_channel else "a channel setting: add"
+        return f"{inline_code(word)} is {whose} `{CHANNEL_WORD}`."
+    return f"{inline_code(word)} isn’t a setting. {choose_from(names, meant=meant)}"
 
 
 async def answer(request: SettingsRequest, context: CommandContext) -> SettingsResult:

@@ -16,7 +16,6 @@ from bot.model.feedback import Feedback
 from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
 from bot.model.spending import Spending
-from bot.texts import pplx
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +55,9 @@ async def answer(_: StatusRequest, context: CommandContext) -> Status | None:
 def render(status: Status | None, _: StatusRequest, audience: Audience) -> Reply:
     """Render the statistics."""
     if status is None:
-        return Reply(messages=(text_message(pplx.STATUS_FOR_ADMINS),))
+        return Reply(
+            messages=(text_message("Only admins of this workspace can see how the search services are doing."),)
+        )
     message = status_message(status.providers, status.feedback, spending=status.spending, problem=status.audit.problem)
     return Reply(messages=(message,))
 

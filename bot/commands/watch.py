@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.blocks.digests import digest_result_message
+from bot.blocks.digests import DIGEST_EXAMPLE, digest_result_message
 from bot.commands.base import Command, Option, Reply, ValueKind
 from bot.commands.context import CommandContext
 from bot.commands.parsing import OptionParser, inline_code, no_text, parse_options
@@ -12,7 +12,6 @@ from bot.commands.watch_syntax import parse_digest_spec, parse_zone
 from bot.errors import UsageError
 from bot.model.digest import DigestAction, DigestResult, DigestSpec, Owner
 from bot.model.message import Audience
-from bot.texts import pplx
 
 ALWAYS = Option(
     name="--always",
@@ -112,11 +111,8 @@ def _parse_list(rest: list[str]) -> ListDigests:
 def _parse_number(action: str, rest: list[str]) -> int:
     typed = " ".join(rest).removeprefix("#")
     if not (typed.isascii() and typed.isdecimal() and 1 <= len(typed) < 6):
-        raise UsageError(
-            pplx.no_digest_number(inline_code(typed), action, LIST)
-            if typed
-            else pplx.digest_number_missing(action, LIST)
-        )
+        what = f"{inline_code(typed)} isn’t a digest number." if typed else "Which digest?"
+        raise UsageError(f"{what} `{action}` takes a number, such as `{action} 2`; `{LIST}` shows them.")
     return int(typed)
 
 
@@ -126,7 +122,7 @@ WATCH = Command(
     usage='CATEGORY ["TOPIC"] [weekdays] 9:00 | list | pause N | resume N | delete N | run N',
     options=PARSER.options,
     examples=(
-        (pplx.DIGEST_EXAMPLE, "posted here, Monday to Friday, in your time zone"),
+        (DIGEST_EXAMPLE, "posted here, Monday to Friday, in your time zone"),
         ("science mon,thu 5:30pm", "a whole category, on two days"),
         ("world daily 7:30 --zone Asia/Tokyo", "in another time zone"),
         ("business daily 8:00 --always fri", "posts on Fridays even when nothing is new"),

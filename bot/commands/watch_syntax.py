@@ -12,15 +12,18 @@ from collections.abc import Iterable
 from datetime import time
 from zoneinfo import ZoneInfo
 
+from bot.blocks.digests import DIGEST_EXAMPLE
 from bot.commands.filters import category_argument, usage_errors
 from bot.commands.parsing import DASHES, DOUBLE_QUOTES, inline_code
 from bot.errors import UsageError
 from bot.model.digest import DigestSpec
 from bot.model.schedule import DAILY, DAY_NAMES, WEEKDAYS, WEEKENDS, Schedule, format_days, zone_of
-from bot.texts import pplx
 from perplexity.validation import parse_query
 
-WAYS_ON = pplx.write_digest_like(pplx.DIGEST_EXAMPLE)
+DAYS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
+TIMES = "such as `9:00`, `17:30` or `9am`"
+
+WAYS_ON = f"Write it like `{DIGEST_EXAMPLE}`, or type `watch` alone for a form."
 
 _CLOCK = re.compile(r"(?ai:(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?: ?(?P<half>[ap])m)?)")
 _TIME = re.compile(r"(?ai:(?<!\S)\d{1,2}(?::\d{2}(?: ?[ap]m)?| ?[ap]m))")
@@ -43,9 +46,10 @@ def parse_digest_spec(text: str, *, report_empty_on: Iterable[str] = (), zone: s
     rest = rest[topic.end() :].strip() if topic else rest
     times = list(_TIME.finditer(rest))
     if not times:
-        raise UsageError(pplx.time_missing(hint=WAYS_ON))
+        raise UsageError(f"At what time of day? Put it at the end, {TIMES}. {WAYS_ON}")
     if len(times) > 1:
-        raise UsageError(pplx.several_times([inline_code(found[0]) for found in times], hint=WAYS_ON))
+        several = ", ".join(inline_code(found[0]) for found in times)
+        raise UsageError(f"There are several times: {several}. Create one digest for each. {WAYS_ON}")
     (at,) = times
     if rest[at.end() :]:
         raise not_understood(rest[at.end() :].strip())
@@ -84,7 +88,7 @@ def parse_time(text: str) -> time:
         hour = int(match["hour"]) % 12 + (12 if half in {"p", "P"} else 0) if half else int(match["hour"])
         return time(hour, int(match["minute"] or 0))
     except ValueError:
-        raise UsageError(pplx.no_time(inline_code(text))) from None
+        raise UsageError(f"{inline_code(text)} isn’t a time of day. Use one from `0:00` to `23:59`, {TIMES}.") from None
 
 
 def parse_days(words: str) -> frozenset[int]:
@@ -96,13 +100,18 @@ def parse_zone(name: str) -> str:
     """Return the name of a time zone. Raise UsageError if this computer does not know it."""
     zone: ZoneInfo = zone_of(name.strip())
     if zone.key != name.strip():
-        raise UsageError(pplx.no_zone(inline_code(name)), option="--zone")
+        raise UsageError(
+            f"`--zone` cannot be {inline_code(name)}. It takes a time zone such as Europe/Berlin.", option="--zone"
+        )
     return zone.key
 
 
 def not_understood(words: str) -> UsageError:
     """Return the error for words that are neither days nor a time."""
-    return UsageError(pplx.no_days(inline_code(words), hint=WAYS_ON))
+    return UsageError(
+        f"I don’t understand {inline_code(words)}. Days are {DAYS}; the time comes last, {TIMES}. "
+        f"A topic goes in quotes, before them. {WAYS_ON}"
+    )
 
 
 def _days_of(name: str, words: str) -> frozenset[int]:
@@ -121,7 +130,9 @@ def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
     """Return the days on which an empty digest is posted."""
     quiet = parse_days(words) & days
     if not quiet:
-        raise UsageError(pplx.not_its_days(inline_code(words), days=format_days(days)), option="--always")
+        raise UsageError(
+            f"This digest doesn’t run on {inline_code(words)}. Its days are {format_days(days)}.", option="--always"
+        )
     return quiet
 
 

@@ -12,7 +12,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks import escaping
 from bot.commands.base import ONE_MOMENT, Command
-from bot.commands.budget import SWITCHES, switch_spending
+from bot.commands.budget import FOR_ADMINS_TO_PAUSE, SWITCHES, switch_spending
 from bot.commands.help import (
     help_message,
     help_overview,
@@ -28,13 +28,16 @@ from bot.listeners.intake import Submitted
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import notices, pplx
+from bot.texts import notices
 
 log = logging.getLogger(__name__)
 
 NOT_SAVED = (
     "I can’t reach my database just now, so your question may not have been saved. "
     "If you have no answer within a minute, please ask again."
+)
+ADMIN_NOT_CHECKED = (
+    "I couldn’t check with Slack that you are an admin, so nothing was changed. Please send the command again."
 )
 
 ANY_COMMAND = re.compile(r"^/\S+$")
@@ -109,13 +112,13 @@ async def _switch_for_admin(payload: dict[str, Any], route: RoutedCommand, name:
     is_admin = await context.admins.verify_admin(user)
     if not is_admin:
         log.warning("admin.refused", extra={"action": name})
-        return pplx.ADMIN_NOT_CHECKED if is_admin is None else pplx.FOR_ADMINS_TO_PAUSE
+        return ADMIN_NOT_CHECKED if is_admin is None else FOR_ADMINS_TO_PAUSE
     slash = route.slash.partition(" ")[0]
     try:
         return await switch_spending(name, context.budgets, team_id=_team_of(payload), user_id=user, slash=slash)
     except DATABASE_UNAVAILABLE as error:
         log.error("spending.not_switched", extra={"error": type(error).__name__})
-        return pplx.NOT_SWITCHED
+        return "I can’t reach my database just now, so this may not have been done. Please send the command again."
 
 
 async def _enqueue(
