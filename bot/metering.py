@@ -22,7 +22,6 @@ from bot.model.spending import CallState, Ended, Erased, Granted, OverBudget, Pa
 from bot.privacy.outgoing import current_outgoing
 from bot.storage.database import DatabaseRetry
 from bot.storage.ledger import Ledger, LedgerAway
-from bot.texts import notices
 from perplexity.errors import (
     APIError,
     ConnectionFailed,
@@ -37,6 +36,9 @@ from perplexity.providers.base import ForwardingProvider, announces_requests, ge
 from perplexity.request_log import SentRequest
 from perplexity.types import Answer, Done, Event, Query, Question, SearchResults
 from perplexity.x_posts.types import PostSource, PostSummary
+
+SPENDING_PAUSED = "An admin has paused all paid searches, so I can’t answer now. Ask again when they are resumed."
+BUDGET_UNKNOWN = "I can’t reach my database, so I can’t check the budget. Ask again in a minute."
 
 AWAY_SECONDS = 5.0
 """How long a call waits for the database: less than a service has to answer, so that none is taken for slow."""
@@ -164,14 +166,14 @@ class Meter:
         try:
             verdict = await self.database_retry(book)
         except LedgerAway:
-            raise BudgetUnknown(notices.BUDGET_UNKNOWN) from None
+            raise BudgetUnknown(BUDGET_UNKNOWN) from None
         match verdict:
             case Granted():
                 return verdict.id
             case Paused():
-                raise SpendingPaused(notices.PAUSED)
+                raise SpendingPaused(SPENDING_PAUSED)
             case Erased():
-                raise QuestionErased(notices.ERASED)
+                raise QuestionErased("This question was erased.")
             case OverBudget():
                 raise BudgetUsedUp(over_budget_sentence(verdict, effort=effort))
 
@@ -186,7 +188,7 @@ class Meter:
         try:
             await self.database_retry(keep)
         except LedgerAway:
-            raise BudgetUnknown(notices.BUDGET_UNKNOWN) from None
+            raise BudgetUnknown(BUDGET_UNKNOWN) from None
 
     @asynccontextmanager
     async def call(self, provider: str, effort: str) -> AsyncIterator[PaidCall]:
@@ -291,7 +293,11 @@ class MeteredProvider(ForwardingProvider):
         yield _Way(call=self._call(effort), question=question, last=last)
         if not last:
             faster = replace(question, reasoning=False, model=FAST)
-            yield _Way(call=self._call(FAST), question=faster, notes=(notices.FASTER,))
+            yield _Way(
+                call=self._call(FAST),
+                question=faster,
+                notes=("Answered fast instead of with reasoning: the rest of the budget wouldn’t cover it.",),
+            )
 
     def _call(self, effort: str) -> PaidCall:
         return PaidCall(meter=self.meter, provider=self.name, effort=effort, announced=self.announces_requests)

@@ -65,4 +65,4 @@ def listed(words: Sequence[str]) -> str:
 
 def pluralize(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is one."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('s') else 's'}"

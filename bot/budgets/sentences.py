@@ -7,52 +7,53 @@ from collections.abc import Mapping
 from bot.budgets.amounts import format_amount
 from bot.model.question import RateWait
 from bot.model.spending import BudgetNotice, OverBudget, Scope
-from bot.texts import notices
 
 WHOSE: Mapping[Scope, str] = {
-    "user": notices.PERSONS_BUDGET,
-    "channel": notices.CHANNELS_BUDGET,
-    "workspace": notices.WORKSPACES_BUDGET,
+    "user": "Your budget for today",
+    "channel": "This channel’s budget for today",
+    "workspace": "This workspace’s budget for this month",
 }
 
 
 def over_budget_sentence(over: OverBudget, *, effort: str) -> str:
     """Return why a call is refused, when its budget resets, and what can be done."""
     if not over.allowed:
-        return notices.no_budget(WHOSE[over.scope])
+        return f"{WHOSE[over.scope]} is $0.00, so I can’t make paid searches for it. Ask an admin for more."
     whose, allowed, wait = WHOSE[over.scope], format_amount(over.allowed), _wait(over.resets)
     if effort in {"high", "xhigh"} and over.remaining:
         left, cost = format_amount(over.remaining), format_amount(over.amount)
-        return notices.too_expensive(whose, left=left, allowed=allowed, cost=cost, wait=wait)
-    return notices.used_up(whose, allowed=allowed, wait=wait)
+        return (
+            f"{whose} has {left} left of {allowed}, and this may cost up to {cost}. It resets {wait}. "
+            "Ask with less effort, such as `--model fast`, or ask an admin for more."
+        )
+    return f"{whose} ({allowed}) is used up. It resets {wait}. Ask again then, or ask an admin for more."
 
 
 def notice_text(notice: BudgetNotice, *, slash: str) -> str:
     """Return mrkdwn that tells an admin how much of a budget is spent; `slash` is the umbrella command."""
-    return notices.budget_used(
-        _whose(notice),
-        percent=notice.percent,
-        spent=format_amount(notice.spent),
-        allowed=format_amount(notice.allowed),
-        slash=slash,
-    )
+    full = notice.percent >= 100
+    share = "is used up" if full else f"is {notice.percent}% used"
+    spent, allowed = format_amount(notice.spent), format_amount(notice.allowed)
+    refused = "I refuse further questions. " if full else ""
+    return f"{_whose(notice)} {share}: {spent} of {allowed}. {refused}Change it with `{slash} budget`."
 
 
 def _whose(notice: BudgetNotice) -> str:
     match notice.scope:
         case "user":
-            return notices.persons_budget(f"<@{notice.subject}>", notice.period)
+            return f"<@{notice.subject}>’s budget for {notice.period:%-d %B}"
         case "channel":
-            return notices.channels_budget(f"<#{notice.subject}>", notice.period)
+            return f"<#{notice.subject}>’s budget for {notice.period:%-d %B}"
         case "workspace":
-            return notices.workspaces_budget(notice.period)
+            return f"The workspace’s budget for {notice.period:%B}"
 
 
 def too_fast_sentence(wait: RateWait | None) -> str:
     """Return why a question is refused that came too fast, and when to ask again."""
-    if wait is None:
-        return notices.too_fast("in a minute", in_channel=False)
-    return notices.too_fast(_wait(wait.seconds), in_channel=wait.kind == "channel")
+    when = "in a minute" if wait is None else _wait(wait.seconds)
+    in_channel = wait is not None and wait.kind == "channel"
+    many = "Many questions were asked in this channel" if in_channel else "You’ve asked a lot"
+    return f"{many} in a short time. Ask again {when}."
 
 
 def _wait(seconds: float) -> str:

@@ -46,7 +46,6 @@ from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import SearchPage
 from bot.preferences.precedence import Preferred, allowed_pages, allows_all
-from bot.texts import notices
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters
 from perplexity.freshness import add_newest_source_line
@@ -55,6 +54,10 @@ from perplexity.notes import no_results_text
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Answer, AnswerKind, Message, Question, Source
 from perplexity.validation import MAX_PROMPT_LENGTH, validate_messages
+
+EARLIER_NOT_ALLOWED = (
+    "The earlier answer rests on pages that its channel’s settings no longer allow, so I didn’t compare the two."
+)
 
 REASONING = Option(name="--reasoning", short="-r", help="Think longer before answering", label="Think longer")
 MODEL = Option(
@@ -201,7 +204,7 @@ async def _earlier(context: CommandContext) -> tuple[tuple[Answer, datetime] | N
         place = {"team_id": context.team_id, "user_id": context.user_id}
         channel = (await context.preferences.get(**place, channel_id=parent.channel_id)).channel
     if not allows_all(parent.result.sources, channel):
-        return None, notices.EARLIER_NOT_ALLOWED
+        return None, EARLIER_NOT_ALLOWED
     return (parent.result, parent.asked_at), ""
 
 

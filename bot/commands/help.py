@@ -11,7 +11,9 @@ from bot.blocks.words import ago
 from bot.commands.base import Command, Option
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
-from bot.texts import notices
+from perplexity.formatting import pluralize
+
+TOO_MANY_OPEN = "You have too many unanswered questions. Ask again when one of them is answered."
 
 _MAX_QUESTION = 150
 
@@ -36,7 +38,8 @@ def pending_message(
     quoted = escape(shorten(one_line(question), _MAX_QUESTION))
     text = f"{command.pending_label} for “{quoted}”" if question.strip() else command.pending_label
     text = f"{text} has started. The answer is for everyone here." if public else text
-    message = _sections_message([text, *([notices.ahead(ahead)] if ahead >= SHOWN_AHEAD else [])])
+    busy = [f"I’m busy: {ahead} questions are ahead of yours."] if ahead >= SHOWN_AHEAD else []
+    message = _sections_message([text, *busy])
     if not command.stoppable:
         return message
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, stop_button(question_id)))
@@ -50,7 +53,14 @@ def text_message(text: str) -> OutgoingMessage:
 def too_many_open_message(questions: Sequence[tuple[str, str, float]]) -> OutgoingMessage:
     """Render that a user has too many open questions; each is a command, a text and an age in seconds."""
     count = len(questions)
-    head = notices.open_questions(count, more=count >= MAX_LISTED) if questions else notices.TOO_MANY_OPEN
+    head = f"You have {pluralize(count, 'unanswered question')}. Ask again when one of them is answered."
+    if count >= MAX_LISTED:
+        head = (
+            f"You have {count} or more unanswered questions; these are the oldest. "
+            "Ask again when one of them is answered."
+        )
+    elif count < 2:
+        head = "You have an unanswered question. Ask again when it is answered." if questions else TOO_MANY_OPEN
     listed = (
         f"•  {code(command)} {escape(shorten(one_line(unescape_slack(text)), 80))}  ({ago(age)})"
         for command, text, age in questions

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from bot.model.results import SearchPage
-from bot.texts import notices
 from perplexity.citations import number_citations
 from perplexity.sanitize import format_pages
 from perplexity.types import Answer, AnswerKind, Event, Message, Question, Restarted, Source, Sources
+
+OTHER_PAGES = "No model could read the pages that you asked about, so these are from a search for your question."
+UNCITED = "The answer cites none of the pages, so you can’t check what it rests on."
 
 MAX_EXCERPT = 4_000
 """Characters of one page's excerpt; twenty of them fit into a prompt with a conversation."""
@@ -40,9 +42,9 @@ def question_about(question: Question, pages: Sequence[Source]) -> Question:
 def answer_about(answer: Answer, pages: Sequence[Source]) -> Answer:
     """Return a model's answer with the pages as its sources; passages say that they are from other pages."""
     if answer.kind is AnswerKind.PASSAGES:
-        return replace(answer, notes=(notices.OTHER_PAGES, *answer.notes))
+        return replace(answer, notes=(OTHER_PAGES, *answer.notes))
     cited = number_citations(answer.text, pages).sources
-    notes = answer.notes if cited else (notices.UNCITED, *answer.notes)
+    notes = answer.notes if cited else (UNCITED, *answer.notes)
     return replace(answer, sources=tuple(pages), notes=notes)
 
 

@@ -18,6 +18,7 @@ from bot.blocks.documents import result_file
 from bot.blocks.messages import below_message, question_stopped_message
 from bot.commands.help import text_message
 from bot.errors import UsageError
+from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
     UNKNOWN_ANSWER,
@@ -40,7 +41,6 @@ from bot.model.message import MarkdownFile
 from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import WorkspaceStore
-from bot.texts import notices
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
@@ -280,6 +280,6 @@ async def _send_file(
         on_failure=lambda: report_failure(
             "Slack rejected the file. Your admin can run `python -m bot doctor` to check my `files:write` permission."
         ),
-        on_refusal=lambda: report_failure(notices.MEMBERS_ONLY),
+        on_refusal=lambda: report_failure(MEMBERS_ONLY),
     )
     return Reply(message=text_message(promise), after=lambda: context.start(upload()))

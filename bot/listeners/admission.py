@@ -30,7 +30,16 @@ from bot.slack.users import USER_GONE_ERRORS, Profiles
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import USER_TEAM_SECONDS
-from bot.texts import notices
+
+MEMBERS_ONLY = (
+    "I only answer full members of this workspace, and Slack lists you as a guest or as someone from outside. "
+    "Please ask a member to send me your question."
+)
+MEMBER_UNKNOWN = "I couldn’t check with Slack whether you’re a member of this workspace. Please ask again later."
+MEMBER_FORBIDDEN = (
+    "I can’t check whether you’re a member of this workspace, because Slack doesn’t let me read profiles. "
+    "Please ask an admin to reinstall me with the permission `users:read`."
+)
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +139,7 @@ class Admission:
             if row.surface == "mention":
                 await self._reply_in_thread(row)
             return Outcome(messages=(), state="failed", error="OutsideAsker")
-        return Outcome(messages=(text_message(notices.MEMBERS_ONLY),), state="failed", error="OutsideAsker")
+        return Outcome(messages=(text_message(MEMBERS_ONLY),), state="failed", error="OutsideAsker")
 
     def _is_open(self, row: QuestionRow) -> bool:
         """Return whether everyone may ask this in its channel: the channel's own setting counts before the app's."""
@@ -157,14 +166,14 @@ class Admission:
             case True:
                 return None
             case False:
-                return notices.MEMBERS_ONLY
+                return MEMBERS_ONLY
             case None:
                 return self._unknown
 
     @property
     def _unknown(self) -> str:
         """Why it is unknown whether someone is a member."""
-        return notices.MEMBER_FORBIDDEN if workspace_key() in self._forbidden else notices.MEMBER_UNKNOWN
+        return MEMBER_FORBIDDEN if workspace_key() in self._forbidden else MEMBER_UNKNOWN
 
     async def is_member(self, row: QuestionRow, user_id: str, user_team: str) -> bool:
         """Return whether a person is a full member, so that their text may be sent with another's question.
@@ -212,7 +221,7 @@ class Admission:
         https://docs.slack.dev/reference/methods/chat.postEphemeral
         """
         fresh = await self.database_retry(lambda: self.workspaces.begins_thread(row.id))
-        message: OutgoingMessage = escaping.sanitize_message(text_message(notices.MEMBERS_ONLY))
+        message: OutgoingMessage = escaping.sanitize_message(text_message(MEMBERS_ONLY))
         with suppress(*FAILURES):
             await self.client.chat_postEphemeral(
                 channel=row.channel_id,

@@ -10,12 +10,12 @@ from uuid import UUID, uuid4
 
 from bot.blocks import escaping
 from bot.commands.base import Command
+from bot.commands.help import TOO_MANY_OPEN
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
 from bot.model.message import OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.slack.messages import FAILURES, Sent
-from bot.texts import notices
 
 log = logging.getLogger(__name__)
 
@@ -109,9 +109,9 @@ async def ask_by_response_url(
 
 
 _PROBLEMS = {
-    Submitted.TOO_MANY_OPEN: notices.TOO_MANY_OPEN,
-    Submitted.THREAD_FULL: notices.TOO_MANY_OPEN,
-    Submitted.THREAD_FULL_EXPLAIN: notices.TOO_MANY_OPEN,
+    Submitted.TOO_MANY_OPEN: TOO_MANY_OPEN,
+    Submitted.THREAD_FULL: TOO_MANY_OPEN,
+    Submitted.THREAD_FULL_EXPLAIN: TOO_MANY_OPEN,
     Submitted.FAILED: NOT_SAVED,
 }
 

@@ -17,14 +17,14 @@ from bot.blocks.actions import question_of_block
 from bot.commands.base import Command
 from bot.commands.help import text_message
 from bot.errors import UsageError
+from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import Submitted
+from bot.listeners.intake import THREAD_FULL, Submitted
 from bot.listeners.slash import too_many_open
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import notices
 
 UNKNOWN_ANSWER = "I no longer have this answer. Please ask the question again."
 TEXT_DELETED = "I no longer keep the text of this question and its answer. Please ask it again."
@@ -212,7 +212,7 @@ def button(
 
 async def _handle(click: Click, context: ListenerContext, handle: Handler) -> Reply | None:
     if await context.refuses(click.body, click.user, click.channel):
-        return text_reply(notices.MEMBERS_ONLY)
+        return text_reply(MEMBERS_ONLY)
     try:
         return await context.intake.within_ack_deadline(handle(click, context), seconds=DATABASE_SECONDS)
     except TextDeleted:
@@ -263,7 +263,7 @@ async def submission_refusal(submitted: Submitted, question: NewQuestion, contex
         case Submitted.TOO_FAST:
             return text_reply(await context.intake.too_fast_text(question))
         case Submitted.THREAD_FULL | Submitted.THREAD_FULL_EXPLAIN:
-            return text_reply(notices.THREAD_FULL)
+            return text_reply(THREAD_FULL)
         case Submitted.FAILED:
             return text_reply(DATABASE_DOWN)
 

@@ -18,6 +18,8 @@ from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
 
+THREAD_FULL = "I’ve reached the limit of answers per minute in this thread. Please ask again in a minute."
+
 log = logging.getLogger(__name__)
 
 

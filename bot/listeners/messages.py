@@ -21,7 +21,7 @@ from bot.commands.help import SHOWN_AHEAD, text_message
 from bot.commands.routing import begins_conversation, route_message
 from bot.conversations.prompts import choose_prompts
 from bot.listeners.context import ListenerContext
-from bot.listeners.intake import Submitted
+from bot.listeners.intake import THREAD_FULL, Submitted
 from bot.listeners.slash import too_many_open
 from bot.listeners.stopping import record_stop
 from bot.model.audit import stop_change
@@ -31,7 +31,6 @@ from bot.model.question import NewQuestion, QuestionRow
 from bot.slack.messages import Retryable, Sent, seconds_of
 from bot.slack.threads import is_by_person
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import notices
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
@@ -227,7 +226,7 @@ async def _receive_question(
         case Submitted.TOO_FAST:
             await _reply_to_asker(event, text_message(await context.intake.too_fast_text(question)), context)
         case Submitted.THREAD_FULL_EXPLAIN:
-            await _reply_to_asker(event, text_message(notices.THREAD_FULL), context)
+            await _reply_to_asker(event, text_message(THREAD_FULL), context)
         case Submitted.THREAD_FULL | Submitted.DUPLICATE:
             pass
     return None

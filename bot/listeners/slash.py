@@ -23,12 +23,12 @@ from bot.commands.help import (
 )
 from bot.commands.routing import RoutedCommand, mention_line, route_slash_command
 from bot.errors import UsageError
+from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import notices
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ def is_bare(payload: dict[str, Any], context: ListenerContext, *, subcommand: st
 async def respond(payload: dict[str, Any], context: ListenerContext) -> OutgoingMessage:
     """Return the acknowledgement: a placeholder for the answer, help, or why the text cannot be used."""
     if await context.refuses(payload, str(payload.get("user_id", "")), str(payload.get("channel_id", ""))):
-        return text_message(notices.MEMBERS_ONLY)
+        return text_message(MEMBERS_ONLY)
     route = route_slash_command(str(payload.get("command", "")), str(payload.get("text", "")), context.commands)
     command = route.command
     if command is None:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from bot.privacy.letters import Span, plain_letters, readings
 from bot.privacy.shapes import KINDS
-from bot.texts import notices
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
+from perplexity.formatting import pluralize
 from perplexity.types import Query, Question
 
 MAX_PATTERNS = 20
@@ -32,8 +32,7 @@ class LeftOut(NamedTuple):
 OWN = "private"
 """The kind of what an admin's own pattern finds."""
 
-LABELS = {name: kind.label for name, kind in KINDS.items()} | {OWN: notices.PRIVATE_TERM}
-COUNTED = {name: kind.counted for name, kind in KINDS.items()} | {OWN: notices.private_terms}
+LABELS = {name: kind.label for name, kind in KINDS.items()} | {OWN: "private term"}
 
 
 def parse_kinds(words: str) -> tuple[str, ...]:
@@ -179,10 +178,13 @@ def _merged(found: Iterable[tuple[int, int, int, str]]) -> list[tuple[int, int, 
 def count_left_out(left_out: Iterable[LeftOut]) -> dict[str, int]:
     """Return how many different things of each kind were left out."""
     different = set(left_out)
-    return {name: count for name in COUNTED if (count := sum(one.kind == name for one in different))}
+    return {name: count for name in LABELS if (count := sum(one.kind == name for one in different))}
 
 
 def left_out_text(counts: Mapping[str, int]) -> str:
     """Return a sentence about what was left out, such as "2 e-mail addresses were left out."; empty for nothing."""
-    counted = [COUNTED[name](count) for name, count in counts.items() if name in COUNTED and count]
-    return notices.left_out(counted, one=sum(counts.values()) == 1) if counted else ""
+    counted = [pluralize(count, LABELS[name]) for name, count in counts.items() if name in LABELS and count]
+    if not counted:
+        return ""
+    listed = counted[0] if len(counted) == 1 else f"{', '.join(counted[:-1])} and {counted[-1]}"
+    return f"{listed} {'was' if sum(counts.values()) == 1 else 'were'} left out of what I sent to search services."

@@ -11,18 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.privacy.letters import Span
-from bot.texts import notices
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A kind of what is left out: the label in its place, how many there were in words, and how it is found.
+    """A kind of what is left out: the label in its place, and how it is found.
 
     `find` yields the places in plain letters.
     """
 
     label: str
-    counted: Callable[[int], str]
     find: Callable[[str], Iterator[Span]]
 
 
@@ -191,10 +189,10 @@ def _keys(text: str) -> Iterator[Span]:
 
 
 KINDS: Mapping[str, Kind] = {
-    "key": Kind(label=notices.KEY, counted=notices.keys, find=_keys),
-    "email": Kind(label=notices.EMAIL_ADDRESS, counted=notices.email_addresses, find=_emails),
-    "card": Kind(label=notices.CARD_NUMBER, counted=notices.card_numbers, find=_cards),
-    "iban": Kind(label=notices.BANK_ACCOUNT, counted=notices.bank_accounts, find=_accounts),
-    "phone": Kind(label=notices.PHONE_NUMBER, counted=notices.phone_numbers, find=_phones),
+    "key": Kind(label="key", find=_keys),
+    "email": Kind(label="e-mail address", find=_emails),
+    "card": Kind(label="card number", find=_cards),
+    "iban": Kind(label="bank account", find=_accounts),
+    "phone": Kind(label="phone number", find=_phones),
 }
 """The kinds by the names that `REDACT` takes; of two that overlap, the first one counts."""

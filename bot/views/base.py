@@ -14,13 +14,13 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
+from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.clicks import DATABASE_SECONDS, TEXT_DELETED, TextDeleted, read_metadata
 from bot.listeners.context import ListenerContext
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Block
 from bot.slack.views import NotOpened, Opened, View, ViewResult
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.texts import notices
 
 TOO_LATE = "Slack didn’t open the window in time. Please click again."
 NOT_UPDATED = "Slack couldn’t update this window. Please choose again."
@@ -205,7 +205,7 @@ def submission(
     async def on_submit(ack: AsyncAck, body: dict[str, Any]) -> None:
         submitted = Submission(body=body)
         if context.is_known_outsider(body, submitted.user):
-            response: Response | None = errors(**{first_input: notices.MEMBERS_ONLY})
+            response: Response | None = errors(**{first_input: MEMBERS_ONLY})
         else:
             try:
                 response = await context.intake.within_ack_deadline(

@@ -23,8 +23,10 @@ from bot.budgets.sentences import too_fast_sentence
 from bot.commands.check import CHECK, NOTHING_TO_CHECK, text_of_claims
 from bot.commands.help import text_message
 from bot.errors import BudgetUnknown, UsageError
+from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.asking import NOT_SAVED, ask_in_direct_message
 from bot.listeners.context import ListenerContext
+from bot.metering import BUDGET_UNKNOWN
 from bot.model.asker import Asker, working_for
 from bot.model.membership import team_of
 from bot.model.message import Block, OutgoingMessage
@@ -34,7 +36,6 @@ from bot.slack.users import Profiles
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.proposals import ProposalStore
-from bot.texts import notices
 from bot.views.base import Response, Submission, errors, modal, plain, show_modal, submission
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE, propose_claims
 from perplexity.claims.types import ProposedClaims
@@ -98,7 +99,7 @@ async def open_check(body: Mapping[str, Any], context: ListenerContext, finder: 
     """Open the modal at once, and start looking for the message's claims; return a problem for the person."""
     user = _id(body, "user")
     if context.is_known_outsider(dict(body), user):
-        return notices.MEMBERS_ONLY
+        return MEMBERS_ONLY
     message = _Message.read(body)
     if not message.text:
         return NO_TEXT
@@ -149,7 +150,7 @@ async def _propose(
             try:
                 await finder.proposals.record(proposal, asker.team_id, asker.user_id, sent)
             except (*DATABASE_UNAVAILABLE, Error):
-                raise BudgetUnknown(notices.BUDGET_UNKNOWN) from None
+                raise BudgetUnknown(BUDGET_UNKNOWN) from None
 
     outgoing.log.before_sending = keep
     with working_for(asker), recorded(outgoing):

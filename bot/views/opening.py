@@ -13,12 +13,12 @@ from bot.blocks import escaping
 from bot.blocks.elements import section
 from bot.blocks.escaping import escape
 from bot.commands.help import text_message
+from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.clicks import Click, Reply, text_reply
 from bot.listeners.context import ListenerContext
 from bot.listeners.slash import acknowledge, respond
 from bot.model.membership import team_of
 from bot.slack.messages import FAILURES
-from bot.texts import notices
 
 Opening = Callable[[Mapping[str, Any], ListenerContext], Coroutine[Any, Any, str | None]]
 """Opens a modal for a request of Slack; returns a problem for the person, None without one."""
@@ -43,7 +43,7 @@ def shortcut(app: AsyncApp, context: ListenerContext, callback_id: str, open_vie
     @app.shortcut(callback_id)
     async def on_shortcut(ack: AsyncAck, body: dict[str, Any]) -> None:
         _, user = person_of(body)
-        problem = notices.MEMBERS_ONLY if context.is_known_outsider(body, user) else await open_view(body, context)
+        problem = MEMBERS_ONLY if context.is_known_outsider(body, user) else await open_view(body, context)
         if problem is not None:
             tell(context, user=user, response_url=str(body.get("response_url") or "") or None, text=problem)
         await ack()

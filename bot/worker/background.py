@@ -17,6 +17,7 @@ from bot.blocks.documents import markdown_file
 from bot.blocks.escaping import one_line
 from bot.commands.deepdive import DEEPDIVE
 from bot.errors import SpendingPaused
+from bot.metering import SPENDING_PAUSED
 from bot.model.message import MarkdownFile
 from bot.model.question import QuestionRow
 from bot.model.workspace import workspace_key
@@ -25,7 +26,6 @@ from bot.slack.scopes import FILES
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import SPENDS_PAUSED, QuestionStore
 from bot.storage.stages import StageStore
-from bot.texts import notices
 from perplexity.deepdive.report import as_document, assemble, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.errors import PerplexityError, RequestCancelled, TimedOut
@@ -168,7 +168,7 @@ class StopWatcher:
             result: Result = await own.task
         except asyncio.CancelledError:
             if own.paused:
-                raise SpendingPaused(notices.PAUSED) from None
+                raise SpendingPaused(SPENDING_PAUSED) from None
             if own.lost:
                 raise RequestCancelled("the question was stopped, or is another worker's") from None
             raise

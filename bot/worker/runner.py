@@ -61,7 +61,6 @@ from bot.storage.limits import LimitStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
 from bot.streaming.live import LiveAnswer
-from bot.texts import notices
 from bot.worker.background import StopWatcher
 from bot.worker.error_messages import is_refusal, is_retryable, user_message
 from perplexity.attempts import Attempt
@@ -77,6 +76,13 @@ from perplexity.notes import is_empty_result
 from perplexity.providers.base import Provider
 from perplexity.request_log import BeforeSending, RequestLog
 from perplexity.threads import run_in_thread, run_in_thread_if_long
+
+NOT_ALLOWED_HERE = (
+    "In this channel only some people may ask me. You can ask me in our direct messages, or ask the channel’s creator "
+    "to change that."
+)
+ALLOWED_UNKNOWN = "I couldn’t check with Slack whether you may ask here. Please ask again later."
+NO_MEMORY = "I keep no text of earlier questions, so this answer doesn’t build on them."
 
 log = logging.getLogger(__name__)
 
@@ -173,9 +179,7 @@ class CommandRunner:
         if is_admin:
             return None
         sentence, error = (
-            (notices.ALLOWED_UNKNOWN, "AskerNotChecked")
-            if is_admin is None
-            else (notices.NOT_ALLOWED_HERE, "NotAllowedHere")
+            (ALLOWED_UNKNOWN, "AskerNotChecked") if is_admin is None else (NOT_ALLOWED_HERE, "NotAllowedHere")
         )
         log.info("asker.not_allowed", extra=row.ids | {"surface": row.surface})
         told = () if row.surface == "follow_up" else (replace(text_message(sentence), private=True),)
@@ -433,7 +437,7 @@ class CommandRunner:
         """Yield what is said below an answer about the texts behind it."""
         forgot = not self.keeps_text and command.add_turns is not None and row.conversation not in {None, row.id}
         late = late_note(self._waited(row)) if row.surface in THREAD_SURFACES else ""
-        sentences = [late, left_out_text(outgoing.counts), notices.NO_MEMORY if forgot else ""]
+        sentences = [late, left_out_text(outgoing.counts), NO_MEMORY if forgot else ""]
         if any(sentences):
             yield context_block(" ".join(filter(None, sentences)))
 

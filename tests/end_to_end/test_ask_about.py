@@ -9,9 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from bot.conversations.pages import INSTRUCTIONS
+from bot.conversations.pages import INSTRUCTIONS, OTHER_PAGES, UNCITED
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
-from bot.texts import notices
 from bot.views.base import TOO_LATE
 from tests.end_to_end.answer_buttons import (
     ask,
@@ -169,7 +168,7 @@ async def test_an_answer_that_cites_no_page_says_so(harness: AppHarness) -> None
     await submit(harness, question="what are they?")
     await settle(harness)
 
-    assert notices.UNCITED in last_answer(harness).shown_text
+    assert UNCITED in last_answer(harness).shown_text
 
 
 async def test_a_model_that_searches_anyway_is_not_believed(harness: AppHarness, point_ddgs_at: PointDdgsAt) -> None:
@@ -184,7 +183,7 @@ async def test_a_model_that_searches_anyway_is_not_believed(harness: AppHarness,
 
     post = last_answer(harness)
     assert "From the web" not in post.shown_text
-    assert notices.OTHER_PAGES in post.shown_text
+    assert OTHER_PAGES in post.shown_text
     assert "https://else.example/" in post.shown_text
     assert [form["q"] for form in duckduckgo.forms] == ["what are wheels?"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from bot.listeners.admission import MEMBERS_ONLY
 from bot.privacy.outgoing import load_sent
-from bot.texts import notices
 from bot.views.check import NO_TEXT, OWN_SENTENCES
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.claims import ScriptedPerplexity
@@ -195,7 +195,7 @@ async def test_no_model_reads_a_message_for_a_guest(harness: AppHarness) -> None
     async with await guest.message_shortcut("check_this", MESSAGE | {"text": "It is 330 m tall."}, token="guest"):
         pass
     await harness.slack.wait_until(
-        lambda: notices.MEMBERS_ONLY in json.dumps(harness.slack.modal("U9").blocks, ensure_ascii=False)
+        lambda: MEMBERS_ONLY in json.dumps(harness.slack.modal("U9").blocks, ensure_ascii=False)
     )
 
     assert not harness.perplexity.requests

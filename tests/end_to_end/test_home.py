@@ -12,6 +12,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from bot.commands.ask import EARLIER_NOT_ALLOWED
 from bot.conversations.prompts import EXAMPLES
 from bot.delivery.withdrawal import Deleted
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
@@ -19,7 +20,6 @@ from bot.model.question import NewQuestion
 from bot.playground.limits import check_view
 from bot.storage.homes import HomeStore
 from bot.storage.questions import QuestionStore, connection_pool
-from bot.texts import notices
 from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.service import json_reply
@@ -194,7 +194,7 @@ async def test_what_has_changed__an_answer_from_sites_that_its_channel_no_longer
 
     sent = json.dumps(harness.perplexity.requests[-1].json["input"])
     assert ("<message>" in sent, "Example answer" in sent) == (compared, compared)
-    said = [post for post in harness.slack.posts if notices.EARLIER_NOT_ALLOWED in post.shown_text]
+    said = [post for post in harness.slack.posts if EARLIER_NOT_ALLOWED in post.shown_text]
     assert bool(said) is not compared
 
 

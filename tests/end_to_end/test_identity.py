@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from bot.listeners.admission import MEMBER_FORBIDDEN, MEMBERS_ONLY
 from bot.settings import Settings
-from bot.texts import notices
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault, Post, refusal
 
@@ -89,7 +89,7 @@ async def test_a_guest_gets_a_notice_and_no_provider_is_called(
 
     by_way = {post.method: post for post in harness.slack.posts}
     assert set(by_way) == {"response_url", "chat.postEphemeral", "chat.postMessage"}
-    assert all(notices.MEMBERS_ONLY in post.shown_text for post in by_way.values())
+    assert all(MEMBERS_ONLY in post.shown_text for post in by_way.values())
     assert by_way["response_url"].payload["response_type"] == "ephemeral"
     assert by_way["chat.postEphemeral"].payload["user"] == "U1"
     assert by_way["chat.postMessage"].payload["channel"] == "DU1"
@@ -98,7 +98,7 @@ async def test_a_guest_gets_a_notice_and_no_provider_is_called(
     assert await rows(database, "SELECT DISTINCT state, error FROM questions") == [("failed", "OutsideAsker")]
 
     shown = await harness.ask("/ask why not", trigger="t2")
-    assert shown["text"] == notices.MEMBERS_ONLY
+    assert shown["text"] == MEMBERS_ONLY
     assert await rows(database, "SELECT count(*) FROM questions") == [(3,)]
 
 
@@ -122,13 +122,11 @@ async def test_a_sender_whom_the_event_names_as_of_elsewhere_is_refused_although
     async with await person.mention("why"):
         await harness.wait_until_settled(1)
 
-    assert notices.MEMBERS_ONLY in harness.slack.posts[-1].shown_text
+    assert MEMBERS_ONLY in harness.slack.posts[-1].shown_text
     assert harness.perplexity.requests == []
 
 
-@pytest.mark.parametrize(
-    ("team", "said"), [("T1", notices.MEMBER_FORBIDDEN), ("T2", notices.MEMBERS_ONLY)], ids=["ours", "elsewhere"]
-)
+@pytest.mark.parametrize(("team", "said"), [("T1", MEMBER_FORBIDDEN), ("T2", MEMBERS_ONLY)], ids=["ours", "elsewhere"])
 async def test_without_the_scope_no_one_is_answered(harness: AppHarness, team: str, said: str) -> None:
     """The event does not say whether someone is a guest."""
     harness.slack.workspace.scopes.remove("users:read")
@@ -154,7 +152,7 @@ async def test_while_slack_cannot_be_asked_a_question_waits_and_is_not_refused(
     await harness.ask("/ask why")
     await harness.wait_until_settled(1)
 
-    assert (notices.MEMBERS_ONLY in harness.slack.posts[-1].shown_text) is not member
+    assert (MEMBERS_ONLY in harness.slack.posts[-1].shown_text) is not member
     assert bool(harness.perplexity.requests) is member
 
 
@@ -206,7 +204,7 @@ COMING = "send you the report as a file"
         ("/deepdive heat pumps", {"user": "U2"}, NOT_THEIRS),
         ("/deepdive --public heat pumps", {"user": "U2"}, COMING),
         ("/deepdive --public heat pumps", {"user": "U2", "channel": "C9"}, NOT_THEIRS),
-        ("/deepdive --public heat pumps", {"user": "U3", "team": "T2"}, notices.MEMBERS_ONLY),
+        ("/deepdive --public heat pumps", {"user": "U3", "team": "T2"}, MEMBERS_ONLY),
     ],
 )
 async def test_a_report_is_for_its_asker_and_for_those_who_read_it(
@@ -250,7 +248,7 @@ async def test_a_guest_gets_no_file_although_everyone_reads_the_report(harness: 
     await harness.wait_until_settled(1)
     harness.slack.workspace.profiles["U2"] = {"is_restricted": True}
     await click_for_file(harness, file_button(harness.slack.posts[-1]), user="U2")
-    await harness.slack.wait_until(lambda: notices.MEMBERS_ONLY in harness.slack.posts[-1].shown_text)
+    await harness.slack.wait_until(lambda: MEMBERS_ONLY in harness.slack.posts[-1].shown_text)
 
     assert harness.slack.files == {}
 

@@ -9,7 +9,7 @@ import pytest
 
 from bot.listeners.clicks import TEXT_DELETED
 from bot.settings import Settings
-from bot.texts import notices
+from bot.worker.runner import NO_MEMORY
 from tests.end_to_end.answer_buttons import ask, mention, told
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.personal_data import find_text
@@ -80,10 +80,8 @@ async def test_a_conversation_says_that_it_remembers_nothing(harness: AppHarness
     await harness.mention("and why not", ts="1795255201.000100", thread_ts="1795255200.000100", id="Ev-2")
     await harness.wait_until_settled(2)
 
-    assert notices.NO_MEMORY not in json.dumps(first, ensure_ascii=False)
-    assert notices.NO_MEMORY in json.dumps(
-        harness.slack.thread("C1", "1795255200.000100")[-1].payload, ensure_ascii=False
-    )
+    assert NO_MEMORY not in json.dumps(first, ensure_ascii=False)
+    assert NO_MEMORY in json.dumps(harness.slack.thread("C1", "1795255200.000100")[-1].payload, ensure_ascii=False)
     asked = harness.perplexity.requests[-1].json["input"]
     assert "why" not in (asked if isinstance(asked, str) else [one["content"] for one in asked[:-1]])
 

@@ -19,8 +19,8 @@ from bot.preferences.settings import CREATOR_UNKNOWN, NOT_MANAGER
 from bot.settings import Settings
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import connection_pool
-from bot.texts import notices
 from bot.views.settings import CHANGED_MEANWHILE, NO_ONE_NAMED, NOT_CHECKED
+from bot.worker.runner import ALLOWED_UNKNOWN, NOT_ALLOWED_HERE
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault
 
@@ -145,7 +145,7 @@ async def test_who_may_ask(harness: AppHarness) -> None:
 
     for_others = await ask(harness, "/ask --public why", user="U2")
     assert for_others["response_type"] == "ephemeral"
-    assert notices.NOT_ALLOWED_HERE in shown(for_others)
+    assert NOT_ALLOWED_HERE in shown(for_others)
     assert "Your settings" in shown(await ask(harness, "/pplx settings", user="U2"))
     before = len(harness.slack.posts)
     harness.slack.workspace.members_of["C1"].append("U2")
@@ -153,7 +153,7 @@ async def test_who_may_ask(harness: AppHarness) -> None:
         assert response.status == 200
     await harness.slack.wait_for(before + 1)
     assert harness.slack.posts[before].method == "chat.postEphemeral"
-    assert notices.NOT_ALLOWED_HERE in harness.slack.posts[before].shown_text
+    assert NOT_ALLOWED_HERE in harness.slack.posts[before].shown_text
     assert harness.perplexity.requests == []
     await ask(harness, "/ask why")
     assert len(harness.perplexity.requests) == 1
@@ -167,7 +167,7 @@ async def test_an_admin_whom_slack_does_not_name_just_now_is_asked_to_come_back(
 
     told = await ask(harness, "/ask --public why", user="U9")
 
-    assert notices.ALLOWED_UNKNOWN in shown(told)
+    assert ALLOWED_UNKNOWN in shown(told)
     assert (told["response_type"], harness.perplexity.requests) == ("ephemeral", [])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from bot.texts import notices
+from bot.listeners.admission import MEMBER_FORBIDDEN
 from tests.end_to_end.conftest import AppHarness
 
 BAD_KEY = {"error": {"type": "invalid_api_key", "message": "bad key"}}
@@ -63,7 +63,7 @@ async def test_only_the_asker_sees_it(harness: AppHarness) -> None:
 async def test_whose_profile_cannot_be_read_is_no_admin(harness: AppHarness) -> None:
     harness.slack.workspace.scopes.remove("users:read")
 
-    assert notices.MEMBER_FORBIDDEN in (await status(harness, trigger="t1"))["text"]
+    assert MEMBER_FORBIDDEN in (await status(harness, trigger="t1"))["text"]
 
 
 async def test_a_rejected_key_is_shown_although_a_fallback_answers(harness: AppHarness) -> None:

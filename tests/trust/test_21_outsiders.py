@@ -10,9 +10,9 @@ from uuid import uuid4
 
 import pytest
 
+from bot.listeners.admission import MEMBER_FORBIDDEN, MEMBERS_ONLY
 from bot.settings import Settings
 from bot.slack.scopes import CHANNEL_HISTORY
-from bot.texts import notices
 from tests.end_to_end.answer_buttons import questions
 from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.person import Person
@@ -49,7 +49,7 @@ async def ask_everywhere(harness: AppHarness, person: Person, *, number: int = 1
     before = len(await questions(harness))
     async with await person.type_command("/ask why", trigger=f"guest{number}") as response:
         assert response.status == 200
-        refused_at_once = notices.MEMBERS_ONLY in await response.text()
+        refused_at_once = MEMBERS_ONLY in await response.text()
     async with await person.mention("why", ts=f"179525520{number}.000100"):
         pass
     async with await person.send_direct_message("why", ts=f"179525520{number}.000200", channel="DU7"):
@@ -66,14 +66,14 @@ async def test_an_outsider_is_refused_everywhere(harness: AppHarness, kind: str)
     await ask_everywhere(harness, guest(harness, GUESTS[kind]))
 
     assert harness.perplexity.requests == []
-    assert said(harness).count(notices.MEMBERS_ONLY) >= 3
+    assert said(harness).count(MEMBERS_ONLY) >= 3
 
 
 UNKNOWN = {
-    "no scope": ("missing_scope", notices.MEMBER_FORBIDDEN),
-    "no permission": ("no_permission", notices.MEMBER_FORBIDDEN),
-    "not there": ("user_not_found", notices.MEMBERS_ONLY),
-    "not visible": ("user_not_visible", notices.MEMBERS_ONLY),
+    "no scope": ("missing_scope", MEMBER_FORBIDDEN),
+    "no permission": ("no_permission", MEMBER_FORBIDDEN),
+    "not there": ("user_not_found", MEMBERS_ONLY),
+    "not visible": ("user_not_visible", MEMBERS_ONLY),
 }
 
 
@@ -104,7 +104,7 @@ async def test_a_channel_that_is_open_answers_outsiders_there_and_nowhere_else(h
     assert len(harness.perplexity.requests) == 2
     elsewhere = replace(person, sent={"channel_id": "C2"})
     async with await elsewhere.type_command("/ask why", trigger="elsewhere") as response:
-        assert notices.MEMBERS_ONLY in await response.text()
+        assert MEMBERS_ONLY in await response.text()
     await ask_everywhere(harness, person, number=2)
     assert len(harness.perplexity.requests) == 4
 
@@ -123,7 +123,7 @@ async def test_an_open_channel_is_open_for_questions_alone(harness: AppHarness, 
         assert response.status == 200
     await harness.wait_until_settled(before + 1)
 
-    assert notices.MEMBERS_ONLY in harness.slack.posts[-1].shown_text
+    assert MEMBERS_ONLY in harness.slack.posts[-1].shown_text
 
 
 async def test_an_outsider_opens_no_channel(harness: AppHarness) -> None:
