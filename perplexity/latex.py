@@ -34,7 +34,7 @@ _MORE_SYMBOLS = {
 _GROUP = frozenset("{")
 _SCRIPT_SIGNS = frozenset("^_")
 _PLAIN = frozenset("+-=<>()[]|/.,:;!?")
-_IN_TEXT = frozenset(" +-=()/.,:;!?'")
+_IN_TEXT = frozenset(" +-–—=()/.,:;!?'°€£")
 _FUNCTIONS = frozenset({
     "arccos", "arcsin", "arctan", "arg", "cos", "cosh", "cot", "coth", "csc", "deg", "det", "dim", "exp", "gcd", "hom",
     "inf", "ker", "lg", "lim", "liminf", "limsup", "ln", "log", "max", "min", "Pr", "sec", "sin", "sinh", "sup", "tan",

@@ -37,6 +37,7 @@ def test_each_formula_of_the_corpus_is_exact_or_left_alone(formula: str, text: s
         (r"\not\in", "∉"),
         (r"x_1^2", "x₁²"),
         (r"\text{CO}_2", "CO₂"),
+        (r"5\text{–}10\,\%", "5–10\u2009%"),
         (r"25^\circ\mathrm{C}", "25°C"),
         (r"a \equiv b \pmod{n}", "a ≡ b (mod n)"),
         (r"\left.x\right|", "x|"),

@@ -121,7 +121,7 @@ def test_thirty_answers_at_once_keep_slack_s_limits_and_all_arrive(
 
 
 def test_a_finished_answer_that_slack_has_no_edit_left_for_waits_as_long_as_slack_says() -> None:
-    workspace, questions = run_in_virtual_time(answer_all(SAME * 12, surface="mention", others=50))
+    workspace, questions = run_in_virtual_time(answer_all(SAME * 20, surface="mention", others=50))
 
     refused = 0
     for question in questions:
