@@ -365,7 +365,7 @@ class _Parts:
             return commands
         from bot.playground.examples import with_examples
 
-        return with_examples(commands, prefix=self.settings.command_prefix, pause=self.pause)
+        return with_examples(commands, pause=self.pause)
 
     @cached_property
     def files(self) -> FileUploader:

@@ -148,7 +148,8 @@ class Conversation:
         message = self._timeline.put(replace(message, thread_ts=thread_ts))
         self._timeline.around.suggest(channel.id, ())
         if not channel.is_im and shown == text:
-            how = f"To ask something, mention {MENTION} or start with {_either(self._names)}."
+            start = f" or start with {_either(self._names)}" if thread_ts is None else " here"
+            how = f"To ask something, mention {MENTION}{start}."
             self._post_ephemeral(channel, how, thread_ts)
             return
         reported = _MENTIONED.sub(f"<@{BOT_USER_ID}>", text)

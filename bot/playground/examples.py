@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from bot.commands.base import Command, Reply
 from bot.commands.context import CommandContext, Progress, no_uploads
 from bot.errors import NoKey
 from bot.model.message import Audience, OutgoingMessage
+from bot.model.question import AnswerButtons
 from perplexity.attempts import RequestKind
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import Persona
@@ -34,6 +36,8 @@ from perplexity.x_posts.parsing import validate_response
 from perplexity.x_posts.types import PostSummary
 
 RECORDED_LABEL = "Recorded example, not a live answer"
+
+OFFLINE = "I’m offline. Try one of the examples below, or set a key in the file `.env`."
 
 RECORDINGS = Path(__file__).parent / "recordings"
 
@@ -62,28 +66,28 @@ class Example:
 
 EXAMPLES = (
     Example(
-        label="See an example answer",
+        label="Why is the sky blue?",
         command="ask",
-        text="why is the sky blue",
+        text="Why is the sky blue?",
         recording="answer",
         at=datetime(2025, 6, 2, 9, 30, tzinfo=UTC),
     ),
     Example(
-        label="See an example deep dive",
+        label="How did Twitter become X?",
         command="deepdive",
-        text="how Twitter became X",
+        text="How did Twitter become X?",
         effort="high",
         at=datetime(2025, 6, 2, 9, 40, tzinfo=UTC),
     ),
     Example(
-        label="See a long table",
+        label="How do the planets compare?",
         command="ask",
-        text="compare the planets in a table",
+        text="How do the planets compare?",
         recording="table",
         at=datetime(2025, 6, 2, 9, 50, tzinfo=UTC),
     ),
     Example(
-        label="See an example of news",
+        label="What’s new in science?",
         command="news",
         text="science --recency week",
         recording="news",
@@ -98,18 +102,18 @@ def command_line(example: Example, *, prefix: str = "") -> str:
 
 
 def with_examples(
-    commands: Sequence[Command[Any, Any]], *, prefix: str = "", pause: Pause = asyncio.sleep
+    commands: Sequence[Command[Any, Any]], *, pause: Pause = asyncio.sleep
 ) -> tuple[Command[Any, Any], ...]:
     """Return the commands so that they replay the examples, and ask for a key if no service can be reached."""
-    sentence = _no_key_sentence(prefix)
-    return tuple(_with_examples(command, pause=pause, sentence=sentence) for command in commands)
+    return tuple(_with_examples(command, pause=pause) for command in commands)
 
 
-def _with_examples(command: Command[Any, Any], *, pause: Pause, sentence: str) -> Command[Any, Any]:
+def _with_examples(command: Command[Any, Any], *, pause: Pause) -> Command[Any, Any]:
     own = [(command.parse(example.text), example) for example in EXAMPLES if example.command == command.name]
 
     def meant(request: Any) -> Example | None:
-        return next((example for asked, example in own if replace(request, public=asked.public) == asked), None)
+        same = (example for asked, example in own if _plain(replace(request, public=asked.public)) == _plain(asked))
+        return next(same, None)
 
     async def answer(request: Any, context: CommandContext) -> Any:
         example = meant(request) if own else None
@@ -119,25 +123,29 @@ def _with_examples(command: Command[Any, Any], *, pause: Pause, sentence: str) -
             return await command.answer(request, context)
         except AllProvidersFailed as error:
             if all(attempt.error_class in _UNREACHABLE for attempt in error.attempts):
-                raise NoKey(error.attempts, sentence=sentence) from error
+                raise NoKey(error.attempts, sentence=OFFLINE) from error
             raise
 
     def render(result: Any, request: Any, audience: Audience) -> Reply:
         reply = command.render(result, request, audience)
         return replace(reply, messages=tuple(map(_label, reply.messages))) if own and meant(request) else reply
 
+    def buttons(result: Any, request: Any) -> AnswerButtons:
+        below = AnswerButtons() if command.buttons is None else command.buttons(result, request)
+        return replace(below, deeper=False)  # no model is there to think longer
+
     # A recorded answer is shown whole, since its label is above its text.
-    return replace(command, answer=answer, render=render, ending=None if own else command.ending)
+    ending, below = (None if own else command.ending), (buttons if command.buttons else None)
+    return replace(command, answer=answer, render=render, ending=ending, buttons=below)
 
 
-def _no_key_sentence(prefix: str) -> str:
-    """Return the sentence for a playground without a key and a network."""
-    *first, last = (f"`{command_line(example, prefix=prefix)}`" for example in EXAMPLES)
-    return (
-        "I can’t answer this yet: I can’t reach a search service, and no key is set. Put `PERPLEXITY_API_KEY` into the "
-        "file `.env` and restart me, or look at a recorded example: "
-        f"{', '.join(first)} or {last}."
-    )
+def _plain(value: Any) -> Any:
+    """Return a request's values, with its texts without case and punctuation."""
+    if isinstance(value, str):
+        return re.findall(r"\w+", value.casefold())
+    if is_dataclass(value):
+        return [_plain(getattr(value, one.name)) for one in fields(value) if one.compare]
+    return [*map(_plain, value)] if isinstance(value, (tuple, list)) else value
 
 
 def _replay_context(example: Example, context: CommandContext, *, pause: Pause) -> CommandContext:

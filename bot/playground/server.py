@@ -31,7 +31,6 @@ from bot.playground.limits import SlackError
 from bot.playground.timeline import (
     APP_NAME,
     CHANNELS,
-    TEAM_NAME,
     USER_ID,
     USER_REAL_NAME,
     Author,
@@ -330,7 +329,6 @@ class Playground:
 
     def _hello(self) -> dict[str, Any]:
         return {
-            "team": TEAM_NAME,
             "app": APP_NAME,
             "you": USER_REAL_NAME,
             "channels": [asdict(channel) for channel in CHANNELS.values()],

@@ -46,7 +46,7 @@ class Channel:
     is_im: bool = False
 
 
-GENERAL = Channel(id="C0PLAYGROUND", name="playground", label="playground")
+GENERAL = Channel(id="C0PLAYGROUND", name="general", label="general")
 DIRECT = Channel(id="D0PLAYGROUND", name="directmessage", label="Direct message", is_im=True)
 CHANNELS = {channel.id: channel for channel in (GENERAL, DIRECT)}
 

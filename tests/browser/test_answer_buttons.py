@@ -166,7 +166,7 @@ def test_the_home_lists_a_question_and_opens_the_settings(
         page.wait(lambda: "what is example" in home.text)
         shot("home")
         assert "$0.00" in home.text
-        assert "#playground" in home.text
+        assert "#general" in home.text
         assert GENERAL.id not in home.text
 
         page.tab_to("Settings")

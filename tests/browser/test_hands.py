@@ -38,7 +38,7 @@ ANSWER = (
 )
 
 
-class Desk:
+class Visitor:
     """The page with an app behind it, used by one hand."""
 
     def __init__(self, page: Page, site: Site, hand: Hand) -> None:
@@ -79,116 +79,116 @@ class Desk:
         return request
 
 
-def chosen(desk: Desk) -> Any:
-    action = desk.sent("block_actions")["actions"][0]
+def chosen(visitor: Visitor) -> Any:
+    action = visitor.sent("block_actions")["actions"][0]
     return action.get("selected_option", action)["value"]
 
 
-def use_an_answer(desk: Desk) -> None:
+def use_an_answer(visitor: Visitor) -> None:
     """The newest of many messages, so that its controls are directly above the composer."""
     for number in range(12):
-        desk.call("chat.postMessage", channel=GENERAL.id, text=f"Message {number}")
-    desk.call("chat.postMessage", channel=GENERAL.id, text="An answer", blocks=ANSWER)
-    answer = desk.page.message_with("Stop all")
-    desk.use("button", "Go", within=answer)
-    assert chosen(desk) == "q1"
+        visitor.call("chat.postMessage", channel=GENERAL.id, text=f"Message {number}")
+    visitor.call("chat.postMessage", channel=GENERAL.id, text="An answer", blocks=ANSWER)
+    answer = visitor.page.message_with("Stop all")
+    visitor.use("button", "Go", within=answer)
+    assert chosen(visitor) == "q1"
     for label in ("Regenerate", "Save as Markdown", "What was sent"):
-        desk.use("button", "More options", within=answer)
-        for entry in desk.find("[role=menu]").find_elements(By.CSS_SELECTOR, "[role=menuitem]"):
-            reach(desk.page, entry)
-        assert desk.page.faults() == []
-        desk.use("[role=menuitem]", label)
-        assert chosen(desk) == label
+        visitor.use("button", "More options", within=answer)
+        for entry in visitor.find("[role=menu]").find_elements(By.CSS_SELECTOR, "[role=menuitem]"):
+            reach(visitor.page, entry)
+        assert visitor.page.faults() == []
+        visitor.use("[role=menuitem]", label)
+        assert chosen(visitor) == label
     for label, value in (("Positive", "up"), ("Negative", "down")):
-        desk.use("button", f"{label} feedback", within=answer)
-        assert chosen(desk) == value
-    desk.use("button", "Stop all", within=answer)
-    desk.use("#confirm button", "Yes")
-    assert chosen(desk) == "q1"
+        visitor.use("button", f"{label} feedback", within=answer)
+        assert chosen(visitor) == value
+    visitor.use("button", "Stop all", within=answer)
+    visitor.use("#confirm button", "Yes")
+    assert chosen(visitor) == "q1"
 
 
-def use_a_message(desk: Desk) -> None:
-    desk.call("chat.postMessage", channel=GENERAL.id, text="The tower is 330 m tall.")
-    message = desk.page.message_with("330 m")
-    desk.use(".more", within=message)
-    desk.use("[role=menuitem]", "Check this")
-    assert desk.sent("message_action")["callback_id"] == "check"
-    desk.use("#modal header button", "Close")
-    desk.page.wait(lambda: not desk.page.browser.find_elements(By.CSS_SELECTOR, "#modal[open]"))
-    desk.use(".reply", within=message)
-    desk.use("#threading button", "Leave the thread")
-    assert not desk.page.browser.find_element(By.ID, "threading").is_displayed()
+def use_a_message(visitor: Visitor) -> None:
+    visitor.call("chat.postMessage", channel=GENERAL.id, text="The tower is 330 m tall.")
+    message = visitor.page.message_with("330 m")
+    visitor.use(".more", within=message)
+    visitor.use("[role=menuitem]", "Check this")
+    assert visitor.sent("message_action")["callback_id"] == "check"
+    visitor.use("#modal header button", "Close")
+    visitor.page.wait(lambda: not visitor.page.browser.find_elements(By.CSS_SELECTOR, "#modal[open]"))
+    visitor.use(".reply", within=message)
+    visitor.use("#threading button", "Leave the thread")
+    assert not visitor.page.browser.find_element(By.ID, "threading").is_displayed()
 
 
-def use_the_composer(desk: Desk) -> None:
-    desk.page.type("/as")
-    desk.use("#suggestions li", "/ask")
-    desk.page.key("why?")
-    desk.use("#send")
-    assert desk.sent("command")["text"] == "why?"
-    desk.use("#shortcuts")
-    desk.use("[role=menuitem]", "Set up a digest")
-    assert desk.sent("shortcut")["callback_id"] == "digest"
+def use_the_composer(visitor: Visitor) -> None:
+    visitor.page.type("/as")
+    visitor.use("#suggestions li", "/ask")
+    visitor.page.key("why?")
+    visitor.use("#send")
+    assert visitor.sent("command")["text"] == "why?"
+    visitor.use("#shortcuts")
+    visitor.use("[role=menuitem]", "Set up a digest")
+    assert visitor.sent("shortcut")["callback_id"] == "digest"
 
 
-def stop_a_stream(desk: Desk) -> None:
-    desk.page.send("@Web Answers why?")
-    desk.page.message_with("why?")
-    root = desk.call("conversations.history", channel=GENERAL.id)["messages"][-1]["ts"]
+def stop_a_stream(visitor: Visitor) -> None:
+    visitor.page.send("@Web Answers why?")
+    visitor.page.message_with("why?")
+    root = visitor.call("conversations.history", channel=GENERAL.id)["messages"][-1]["ts"]
     recipient = {"recipient_user_id": USER_ID, "recipient_team_id": TEAM_ID}
-    desk.call("chat.startStream", channel=GENERAL.id, thread_ts=root, markdown_text="Because", **recipient)
-    desk.use("button", "Stop", within=desk.page.message_with("Because"))
-    assert desk.sent("agent_session_stopped")
+    visitor.call("chat.startStream", channel=GENERAL.id, thread_ts=root, markdown_text="Because", **recipient)
+    visitor.use("button", "Stop", within=visitor.page.message_with("Because"))
+    assert visitor.sent("agent_session_stopped")
 
 
-def use_the_home_tab(desk: Desk) -> None:
-    desk.use("[data-channel^=D]")
-    desk.call(
+def use_the_home_tab(visitor: Visitor) -> None:
+    visitor.use("[data-channel^=D]")
+    visitor.call(
         "assistant.threads.setSuggestedPrompts", channel_id=DIRECT.id, prompts=[{"title": "Try", "message": "Why?"}]
     )
-    desk.use("#prompts button", "Try")
-    assert desk.sent("message")["text"] == "Why?"
-    desk.use("[role=tab]", "Home")
-    home = desk.find("#home")
-    desk.use("button", "Go", within=home)
-    assert chosen(desk) == "q1"
-    desk.use("button", "Delete", within=home)
-    desk.use("#confirm button", "No")
-    desk.use("button", "Delete", within=home)
-    desk.use("#confirm button", "Yes")
-    assert desk.sent("block_actions")["actions"][0]["action_id"] == "sure"
+    visitor.use("#prompts button", "Try")
+    assert visitor.sent("message")["text"] == "Why?"
+    visitor.use("[role=tab]", "Home")
+    home = visitor.find("#home")
+    visitor.use("button", "Go", within=home)
+    assert chosen(visitor) == "q1"
+    visitor.use("button", "Delete", within=home)
+    visitor.use("#confirm button", "No")
+    visitor.use("button", "Delete", within=home)
+    visitor.use("#confirm button", "Yes")
+    assert visitor.sent("block_actions")["actions"][0]["action_id"] == "sure"
 
 
-def fill_in_a_form(desk: Desk) -> None:
-    desk.use("#shortcuts")
-    desk.use("[role=menuitem]", "Ask the web")
-    form = desk.find("#modal")
-    assert desk.page.faults() == []
+def fill_in_a_form(visitor: Visitor) -> None:
+    visitor.use("#shortcuts")
+    visitor.use("[role=menuitem]", "Ask the web")
+    form = visitor.find("#modal")
+    assert visitor.page.faults() == []
     for name, typed in {"question": "why?", "comment": "so", "number": "7"}.items():
-        desk.use(f"#modal-{name}-{name}")
-        desk.page.key(typed)
-    desk.use("#modal-model-model")
-    desk.page.key(Keys.ARROW_DOWN, Keys.TAB)
+        visitor.use(f"#modal-{name}-{name}")
+        visitor.page.key(typed)
+    visitor.use("#modal-model-model")
+    visitor.page.key(Keys.ARROW_DOWN, Keys.TAB)
     for name in ("parts", "effort"):
-        desk.use(f"#modal-{name}-{name} input[value='1']")
-    desk.use("button", "More", within=form)
-    desk.use("[role=menuitem]")
-    assert chosen(desk) == "1"
-    desk.use("button", "Go", within=form)
-    state = desk.sent("block_actions")["view"]["state"]["values"]
+        visitor.use(f"#modal-{name}-{name} input[value='1']")
+    visitor.use("button", "More", within=form)
+    visitor.use("[role=menuitem]")
+    assert chosen(visitor) == "1"
+    visitor.use("button", "Go", within=form)
+    state = visitor.sent("block_actions")["view"]["state"]["values"]
     assert (state["comment"]["comment"]["value"], state["number"]["number"]["value"]) == ("so", "7")
     assert state["model"]["model"]["selected_option"]["value"] == "1"
     assert [one["value"] for one in state["parts"]["parts"]["selected_options"]] == ["0"]
     assert state["effort"]["effort"]["selected_option"]["value"] == "1"
-    desk.use("button", "Next view", within=form)
-    desk.find("#modal h2", "Sources")
-    desk.use("header button", "Back", within=form)
-    desk.find("#modal h2", "Ask the web")
-    desk.use("footer button", "Ask", within=form)
-    desk.page.message_with("You asked: why?")
+    visitor.use("button", "Next view", within=form)
+    visitor.find("#modal h2", "Sources")
+    visitor.use("header button", "Back", within=form)
+    visitor.find("#modal h2", "Ask the web")
+    visitor.use("footer button", "Ask", within=form)
+    visitor.page.message_with("You asked: why?")
 
 
-CONTROLS: tuple[Callable[[Desk], None], ...] = (
+CONTROLS: tuple[Callable[[Visitor], None], ...] = (
     use_an_answer,
     use_a_message,
     use_the_composer,
@@ -201,9 +201,9 @@ CONTROLS: tuple[Callable[[Desk], None], ...] = (
 @pytest.mark.parametrize("width", [1280, 375])
 @pytest.mark.parametrize("control", CONTROLS)
 @pytest.mark.parametrize("hand", HANDS)
-def test_it_is_used(browser: WebDriver, site: Site, hand: Hand, control: Callable[[Desk], None], width: int) -> None:
+def test_it_is_used(browser: WebDriver, site: Site, hand: Hand, control: Callable[[Visitor], None], width: int) -> None:
     site.app.reply = DialogApp(site.origin).reply
     page = Page(browser=browser)
     with held(page, hand, width=width):
         page.open(site.address)
-        control(Desk(page, site, hand))
+        control(Visitor(page, site, hand))

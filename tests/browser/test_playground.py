@@ -26,14 +26,48 @@ def page(browser: WebDriver, site: Site) -> Page:
     return page
 
 
-def test_an_empty_channel_offers_lines_to_try(page: Page, artifacts: Path) -> None:
+def test_an_empty_channel_offers_questions_until_one_is_asked(page: Page, artifacts: Path) -> None:
     page.browser.save_screenshot(str(artifacts / "playground-empty.png"))
-    examples = page.browser.find_elements(By.CSS_SELECTOR, "#examples button")
-    examples[0].click()
-    page.type(Keys.ENTER)
-    message = page.message_with("What’s New In Python 3.14")
+    shown = page.browser.find_element(By.TAG_NAME, "body").text
+    examples = [one.text for one in page.browser.find_elements(By.CSS_SELECTOR, "#examples button")]
+    page.press_prompt(examples[0])
+    page.message_with("current stable release")
 
-    assert (len(examples), "Only visible to you" in message.text) == (4, True)
+    assert (examples[0], len(examples)) == ("What is new in Python 3.14?", 3)
+    assert (shown.count("Web Answers"), shown.lower().count("playground")) == (2, 1)
+    assert not page.browser.find_element(By.ID, "examples").is_displayed()
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_the_composer_says_what_it_is_for(page: Page, site: Site, width: int) -> None:
+    with page.emulate(look="light", width=width):
+        asyncio.run(_post_directly(site, "x"))
+        page.send("hello")
+        channel = placeholder(page)
+        page.reply_to(page.message_with("hello"))
+        thread = placeholder(page)
+        page.send("and then?")
+        page.message_with("To ask something, mention @Web Answers here.")
+        page.open_direct()
+
+        assert [channel, thread, placeholder(page)] == [
+            ("Message #general, or / for commands", True),
+            ("Reply…", True),
+            ("Message Web Answers", True),
+        ]
+
+
+def placeholder(page: Page) -> tuple[str, bool]:
+    """Return what the empty composer says, and whether it fits."""
+    shown, fits = page.browser.execute_script(
+        "const input = document.querySelector('#input');"
+        "const pen = document.createElement('canvas').getContext('2d');"
+        "const {font, paddingLeft, paddingRight} = getComputedStyle(input);"
+        "pen.font = font;"
+        "const room = input.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);"
+        "return [input.placeholder, pen.measureText(input.placeholder).width <= room];"
+    )
+    return shown, fits
 
 
 def test_a_search_shows_results_with_the_addresses_of_their_pages(page: Page, artifacts: Path) -> None:

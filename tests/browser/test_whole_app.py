@@ -17,6 +17,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 
 from bot.conversations.prompts import EXAMPLES
+from bot.playground.examples import OFFLINE
 from tests.browser.page import Page
 from tests.end_to_end.conftest import asked_in
 from tests.fakes.answers import beginning, deltas, whole_stream
@@ -264,7 +265,7 @@ def test_no_key_and_no_network__a_recorded_example_in_its_real_time_and_one_sent
     with running(database, with_key=False, HTTPS_PROXY=f"http://127.0.0.1:{free_port()}") as app:
         page.open(app.url)
         began = time.monotonic()
-        page.press_prompt("See an example answer")
+        page.press_prompt("Why is the sky blue?")
         example = page.message_with("Rayleigh scattering")
         seconds = time.monotonic() - began
         browser.save_screenshot(str(artifacts / "app-example.png"))
@@ -272,11 +273,13 @@ def test_no_key_and_no_network__a_recorded_example_in_its_real_time_and_one_sent
         assert "Recorded example, not a live answer" in example.text
         assert len({address for label, address in page.links(example) if label.startswith("[")}) == 12
         assert 7 < seconds < 20
+        assert "Why is the sky blue?" not in page.buttons()
 
         page.send("/ask which variable sets the port?")
-        missing = page.message_with("no key is set").text
-        assert "PERPLEXITY_API_KEY" in missing
-        assert "/ask why is the sky blue" in missing
+        page.message_with(OFFLINE.replace("`", ""))
+        page.press_prompt("How do the planets compare?")
+        page.message_with("Escape velocity")
+        assert "Why is the sky blue?" not in page.buttons()
 
 
 def test_a_network_that_never_answers__what_is_missing_is_told_soon_after_the_others_gave_up(
@@ -289,7 +292,7 @@ def test_a_network_that_never_answers__what_is_missing_is_told_soon_after_the_ot
             page.open(app.url)
             began = time.monotonic()
             page.send("/ask which variable sets the port?")
-            page.message_with("no key is set")
+            page.message_with("I’m offline.")
 
             assert time.monotonic() - began < GIVEN_UP_SECONDS + 2
 

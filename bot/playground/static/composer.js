@@ -42,12 +42,15 @@ export function createComposer({ state, onSend, onShortcut }) {
     const { label, is_im: direct } = conversation();
     threading.querySelector("span").textContent = `Replying in a thread of ${direct ? state.app : `#${label}`}`;
     threading.hidden = false;
+    input.placeholder = "Reply…";
     input.focus();
   }
 
   function leaveThread() {
     thread = null;
     threading.hidden = true;
+    const { label, is_im: direct } = conversation();
+    input.placeholder = direct ? `Message ${state.app}` : `Message #${label}, or / for commands`;
   }
 
   function globalOnes() {
@@ -99,8 +102,6 @@ export function createComposer({ state, onSend, onShortcut }) {
     fill,
     enterThread,
     show() {
-      const { label, is_im: direct } = conversation();
-      input.placeholder = direct ? `Message ${state.app}` : `Message #${label}, / for commands, @ for the app`;
       shortcuts.hidden = globalOnes().length === 0;
       leaveThread();
       input.focus();

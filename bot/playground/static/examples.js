@@ -1,40 +1,35 @@
-// What a newcomer can press: lines to try, or, where no key is set, recorded examples, which stay within reach.
+// What a newcomer can press: questions to ask, or, where no key is set, recorded examples.
 const list = document.querySelector("#examples");
 const inside = document.querySelector("#empty");
 const outside = document.querySelector("#recorded");
 const about = document.querySelector("#empty p");
 
 const usual = about.textContent;
-
-const LINES = [
-  ["search", "python 3.14 free threading"],
+const RECORDED = "These answers are recorded. For live ones set PERPLEXITY_API_KEY in the file .env.";
+const QUESTIONS = [
   ["ask", "What is new in Python 3.14?"],
-  ["ask", "How do I connect this app to a Slack workspace?"],
   ["@", "What changed this week in open source databases?"],
+  ["ask", "How do I connect an app to a Slack workspace?"],
 ];
-const NO_KEY =
-  "No key is set here, so these replay recorded examples. Other questions are answered with passages by DuckDuckGo, " +
-  "if there is a network. For answers by a model set PERPLEXITY_API_KEY and start the app again.";
 
-export function createExamples({ state, onExample, onPrompt }) {
+export function createExamples({ state, onPrompt }) {
   function fill() {
-    const prompts = state.prompts.map(({ label, line }) => button(label, line, () => onPrompt(line)));
-    const lines = LINES.map(([word, text]) => lineFor(word, text)).filter(Boolean);
-    list.replaceChildren(...(prompts.length ? prompts : lines.map((line) => button(line, "", () => onExample(line)))));
-    about.textContent = prompts.length ? NO_KEY : usual;
+    const questions = QUESTIONS.map(([where, label]) => ({ label, line: lineOf(where, label) }));
+    const prompts = state.prompts.length ? state.prompts : questions.filter(({ line }) => line);
+    list.replaceChildren(...prompts.map(({ label, line }) => button(label, line, () => onPrompt(line))));
+    about.textContent = state.prompts.length ? RECORDED : usual;
   }
 
   // A command's name may carry a prefix, so its end says which it is.
-  function lineFor(word, text) {
-    if (word === "@") return `@${state.app} ${text}`;
-    const command = state.commands.find(({ name }) => name.endsWith(word));
-    return command && `${command.name} ${text}`;
+  function lineOf(where, question) {
+    const name = where === "@" ? `@${state.app}` : state.commands.find(({ name }) => name.endsWith(where))?.name;
+    return name && `${name} ${question}`;
   }
 
-  function place({ empty }) {
-    outside.hidden = empty || !state.prompts.length;
-    const place = empty || !state.prompts.length ? inside : outside;
-    if (list.parentElement !== place) place.append(list);
+  // In an empty channel, and above the composer where the newest question got no answer.
+  function place({ empty, failed }) {
+    outside.hidden = empty || !failed || !state.prompts.length;
+    (outside.hidden ? inside : outside).append(list);
   }
 
   return { fill, place };

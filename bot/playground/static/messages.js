@@ -15,9 +15,9 @@ const empty = document.querySelector("#empty");
 const template = document.querySelector("#message");
 const CALM_MS = 4000; // the app edits a message that shows its progress every three seconds
 
-export function createMessages({ state, onExample, onPrompt, onReply, onStop, onShortcut }) {
+export function createMessages({ state, onPrompt, onReply, onStop, onShortcut }) {
   const following = createFollowing(list);
-  const examples = createExamples({ state, onExample, onPrompt });
+  const examples = createExamples({ state, onPrompt });
   let linked = null; // the key of a message that is to be revealed when it arrives
   const shown = new Map(); // "channel ts" -> {message, element}
 
@@ -142,14 +142,11 @@ export function createMessages({ state, onExample, onPrompt, onReply, onStop, on
   }
 
   function refresh() {
-    let any = false;
-    for (const { message, element } of shown.values()) {
-      element.hidden = message.channel !== state.channel;
-      any ||= !element.hidden;
-    }
+    for (const { message, element } of shown.values()) element.hidden = message.channel !== state.channel;
+    const last = [...list.querySelectorAll("article:not([hidden])")].at(-1);
     const direct = state.channels.find((channel) => channel.id === state.channel)?.is_im;
-    empty.hidden = any || Boolean(direct);
-    examples.place({ empty: !empty.hidden });
+    empty.hidden = Boolean(last || direct);
+    examples.place({ empty: !empty.hidden, failed: Boolean(last?.querySelector("#retry")) });
   }
 
   function show() {

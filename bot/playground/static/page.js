@@ -14,7 +14,6 @@ Object.assign(state, { people: [], shortcuts: [], home_tab: false });
 
 const messages = createMessages({
   state,
-  onExample: (line) => composer.fill(line),
   onPrompt: (line) => say(line, null),
   onReply: (message) => composer.enterThread(message),
   onStop: stop,
@@ -47,7 +46,6 @@ follow({
     }
     Object.assign(state, hello);
     setNames({ channels: hello.channels.map(({ id, label }) => ({ id, name: label })), users: hello.people });
-    document.querySelector("#team").textContent = hello.team;
     const place = linkedPlace();
     open(place?.channel ?? state.channel ?? hello.channels[0].id);
     if (place) messages.reveal(place);
@@ -84,7 +82,7 @@ function open(channelId) {
   state.channel = channelId;
   const { label, is_im: direct } = state.channels.find((channel) => channel.id === channelId);
   document.querySelector("#title").textContent = direct ? state.app : `# ${label}`;
-  document.title = `${direct ? state.app : label} · ${state.team}`;
+  document.title = direct ? state.app : `#${label} · ${state.app}`;
   sidebar.show();
   tabs.show();
   messages.show();

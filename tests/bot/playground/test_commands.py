@@ -27,7 +27,7 @@ async def test_a_slash_command_arrives_signed_and_with_every_field_of_slacks_for
         "team_id": "T0PLAYGROUND",
         "team_domain": "playground",
         "channel_id": "C0PLAYGROUND",
-        "channel_name": "playground",
+        "channel_name": "general",
         "user_id": "U0PLAYGROUNDYOU",
         "user_name": "you",
         "command": "/ask",

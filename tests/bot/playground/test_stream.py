@@ -34,7 +34,7 @@ async def test_the_stream_begins_with_who_and_what_is_here(browser: BrowserClien
 
     assert hello.event == "hello"
     assert [command["name"] for command in hello.data["commands"]] == ["/search", "/ask"]
-    assert [channel["label"] for channel in hello.data["channels"]] == ["playground", "Direct message"]
+    assert [channel["label"] for channel in hello.data["channels"]] == ["general", "Direct message"]
 
 
 async def test_a_lost_connection_goes_on_after_the_last_event(client: AsyncWebClient, browser: BrowserClient) -> None:
