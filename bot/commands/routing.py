@@ -12,6 +12,7 @@ from bot.commands.base import Command
 from bot.commands.filters import PRIVATE, PUBLIC
 from bot.commands.help import help_message, text_message, usage_message
 from bot.commands.parsing import closest_match, is_help_request
+from bot.conversations.small_talk import is_small_talk
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
 
@@ -159,8 +160,6 @@ def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -
     # Everyone in the conversation sees the answer, so these options are not needed.
     shown = command.without(PUBLIC).without(PRIVATE)
     slash = invocation.prefix if command.name == ASK.name else invocation.command_line(command.name)
-    if not unescape_slack(text).strip():
-        return text_message(_greeting(invocation))
     if is_help_request(text):
         return help_message(shown, slash=slash)
     if invocation is IN_DIRECT_MESSAGE and begins_conversation(text):
@@ -172,7 +171,7 @@ def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -
     return None
 
 
-def _greeting(addressed: Invocation) -> str:
-    example = addressed.command_line("what changed in Python 3.14?")
-    more = addressed.command_line("help")
-    return f"What would you like to know? Ask me in one message, for example “{example}”. “{more}” shows all options."
+def is_talk(command: str, text: str) -> bool:
+    """Return whether what was said to the app asks nothing: an empty mention, a greeting, thanks."""
+    said = unescape_slack(text).strip()
+    return command == ASK.name and (not said or (not is_help_request(said) and is_small_talk(said)))

@@ -11,9 +11,11 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, GO_DEEPER, MORE, MORE_RESULTS, REGENERATE
 from bot.blocks.escaping import escape, one_line, shorten
+from bot.blocks.examples import EXAMPLES, LINES
 from bot.blocks.messages import below_message
 from bot.commands.ask import write_question
 from bot.commands.base import Command
+from bot.commands.routing import route_message
 from bot.errors import UsageError
 from bot.listeners.clicks import (
     NO_LONGER_OFFERED,
@@ -33,6 +35,7 @@ from bot.listeners.clicks import (
 )
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
+from bot.model.membership import team_of
 from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
 
 log = logging.getLogger(__name__)
@@ -60,7 +63,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
         app,
         context,
         FOLLOW_UP,
-        asks_below(_suggested, lambda question: f"I’ll answer {question}. The answer will appear below."),
+        asks_below(_suggested, promise_answer),
     )
     menu(
         app,
@@ -69,6 +72,12 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
         REGENERATE,
         asks_below(_same, lambda question: f"I’ll answer {question} again. The answer will appear below."),
     )
+    button(app, context, EXAMPLES, ask_example)
+
+
+def promise_answer(question: str) -> str:
+    """Return the reply to a click that asks a question, which is quoted."""
+    return f"I’ll answer {question}. The answer will appear below."
 
 
 def _deeper(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str | None:
@@ -128,14 +137,21 @@ async def submit_below(
     action = click.choice if click.action_id == MORE else click.action_id
     key = text if action == FOLLOW_UP else key
     question = _question_below(earlier, click, command=command.name, text=text, action=action, key=key)
+    return await _submit(question, context, asked=command.parse_question_text(text), promise=promise)
+
+
+async def _submit(
+    question: NewQuestion, context: ListenerContext, *, asked: str, promise: Callable[[str], str]
+) -> tuple[Submitted, Reply | None]:
     submitted = await context.intake.submit(question)
     if submitted is Submitted.DUPLICATE:
         return submitted, text_reply("I’m already working on this, or it’s answered. Look below that answer.")
     if submitted is Submitted.NEW:
         context.metrics.received(command=question.command, surface="click")
-        log.info("question.received", extra={"question": str(question.id), "surface": "click", "action": action})
+        extra = {"question": str(question.id), "surface": "click", "action": question.action}
+        log.info("question.received", extra=extra)
         if question.thread_ts is None:
-            quoted = f"“{escape(shorten(one_line(command.parse_question_text(text)), 150))}”"
+            quoted = f"“{escape(shorten(one_line(asked), 150))}”"
             return submitted, Reply(message=below_message(promise(quoted), question_id=str(question.id)))
     return submitted, await submission_refusal(submitted, question, context)
 
@@ -162,3 +178,28 @@ def _question_below(
         action=earlier.action if about_pages else action,
         resubmittable=True,
     )
+
+
+async def ask_example(click: Click, context: ListenerContext) -> Reply | None:
+    """Ask an example, once for each message with its button: privately, or in the thread of a direct message."""
+    label = next((label for label, line in LINES.items() if line == click.choice), None)
+    if label is None:
+        return text_reply(NO_LONGER_OFFERED)
+    command, text = route_message(click.choice, context.commands)
+    team, thread_ts = team_of(click.body), click.thread_ts
+    question = NewQuestion(
+        id=uuid4(),
+        delivery_key=f"{team}:{click.channel}:{EXAMPLES}:{click.message_ts(click.channel)}:{click.choice}",
+        surface="click" if thread_ts is None else "im",
+        command=command,
+        text=text,
+        team_id=team,
+        channel_id=click.channel,
+        user_id=click.user,
+        response_url=click.response_url if thread_ts is None else None,
+        thread_ts=thread_ts,
+        action=EXAMPLES,
+        resubmittable=True,
+    )
+    _, reply = await _submit(question, context, asked=label, promise=promise_answer)
+    return reply

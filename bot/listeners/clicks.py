@@ -135,6 +135,14 @@ class Click:
             return None
         return str(container.get("message_ts") or "") or None
 
+    @property
+    def thread_ts(self) -> str | None:
+        """The thread of the message with the button, which it may begin; None if only one person sees the message."""
+        container = self.body.get("container")
+        if not isinstance(container, dict) or container.get("is_ephemeral"):
+            return None
+        return str(container.get("thread_ts") or container.get("message_ts") or "") or None
+
     def _of(self, name: str, field: str) -> str:
         value = self.body.get(name)
         return str(value.get(field, "")) if isinstance(value, dict) else ""

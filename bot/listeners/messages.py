@@ -16,9 +16,10 @@ from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bot.blocks.escaping import unescape_slack
+from bot.blocks.examples import greeting_message
 from bot.commands.ask import ASK
 from bot.commands.help import SHOWN_AHEAD, text_message
-from bot.commands.routing import begins_conversation, route_message
+from bot.commands.routing import begins_conversation, is_talk, route_message
 from bot.conversations.prompts import choose_prompts
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import THREAD_FULL, Submitted
@@ -172,11 +173,11 @@ async def receive(
         if change is not None and change.deleted:
             await context.intake.within_ack_deadline(_withdraw(event, context), seconds=RECORD_SECONDS + REPLY_SECONDS)
             return None
-        if event.surface == "follow_up" and not await _continues_thread(event, context, intake):
+        question = await _build_question(event, context)
+        if not await _asks(event, question, body, context, intake, edited=change is not None):
             return None
     except DATABASE_UNAVAILABLE:
         return BoltResponse(status=503)
-    question = await _build_question(event, context)
     if change is not None:
         if seconds_of(change.id) - seconds_of(event.ts) > EDIT_SECONDS:
             return None
@@ -189,6 +190,34 @@ async def receive(
 async def _may_ask(event: MessageEvent, body: dict[str, Any], context: ListenerContext) -> bool:
     """Return whether a message may be a question; outsiders, who did not call the app, get no notice in a thread."""
     return event.surface != "follow_up" or not await context.refuses(body, event.user, event.channel)
+
+
+async def _asks(
+    event: MessageEvent,
+    question: NewQuestion,
+    body: dict[str, Any],
+    context: ListenerContext,
+    intake: MessageIntake,
+    *,
+    edited: bool,
+) -> bool:
+    """Return whether a message is a question to answer; greet who makes small talk. Raises database errors.
+
+    Small talk is answered once, for its author alone where Slack allows it, and not in a thread without a mention.
+    """
+    if not is_talk(question.command, question.text):
+        return event.surface != "follow_up" or await _continues_thread(event, context, intake)
+    if edited or event.surface == "follow_up" or await context.refuses(body, event.user, event.channel):
+        return False
+    await context.intake.within_ack_deadline(_greet(event, context), seconds=RECORD_SECONDS)
+    return False
+
+
+async def _greet(event: MessageEvent, context: ListenerContext) -> None:
+    """Answer small talk, once for all deliveries of the message."""
+    if await context.questions.take_delivery(f"{event.delivery_key}:talk"):
+        context.start(_send_to_asker(event, greeting_message(), context))
+        log.info("small_talk.answered", extra={"surface": event.surface})
 
 
 async def _continues_thread(event: MessageEvent, context: ListenerContext, intake: MessageIntake) -> bool:
@@ -362,18 +391,23 @@ async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQ
 
 
 async def _reply_to_asker(event: MessageEvent, message: OutgoingMessage, context: ListenerContext) -> None:
-    """Send a message that only the asker sees, within the three seconds that the event has, or not at all.
+    """Send a message to the asker within the three seconds that the event has, or not at all."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(REPLY_SECONDS):
+            await _send_to_asker(event, message, context)
+
+
+async def _send_to_asker(event: MessageEvent, message: OutgoingMessage, context: ListenerContext) -> None:
+    """Send a message that only the asker sees.
 
     It may name their other questions, and no other bot should read and answer it. Slack shows such a message in a
     thread only if the thread has replies; otherwise it is shown in the channel.
     """
-    with suppress(TimeoutError):
-        async with asyncio.timeout(REPLY_SECONDS):
-            if event.surface == "im":
-                await context.replies.post_in_thread(event.channel, event.thread_ts, message)
-            else:
-                thread_ts = None if event.ts == event.thread_ts else event.thread_ts
-                await context.replies.post_ephemeral(event.channel, event.user, thread_ts, message)
+    if event.surface == "im":
+        await context.replies.post_in_thread(event.channel, event.thread_ts, message)
+    else:
+        thread_ts = None if event.ts == event.thread_ts else event.thread_ts
+        await context.replies.post_ephemeral(event.channel, event.user, thread_ts, message)
 
 
 def open_home(body: dict[str, Any], context: ListenerContext) -> None:

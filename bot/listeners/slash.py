@@ -11,6 +11,7 @@ from uuid import uuid4
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks import escaping
+from bot.blocks.examples import greeting_message
 from bot.commands.base import ONE_MOMENT, Command
 from bot.commands.budget import FOR_ADMINS_TO_PAUSE, SWITCHES, switch_spending
 from bot.commands.help import (
@@ -21,7 +22,7 @@ from bot.commands.help import (
     too_many_open_message,
     usage_message,
 )
-from bot.commands.routing import RoutedCommand, mention_line, route_slash_command
+from bot.commands.routing import RoutedCommand, is_talk, mention_line, route_slash_command
 from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.context import ListenerContext
@@ -85,7 +86,11 @@ async def respond(payload: dict[str, Any], context: ListenerContext) -> Outgoing
         return usage_message(command, error, slash=route.slash)
     if command.name in SWITCHES:
         return await _switch(payload, route, command.name, context)
-    return await _enqueue(payload, route, command, request, context)
+    return (
+        greeting_message()
+        if is_talk(command.name, route.rest)
+        else await _enqueue(payload, route, command, request, context)
+    )
 
 
 async def _switch(

@@ -144,6 +144,11 @@ hour, so that its repetition is neither answered nor refused again. No count is 
 means none. What admins have set counts at once.
 """
 
+TAKE_DELIVERY = """
+    INSERT INTO refused_deliveries (delivery_key) VALUES (%s) ON CONFLICT DO NOTHING RETURNING delivery_key
+"""
+"""Note that something was delivered that is no question; returns no row for its repetitions within an hour."""
+
 LIMITS = f"""
     SELECT l.*, w.open_per_person AS own_open_per_person, w.user_per_minute AS own_user_per_minute,
         w.channel_per_minute AS own_channel_per_minute, w.thread_per_minute AS own_thread_per_minute,

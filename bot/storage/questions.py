@@ -260,6 +260,11 @@ class QuestionStore:
             found = await connection.execute(queries.ANSWERED_IN_THREAD, values, prepare=True)
             return await found.fetchone() is not None
 
+    async def take_delivery(self, delivery_key: str) -> bool:
+        """Return whether a delivery that is no question is the first of its key, in all processes together."""
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(queries.TAKE_DELIVERY, (delivery_key,))).fetchone() is not None
+
     async def record_full_thread(self, *, team_id: str, channel_id: str, thread_ts: str) -> bool:
         """Return whether it is time to explain a thread's limit: at most once a minute, in all processes together."""
         values = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}

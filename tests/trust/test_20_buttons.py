@@ -58,7 +58,7 @@ async def test_a_value_that_names_nothing_does_nothing(harness: AppHarness, acti
 async def test_someone_who_became_a_guest_after_the_answer_is_refused(harness: AppHarness) -> None:
     answer = await ask(harness, "/ask --public why")
     harness.slack.workspace.profiles["U3"] = {"is_restricted": True}
-    async with await replace(harness.person, user="U3").mention("hi", ts="1795255200.000900") as response:
+    async with await replace(harness.person, user="U3").mention("why", ts="1795255200.000900") as response:
         assert response.status == 200
     await settle(harness)
 

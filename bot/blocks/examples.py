@@ -1,0 +1,27 @@
+"""Three examples to press, and the reply to small talk, which shows them."""
+
+from __future__ import annotations
+
+from bot.blocks.elements import secondary_button, section
+from bot.model.message import Block, OutgoingMessage
+
+EXAMPLES = "examples"
+"""The id of the buttons' action; their value is the example."""
+
+LINES = {
+    "Why is the sky blue?": "Why is the sky blue?",
+    "Compare the planets in a table": "Compare the planets in a table",
+    "News of the week in science": "news science --recency week",
+}
+"""The examples by their labels, as they are typed in a direct message."""
+
+
+def example_buttons() -> tuple[Block, ...]:
+    """Return a row for each example: Slack takes an action's id once a row."""
+    return tuple(secondary_button(label, action_id=EXAMPLES, value=line) for label, line in LINES.items())
+
+
+def greeting_message() -> OutgoingMessage:
+    """Render the reply to small talk, whatever was said."""
+    text = "Happy to help! Ask me anything, and I’ll answer from the web, with sources. For example:"
+    return OutgoingMessage(text=text, blocks=(section(text), *example_buttons()))
