@@ -418,7 +418,7 @@ class _Parts:
             budgets=self.budgets,
             limits=self.limits,
             fixed_limits={
-                "Digests of a person": str(self.settings.digests_per_user),
+                "Digests per person": str(self.settings.digests_per_user),
                 "Digests in a channel": str(self.settings.digests_per_channel),
             },
         )

@@ -146,7 +146,7 @@ def _pause_button() -> Block:
         "Pause paid searches?",
         "No paid search is made until an admin allows them again. People who ask are told so.",
         confirm="Pause",
-        deny="Go on",
+        deny="Cancel",
     )
     return _button("Pause paid searches", PAUSE_SPENDING) | {"confirm": confirm}
 

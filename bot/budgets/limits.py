@@ -11,8 +11,8 @@ NO_LIMIT = "no limit"
 SAVED = "Saved. It applies from the next question on."
 
 LABELS: Mapping[LimitName, str] = {
-    "open": "Open questions of a person",
-    "user": "Questions of a person each minute",
+    "open": "Open questions per person",
+    "user": "Questions per person each minute",
     "channel": "Questions in a channel each minute",
     "thread": "Questions in a thread each minute",
     "workspace": "Questions in progress",

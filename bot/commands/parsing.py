@@ -264,7 +264,7 @@ def write_arguments(options: Iterable[tuple[Option, str]], text: str) -> str:
         with suppress(UsageError):
             if parse_options(line, parser) == wanted:
                 return line
-    raise UsageError("I can’t read these words as options and text. Write them differently.")
+    raise UsageError("I couldn’t parse this. Check the quotes, or put ` -- ` before your text.")
 
 
 def _write_option(option: Option, value: str) -> str:

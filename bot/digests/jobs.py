@@ -29,7 +29,7 @@ from bot.storage.digests import DigestStore, PlannedRun
 
 NOT_A_MEMBER = "I’m not in its channel, so I can’t post there. Add me with `/invite` first."
 FOREIGN_DIRECT_MESSAGE = (
-    "I can’t post in a direct message between others. Set it up in the one with me, or in a channel."
+    "I can’t post in a direct message that I’m not part of. Set it up in the one with me, or in a channel."
 )
 NOT_ALLOWED = "The settings of this workspace don’t let me post in its channel. An admin can change that."
 

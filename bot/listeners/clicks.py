@@ -30,7 +30,7 @@ UNKNOWN_ANSWER = "I no longer have this answer. Please ask the question again."
 TEXT_DELETED = "I no longer keep the text of this question and its answer. Please ask it again."
 DATABASE_DOWN = "I can’t reach my database just now. Please click again in a minute."
 NOT_YOUR_ANSWER = "Only the person who asked can use this button."
-NO_LONGER_OFFERED = "I no longer offer this for that question. Please ask it again."
+NO_LONGER_OFFERED = "This button has expired. Please ask again."
 
 REPLY_SECONDS = 0.5
 

@@ -149,7 +149,7 @@ _VISIBILITY = _chosen(
     parse=_choice("visibility", tuple(_WHO_SEES)),
 )
 _LANGUAGE = _written(
-    "language", "Language of answers", "that of the question", "Two letters, such as en or ja", parse=parse_language
+    "language", "Language of answers", "same as the question", "Two letters, such as en or ja", parse=parse_language
 )
 _FOLLOW_UPS = _switch("follow-ups", "Replies without a mention are questions")
 _ASKERS_HINT = f"{EVERYONE}, {ADMINS}, or user ids"

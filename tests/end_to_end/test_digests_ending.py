@@ -50,7 +50,7 @@ async def test_a_digest_in_a_direct_message_between_others_asks_for_no_invitatio
     await run(harness, BUDGET, settled=4, trigger="t2")
 
     notice, _ = direct_messages(harness)
-    assert "I can’t post in a direct message between others." in notice
+    assert "I can’t post in a direct message that I’m not part of." in notice
     assert "/invite" not in notice
 
 

@@ -99,11 +99,11 @@ async def test_a_limit_of_open_questions_counts_from_the_very_next_question_in_e
     refused = [(await ask(one)).partition("\n")[0] for one in (second, first)]
     assert refused == ["You have 2 unanswered questions. Ask again when one of them is answered."] * 2
     assert "Searching" in await ask(second, user="U3")
-    await home(first, SAVED, "Open questions of a person: *2* (the app is set up with 5)")
+    await home(first, SAVED, "Open questions per person: *2* (the app is set up with 5)")
 
     await set_limits(first, {"open": ""})
     assert ["Searching" in await ask(one) for one in (second, first)] == [True, True]
-    await home(first, SAVED, "Open questions of a person: *5*", without="the app is set up with")
+    await home(first, SAVED, "Open questions per person: *5*", without="the app is set up with")
     first.perplexity.release()
 
     assert await changes(database, 2) == [
@@ -155,7 +155,7 @@ async def test_where_there_is_one_workspace_its_admins_may_also_raise_limits(fir
     await set_limits(first, {"open": "50", "thread": "off", "workspace": "7"})
     await home(
         first,
-        "Open questions of a person: *50* (the app is set up with 5)",
+        "Open questions per person: *50* (the app is set up with 5)",
         "Questions in a thread each minute: *no limit* (the app is set up with 6)",
         "Questions in progress: *7* (the app is set up with no limit)",
     )
@@ -275,11 +275,11 @@ async def test_where_there_are_many_workspaces_the_settings_bound_what_their_adm
     errors = await submit(harness, {"open": "4", "channel": "off", "user": "1000001", "thread": "0"})
 
     assert errors == {
-        "open": "“4” cannot be the limit “Open questions of a person”. "
+        "open": "“4” cannot be the limit “Open questions per person”. "
         "It takes a whole number from 1 to 3, which is this app’s own limit, or nothing.",
         "channel": "“off” cannot be the limit “Questions in a channel each minute”. "
         "It takes a whole number from 1 to 60, which is this app’s own limit, or nothing.",
-        "user": "“1000001” cannot be the limit “Questions of a person each minute”. "
+        "user": "“1000001” cannot be the limit “Questions per person each minute”. "
         "It takes a whole number from 1 to 1,000,000, or off for no limit, or nothing.",
         "thread": "“0” cannot be the limit “Questions in a thread each minute”. "
         "It takes a whole number from 1 to 6, which is this app’s own limit, or nothing.",
