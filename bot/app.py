@@ -20,8 +20,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.audit import AuditWriter
 from bot.blocks.escaping import sanitize_view
 from bot.commands import available_commands
-from bot.commands.base import Command
-from bot.commands.routing import APP_NAME, ROOT_COMMAND
+from bot.commands.base import ROOT_COMMAND, Command
+from bot.commands.routing import APP_NAME
 from bot.delivery.delivery import Delivery
 from bot.delivery.queue_place import QueuePlaces
 from bot.delivery.routes import default_routes
@@ -78,6 +78,7 @@ from bot.views import (
     feedback,
     home,
     limits,
+    options,
     own_data,
     sent,
     settings,
@@ -576,6 +577,7 @@ class _Parts:
             partial(check.register, finder=self.claim_finder),
             partial(digest.register, profiles=profiles),
             partial(feedback.register, ratings=FeedbackStore(acks)),
+            options.register,
             partial(home.register, delete=self.delete),
             partial(limits.register, store=LimitStore(acks, share=self.share), audit=audit),
             partial(own_data.register, own_data=self.own_data),

@@ -12,7 +12,8 @@ from textwrap import wrap
 from typing import Any
 
 from bot.commands import COMMANDS
-from bot.commands.routing import APP_NAME, ROOT_COMMAND, SlashCommand, slash_commands
+from bot.commands.base import ROOT_COMMAND
+from bot.commands.routing import APP_NAME, SlashCommand, slash_commands
 from bot.conversations.prompts import EXAMPLES
 from bot.slack.scopes import NO_FEATURES, Features
 

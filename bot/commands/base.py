@@ -21,6 +21,9 @@ Result = TypeVar("Result")
 
 ONE_MOMENT = "*One moment…*"
 
+ROOT_COMMAND = "pplx"
+"""The umbrella: a slash command under which every command can be typed."""
+
 PARSED_TEXTS = 128
 """How many texts a command remembers the meaning of."""
 
@@ -137,6 +140,9 @@ class Command(Generic[Request, Result]):
     for_everyone: bool = False
     """Whether everyone in a channel can use it."""
 
+    for_admins: bool = False
+    """Whether only admins read of it in the help."""
+
     free: bool = False
     """Whether it asks no service, so that no limit of questions applies."""
 
@@ -206,6 +212,11 @@ class Command(Generic[Request, Result]):
 
     render_failure: Callable[[Request, str, str], OutgoingMessage] | None = None
     """Render a failure, from the request, a sentence and a reference."""
+
+    @property
+    def example(self) -> str:
+        """An example of what follows the name."""
+        return self.examples[0][0] if self.examples else self.usage
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parse", lru_cache(maxsize=PARSED_TEXTS)(self.parse))

@@ -139,6 +139,7 @@ def render(result: BudgetResult, _: BudgetRequest, audience: Audience) -> Reply:
 BUDGET = free_subcommand(
     name="budget",
     summary="See what is spent, and set budgets (admins)",
+    for_admins=True,
     usage="[user | channel | workspace] [ID] [DOLLARS | off | reset]",
     examples=(
         ("user 2.50", "what each person may spend a day"),
@@ -196,6 +197,7 @@ def render_switch(text: str, _: SwitchRequest, audience: Audience) -> Reply:
 PAUSE = free_subcommand(
     name="pause",
     summary="Stop all paid searches at once (admins)",
+    for_admins=True,
     usage="",
     for_everyone=True,
     parse=_parse_switch("pause"),
@@ -206,6 +208,7 @@ PAUSE = free_subcommand(
 RESUME = free_subcommand(
     name="resume",
     summary="Allow paid searches again (admins)",
+    for_admins=True,
     usage="",
     for_everyone=True,
     parse=_parse_switch("resume"),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from bot.blocks.elements import context, join_lines, section, stop_button
+from bot.blocks.elements import context, join_lines, secondary_button, section, stop_button
 from bot.blocks.escaping import code, escape, one_line, shorten, unescape_slack
+from bot.blocks.examples import example_buttons
 from bot.blocks.words import ago
-from bot.commands.base import Command, Option
+from bot.commands.base import ROOT_COMMAND, Command, Option
 from bot.errors import UsageError
-from bot.model.message import OutgoingMessage
+from bot.model.message import Block, OutgoingMessage
 from perplexity.formatting import pluralize
 
 TOO_MANY_OPEN = "You have too many unanswered questions. Ask again when one of them is answered."
@@ -69,48 +71,91 @@ def too_many_open_message(questions: Sequence[tuple[str, str, float]]) -> Outgoi
 
 
 def usage_message(command: Command[Any, Any], error: UsageError, *, slash: str) -> OutgoingMessage:
-    """Render a usage error with the command's usage; `slash` is the name that the user typed."""
-    problem = f"{escape(shorten(error.problem, 1_000))}\n{_usage(command, slash)}"
-    message = _sections_message([problem])
-    hint = context(f"{_command_line(slash, 'help')} shows everything with examples")
-    return OutgoingMessage(text=message.text, blocks=(*message.blocks, hint))
+    """Render a usage error with an example; `slash` is the name that the user typed."""
+    example = f"For example: {_command_line(slash, command.example)}"
+    message = _sections_message([f"{escape(shorten(error.problem, 1_000))}\n{example}"])
+    return replace(message, blocks=(*message.blocks, options_button(command.name, slash)))
 
 
 def help_message(command: Command[Any, Any], *, slash: str, in_thread: str | None = None) -> OutgoingMessage:
-    """Render the help of a command: summary, options and examples.
+    """Render what a command is for, with examples, and a button for its options.
 
     `in_thread` is what to type in a thread, for a slash command, of which Slack runs none there.
     """
-    options = ["*Options*", *(_option(option) for option in command.options)] if command.options else []
-    examples = [f"{_command_line(slash, arguments)}  {escape(what)}" for arguments, what in command.examples]
-    shown = ["*Examples*", *examples] if examples else []
-    threads = [f"Slack runs no slash commands in threads. Mention me there: {code(in_thread)}"] if in_thread else []
-    return _sections_message(
-        [f"{escape(command.summary)}.\n{_usage(command, slash)}", *join_lines(options), *join_lines(shown), *threads]
-    )
+    lines = [f"*{escape(command.summary)}*", *_examples(command, slash)]
+    if in_thread:
+        lines.append(f"Slack runs no slash commands in threads. Mention me there: {code(in_thread)}")
+    message = _sections_message(join_lines(lines))
+    return replace(message, blocks=(*message.blocks, options_button(command.name, slash)))
 
 
 def help_overview(
-    commands: Sequence[Command[Any, Any]], *, slash: str, unknown: str | None = None, closest: str | None = None
+    commands: Sequence[Command[Any, Any]],
+    *,
+    slash: str,
+    admin: bool = False,
+    unknown: str | None = None,
+    closest: str | None = None,
 ) -> OutgoingMessage:
-    """Render the list of commands; `unknown` is a word that names none, `closest` a command that it resembles."""
-    rows = [
-        f"{_command_line(f'{slash} {command.name}', command.usage)}\n{escape(command.summary)}" for command in commands
+    """Render what the app is for, in five lines, with examples to press; `slash` is the umbrella as it is typed.
+
+    Only an `admin` reads of what admins do. `unknown` is a word that names no command, `closest` one that it resembles.
+    """
+    ask, search, news, deepdive = (code(_slash_name(slash, name)) for name in ("ask", "search", "news", "deepdive"))
+    watch, settings = _command_line(slash, "watch"), _command_line(slash, "settings")
+    lines = [
+        "*Ask me anything: I search the web and answer with sources.*",
+        f"•  {ask} and your question: only you see the answer, until you share it.",
+        "•  Mention me with a question: I answer in a thread, for everyone there. In a direct message, just write.",
+        f"•  {search} lists pages, {news} the day’s news, {deepdive} writes a report. Type one alone for its form.",
+        f"•  {watch} brings news on a schedule, {settings} sets your language and sites.",
     ]
-    more = f"{_command_line(slash, 'help', commands[0].name)} shows every option with examples" if commands else ""
-    sections = [*_unknown_command(unknown, closest), *join_lines(rows)]
-    message = _sections_message(sections or ["There are no commands."])
-    return OutgoingMessage(text=message.text, blocks=(*message.blocks, *([context(more)] if more else [])))
+    message = _sections_message([*_unknown_command(unknown, closest), "\n".join(lines)])
+    names = ", ".join(_command_line(slash, command.name) for command in commands if command.for_admins)
+    for_admins = [context(f"For admins: {names}")] if admin and names else []
+    buttons = (*example_buttons()[:2], options_button(EVERY_COMMAND, slash))
+    return replace(message, blocks=(*message.blocks, *for_admins, *buttons))
+
+
+OPTIONS = "all_options"
+"""The id of the button that shows options."""
+
+EVERY_COMMAND = "all"
+
+
+def options_button(command: str, slash: str) -> Block:
+    """Return a row with the button that shows the options of a command, or of `EVERY_COMMAND`, typed as `slash`."""
+    return secondary_button("All options", action_id=OPTIONS, value=f"{command} {slash}")
+
+
+def options_of(commands: Sequence[Command[Any, Any]], value: str, *, admin: bool) -> list[str]:
+    """Return the options and examples of the commands that the value of an `options_button` names, as mrkdwn."""
+    name, _, slash = value.partition(" ")
+    if name != EVERY_COMMAND:
+        return [text for command in commands if command.name == name for text in _options(command, slash)]
+    named = (
+        (one, _slash_name(slash, one.name) if one.has_slash_command else f"{slash} {one.name}") for one in commands
+    )
+    return [text for one, typed in named if admin or not one.for_admins for text in _options(one, typed)]
+
+
+def _slash_name(umbrella: str, name: str) -> str:
+    return f"{umbrella.removesuffix(ROOT_COMMAND)}{name}"
+
+
+def _options(command: Command[Any, Any], slash: str) -> Iterator[str]:
+    heading = f"*{escape(command.summary)}*\n{_command_line(slash, command.usage)}"
+    yield from join_lines([heading, *(_option(option) for option in command.options), *_examples(command, slash)])
+
+
+def _examples(command: Command[Any, Any], slash: str) -> list[str]:
+    return [f"{_command_line(slash, arguments)}  {escape(what)}" for arguments, what in command.examples]
 
 
 def _unknown_command(word: str | None, nearest: str | None) -> Iterator[str]:
     if word is not None:
         meant = f" Did you mean {code(nearest)}?" if nearest else ""
         yield f"I don’t know the command {code(shorten(word, 80))}.{meant}"
-
-
-def _usage(command: Command[Any, Any], slash: str) -> str:
-    return f"*Usage*  {_command_line(slash, command.usage)}"
 
 
 def _command_line(slash: str, *rest: str) -> str:

@@ -91,6 +91,7 @@ def render(result: LimitResult, _: LimitRequest, audience: Audience) -> Reply:
 LIMITS = free_subcommand(
     name="limits",
     summary="See and set how much and how fast people may ask (admins)",
+    for_admins=True,
     usage="[open | user | channel | thread | workspace] [NUMBER | off | reset]",
     examples=(
         ("open 3", "how many unanswered questions each person may have"),

@@ -8,15 +8,13 @@ from typing import Any
 
 from bot.blocks.escaping import unescape_slack
 from bot.commands.ask import ASK
-from bot.commands.base import Command
+from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.filters import PRIVATE, PUBLIC
-from bot.commands.help import help_message, text_message, usage_message
+from bot.commands.help import help_message, help_overview, text_message, usage_message
 from bot.commands.parsing import closest_match, is_help_request
 from bot.conversations.small_talk import is_small_talk
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
-
-ROOT_COMMAND = "pplx"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +53,11 @@ def route_slash_command(name: str, text: str, commands: Sequence[Command[Any, An
 
 def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -> tuple[SlashCommand, ...]:
     """Return the slash commands of the manifest, `/pplx` last, each name with the prefix."""
-    names = [*(command.name for command in commands), "help"]
     umbrella = SlashCommand(
-        name=f"/{prefix}{ROOT_COMMAND}", usage_hint=f"{' | '.join(names)} …", description="Every command under one name"
+        name=f"/{prefix}{ROOT_COMMAND}", usage_hint="help", description="Help, news on a schedule, your settings"
     )
     own = (
-        SlashCommand(name=f"/{prefix}{command.name}", usage_hint=command.usage, description=command.summary)
+        SlashCommand(name=f"/{prefix}{command.name}", usage_hint=command.example, description=command.summary)
         for command in commands
         if command.has_slash_command
     )
@@ -155,13 +152,19 @@ def mention_line(command: Command[Any, Any]) -> str | None:
     return BY_MENTION.command_line("question" if command.name == ASK.name else f"{command.name} …")
 
 
-def usage_reply(text: str, command: Command[Any, Any], invocation: Invocation) -> OutgoingMessage | None:
-    """Return help or a usage error as the reply to a message; None if the message is a question."""
+def usage_reply(
+    text: str, command: Command[Any, Any], invocation: Invocation, *, umbrella: str = f"/{ROOT_COMMAND}"
+) -> OutgoingMessage | None:
+    """Return help or a usage error as the reply to a message; None if the message is a question.
+
+    `umbrella` is the slash command under which every command can be typed.
+    """
     # Everyone in the conversation sees the answer, so these options are not needed.
     shown = command.without(PUBLIC).without(PRIVATE)
     slash = invocation.prefix if command.name == ASK.name else invocation.command_line(command.name)
     if is_help_request(text):
-        return help_message(shown, slash=slash)
+        helped = help_overview((), slash=umbrella) if command.name == ASK.name else help_message(shown, slash=slash)
+        return replace(helped, private=True)
     if invocation is IN_DIRECT_MESSAGE and begins_conversation(text):
         return text_message("This is a new conversation. What would you like to know?")
     try:

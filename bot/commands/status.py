@@ -65,6 +65,7 @@ def render(status: Status | None, _: StatusRequest, audience: Audience) -> Reply
 STATUS = free_subcommand(
     name="status",
     summary="See how the search services are doing (admins)",
+    for_admins=True,
     usage="",
     parse=parse,
     answer=answer,

@@ -14,8 +14,7 @@ from uuid import UUID, uuid4
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.clock import utc_now
-from bot.commands.base import Command
-from bot.commands.routing import ROOT_COMMAND
+from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.watch import WATCH
 from bot.delivery.routes import ChatRoute, digest_route
 from bot.digests.jobs import DigestStopper, StopNoticeCommand, plan_run, run_question

@@ -9,7 +9,7 @@ from psycopg.errors import UndefinedFunction, UndefinedTable
 from psycopg.rows import DictRow, dict_row
 
 from bot.budgets.amounts import format_amount
-from bot.commands.routing import ROOT_COMMAND
+from bot.commands.base import ROOT_COMMAND
 from bot.doctor.checks import Context, Finding, warning
 from bot.model.spending import Budgets
 from bot.storage.ledger import ABANDONED_CALLS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -77,7 +78,10 @@ async def respond(payload: dict[str, Any], context: ListenerContext) -> Outgoing
     route = route_slash_command(str(payload.get("command", "")), str(payload.get("text", "")), context.commands)
     command = route.command
     if command is None:
-        return help_overview(context.commands, slash=route.slash, unknown=route.unknown, closest=route.closest)
+        admin = await is_known_admin(str(payload.get("user_id", "")), context)
+        return help_overview(
+            context.commands, slash=route.slash, admin=admin, unknown=route.unknown, closest=route.closest
+        )
     if route.help:
         return help_message(command, slash=route.slash, in_thread=mention_line(command))
     try:
@@ -91,6 +95,13 @@ async def respond(payload: dict[str, Any], context: ListenerContext) -> Outgoing
         if is_talk(command.name, route.rest)
         else await _enqueue(payload, route, command, request, context)
     )
+
+
+async def is_known_admin(user: str, context: ListenerContext) -> bool:
+    """Return whether someone is known to be an admin."""
+    with suppress(TimeoutError):
+        return await context.is_admin_in_time(user)
+    return False
 
 
 async def _switch(

@@ -150,7 +150,8 @@ class CommandRunner:
         """Return the outcome of a message that asks for help, or nothing that can be asked: no listener answers it."""
         if row.surface not in THREAD_SURFACES:
             return None
-        message = usage_reply(row.text, self.commands[row.command], THREAD_SURFACES[row.surface])
+        umbrella = self.digests.command_label.partition(" ")[0]
+        message = usage_reply(row.text, self.commands[row.command], THREAD_SURFACES[row.surface], umbrella=umbrella)
         return None if message is None else Outcome(messages=(message,), state="answered")
 
     def late_reply(self, row: QuestionRow) -> Outcome | None:

@@ -11,9 +11,9 @@ import pytest
 from bot.blocks.elements import footer
 from bot.commands import COMMANDS
 from bot.commands.ask import ASK
-from bot.commands.base import Command, Option
+from bot.commands.base import ROOT_COMMAND, Command, Option
 from bot.commands.parsing import is_help_request
-from bot.commands.routing import ROOT_COMMAND, route_slash_command
+from bot.commands.routing import route_slash_command
 from bot.errors import UsageError
 from bot.model.message import Audience
 from perplexity.attempts import Attempt

@@ -7,12 +7,14 @@ import pytest
 from bot.blocks import escaping
 from bot.blocks.answer import answer_messages
 from bot.blocks.elements import quote_question
+from bot.blocks.examples import LINES
 from bot.blocks.messages import failure_message, without_blocks
 from bot.commands import COMMANDS, available_commands
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.help import (
     help_message,
     help_overview,
+    options_of,
     pending_message,
     text_message,
     usage_message,
@@ -121,16 +123,28 @@ def test_a_wrong_option_names_the_right_one_and_where_to_read_more() -> None:
     lines = shown_text(usage_message(ASK, error, slash="/x-ask")).splitlines()
 
     assert lines[0] == error.problem
-    assert lines[1] == f"*Usage*  `/x-ask {ASK.usage}`"
-    assert lines[2] == "`/x-ask help` shows everything with examples"
+    assert lines[1:] == ["For example: `/x-ask what changed in python 3.14?`"]
 
 
-def test_help_lists_every_option_and_example_as_the_asker_calls_the_command() -> None:
+def test_all_options_lists_every_option_and_example_as_the_asker_calls_the_command() -> None:
     for command in COMMANDS:
-        text = shown_text(help_message(command, slash=f"/pplx {command.name}"))
+        text = "".join(options_of(COMMANDS, f"{command.name} /pplx {command.name}", admin=False))
 
         assert all(f"`{f'{option.name} {option.value}'.strip()}`" in text for option in command.options)
         assert all(f"`/pplx {command.name} {arguments}`" in text for arguments, _ in command.examples)
+
+
+def test_only_admins_read_of_what_admins_do() -> None:
+    for_admins = {command.name for command in COMMANDS if command.for_admins}
+
+    assert for_admins == {"status", "budget", "pause", "resume", "limits"}
+    for admin in (True, False):
+        overview = shown_text(help_overview(COMMANDS, slash="/x-pplx", admin=admin))
+        options = "".join(options_of(COMMANDS, "all /x-pplx", admin=admin))
+        for command in COMMANDS:
+            typed = f"`/x-{command.name}" if command.has_slash_command else f"`/x-pplx {command.name}"
+            assert (typed in options) is (admin or not command.for_admins)
+            assert command.name not in for_admins or (typed in overview) is admin
 
 
 @pytest.mark.parametrize(
@@ -148,24 +162,23 @@ def test_help_says_what_to_type_in_a_thread(name: str, typed: str | None) -> Non
 def test_help_lists_the_agent_only_if_one_is_set_up(agent: bool) -> None:
     ask = next(command for command in available_commands(agent=agent) if command.name == "ask")
 
-    assert ("--agent" in shown_text(help_message(ask, slash="/ask"))) is agent
+    assert ("--agent" in "".join(options_of([ask], "ask /ask", admin=False))) is agent
     assert ask.parse("--agent why").agent
     assert all(
-        f"`{option}" in shown_text(help_message(ask, slash="/ask")) for option in ("--lang", "--effort", "--public")
+        f"`{option}" in "".join(options_of([ask], "ask /ask", admin=False))
+        for option in ("--lang", "--effort", "--public")
     )
 
 
-def test_the_overview_lists_the_commands_and_the_nearest_one() -> None:
-    text = shown_text(help_overview(COMMANDS, slash="/pplx", unknown="serch`<!here>", closest="search"))
+def test_the_overview_has_five_lines_and_three_buttons_and_names_the_nearest_command() -> None:
+    message = help_overview(COMMANDS, slash="/pplx", unknown="serch`<!here>", closest="search")
+    unknown, lines, *buttons = message.blocks
 
-    assert text.startswith("I don’t know the command `serchˋ&lt;\u2060!here&gt;`. Did you mean `search`?")
-    assert all(f"`/pplx {command.name}" in text for command in COMMANDS)
-
-
-def test_the_overview_works_without_an_unknown_word_and_without_commands() -> None:
-    assert "I don’t know" not in shown_text(help_overview(COMMANDS, slash="/pplx"))
-    assert shown_text(help_overview([], slash="/pplx", unknown="x")) == "I don’t know the command `x`."
-    assert shown_text(help_overview([], slash="/pplx")) == "There are no commands."
+    said = "I don’t know the command `serchˋ&lt;\u2060!here&gt;`. Did you mean `search`?"
+    assert unknown["text"]["text"] == said
+    assert len(lines["text"]["text"].splitlines()) == 5
+    assert [block["elements"][0]["text"]["text"] for block in buttons] == [*list(LINES)[:2], "All options"]
+    assert check_message({"text": message.text, "blocks": list(message.blocks)}) == []
 
 
 def test_a_message_without_blocks_keeps_its_words_and_links() -> None:

@@ -1,0 +1,25 @@
+"""All options: what can be typed after each command, in a modal of its own."""
+
+from __future__ import annotations
+
+from slack_bolt.async_app import AsyncApp
+
+from bot.blocks.elements import section
+from bot.commands.help import OPTIONS, options_of
+from bot.listeners.clicks import Click, Reply, button
+from bot.listeners.context import ListenerContext
+from bot.listeners.slash import is_known_admin
+from bot.views.base import modal, open_modal
+from bot.views.opening import shown_problem
+
+
+def register(app: AsyncApp, context: ListenerContext) -> None:
+    """Listen to the button below the help."""
+    button(app, context, OPTIONS, show_options)
+
+
+async def show_options(click: Click, context: ListenerContext) -> Reply | None:
+    """Show the options of the commands that the button names."""
+    texts = options_of(context.commands, click.choice, admin=await is_known_admin(click.user, context))
+    view = modal("options_modal", "All options", [section(text) for text in texts])
+    return await shown_problem(click, context, await open_modal(context, click.trigger_id, view))
