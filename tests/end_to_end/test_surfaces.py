@@ -193,28 +193,31 @@ async def test_news_in_a_mention_is_news(harness: AppHarness) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("help", "`@Web Answers --domain docs.python.org how do t-strings work`"),
+        ("help", "`/ask` and your question"),
         ("search help", "`@Web Answers search python free threading`"),
         ("news help", "`@Web Answers news tech`"),
-        ("", "“@Web Answers help” shows all options"),
     ],
 )
-async def test_help_in_a_mention_shows_lines_as_they_are_typed(harness: AppHarness, typed: str, said: str) -> None:
+async def test_help_in_a_mention_is_for_the_asker_alone(harness: AppHarness, typed: str, said: str) -> None:
     await harness.mention(typed)
     await harness.wait_until_settled(1)
 
-    (shown,) = harness.slack.thread("C1", "1795255200.000100")
+    (shown,) = [post for post in harness.slack.posts if post.method == "chat.postEphemeral"]
     assert said in shown.shown_text
-    assert "--public" not in shown.shown_text
+    assert ("--public" in shown.shown_text, "For admins" in shown.shown_text) == (False, False)
+    assert harness.slack.thread("C1", "1795255200.000100") == []
     assert harness.perplexity.requests == []
 
 
 async def test_help_lists_no_agent_where_none_is_set_up_and_what_each_option_does(harness: AppHarness) -> None:
-    shown = json.dumps(await harness.ask("/ask help"), ensure_ascii=False)
-    await harness.mention("help")
-    await harness.wait_until_settled(1)
+    helped = await harness.ask("/ask help")
+    (button,) = [block["elements"][0] for block in helped["blocks"] if block["type"] == "actions"]
+    assert (button["action_id"], button["text"]["text"]) == ("all_options", "All options")
+    async with await harness.person.click("all_options", button["value"]) as response:
+        assert response.status == 200
 
-    assert ("--agent" in shown, "--agent" in str(harness.slack.posts)) == (False, False)
+    shown = "".join(block["text"]["text"] for block in harness.slack.modal("U1").blocks)
+    assert "--agent" not in shown
     assert "`--lang en,de`  Answer in this language" in shown
     assert "`--effort fast|low|medium|high|xhigh`" in shown
     (unknown,) = await asyncio.gather(harness.ask("/ask --agent why"))
