@@ -14,7 +14,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.timeline import GENERAL
+from bot.playground.timeline import GENERAL, TEAM_ID, USER_ID
 from tests.browser.conftest import serve_app
 from tests.browser.page import Page
 from tests.fakes.playground_app import BOT_TOKEN, Site
@@ -70,6 +70,10 @@ class App:
         """Change a message."""
         self._call("chat_update", ts=ts, text="x", blocks=[_block(markdown)])
 
+    def stream(self, markdown: str, **more: Any) -> None:
+        """Begin a stream."""
+        self._call("chat_startStream", markdown_text=markdown, **more)
+
     def _call(self, method: str, **arguments: Any) -> Any:
         async def call() -> Any:
             client = AsyncWebClient(token=BOT_TOKEN, base_url=f"{self._site.origin}/playground/api/")
@@ -99,7 +103,19 @@ def below(page: Page, message: WebElement) -> float:
     return pixels
 
 
-def test_a_reply_in_a_thread_stays_in_view_while_it_grows(page: Page, app: App) -> None:
+def above(page: Page, message: WebElement) -> float:
+    """Return how many pixels of a message's beginning are above what is in view; negative if it is below that."""
+    pixels: float = page.browser.execute_script(
+        "const list = document.querySelector('#messages');"
+        "return list.getBoundingClientRect().top - arguments[0].getBoundingClientRect().top;",
+        message,
+    )
+    return pixels
+
+
+def test_a_reply_in_a_thread_stays_in_view_while_it_grows_until_its_question_is_at_the_top(
+    page: Page, app: App
+) -> None:
     root = app.post("The first of many")
     for number in range(25):
         app.post(f"Message {number}{MORE}")
@@ -107,13 +123,17 @@ def test_a_reply_in_a_thread_stays_in_view_while_it_grows(page: Page, app: App) 
     page.reply_to(page.message_with("The first of many"))
     page.send("and then?")
     page.message_with("and then?")
+    question = page.message_with("and then?")
     reply = app.post("Searching…", thread_ts=root)
-    off = []
-    for paragraphs in (1, 20, 60):
+    for paragraphs in (1, 10):
         app.update(reply, "\n\n".join(f"Paragraph {number}" for number in range(paragraphs)))
-        off.append(below(page, page.message_with(f"Paragraph {paragraphs - 1}")))
+        assert -600 < below(page, page.message_with(f"Paragraph {paragraphs - 1}")) < 1
+    app.update(reply, LONG)
+    page.message_with("Paragraph 59")
+    app.post("And more", thread_ts=root)
+    page.message_with("And more")
 
-    assert [abs(pixels) < 1 or -600 < pixels < 0 for pixels in off] == [True] * 3
+    assert abs(above(page, question)) < 1
 
 
 def test_who_scrolled_up_is_left_there(page: Page, app: App) -> None:
@@ -139,13 +159,24 @@ def test_who_scrolled_up_is_left_there(page: Page, app: App) -> None:
     assert abs(below(page, reading) - before) < 2
 
 
-def test_the_end_of_the_channel_stays_in_view_for_who_is_there(page: Page, app: App) -> None:
+def test_who_is_at_the_end_of_the_channel_gets_a_long_answer_from_its_beginning(page: Page, app: App) -> None:
+    for number in range(25):
+        app.post(f"Message {number}{MORE}")
+    assert below(page, page.message_with("Message 24")) < 1
     ts = app.post("Searching…")
-    page.message_with("Searching…")
+    assert below(page, page.message_with("Searching…")) < 1
     app.update(ts, LONG)
-    message = page.message_with("Paragraph 59")
 
-    assert below(page, message) < 1
+    assert abs(above(page, page.message_with("Paragraph 59"))) < 1
+
+
+def test_the_stop_button_of_a_long_answer_stays_in_view(page: Page, app: App) -> None:
+    recipient = {"recipient_user_id": USER_ID, "recipient_team_id": TEAM_ID}
+    root = app.post("A question?")
+    app.stream(LONG, thread_ts=root, **recipient)
+    stop = page.message_with("Paragraph 59").find_element(By.CLASS_NAME, "stop")
+
+    assert below(page, stop) < 1
 
 
 def test_a_wide_table_scrolls_sideways_on_a_telephone_and_breaks_no_number(

@@ -1,28 +1,39 @@
 // What stays in view while messages arrive and grow: the end of the channel, or the end of the thread that was written
-// in. Anyone who scrolls away is left where they are.
+// in, but never so that what is to be read begins above. Anyone who scrolls away is left where they are.
 const NEAR = 120;
 
 export function createFollowing(list) {
   let thread = null; // the `ts` of the followed thread's first message
   let end = true;
+  let start = null; // the message whose first line stays in view
+  let asked = false; // whether that is what was just asked, or the first message after it; otherwise it is the newest
   let ours = 0; // where we scrolled to last: any other place is the reader's own choice
 
   function follow(message) {
     thread = message.dataset.thread;
     end = isLast(message);
+    start = message;
+    asked = true;
     catchUp();
   }
 
-  function followEnd() {
+  function followEnd({ asking = false } = {}) {
     thread = null;
     end = true;
+    start = null;
+    asked = asking;
     catchUp();
+  }
+
+  function arrived(message) {
+    if (!asked || !start?.isConnected) start = message;
   }
 
   // Keeps what is in view now where it is.
   function stay() {
     thread = null;
     end = false;
+    start = null;
     ours = list.scrollTop;
   }
 
@@ -31,17 +42,25 @@ export function createFollowing(list) {
     notice();
     const anchor = end || thread ? null : firstInView();
     const before = anchor?.getBoundingClientRect().top;
+    const next = start?.nextElementSibling;
     change();
+    if (start && !start.isConnected) start = next; // it gave way to what follows it
     if (anchor?.isConnected) scrollTo(list.scrollTop + anchor.getBoundingClientRect().top - before);
     catchUp();
   }
 
   function catchUp() {
-    if (end) return scrollTo(list.scrollHeight);
+    if (end) return showUpTo(list.scrollHeight);
     const last = lastOfThread();
     if (!last) return;
     const [view, at] = [list.getBoundingClientRect(), last.getBoundingClientRect()];
-    if (at.bottom > view.bottom || at.bottom < view.top) scrollTo(list.scrollTop + at.bottom - view.bottom);
+    if (at.bottom > view.bottom || at.bottom < view.top) showUpTo(list.scrollTop + at.bottom - view.bottom);
+  }
+
+  function showUpTo(top) {
+    const known = start?.isConnected && !start.hidden;
+    const first = known ? list.scrollTop + start.getBoundingClientRect().top - list.getBoundingClientRect().top : top;
+    scrollTo(Math.min(top, first));
   }
 
   function scrollTo(top) {
@@ -53,6 +72,8 @@ export function createFollowing(list) {
   function notice() {
     if (Math.abs(list.scrollTop - ours) < 2) return;
     ours = list.scrollTop;
+    start = null;
+    asked = false;
     end = list.scrollHeight - list.scrollTop - list.clientHeight < NEAR;
     if (!end && thread && !nearlyInView(lastOfThread())) thread = null;
   }
@@ -78,5 +99,5 @@ export function createFollowing(list) {
   list.addEventListener("scroll", notice, { passive: true });
   new ResizeObserver(catchUp).observe(list);
 
-  return { follow, followEnd, keep, stay };
+  return { follow, followEnd, arrived, keep, stay };
 }

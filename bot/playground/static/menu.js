@@ -23,7 +23,7 @@ function open(button, entries) {
   menu.addEventListener("focusout", ({ relatedTarget }) => {
     if (!menu.contains(relatedTarget) && relatedTarget !== button) close();
   });
-  button.after(menu);
+  button.closest("dialog, main").append(menu);
   button.setAttribute("aria-expanded", "true");
   opened = { button, menu };
   place(button, menu);

@@ -70,6 +70,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
       if (message) put(key, message);
       else drop(key);
       refresh();
+      if (isNew && message && channel === state.channel) following.arrived(shown.get(key).element);
     });
     if (key === linked) reveal({ channel, ts });
     // The button that was pressed may be gone with its message.

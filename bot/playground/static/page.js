@@ -69,7 +69,7 @@ function linkedPlace() {
 }
 
 function say(text, thread) {
-  if (!thread) messages.followEnd();
+  if (!thread) messages.followEnd({ asking: true });
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return post("say", { channel: state.channel, text, thread_ts: thread, zone });
 }
