@@ -58,6 +58,14 @@ _BOOK = """
     FROM ledger_book_v4(%(ended)s, %(wanted)s, %(leaving)s, %(user)s, %(channel)s, %(workspace)s)
 """
 
+_LAST_OF_RUN = """
+    SELECT id, state = 'settled' AS paid FROM ledger
+    WHERE team_id = %(team_id)s AND at > now() - interval '1 day' AND question_id = %(question_id)s
+        AND provider = %(provider)s AND effort = %(effort)s AND state <> 'released'
+    ORDER BY paid, at DESC LIMIT 1
+"""
+"""The call of a run that is resumed, the last settled one where none is open."""
+
 ABANDONED_CALLS = """
     SELECT l.id FROM ledger l
     WHERE l.state = 'reserved' AND l.held_at < now() - %(seconds)s * interval '1 second'
@@ -180,11 +188,20 @@ class Ledger:
     async def reserve(self, wanted: Reservation, leaving: RequestText | None = None) -> Verdict:
         """Return whether a call may be made; then what is `leaving` was saved, and it must be ended.
 
-        Raises LedgerAway.
+        A run that is resumed may have been paid for: a worker that had its answer could not save it. Raises LedgerAway.
         """
+        if wanted.resumes and (last := await self._last_of_run(wanted)) is not None and last["paid"]:
+            return Granted(id=last["id"])
         verdict = await self._booked(wanted, leaving)
         assert verdict is not None  # noqa: S101 - a call has one
         return verdict
+
+    async def _last_of_run(self, wanted: Reservation) -> DictRow | None:
+        try:
+            async with self._pool.connection() as connection:
+                return await (await connection.execute(_LAST_OF_RUN, vars(wanted))).fetchone()
+        except DATABASE_UNAVAILABLE:
+            raise LedgerAway from None
 
     async def keep(self, leaving: RequestText) -> None:
         """Save what is about to leave without a call of its own. Raises LedgerAway."""

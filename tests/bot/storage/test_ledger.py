@@ -365,6 +365,29 @@ async def test_a_resumed_run_takes_over_its_reservation(pool: Pool, *, was_cut: 
     assert await claims_while_paused(pool) == {QUESTION: 0}
 
 
+async def test_a_resumed_run_that_was_paid_for_is_not_booked_again(pool: Pool) -> None:
+    ledger = Ledger(pool, budgets=Budgets(user=200 * CENT))
+    deep = call(question_id=QUESTION, effort="high", ceiling=200 * CENT)
+    ledger.end(Ended(id=await reserved(ledger, deep), state="settled", cost=50 * CENT))
+    await ledger.flush()
+    ledger.end(
+        Ended(id=await reserved(ledger, replace(deep, id=uuid4(), resumes=True)), state="settled", cost=50 * CENT)
+    )
+    await ledger.flush()
+    assert await states(pool) == [("settled", 50 * CENT)]
+    assert await rows(pool, "SELECT reserved, spent FROM budget_use") == [{"reserved": 0, "spent": 50 * CENT}]
+
+
+async def test_a_resumed_run_takes_over_its_own_reservation_before_what_another_one_has_cost(pool: Pool) -> None:
+    ledger = Ledger(pool)
+    deep = call(question_id=QUESTION, effort="high")
+    ledger.end(Ended(id=await reserved(ledger, deep), state="settled", cost=CENT))
+    await ledger.flush()
+    second = await reserved(ledger, replace(deep, id=uuid4()))
+
+    assert await reserved(ledger, replace(deep, id=uuid4(), resumes=True)) == second
+
+
 async def test_a_notice_is_sent_once_for_each_step(pool: Pool) -> None:
     ledger = Ledger(pool, budgets=Budgets(channel=100 * CENT))
     told = []
