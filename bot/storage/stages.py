@@ -35,12 +35,20 @@ _PUT = """
     RETURNING stage
 """
 _PUT_RUN = """
-    INSERT INTO stages (question_id, stage, run_id, begun_at)
-    SELECT id, %(stage)s, %(run_id)s, clock_timestamp() - %(age)s * interval '1 second' FROM questions
-    WHERE id = %(id)s AND attempt = %(attempt)s
-    ON CONFLICT (question_id, stage) DO UPDATE SET run_id = excluded.run_id, begun_at = excluded.begun_at
-    RETURNING stage
+    WITH closed AS (
+        UPDATE questions SET uncleared_since = now()
+        WHERE id = %(id)s AND attempt <> %(attempt)s AND state IN ('stopped', 'withdrawn')
+        RETURNING id),
+    kept AS (
+        INSERT INTO stages (question_id, stage, run_id, begun_at)
+        SELECT id, %(stage)s, %(run_id)s, clock_timestamp() - %(age)s * interval '1 second' FROM questions
+        WHERE id = %(id)s AND (attempt = %(attempt)s OR id IN (SELECT id FROM closed))
+        ON CONFLICT (question_id, stage) DO UPDATE SET run_id = excluded.run_id, begun_at = excluded.begun_at
+        RETURNING question_id)
+    SELECT question_id FROM kept WHERE NOT EXISTS (SELECT FROM closed)
 """
+"""Keep the run of a stage. That of a question that was closed while it began is cancelled by the clear-up."""
+
 _RUNS = "SELECT run_id FROM stages WHERE question_id = %(id)s AND run_id IS NOT NULL AND result IS NULL"
 
 

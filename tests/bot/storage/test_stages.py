@@ -83,6 +83,21 @@ async def test_a_worker_that_lost_the_question_keeps_nothing(claimed: ClaimedQue
     assert await claimed.store.get("pulse") is None
 
 
+async def test_a_run_that_began_while_its_question_was_stopped_is_left_to_the_clear_up(
+    claimed: ClaimedQuestion,
+) -> None:
+    await claimed.questions.stop(claimed.row.id, user_id="U1")
+    stopped = await claimed.questions.left_over(claimed.row.id)
+    assert stopped is not None
+    await claimed.questions.cleared(stopped)
+
+    with pytest.raises(RequestCancelled):
+        await claimed.store.put_run("situation", RUN)
+
+    assert await claimed.questions.left_over(claimed.row.id) is not None
+    assert await claimed.stages.runs(claimed.row.id) == ["resp_1"]
+
+
 @pytest.mark.parametrize(("user", "stops"), [("U1", True), ("U2", False)])
 async def test_only_its_asker_can_stop_a_question(claimed: ClaimedQuestion, user: str, stops: bool) -> None:
     stopped = await claimed.questions.stop(claimed.row.id, user_id=user)
