@@ -19,8 +19,9 @@ from bot.worker.background import FileUploader
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.5
-CLEAR_UP_LOOKS = 20
-"""How often it is looked whether a worker has removed what is shown of the open questions, before they are erased."""
+CLEAR_UP_LOOKS = 120
+"""How often it is looked whether a worker has removed what is shown of the open questions, before they are erased:
+the questions of a dead worker come back after fifteen seconds, and Slack may be busy then."""
 
 IN_MEMORY = 1_000_000
 """A larger file is written to a disk until it is sent."""
@@ -76,9 +77,10 @@ class OwnData:
     async def erase(self, team_id: str, user_id: str) -> None:
         """Stop what is open and erase everything of a person in a workspace; raise nothing."""
         try:
-            runs = await self.store.stop_work(user_id, team_id=team_id)
-            self.cancel_runs(runs.get(team_id, []))
             for _ in range(CLEAR_UP_LOOKS):
+                # Each time: of what is asked meanwhile nothing would be known once it is erased, not even its run.
+                runs = await self.store.stop_work(user_id, team_id=team_id)
+                self.cancel_runs(runs.get(team_id, []))
                 if await self.store.is_cleared(user_id, team_id=team_id):
                     break
                 await asyncio.sleep(LOOK_SECONDS)

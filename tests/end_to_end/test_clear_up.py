@@ -158,11 +158,28 @@ async def test_an_edited_question_leaves_its_status_message_to_the_next(harness:
     assert "Example answer" in shown.shown_text
 
 
-async def test_a_stop_cancels_the_run_when_the_service_is_available_again(harness: AppHarness) -> None:
+async def test_any_build_clears_up_after_a_command_that_it_does_not_know(harness: AppHarness) -> None:
+    question = await ask(harness, "search wheels")
+    async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
+        await connection.execute("UPDATE questions SET command = 'tomorrow'")
+
+    await click(harness, question)
+    await wait_until_cleared(harness)
+
+    (shown,) = harness.slack.thread("DU1", TS)
+    assert "*Stopped" in shown.shown_text
+
+
+def begin_endless_run(harness: AppHarness) -> None:
+    """Have the next question to the service begin a run that does not end."""
     run = {"id": "resp_1", "output": []}
     harness.perplexity.script("/v1/agent", json_reply(run | {"status": "queued"}))
-    harness.perplexity.script("/v1/agent/resp_1/cancel", *[json_reply({}, status=503)] * 3)
     harness.perplexity.runs["resp_1"] = [run | {"status": "in_progress"}] * 1000
+
+
+async def test_a_stop_cancels_the_run_when_the_service_is_available_again(harness: AppHarness) -> None:
+    begin_endless_run(harness)
+    harness.perplexity.script("/v1/agent/resp_1/cancel", *[json_reply({}, status=503)] * 3)
     question = stop_button(await harness.ask("/ask --model high why?"))
     await harness.perplexity.wait_for(2)
 
@@ -235,6 +252,29 @@ async def test_an_erasure_removes_the_status_message_of_what_is_open(harness: Ap
     assert not harness.slack.thread("DU1", TS)
     removed = [body for way, body in harness.slack.calls if way == "response_url" and body.get("delete_original")]
     assert len(removed) == text.startswith("/")
+
+
+async def test_the_run_of_what_is_asked_while_the_data_is_being_erased_is_cancelled(harness: AppHarness) -> None:
+    await ask(harness, "search wheels")
+    await open_home(harness, "wheels")
+    harness.slack.lasting["chat.delete"] = BROKEN
+    await press(harness, "erase_own_data")
+    async with await harness.person.submit(harness.slack.modal(), {"understood": ["yes"]}) as response:
+        assert response.status == 200
+    begin_endless_run(harness)
+    asked = len(await harness.perplexity.wait_for(1))
+    harness.perplexity.release()
+
+    async with asyncio.timeout(60):
+        # One that is stopped before it is sent begins no run.
+        while len(harness.perplexity.requests) == asked:
+            await harness.ask("/ask --model high why?", trigger=str(asyncio.get_running_loop().time()))
+            await asyncio.sleep(1)
+        await harness.perplexity.cancel_requested.wait()
+    del harness.slack.lasting["chat.delete"]
+    await home(harness, "I’ve erased everything that I kept about you in this workspace.")
+
+    assert {*harness.perplexity.cancelled} == {"resp_1"}
 
 
 @pytest.mark.parametrize("text", ["/search wheels", "/ask why?"])
