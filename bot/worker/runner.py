@@ -198,10 +198,10 @@ class CommandRunner:
         return pending_message(command, request, question_id=str(row.id), public=public)
 
     def stopped_message(self, row: QuestionRow) -> OutgoingMessage:
-        """Return what is shown of a question that its asker stopped."""
-        return question_stopped_message(
-            self.commands[row.command].parse_question_text(row.text), question_id=str(row.id)
-        )
+        """Return what is shown of a question that its asker stopped, also of a command that only other builds know."""
+        command = self.commands.get(row.command)
+        asked = row.text if command is None else command.parse_question_text(row.text)
+        return question_stopped_message(asked, question_id=str(row.id))
 
     async def run(self, row: QuestionRow, progress: Progress, *, live: LiveAnswer | None = None) -> Outcome:
         """Return what becomes of a question, a failure too. Raises `ClaimLost` if another worker has claimed it.
