@@ -46,8 +46,12 @@ MAX_DELETE_PAUSE_SECONDS = 10.0
 
 async def delete(chat: Chat, channel: str, ts: str) -> PostResult:
     """Delete a message of the app; try again while Slack is busy."""
+    return await _until_deleted(lambda: chat.delete(channel, ts))
+
+
+async def _until_deleted(delete: Callable[[], Awaitable[PostResult]]) -> PostResult:
     for _ in range(DELETE_TRIES):
-        result = await chat.delete(channel, ts)
+        result = await delete()
         if not isinstance(result, Retryable):
             break
         await asyncio.sleep(min(result.seconds or 1.0, MAX_DELETE_PAUSE_SECONDS))
@@ -109,7 +113,7 @@ class StatusMessages:
         await self.chat.post_ephemeral(channel, user, escaping.sanitize_message(message), thread_ts=thread_ts)
 
     async def delete_pending(self, row: QuestionRow) -> None:
-        """Delete the pending message that only the asker sees, after everyone got the answer; tried once.
+        """Delete the pending message that only the asker sees, after everyone got the answer.
 
         The answer comes first: if it took all uses of the response_url, the pending message stays.
         """
@@ -117,8 +121,8 @@ class StatusMessages:
             current = await self.questions.get(row.id)
         except DATABASE_UNAVAILABLE:
             return
-        if current is not None and current.response_url is not None and self._response_url_usable(current):
-            await self.response_urls.delete_original(current.response_url)
+        if current is not None and (url := current.response_url) and self._response_url_usable(current):
+            await _until_deleted(lambda: self.response_urls.delete_original(url))
 
     async def delete_pending_in_thread(self, row: QuestionRow) -> None:
         """Delete the pending message in the thread, after the asker was informed elsewhere."""

@@ -170,8 +170,8 @@ class FakeSlack:
     Socket Mode connects to. `posts` are the messages that it took, `calls` all calls by method, `refusals` what was
     wrong with the messages that it refused, `files` what was uploaded, `written` the fields of people's messages.
     `lasting` are faults by method, or "*" for all, until they are removed; `odds` draws one for each other call.
-    `expired` are the tokens of expired response_urls. `methods` are those that do something else than in the
-    playground.
+    `expired` are the tokens of expired response_urls, `deleted` those whose message was deleted. `methods` are those
+    that do something else than in the playground.
 
     `clock` returns seconds since 1970, which `advance` moves forward: it is that of streams and tiers. With `tiers`,
     too many calls get status 429. `answered` are the calls of the Web API with their times and errors.
@@ -195,6 +195,7 @@ class FakeSlack:
         self.posts: list[Post] = []
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.refusals: list[str] = []
+        self.deleted: set[str] = set()
         self.methods: dict[str, Method] = {}
         self.written: dict[tuple[str, str], dict[str, Any]] = {}
         self.lasting: dict[str, Fault] = {}
@@ -442,6 +443,7 @@ class FakeSlack:
 
     async def _respond(self, token: str, payload: dict[str, Any]) -> web.Response:
         if payload.get("delete_original"):
+            self.deleted.add(token)
             return web.Response(text="ok")
         self._check_unfurling(payload)
         try:
