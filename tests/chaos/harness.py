@@ -81,9 +81,7 @@ class Member:
         """End it as a power cut does."""
         if self.process is not None:
             process, self.process = self.process, None
-            now = time.monotonic()
-            self.interruptions.append(Interruption(process=self.name, began=now, ended=now))
-            await process.kill()
+            await self._kill(process)
 
     async def terminate(self) -> None:
         """Ask it to stop, as a host does, and kill it after thirty seconds."""
@@ -92,9 +90,12 @@ class Member:
             try:
                 await process.terminate()
             except TimeoutError:
-                now = time.monotonic()
-                self.interruptions.append(Interruption(process=self.name, began=now, ended=now))
-                await process.kill()
+                await self._kill(process)
+
+    async def _kill(self, process: Process) -> None:
+        began = time.monotonic()
+        await process.kill()
+        self.interruptions.append(Interruption(process=self.name, began=began, ended=time.monotonic()))
 
     async def suspend(self, seconds: float) -> None:
         """Suspend it for so long."""

@@ -124,6 +124,19 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run in the background of a provider, and the call that began it.
+
+    `over`: someone has asked for it until its end, or cancelled it. `kept`: its id is in the database.
+    """
+
+    id: str
+    begun: Call
+    over: bool = False
+    kept: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Charge:
     """What a provider charges for a call, in micro-dollars."""
 
@@ -142,7 +155,10 @@ class Booking:
 
 @dataclass(frozen=True, kw_only=True)
 class Interruption:
-    """A process that was killed at a moment, or suspended from one to another."""
+    """A process that was killed or suspended, from one moment to another.
+
+    What a process that is killed has sent before may be seen a little later; it has `ended` when it is gone.
+    """
 
     process: str
     began: float
@@ -228,6 +244,14 @@ def faults(figures: Figures, *, may_refuse: bool = True, may_be_late: bool = Fal
         f"{figures.booked} booked, {figures.invoice} charged": figures.booked == figures.invoice,
     }
     return [words for words, holds in reached.items() if not holds]
+
+
+def left_running(runs: Iterable[Run], interruptions: Sequence[Interruption]) -> list[Run]:
+    """Return the runs that go on for no one.
+
+    Of one no one can know: the process that began it was killed before it could keep the id, which died with it.
+    """
+    return [run for run in runs if not run.over and (run.kept or not _died_with(run.begun, interruptions))]
 
 
 def audit_ledger(figures: Figures, charges: Iterable[Charge], bookings: Iterable[Booking]) -> None:
@@ -319,17 +343,17 @@ def _count_calls(
             by_provider[call.provider].append(call)
     again = [pair for paid in by_provider.values() for pair in pairwise(paid)]
     if again:
-        excused = all(_died_with(call, following, interruptions) for call, following in again)
+        excused = all(_died_with(call, interruptions, before=following.began) for call, following in again)
         (figures.paid_twice_excused if excused else figures.paid_twice).append(question.id)
 
 
-def _died_with(call: Call, following: Call, interruptions: Sequence[Interruption]) -> bool:
+def _died_with(call: Call, interruptions: Sequence[Interruption], *, before: float = math.inf) -> bool:
     """Return whether the process that made a call was killed or suspended with it in flight, before it was made again.
 
     Two processes that live, and both ask, are not excused by one of them dying later.
     """
     mine = [interruption for interruption in interruptions if interruption.process == call.process]
-    return any(_struck(interruption, call.began, call.ended, before=following.began) for interruption in mine)
+    return any(_struck(interruption, call.began, call.ended, before=before) for interruption in mine)
 
 
 def _struck(interruption: Interruption, began: float, ended: float, *, before: float) -> bool:

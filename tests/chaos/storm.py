@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
@@ -16,7 +16,7 @@ from aiohttp import ClientConnectorError, ClientError, ClientResponse
 from bot.playground.views import View
 from tests.chaos.evidence import BOOKINGS, ID, bookings, calling_process, shows, visible_text
 from tests.chaos.harness import ChaosHarness
-from tests.chaos.judge import MARGIN_SECONDS, Charge, Figures, Shows, audit_ledger
+from tests.chaos.judge import Call, Charge, Figures, Run, Shows, audit_ledger, left_running
 from tests.fakes.person import NotSubmitted, Person
 from tests.fakes.service import Served
 from tests.fakes.slack import Fault as SlackFault
@@ -45,13 +45,20 @@ REFUSALS = (
 
 
 STATES = "SELECT text, state, command FROM questions WHERE text IS NOT NULL"
+REFUSED_MESSAGES = "SELECT split_part(delivery_key, ':', 3) FROM refused_deliveries"
+"""The `ts` of messages that were too many, or too fast. That their askers are told so is tried once."""
+
+KEPT_RUNS = "SELECT run_id FROM questions WHERE run_id IS NOT NULL UNION SELECT run_id FROM stages"
+UPSTREAM_SECONDS = 30.0
+"""How long something may be left of a question that the database has no more: its worker clears up, then it is done."""
 
 
 @dataclass(kw_only=True)
 class AskedQuestion:
     """Something that a person has asked: the ids in its versions, and what was done to it.
 
-    `ts` is that of its message, `trigger` that of its command. `acked` is what the command was answered with.
+    `ts` is that of its message, `trigger` that of its command. `acked` is what the command was answered with. It is not
+    left `alone` once a person has tried to change it, also if the app has not acknowledged that: it may have done it.
     """
 
     ids: list[str]
@@ -61,6 +68,7 @@ class AskedQuestion:
     trigger: str = ""
     acked: str = ""
     taken: bool = False
+    alone: bool = True
     edited: bool = False
     deleted: bool = False
     stopped: bool = False
@@ -143,7 +151,7 @@ class Walker:
         asked = self._pick(lambda one: one.is_message and not one.deleted and not one.clicked)
         if asked is None:
             return
-        asked.edited = True
+        asked.edited, asked.alone = True, False
         before = self._message_event(asked)["text"]
         asked.ids.append(self.storm.next_id())
         now = {"type": "message", "user": self.user, "text": self._message_event(asked)["text"], "ts": asked.ts}
@@ -157,6 +165,7 @@ class Walker:
         if asked is None:
             return
         event = self._change_event(asked, "message_deleted", deleted_ts=asked.ts)
+        asked.alone = False
         # Of what was erased the app knows no more which messages it was.
         asked.deleted = not self.erased and await self._report(event, name=f"del-{asked.ids[-1]}")
 
@@ -166,12 +175,14 @@ class Walker:
             return
         slack = self.storm.harness.slack
         if asked.is_message and self.random.random() < 0.3:
+            asked.alone = False
             event = slack.press_stop(asked.channel, asked.ts, user=self.user)
             asked.stopped = await self._report(event, name=f"stop-{asked.ids[-1]}")
             return
         shown = [asked.acked, *(json.dumps(message) for message in self.storm.thread(asked))]
         question = next((found for found in map(_stop_value, shown) if found), None)
         if question is not None:
+            asked.alone = False
             token = f"{asked.ids[0]}-stop{len(shown)}"
             answered = await self._deliver(lambda person: person.click("stop", question, token=token))
             asked.stopped = answered is not None
@@ -309,14 +320,24 @@ class Storm:
 
     async def judge(self, figures: Figures) -> list[str]:
         """Return what is wrong at the end, in words; `figures` get the invoice and the ledger."""
+        left = await self._left()
         await self._audit(figures)
         states = {str(text): f"{state}, {command}" for text, state, command in await self.harness.query(STATES)}
-        return [
-            *self._left_in_slack(),
-            *(f"{words}: {[state for text, state in states.items() if words[-7:] in text]}" for words in self._lost()),
-            *self._left_upstream(),
-            *(await self._wrong_bookings(figures)),
+        refused = {str(ts) for (ts,) in await self.harness.query(REFUSED_MESSAGES)}
+        lost = [
+            f"{words}: {[state for text, state in states.items() if words[-7:] in text]}"
+            for words in self._lost(refused)
         ]
+        return [*left, *lost, *(await self._wrong_bookings(figures))]
+
+    async def _left(self) -> list[str]:
+        """Return what goes on, or seems to, and should not, once that had time to end."""
+        end = time.monotonic() + UPSTREAM_SECONDS
+        while True:
+            left = [*self._left_in_slack(), *(await self._left_upstream())]
+            if not left or time.monotonic() > end:
+                return left
+            await asyncio.sleep(0.5)
 
     async def _wrong_bookings(self, figures: Figures) -> list[str]:
         rows = list(bookings(await self.harness.query(BOOKINGS)))
@@ -339,21 +360,26 @@ class Storm:
                 yield f"a search that seems to go on in {channel}, {ts}: {seen[:150]}"
             if gone := deleted & {*ID.findall(seen)}:
                 yield f"the text of a deleted question in {channel}, {ts}: {min(gone)}"
-        for token, payload in self._last_by_response_url().items():
+        for token, payload in self._by_response_url().items():
             if shows(payload) is Shows.WAITING:
                 yield f"a search that seems to go on for {token}: {visible_text(payload)[:150]}"
 
-    def _last_by_response_url(self) -> Mapping[str, dict[str, Any]]:
-        """Return the last post about each command; a click on Stop replaces what its message shows."""
-        posts = [post.payload for post in self.harness.slack.posts if post.method == "response_url"]
-        return {payload["token"].partition("-stop")[0]: payload for payload in posts}
+    def _by_response_url(self) -> Mapping[str, dict[str, Any]]:
+        """Return what is where each command was acknowledged; a click on Stop replaces that, too."""
+        asked = [one for walker in self.walkers for one in walker.asked if one.trigger and one.taken]
+        shown = {one.trigger: json.loads(one.acked) for one in asked}
+        for post in self.harness.slack.posts:
+            if post.method == "response_url" and post.payload.get("replace_original"):
+                shown[post.payload["token"].partition("-stop")[0]] = post.payload
+        gone = {token.partition("-stop")[0] for token in self.harness.slack.deleted}
+        return {token: payload for token, payload in shown.items() if token not in gone}
 
-    def _lost(self) -> Iterator[str]:
-        """Say what was taken, was left alone, and has no end that anyone can see."""
+    def _lost(self, refused: Collection[str]) -> Iterator[str]:
+        """Say what was taken, was left alone, and has no end that anyone can see; these messages were `refused`."""
         told = {*ID.findall(" ".join(visible_text(message) for message in self.harness.slack.shown.values()))}
-        told |= set(self._last_by_response_url())
+        told |= {post.payload["token"] for post in self.harness.slack.posts if post.method == "response_url"}
         for asked in (one for walker in self.walkers if not walker.erased for one in walker.asked):
-            if not asked.taken or asked.edited or asked.deleted or asked.stopped:
+            if not (asked.taken and asked.alone) or asked.ts in refused:
                 continue
             if asked.trigger and asked.trigger not in told:
                 yield f"lost: {asked.surface} {asked.ids[0]}"
@@ -364,18 +390,25 @@ class Storm:
                 elif len(outcomes) > 1 and not asked.clicked and not any("part" in str(one) for one in outcomes):
                     yield f"doubled: {asked.surface} {asked.ids[0]}"
 
-    def _left_upstream(self) -> Iterator[str]:
-        """Say which runs go on for no one; the id of one may have died with the process that began it."""
+    async def _left_upstream(self) -> list[str]:
+        """Say which runs go on for no one."""
+        kept = {run_id for (run_id,) in await self.harness.query(KEPT_RUNS)}
+        runs = [self._run(run_id, kept=run_id in kept) for run_id in self.harness.perplexity.runs]
+        left = left_running(runs, self.harness.interruptions)
+        return [f"a run that no one waits for: {run.id}, {run.begun.question}" for run in left]
+
+    def _run(self, run_id: str, *, kept: bool) -> Run:
         perplexity = self.harness.perplexity
-        for run_id, states in perplexity.runs.items():
-            begun = perplexity.begun[run_id]
-            died = any(
-                one.process == calling_process(begun)
-                and begun.began <= one.began <= (begun.ended or begun.began) + MARGIN_SECONDS
-                for one in self.harness.interruptions
-            )
-            if len(states) > 1 and run_id not in perplexity.cancelled and not died:
-                yield f"a run that no one waits for: {run_id}, {ID.findall(begun.content)[-1:]}"
+        served = perplexity.begun[run_id]
+        begun = Call(
+            question=ID.findall(served.content)[-1],
+            provider="perplexity",
+            process=calling_process(served),
+            began=served.began,
+            ended=served.ended or served.began,
+        )
+        over = len(perplexity.runs[run_id]) == 1 or run_id in perplexity.cancelled
+        return Run(id=run_id, begun=begun, over=over, kept=kept)
 
     async def _audit(self, figures: Figures) -> None:
         """Compare the ledger with the invoices, but for people who had their data erased: it names them no more."""

@@ -7,7 +7,19 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.judge import Call, Copy, Delivery, Interruption, NoticeKind, QuestionRecord, Shows, faults, judge
+from tests.chaos.judge import (
+    Call,
+    Copy,
+    Delivery,
+    Interruption,
+    NoticeKind,
+    QuestionRecord,
+    Run,
+    Shows,
+    faults,
+    judge,
+    left_running,
+)
 
 Q = "zq00001"
 
@@ -116,6 +128,29 @@ def test_paid_twice_is_asked_again_and_excused_is_a_call_in_flight_at_a_process_
 
     assert (figures.paid_twice, figures.paid_twice_excused) == ([Q] if twice else [], [Q] if excused else [])
     assert any("paid twice" in fault for fault in faults(figures)) is twice
+
+
+@pytest.mark.parametrize(
+    ("interruptions", "known", "left"),
+    [
+        ([], {}, True),
+        ([], {"over": True}, False),
+        ([], {"kept": True}, True),
+        ([killed(11.5)], {}, False),
+        ([killed(12.5)], {}, False),
+        ([killed(14)], {}, True),
+        ([killed(10.5)], {}, True),
+        ([Interruption(process="worker1", began=10.5, ended=11.1)], {}, False),
+        ([killed(11.5, "worker2")], {}, True),
+        ([killed(11.5)], {"kept": True}, True),
+    ],
+)
+def test_a_run_goes_on_for_no_one_unless_its_id_died_with_the_process_that_was_beginning_it(
+    interruptions: list[Interruption], known: dict[str, bool], left: bool
+) -> None:
+    run = Run(id="resp_1", begun=call(11, 12), **known)
+
+    assert left_running([run], interruptions) == ([run] if left else [])
 
 
 @pytest.mark.parametrize(
