@@ -68,6 +68,7 @@ EFFORT = Option(
     value="|".join(EFFORTS),
     help="How long to think; `--model` takes these levels too",
     kind=ValueKind.CHOICE,
+    label="Think",
 )
 AGENT = Option(
     name="--agent", help="Let an agent search step by step, as often as the question takes", label="Let an agent search"

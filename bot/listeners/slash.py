@@ -65,10 +65,13 @@ async def acknowledge(ack: AsyncAck, message: OutgoingMessage) -> None:
     )
 
 
-def is_bare(payload: dict[str, Any], context: ListenerContext, *, subcommand: str = "") -> bool:
-    """Return whether a slash command is `/pplx`, with any prefix, and no more than a name of a command after it."""
-    root = route_slash_command(str(payload.get("command", "")), "", context.commands).command is None
-    return root and str(payload.get("text", "")).strip().casefold() == subcommand
+def bare_command(payload: dict[str, Any], context: ListenerContext) -> str | None:
+    """Return the name of a command that was typed alone, empty for `/pplx`; None if more was typed."""
+    text = str(payload.get("text", "")).strip().casefold()
+    command = route_slash_command(str(payload.get("command", "")), "", context.commands).command
+    if command is not None:
+        return None if text else command.name
+    return text if not text or text in {one.name for one in context.commands} else None
 
 
 async def respond(payload: dict[str, Any], context: ListenerContext) -> OutgoingMessage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,10 +11,11 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
+from bot.blocks.elements import secondary_button
 from bot.blocks.escaping import clean, unescape_slack
 from bot.blocks.messages import THE_MESSAGE, asked_message
-from bot.commands.ask import ASK
-from bot.commands.base import Command
+from bot.commands.ask import ASK, EFFORT, MODEL, REASONING
+from bot.commands.base import Command, Option
 from bot.commands.filters import PRIVATE, PUBLIC
 from bot.commands.parsing import write_arguments
 from bot.conversations.memory import quote_message
@@ -21,14 +23,15 @@ from bot.errors import UsageError
 from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
 from bot.listeners.clicks import Click, Reply, button
 from bot.listeners.context import ListenerContext
-from bot.listeners.slash import ANY_COMMAND, is_bare
+from bot.listeners.slash import ANY_COMMAND, bare_command
 from bot.model.message import Block
 from bot.model.question import Choice
+from bot.preferences.precedence import Preferred, preferred
 from bot.slack.views import View
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.views.base import Response, Submission, errors, modal, open_modal, shows, submission, update_modal
-from bot.views.forms import entered_options, input_block, menu, option_inputs, usage_response
+from bot.views.forms import entered_options, input_block, menu, option_inputs, radio_buttons, usage_response
 from bot.views.opening import open_by_command, person_of, shortcut, shown_problem
 
 UNKNOWN_FORM = "I no longer have this form. Close it and open it again."
@@ -38,7 +41,15 @@ CALLBACK_ID = "ask_modal"
 ASK_ANYTHING = "ask_anything"
 ASK_ABOUT_THIS = "ask_about_this"
 COMMAND = "ask_command"
-CATEGORY, QUESTION, MESSAGE = "category", "question", "message"
+CATEGORY, QUESTION, MESSAGE, AUDIENCE = "category", "question", "message", "audience"
+MORE = "ask_more"
+"""The button that shows the rest of the form."""
+
+THINK = {"fast": "Quick", "medium": "Longer", "high": "Research"}
+"""What the form calls the efforts that it offers; others are typed."""
+
+FEW = frozenset({PUBLIC.name, PRIVATE.name, EFFORT.name, MODEL.name, REASONING.name})
+"""The options that two controls stand for, which the form always has."""
 
 SHOWN = "command"
 """What the metadata calls the command whose options the form has."""
@@ -56,7 +67,8 @@ def register_command(app: AsyncApp, context: ListenerContext, *, choices: Choice
     """Listen to the command that opens the modal."""
 
     async def is_alone(command: dict[str, Any]) -> bool:
-        return is_bare(command, context)
+        alone = bare_command(command, context)
+        return alone == "" or any(one.name == alone and one.form is not None for one in context.commands)
 
     @app.command(ANY_COMMAND, matchers=[is_alone])
     async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:
@@ -70,20 +82,22 @@ def register(app: AsyncApp, context: ListenerContext, *, choices: ChoiceStore) -
     button(app, context, ASK_ANYTHING, partial(open_from_button, choices=choices))
     submission(app, context, CALLBACK_ID, partial(ask, choices=choices), first_input=QUESTION)
 
-    @app.action({"block_id": COMMAND, "action_id": COMMAND})
-    async def on_choice(ack: AsyncAck, body: dict[str, Any]) -> None:
+    async def on_change(ack: AsyncAck, body: dict[str, Any]) -> None:
         changed = Submission(body=body)
         if not context.is_known_outsider(body, changed.user):
-            await change_command(changed, context)
+            await change_form(changed, context)
         await ack()
+
+    for block_id in (COMMAND, MORE):
+        app.action({"block_id": block_id, "action_id": block_id})(on_change)
 
 
 async def open_from_command(
     payload: Mapping[str, Any], context: ListenerContext, *, choices: ChoiceStore
 ) -> str | None:
-    """Open the modal for `/pplx`: the answer comes where that was typed. Return a problem for the person."""
+    """Open the modal for a command: the answer comes where that was typed. Return a problem for the person."""
     opened = {"url": str(payload.get("response_url", "")), "channel": str(payload.get("channel_id", ""))}
-    return await _open(payload, context, choices, metadata=opened)
+    return await _open(payload, context, choices, metadata=opened, name=bare_command(dict(payload), context) or "")
 
 
 async def open_from_anywhere(body: Mapping[str, Any], context: ListenerContext, *, choices: ChoiceStore) -> str | None:
@@ -110,37 +124,81 @@ async def _open(
     choices: ChoiceStore,
     *,
     metadata: Mapping[str, Any],
+    name: str = "",
     about: str | None = None,
 ) -> str | None:
     team, user = person_of(body)
+    channel = str(metadata.get("channel", ""))
     last: Choice | None = None
+    settings = Preferred()
     with suppress(*DATABASE_UNAVAILABLE):
-        last = await context.intake.within_ack_deadline(choices.last(team, user), seconds=LAST_CHOICE_SECONDS)
-    view = ask_view(context.commands, last or Choice(command=ASK.name), metadata=metadata, about=about)
+        known = _known(team, user, channel, context, choices)
+        last, settings = await context.intake.within_ack_deadline(known, seconds=LAST_CHOICE_SECONDS)
+    if last is None or (name and last.command != name):
+        last = Choice(command=name or ASK.name)
+    # An effort that the form does not offer stays unless another is chosen.
+    usual = {"public": settings.public is True, "think": "fast" if settings.model is None else settings.model}
+    view = ask_view(context.commands, last, metadata={**metadata, **usual}, about=about)
     return await open_modal(context, str(body.get("trigger_id", "")), view)
 
 
 def ask_view(
-    commands: Sequence[Command[Any, Any]], chosen: Choice, *, metadata: Mapping[str, Any], about: str | None = None
+    commands: Sequence[Command[Any, Any]],
+    chosen: Choice,
+    *,
+    metadata: Mapping[str, Any],
+    about: str | None = None,
+    typed: str = "",
 ) -> View:
-    """Build the modal for one command; only `/ask` can be `about` the text of a message."""
+    """Build the modal for one command; only `/ask` can be `about` the text of a message.
+
+    It has few fields, and all of them if the metadata says so, or if the person chose one of the others last time.
+    """
     offered = {command.name: (command, command.form) for command in commands if command.form is not None}
     command, form = offered.get(ASK.name if about is not None else chosen.command, offered[ASK.name])
-    title, blocks = "Ask about this", list[Block]()
-    if about is None:
-        titles = {name: offered_form.title for name, (_, offered_form) in offered.items()}
-        element = menu(COMMAND, titles, chosen=command.name)
-        title, blocks = "Ask the web", [input_block(COMMAND, "What to do", element, dispatch=True)]
+    given = chosen.options if chosen.command == command.name else {}
+    element: Block = {"type": "plain_text_input", "action_id": QUESTION, "multiline": True, "max_length": MAX_TEXT}
+    element |= {"focus_on_load": True} | ({"initial_value": typed} if typed else {})
+    blocks = [input_block(QUESTION, form.text, element, optional=form.optional)]
+    if about is not None:
+        blocks.append(_about_input(about))
     if form.categories:
         element = menu(CATEGORY, {name: name.capitalize() for name in form.categories}, chosen=form.categories[0])
         blocks.append(input_block(CATEGORY, "Category", element))
-    element = {"type": "plain_text_input", "action_id": QUESTION, "multiline": True, "max_length": MAX_TEXT}
-    element |= {"focus_on_load": True}
-    blocks.append(input_block(QUESTION, form.text, element, optional=form.optional))
-    if about is not None:
-        blocks.append(_about_input(about))
-    blocks += option_inputs(_options(command, metadata), chosen.options if chosen.command == command.name else {})
-    return modal(CALLBACK_ID, title, blocks, submit="Ask", close="Cancel", metadata={**metadata, SHOWN: command.name})
+    if metadata.get("url"):
+        # Only an answer in a channel can be shown to everyone.
+        sees = {PRIVATE.name: "Only me", PUBLIC.name: "Everyone here"}
+        element = radio_buttons(AUDIENCE, sees, chosen=PUBLIC.name if metadata.get("public") else PRIVATE.name)
+        blocks.append(input_block(AUDIENCE, "Who sees the answer", element))
+    if EFFORT in command.options:
+        thinks = given.get(EFFORT.name) or str(metadata.get("think", "fast"))
+        element = radio_buttons(EFFORT.name, THINK, chosen=thinks)
+        blocks.append(input_block(EFFORT.name, EFFORT.title, element, optional=thinks not in THINK))
+    more = bool(metadata.get("more")) or not given.keys() <= FEW
+    if not more:
+        blocks.append(secondary_button("More", action_id=MORE, value="more") | {"block_id": MORE})
+    if more and about is None:
+        titles = {name: offered_form.title for name, (_, offered_form) in offered.items()}
+        blocks.append(input_block(COMMAND, "What to do", menu(COMMAND, titles, chosen=command.name), dispatch=True))
+    if more:
+        blocks += option_inputs([option for option in command.options if option.name not in FEW], given)
+    return modal(
+        CALLBACK_ID,
+        form.title if about is None else "Ask about this",
+        blocks,
+        submit="Ask",
+        close="Cancel",
+        metadata={**metadata, SHOWN: command.name, "more": more},
+    )
+
+
+async def _known(
+    team: str, user: str, channel: str, context: ListenerContext, choices: ChoiceStore
+) -> tuple[Choice | None, Preferred]:
+    last, preferences = await asyncio.gather(
+        choices.last(team, user), context.preferences.get(team_id=team, user_id=user, channel_id=channel)
+    )
+    return last, preferred(preferences)
 
 
 def _about_input(about: str) -> Block:
@@ -154,37 +212,60 @@ def _about_input(about: str) -> Block:
     return input_block(MESSAGE, THE_MESSAGE, element, hint=hint, optional=bool(about))
 
 
-def _options(command: Command[Any, Any], metadata: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the options that the form has: only an answer in a channel can be shown to everyone."""
-    return (command if metadata.get("url") else command.without(PUBLIC).without(PRIVATE)).options
-
-
-async def change_command(changed: Submission, context: ListenerContext) -> None:
-    """Show the options of the command that was chosen in the modal; what was entered stays."""
-    view = ask_view(context.commands, Choice(command=str(changed.value(COMMAND))), metadata=changed.metadata)
+async def change_form(changed: Submission, context: ListenerContext) -> None:
+    """Show the rest of the modal, or the command that was chosen in it; what was entered stays."""
     # If that fails, the submission shows them.
-    await update_modal(context, changed.view_id, view, hash=changed.view_hash)
+    await update_modal(context, changed.view_id, _again(changed, context, more=True), hash=changed.view_hash)
+
+
+def _again(changed: Submission, context: ListenerContext, *, more: bool) -> View:
+    """Build the modal once more, with what was entered."""
+    metadata = {**changed.metadata, "more": more}
+    if (sees := changed.value(AUDIENCE)) is not None:
+        metadata |= {"public": sees == PUBLIC.name}
+    return ask_view(
+        context.commands,
+        Choice(command=_name(changed), options={EFFORT.name: str(changed.value(EFFORT.name) or "")}),
+        metadata=metadata,
+        about=str(changed.value(MESSAGE) or "") if "link" in changed.metadata else None,
+        typed=str(changed.value(QUESTION) or ""),
+    )
+
+
+def _name(submitted: Submission) -> str:
+    """Return the name of the command that a form is for: the chosen one, or the one that it was opened for."""
+    return str(submitted.value(COMMAND) or submitted.metadata.get(SHOWN) or ASK.name)
+
+
+def _entered(submitted: Submission, command: Command[Any, Any]) -> list[tuple[Option, str]]:
+    """Return the options that a person gave: who sees the answer, and what is not as usual."""
+    usual = submitted.metadata.get("think", "fast")
+    entered = [
+        (option, value)
+        for option, value in entered_options(submitted, command.options)
+        if (option, value) != (EFFORT, usual)
+    ]
+    return [*entered, *((one, "") for one in (PUBLIC, PRIVATE) if one.name == submitted.value(AUDIENCE))]
 
 
 async def ask(submitted: Submission, context: ListenerContext, *, choices: ChoiceStore) -> Response | None:
     """Ask what was entered: where the command was typed that opened the modal, or in the direct message."""
     about = submitted.value(MESSAGE)
-    name = submitted.value(COMMAND) or ASK.name
+    name = _name(submitted)
     command = next((one for one in context.commands if one.name == name and one.form is not None), None)
     if command is None:
         return errors(**{QUESTION: UNKNOWN_FORM})
     if command.name != submitted.metadata.get(SHOWN, command.name):
         # Two quick choices, or an update that failed: the form has another command's options.
-        return shows(ask_view(context.commands, Choice(command=command.name), metadata=submitted.metadata))
-    options = _options(command, submitted.metadata)
+        return shows(_again(submitted, context, more=True))
     question = str(submitted.value(QUESTION) or "").strip()
     text = quote_message(question, str(about).strip()) if about and str(about).strip() else question
     try:
-        entered = entered_options(submitted, options)
+        entered = _entered(submitted, command)
         line = write_arguments(entered, " ".join(filter(None, (str(submitted.value(CATEGORY) or ""), text))))
         command.parse(line)
     except UsageError as error:
-        return usage_response(error, options, text_block=QUESTION)
+        return usage_response(error, command.options, text_block=QUESTION)
     problem = await _submit(submitted, context, command=command, line=line, question=question)
     if problem is not None:
         return errors(**{QUESTION: problem})

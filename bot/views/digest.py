@@ -18,7 +18,7 @@ from bot.errors import UsageError
 from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
 from bot.listeners.clicks import Click, Reply, button
 from bot.listeners.context import ListenerContext
-from bot.listeners.slash import ANY_COMMAND, is_bare
+from bot.listeners.slash import ANY_COMMAND, bare_command
 from bot.model.digest import DigestSpec
 from bot.model.schedule import Schedule, zone_of
 from bot.slack.messages import FAILURES
@@ -45,7 +45,7 @@ def register_command(app: AsyncApp, context: ListenerContext, *, profiles: Profi
     """Listen to the command that opens the form."""
 
     async def is_alone(command: dict[str, Any]) -> bool:
-        return is_bare(command, context, subcommand=WATCH.name)
+        return bare_command(command, context) == WATCH.name
 
     @app.command(ANY_COMMAND, matchers=[is_alone])
     async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:

@@ -45,6 +45,11 @@ def checkboxes(action_id: str, options: Sequence[Block], *, chosen: Iterable[str
     return element | ({"initial_options": initial} if initial else {})
 
 
+def radio_buttons(action_id: str, labels: Mapping[str, str], *, chosen: str = "") -> Block:
+    """Return radio buttons with these labels by value."""
+    return menu(action_id, labels, chosen=chosen) | {"type": "radio_buttons"}
+
+
 def choice(value: str, label: str, *, description: str = "") -> Block:
     """Return an option of a menu or of checkboxes."""
     option: Block = {"text": plain(shorten(label, MAX_OPTION)), "value": value}

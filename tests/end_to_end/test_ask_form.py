@@ -39,7 +39,15 @@ async def about(harness: AppHarness, message: Mapping[str, Any] = MESSAGE) -> Vi
 
 
 async def choose(harness: AppHarness, view: View, command: str) -> View:
+    view = await more(harness, view)
     async with await harness.person.press(view, "ask_command", command, token=str(uuid4())) as response:
+        assert response.status == 200
+    return harness.slack.modal()
+
+
+async def more(harness: AppHarness, view: View, **values: Any) -> View:
+    """Show all fields of the modal."""
+    async with await harness.person.press(view, "ask_more", values=values, token=str(uuid4())) as response:
         assert response.status == 200
     return harness.slack.modal()
 
@@ -68,8 +76,9 @@ async def test_the_command_alone_opens_the_form_and_the_answer_comes_privately_w
 ) -> None:
     async with await harness.person.type_command("/pplx") as response:
         assert (response.status, await response.text()) == (200, "")
-    values: dict[str, Any] = {"question": QUESTION, "recency": "week", "flags": ["--reasoning"]}
-    assert await submit(harness, harness.slack.modal(), **values) == {}
+    view = await more(harness, harness.slack.modal(), question=QUESTION)
+    assert view.state["question"]["question"]["value"] == QUESTION
+    assert await submit(harness, view, recency="week", effort="medium") == {}
     await harness.wait_until_settled(1)
 
     pending, answer = harness.slack.posts
@@ -86,7 +95,7 @@ async def test_the_command_alone_opens_the_form_and_the_answer_comes_privately_w
 
 async def test_a_public_answer_is_for_everyone_in_the_channel_of_the_command(harness: AppHarness) -> None:
     await harness.person.type_command("/x-pplx  ")
-    assert await submit(harness, harness.slack.modal(), question=QUESTION, flags=["--public"]) == {}
+    assert await submit(harness, harness.slack.modal(), question=QUESTION, audience="--public") == {}
     await harness.wait_until_settled(1)
 
     assert harness.slack.posts[-1].payload["response_type"] == "in_channel"
@@ -95,7 +104,7 @@ async def test_a_public_answer_is_for_everyone_in_the_channel_of_the_command(har
 async def test_help_still_shows_the_overview(harness: AppHarness) -> None:
     shown = await harness.ask("/pplx help")
 
-    assert "/pplx search" in json.dumps(shown)
+    assert "`/search` lists pages" in json.dumps(shown)
     assert harness.slack.views.stack("U1") == ()
 
 
@@ -145,7 +154,7 @@ async def test_each_command_has_its_own_options(
 
 
 async def test_what_was_entered_stays_when_another_command_is_chosen(harness: AppHarness) -> None:
-    view = await open_form(harness)
+    view = await more(harness, await open_form(harness))
     pressed = harness.person.press(
         view, "ask_command", "search", values={"question": "tea", "--recency": "week"}, token="c"
     )
@@ -153,7 +162,7 @@ async def test_what_was_entered_stays_when_another_command_is_chosen(harness: Ap
         assert response.status == 200
 
     changed = harness.slack.modal()
-    assert "--reasoning" not in json.dumps(changed.content)
+    assert "--effort" not in json.dumps(changed.content)
     assert changed.state["question"]["question"]["value"] == "tea"
     assert changed.state["--recency"]["--recency"]["selected_option"]["value"] == "week"
 
@@ -162,16 +171,20 @@ CONFLICT = Fault(status=200, body='{"ok": false, "error": "hash_conflict"}')
 
 
 async def test_of_two_quick_choices_the_last_one_counts(harness: AppHarness) -> None:
-    view = await open_form(harness)
+    view = await more(harness, await open_form(harness))
     harness.slack.fail("views.update", CONFLICT)
+    async with await harness.person.press(view, "ask_command", "search", token="c") as response:
+        assert response.status == 200
 
-    assert "--n" in {block["block_id"] for block in (await choose(harness, view, "search")).blocks}
+    assert "--n" in {block["block_id"] for block in harness.slack.modal().blocks}
 
 
 async def test_a_form_with_another_command_s_options_shows_the_right_ones_before_it_asks(harness: AppHarness) -> None:
-    view = await open_form(harness)
+    view = await more(harness, await open_form(harness))
     harness.slack.fail("views.update", CONFLICT, Fault(status=500))
-    view = await choose(harness, view, "search")
+    async with await harness.person.press(view, "ask_command", "search", token="c") as response:
+        assert response.status == 200
+    view = harness.slack.modal()
     assert "--n" not in {block["block_id"] for block in view.blocks}
 
     assert await submit(harness, view, question="tea") == {}
@@ -187,9 +200,6 @@ WRONG = [
     ("ask", {"domain": '"a\' `b` "'}, "--domain", "Leave out the quotes"),
     ("ask", {"lang": "xx"}, "--lang", "“Language” cannot be “xx”"),
     ("ask", {"country": "UK"}, "--country", "Did you mean GB?"),
-    ("ask", {"model": "nonsense"}, "--model", "“Model” cannot be “nonsense”"),
-    ("ask", {"model": "sonar", "effort": "high"}, "--effort", "contradict each other"),
-    ("ask", {"model": "sonar", "flags": ["--reasoning"]}, "--model", "does not reason"),
     ("ask", {"recency": "day", "after": "2026-01-01"}, "--recency", "cannot be combined"),
     ("ask", {"after": "2026-02-01", "before": "2026-01-01"}, "--before", "It must not lie before"),
     ("search", {"n": "50"}, "--n", "“How many pages” must be between 1 and 20."),
@@ -274,7 +284,7 @@ async def test_the_last_choice_is_remembered_for_each_person_without_the_questio
 ) -> None:
     await harness.person.type_command("/pplx")
     view = await choose(harness, harness.slack.modal(), "search")
-    values: dict[str, Any] = {"question": "a secret", "n": "3", "domain": "a.com, b.com", "flags": ["--public"]}
+    values: dict[str, Any] = {"question": "a secret", "n": "3", "domain": "a.com, b.com", "audience": "--public"}
     assert await submit(harness, view, **values) == {}
     await harness.wait_until_settled(1)
     async with await psycopg.AsyncConnection.connect(database) as connection:
@@ -287,7 +297,9 @@ async def test_the_last_choice_is_remembered_for_each_person_without_the_questio
     assert "--public" not in again
     assert "a.com, b.com" not in other
     await harness.person.type_command("/pplx", trigger="t9")
-    assert "initial_options" not in json.dumps(harness.slack.modal().content)
+    assert '"initial_option": {"text": {"type": "plain_text", "text": "Only me"}' in json.dumps(
+        harness.slack.modal().content
+    )
 
 
 async def test_submitted_twice_it_is_asked_once(harness: AppHarness) -> None:
@@ -322,7 +334,7 @@ async def test_a_lost_trigger_is_explained_and_the_overview_shown(harness: AppHa
     shown = await harness.ask("/pplx")
 
     assert TOO_LATE in shown["text"]
-    assert (TOO_LATE in json.dumps(shown["blocks"], ensure_ascii=False), "/pplx search" in json.dumps(shown)) == (
+    assert (TOO_LATE in json.dumps(shown["blocks"], ensure_ascii=False), "/search" in json.dumps(shown)) == (
         True,
         True,
     )
@@ -422,3 +434,45 @@ async def test_a_form_of_another_version_is_explained(harness: AppHarness) -> No
     sent = {"view": view.as_slack(harness.slack.workspace.owner()) | {"state": {"values": state}}}
     async with await replace(harness.person, sent=sent).submit(view, {"question": QUESTION}) as response:
         assert (await response.json())["errors"] == {"question": UNKNOWN_FORM}
+
+
+@pytest.mark.parametrize(
+    ("typed", "title", "fields"),
+    [
+        ("/ask", "Ask a question", ["question", "audience", "--effort", "ask_more"]),
+        ("/pplx ask", "Ask a question", ["question", "audience", "--effort", "ask_more"]),
+        ("/search", "Search for pages", ["question", "audience", "ask_more"]),
+        ("/x-news", "Read the news", ["question", "category", "audience", "ask_more"]),
+        ("/deepdive", "Deep dive", ["question", "audience", "ask_more"]),
+    ],
+)
+async def test_a_command_alone_opens_its_form(harness: AppHarness, typed: str, title: str, fields: list[str]) -> None:
+    async with await harness.person.type_command(typed) as response:
+        assert (response.status, await response.text()) == (200, "")
+
+    view = harness.slack.modal()
+    assert (view.content["title"]["text"], [block["block_id"] for block in view.blocks]) == (title, fields)
+    assert check_view(dict(view.content)) == []
+
+
+async def test_an_expired_trigger_of_a_command_alone_gets_its_help(harness: AppHarness) -> None:
+    harness.slack.views.issue_trigger("U1", id="t1")
+    harness.slack.views.expire_triggers()
+    shown = await harness.ask("/ask")
+
+    assert (TOO_LATE in shown["text"], "/ask what changed in python 3.14?" in shown["text"]) == (True, True)
+
+
+async def test_the_form_shows_the_settings_and_what_it_shows_is_asked(harness: AppHarness) -> None:
+    await harness.ask("/pplx settings visibility public", trigger="s1")
+    await harness.ask("/pplx settings effort high", trigger="s2")
+    await harness.wait_until_settled(2)
+    await harness.person.type_command("/ask", trigger="t3")
+    view = harness.slack.modal()
+    shown = [block["element"]["initial_option"]["text"]["text"] for block in view.blocks[1:3]]
+    assert shown == ["Everyone here", "Research"]
+
+    assert await submit(harness, view, question=QUESTION, audience="--private", effort="fast") == {}
+    await harness.wait_until_settled(3)
+    assert harness.slack.posts[-1].payload["response_type"] == "ephemeral"
+    assert "fast" in json.dumps(asked(harness)[-1])

@@ -51,7 +51,7 @@ def _state(block: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(("option", "value"), THROW_AWAY, ids=lambda item: getattr(item, "name", ""))
 def test_a_new_option_is_in_the_help_the_parser_and_the_form(option: Option, value: str) -> None:
     command = replace(ASK, options=(*ASK.options, option))
-    view = ask_view([command], Choice(command=ASK.name, options={option.name: value}), metadata={})
+    view = ask_view([command], Choice(command=ASK.name, options={option.name: value}), metadata={"more": True})
     (block,) = [block for block in view["blocks"] if option.name in json.dumps(block)]
     (entered,) = entered_options(submitted([block]), command.options)
     parsed = parse_options(write_arguments([entered], "why --smell"), OptionParser(options=command.options))
@@ -66,19 +66,32 @@ def test_a_new_option_is_in_the_help_the_parser_and_the_form(option: Option, val
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command.form], ids=lambda command: command.name)
 @pytest.mark.parametrize("metadata", [{}, {"url": "https://hooks.slack.com/1", "channel": "C1"}])
 def test_the_form_of_a_command_has_every_option_of_it(command: Command[Any, Any], metadata: Mapping[str, str]) -> None:
-    view = ask_view(COMMANDS, Choice(command=command.name), metadata=metadata)
+    view = ask_view(COMMANDS, Choice(command=command.name), metadata={**metadata, "more": True})
     values = [element["value"] for block in view["blocks"] for element in block["element"].get("options", ())]
     shown = {block["block_id"] for block in view["blocks"]} | set(values)
 
-    assert {option.name for option in command.options} - shown == (set() if metadata else {"--public", "--private"})
+    typed_only = {"--model", "--reasoning"} | (set() if metadata else {"--public", "--private"})
+    assert {option.name for option in command.options} - shown <= typed_only
+    assert check_view(view) == []
+
+
+def test_the_form_for_a_question_has_three_fields_and_the_rest_behind_more() -> None:
+    metadata = {"url": "https://hooks.slack.com/1", "channel": "C1"}
+    view = ask_view(COMMANDS, Choice(command=ASK.name), metadata=metadata)
+    *fields, more = view["blocks"]
+
+    assert [block["label"]["text"] for block in fields] == ["Question", "Who sees the answer", "Think"]
+    assert [option["text"]["text"] for option in fields[1]["element"]["options"]] == ["Only me", "Everyone here"]
+    assert [option["text"]["text"] for option in fields[2]["element"]["options"]] == ["Quick", "Longer", "Research"]
+    assert [block["element"]["initial_option"]["text"]["text"] for block in fields[1:]] == ["Only me", "Quick"]
+    assert more["elements"][0]["text"]["text"] == "More"
     assert check_view(view) == []
 
 
 def test_the_form_about_a_message_is_for_a_question() -> None:
     view = ask_view(COMMANDS, Choice(command="news", options={"--recency": "week"}), metadata={}, about="x" * 4_000)
 
-    assert [block["block_id"] for block in view["blocks"][:2]] == ["question", "message"]
-    assert "initial_option" not in json.dumps(view)
+    assert [block["block_id"] for block in view["blocks"]] == ["question", "message", "--effort", "ask_more"]
     assert check_view(view) == []
 
 
