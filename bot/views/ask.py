@@ -49,7 +49,7 @@ THINK = {"fast": "Quick", "medium": "Longer", "high": "Research"}
 """What the form calls the efforts that it offers; others are typed."""
 
 FEW = frozenset({PUBLIC.name, PRIVATE.name, EFFORT.name, MODEL.name, REASONING.name})
-"""The options that two controls stand for, which the form always has."""
+"""The options that are not behind More: who sees the answer, and how long to think."""
 
 SHOWN = "command"
 """What the metadata calls the command whose options the form has."""
@@ -219,7 +219,7 @@ async def change_form(changed: Submission, context: ListenerContext) -> None:
 
 
 def _again(changed: Submission, context: ListenerContext, *, more: bool) -> View:
-    """Build the modal once more, with what was entered."""
+    """Build the modal again, with what was entered."""
     metadata = {**changed.metadata, "more": more}
     if (sees := changed.value(AUDIENCE)) is not None:
         metadata |= {"public": sees == PUBLIC.name}

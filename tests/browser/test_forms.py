@@ -31,15 +31,28 @@ def tab_to(page: Page, id: str) -> None:
     raise AssertionError(f"the Tab key does not lead to {id}")
 
 
+def press_more(page: Page) -> None:
+    """Go with the Tab key to the button that shows the rest of a form, and press it."""
+    for _ in range(20):
+        page.key(Keys.TAB)
+        if page.browser.switch_to.active_element.text == "More":
+            break
+    page.key(Keys.ENTER)
+
+
 def test_the_command_alone_opens_a_form_that_is_filled_in(browser: WebDriver, database: str, artifacts: Path) -> None:
     page = Page(browser=browser, timeout_seconds=20)
     with running(database, with_key=True) as app:
         page.open(app.url)
         page.send("/pplx")
-        wait_for_modal(page, "Ask the web")
+        wait_for_modal(page, "Ask a question")
         page.wait(lambda: page.focused() == "modal-question-question")
         browser.save_screenshot(str(artifacts / "app-ask-form.png"))
         page.key("what is example")
+        press_more(page)
+        page.wait(lambda: browser.find_elements(By.CSS_SELECTOR, "[id^='modal---country']"))
+        assert page.faults() == []
+        browser.save_screenshot(str(artifacts / "app-ask-form-more.png"))
         tab_to(page, "--country")
         page.key("UK", Keys.ENTER)
         page.wait(lambda: "Did you mean GB?" in browser.find_element(By.ID, "modal").text)

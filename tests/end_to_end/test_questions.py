@@ -110,13 +110,12 @@ async def test_an_unknown_option_is_answered_at_once_with_the_nearest(harness: A
     assert harness.perplexity.requests == []
 
 
-async def test_empty_input_and_help_show_help(harness: AppHarness) -> None:
-    shown = [
-        texts(await harness.ask(text)) for text in ("/ask", "/ask help", "/search help", "/pplx help", "/pplx help ask")
-    ]
+async def test_help_is_short_and_each_command_has_its_own(harness: AppHarness) -> None:
+    shown = [texts(await harness.ask(text)) for text in ("/ask help", "/search help", "/pplx help", "/pplx help ask")]
 
-    expected = ["--reasoning", "--reasoning", "--mode", "/pplx search", "/pplx ask -r"]
+    expected = ["`/ask -r", "`/search python", "`/search` lists pages", "`/pplx ask -r"]
     assert [words for words, text in zip(expected, shown, strict=True) if words not in text] == []
+    assert [text for text in shown if "--lang" in text or text.count("\n") > 7] == []
     assert harness.perplexity.requests == []
 
 

@@ -28,7 +28,7 @@ def unfolds(method: str, arguments: Mapping[str, Any]) -> bool:
 
 async def test_every_message_of_every_surface_says_so(harness: AppHarness) -> None:
     acknowledged = [
-        await harness.ask(line, trigger=f"t{n}") for n, line in enumerate(("/pplx help", "/ask", "/ask why"))
+        await harness.ask(line, trigger=f"t{n}") for n, line in enumerate(("/pplx help", "/ask help", "/ask why"))
     ]
     answer = await ask(harness, "/ask --public what are wheels?")
     script_pages(harness, 3)
