@@ -143,7 +143,7 @@ class Settings(_ProviderSettings):
     send_files: bool = False
     read_channels: bool = False
     thread_history: Literal["off", "capped", "full"] = "off"
-    next_questions: bool = False
+    next_questions: bool = True
 
     open_questions_per_user: int = Field(default=5, ge=0, le=1_000_000)
     questions_at_once: int = Field(default=100, ge=1, le=1000)

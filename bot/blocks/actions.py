@@ -6,8 +6,9 @@ https://docs.slack.dev/reference/block-kit/blocks/context-actions-block
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from bot.model.message import Block, OutgoingMessage
@@ -32,20 +33,27 @@ SAVE = "save"
 SENT = "sent"
 """The choices of the menu `MORE`."""
 
-_MENU = {REGENERATE: "Regenerate", SAVE: "Save as Markdown", SENT: "What was sent"}
+_MENU = {GO_DEEPER: "Go deeper", REGENERATE: "Regenerate", SAVE: "Save as Markdown", SENT: "What was sent"}
 
 
 def answer_actions(
-    buttons: AnswerButtons, *, question_id: UUID, private: bool, thumbs: bool, save: bool = True
+    buttons: AnswerButtons,
+    *,
+    question_id: UUID,
+    private: bool,
+    in_thread: bool = False,
+    thumbs: bool,
+    save: bool = True,
 ) -> tuple[Block, ...]:
     """Return the rows below an answer: at most three buttons with a menu, then the thumbs.
 
-    A `private` answer, which only the asker sees, can be shared. Slack shows no `thumbs` below such a message. `save`
-    is whether files can be sent.
+    A `private` answer, which only the asker sees, can be shared. Slack shows no `thumbs` below such a message. Where
+    the next question cannot be typed below it, one `in_thread` can, a button asks for it. `save` is whether files can
+    be sent.
     """
     shown = [_button("Share", SHARE, question_id, style="primary")] if private else []
-    if buttons.deeper:
-        shown.append(_button("Go deeper", GO_DEEPER, question_id))
+    if not (in_thread or buttons.ask_about):
+        shown.insert(0, _button("Ask a follow-up", FOLLOW_UP, question_id))
     if buttons.ask_about:
         shown.append(_button("Ask about these", ASK_ABOUT, question_id))
     if buttons.more:
@@ -56,7 +64,7 @@ def answer_actions(
         {"type": "actions", "block_id": f"next-{number}:{question_id}", "elements": [_next(text)]}
         for number, text in enumerate(buttons.next_questions, 1)
     ]
-    menu = _menu(REGENERATE, *([SAVE] if save else []), SENT)
+    menu = _menu(*([GO_DEEPER] if buttons.deeper else []), REGENERATE, *([SAVE] if save else []), SENT)
     row = {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, menu]}
     return (*suggested, row, _thumbs(question_id)) if thumbs else (*suggested, row)
 
@@ -83,6 +91,11 @@ def question_of_block(block_id: str) -> str:
     """Return the id of the question of a row below an answer; empty for another block."""
     row, _, question_id = block_id.partition(":")
     return question_id if _ROW.fullmatch(row) else ""
+
+
+def is_suggestion(action: Mapping[str, Any]) -> bool:
+    """Return whether a click is on a suggested question, and not on the button that asks for one."""
+    return str(action.get("block_id", "")).startswith("next-")
 
 
 def _next(question: str) -> Block:

@@ -317,8 +317,10 @@ def prefer(request: AskRequest, settings: Preferred) -> AskRequest:
     )
 
 
-def buttons(answer: Answer, request: AskRequest) -> AnswerButtons:
-    """Return what can be done with the answer."""
+def buttons(answer: Answer, request: AskRequest) -> AnswerButtons | None:
+    """Return what can be done with the answer; None if it is empty."""
+    if not (answer.text.strip() or answer.passages):
+        return None
     question = request.question
     thinks = request.agent or question.reasoning or resolve(question.model).slow
     suggested = answer.next_questions if isinstance(answer, AnswerWithNext) else ()

@@ -201,8 +201,8 @@ class Command(Generic[Request, Result]):
     ending: Callable[[Result, Request, Audience], StreamEnding] | None = None
     """Return the end of a result whose text was shown while it was made."""
 
-    buttons: Callable[[Result, Request], AnswerButtons] | None = None
-    """Return what can be done with a result."""
+    buttons: Callable[[Result, Request], AnswerButtons | None] | None = None
+    """Return what can be done with a result; None if it has no content."""
 
     remember: Callable[[Result], str] | None = None
     """Return what of a result goes with the next question of its conversation."""

@@ -120,11 +120,13 @@ def prefer(request: SearchRequest, settings: Preferred) -> SearchRequest:
     return replace(request, query=query, public=settings.visible(public=request.public, private=request.private))
 
 
-def buttons(page: SearchPage, request: SearchRequest) -> AnswerButtons:
-    """Return what can be done with the results."""
+def buttons(page: SearchPage, request: SearchRequest) -> AnswerButtons | None:
+    """Return what can be done with the results; None if there are none."""
     found = len(page.results.results)
+    if not found:
+        return None
     more = found == request.query.max_results and len(page.before) + found < MAX_RESULTS
-    return AnswerButtons(ask_about=found > 0, more=more)
+    return AnswerButtons(ask_about=True, more=more)
 
 
 SEARCH = Command(

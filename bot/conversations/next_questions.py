@@ -1,4 +1,4 @@
-"""Three questions that a reader might ask next: asked of the model after its answer, and taken out of the text."""
+"""Two questions that a reader might ask next: asked of the model after its answer, and taken out of the text."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from perplexity.sanitize import one_line
 from perplexity.types import Answer, Event, Message, Restarted, TextDelta
 
-COUNT = 3
-MAX_LENGTH = 75
-"""Slack's limit for the label of a button, which shows the question in full."""
+COUNT = 2
+MAX_LENGTH = 40
+"""A longer question is not suggested: on a phone its button would not show it in full."""
 
 BEGIN = "<next_questions>"
 END = "</next_questions>"
@@ -21,7 +21,7 @@ INSTRUCTION = Message(
     content=(
         f"After your answer, write {COUNT} questions that the reader might ask next, in the language of the question, "
         f"each of at most {MAX_LENGTH} characters and understandable by itself, in exactly this form:\n"
-        f"{BEGIN}\n1. …\n2. …\n3. …\n{END}"
+        f"{BEGIN}\n1. …\n2. …\n{END}"
     ),
 )
 
@@ -47,7 +47,7 @@ def take_next_questions(answer: Answer) -> AnswerWithNext:
 def _read(rest: str) -> tuple[str, ...]:
     """Return the questions behind the beginning of a block; none unless it is exactly what was asked for.
 
-    Those with a word that looks like an option are left out.
+    Long ones are left out, and those with a word that looks like an option.
     """
     block, end, after = rest.partition(END)
     if not end or after.strip():
@@ -56,9 +56,7 @@ def _read(rest: str) -> tuple[str, ...]:
     questions = [one_line(line[2]) for line in lines if line is not None and line[1] == str(lines.index(line) + 1)]
     if len(lines) != COUNT or len(questions) != COUNT or len(set(questions)) != COUNT:
         return ()
-    if any(len(question) > MAX_LENGTH for question in questions):
-        return ()
-    return tuple(question for question in questions if not _OPTION.search(question))
+    return tuple(one for one in questions if len(one) <= MAX_LENGTH and not _OPTION.search(one))
 
 
 @dataclass(kw_only=True)

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, GO_DEEPER, MORE, MORE_RESULTS, REGENERATE
+from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, GO_DEEPER, MORE, MORE_RESULTS, REGENERATE, is_suggestion
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.examples import EXAMPLES, LINES
 from bot.blocks.messages import below_message
@@ -47,32 +47,20 @@ Rewrite = Callable[[Command[Any, Any], QuestionRow, Click], str | None]
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to the buttons that ask the next question."""
-    button(
-        app,
-        context,
-        GO_DEEPER,
-        asks_below(_deeper, lambda question: f"I’ll think longer about {question}. The answer will appear below."),
-    )
-    button(
-        app,
-        context,
-        MORE_RESULTS,
-        asks_below(_same, lambda question: f"I’ll look for more pages on {question}. They will appear below."),
-    )
-    button(
-        app,
-        context,
-        FOLLOW_UP,
-        asks_below(_suggested, promise_answer),
-    )
-    menu(
-        app,
-        context,
-        MORE,
-        REGENERATE,
-        asks_below(_same, lambda question: f"I’ll answer {question} again. The answer will appear below."),
-    )
+    deeper = asks_below(_deeper, lambda question: f"I’ll think longer about {question}. The answer will appear below.")
+    more = asks_below(_same, lambda question: f"I’ll look for more pages on {question}. They will appear below.")
+    again = asks_below(_same, lambda question: f"I’ll answer {question} again. The answer will appear below.")
+    menu(app, context, MORE, GO_DEEPER, deeper)
+    menu(app, context, MORE, REGENERATE, again)
+    # Answers that an older version has made have it as a button.
+    button(app, context, GO_DEEPER, deeper)
+    button(app, context, MORE_RESULTS, more)
+    button(app, context, FOLLOW_UP, asks_below(_suggested, promise_answer), matchers=[_is_suggested])
     button(app, context, EXAMPLES, ask_example)
+
+
+async def _is_suggested(action: dict[str, Any]) -> bool:
+    return is_suggestion(action)
 
 
 def promise_answer(question: str) -> str:
@@ -135,7 +123,7 @@ async def submit_below(
     However often the button is clicked, the question is asked once; with another `key`, once for each key.
     """
     action = click.choice if click.action_id == MORE else click.action_id
-    key = text if action == FOLLOW_UP else key
+    key = key or (text if action == FOLLOW_UP else "")
     question = _question_below(earlier, click, command=command.name, text=text, action=action, key=key)
     return await _submit(question, context, asked=command.parse_question_text(text), promise=promise)
 

@@ -130,9 +130,9 @@ def _with_examples(command: Command[Any, Any], *, pause: Pause) -> Command[Any, 
         reply = command.render(result, request, audience)
         return replace(reply, messages=tuple(map(_label, reply.messages))) if own and meant(request) else reply
 
-    def buttons(result: Any, request: Any) -> AnswerButtons:
-        below = AnswerButtons() if command.buttons is None else command.buttons(result, request)
-        return replace(below, deeper=False)  # no model is there to think longer
+    def buttons(result: Any, request: Any) -> AnswerButtons | None:
+        below = command.buttons(result, request) if command.buttons else None
+        return below and replace(below, deeper=False)  # no model is there to think longer
 
     # A recorded answer is shown whole, since its label is above its text.
     ending, below = (None if own else command.ending), (buttons if command.buttons else None)

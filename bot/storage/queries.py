@@ -57,8 +57,13 @@ _CONVERSATION = """CASE WHEN %(starts_conversation)s THEN %(id)s::uuid ELSE coal
                 AND q.received_at > now() - %(continues_minutes)s * interval '1 minute'
             ORDER BY q.received_at DESC
             LIMIT 1),
+        (
+            SELECT q.conversation FROM questions q
+            WHERE q.id = %(parent)s::uuid AND %(thread_ts)s::text IS NULL
+                AND q.team_id = %(team_id)s AND q.channel_id = %(channel_id)s),
         %(id)s::uuid) END"""
-"""A new question's conversation: that of its thread, or of the last direct message if that is not long ago."""
+"""A new question's conversation: that of its thread, of the last direct message if that is not long ago, or that of
+the answer below which a button asked it."""
 
 _STATUS = "coalesce(%(message_ts)s, (SELECT status_ts FROM earlier))"
 """The status message of a new question: the one of the question that it takes the place of, if that has one."""

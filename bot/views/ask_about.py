@@ -1,20 +1,22 @@
-"""Ask about these: a question about the pages that a search listed, answered from their excerpts alone."""
+"""The form for the next question: about the pages that a search listed, from their excerpts alone, or any follow-up."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import ASK_ABOUT
+from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, is_suggestion
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import join_lines
 from bot.blocks.escaping import shorten, unescape_slack
 from bot.blocks.sources import linked_title, site_and_date
 from bot.commands.ask import ASK, write_question
 from bot.conversations.pages import numbered_pages
+from bot.conversations.small_talk import is_small_talk
 from bot.errors import UsageError
-from bot.listeners.answer_actions import submit_below
+from bot.listeners.answer_actions import promise_answer, submit_below
 from bot.listeners.clicks import (
     NO_LONGER_OFFERED,
     NOT_YOUR_ANSWER,
@@ -29,6 +31,7 @@ from bot.listeners.clicks import (
 )
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
+from bot.model.message import Block
 from bot.model.results import SearchPage
 from bot.slack.views import View
 from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
@@ -43,54 +46,72 @@ _MAX_ERROR = 300
 
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
-    """Listen to the button below search results, and to the submission of the view."""
-    button(app, context, ASK_ABOUT, open_ask_about)
+    """Listen to the buttons below search results and other answers, and to the submission of the view."""
+    button(app, context, ASK_ABOUT, open_question)
+    button(app, context, FOLLOW_UP, open_question, matchers=[_asks_for_one])
     submission(app, context, CALLBACK_ID, ask_about, first_input=QUESTION)
 
 
-async def open_ask_about(click: Click, context: ListenerContext) -> Reply | None:
-    """Open the view, for everyone who sees the results."""
+async def _asks_for_one(action: dict[str, Any]) -> bool:
+    return not is_suggestion(action)
+
+
+async def open_question(click: Click, context: ListenerContext) -> Reply | None:
+    """Open the view, for everyone who sees the answer."""
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None
-    if row is None or kept is None or not isinstance(kept.result, SearchPage):
+    about_pages = click.action_id == ASK_ABOUT
+    if row is None or kept is None or (about_pages and not isinstance(kept.result, SearchPage)):
         return text_reply(UNKNOWN_ANSWER)
     if not may_see(row, click, context.commands):
         return text_reply(NOT_YOUR_ANSWER)
-    metadata = {"question": str(row.id), "channel": click.channel, "response_url": click.response_url}
-    problem = await open_modal(context, click.trigger_id, ask_about_view(kept.result, metadata))
+    metadata = {
+        "question": str(row.id),
+        "channel": click.channel,
+        "response_url": click.response_url,
+        "action": click.action_id,
+    }
+    page = kept.result if about_pages and isinstance(kept.result, SearchPage) else None
+    problem = await open_modal(context, click.trigger_id, question_view(page, metadata))
     return None if problem is None else text_reply(problem)
 
 
-def ask_about_view(page: SearchPage, metadata: dict[str, Any]) -> View:
-    """Build the view."""
+def question_view(page: SearchPage | None, metadata: dict[str, Any]) -> View:
+    """Build the view: for a question about these pages, or for the next one of a conversation."""
     element = {"type": "plain_text_input", "action_id": QUESTION, "multiline": True, "max_length": MAX_QUESTION}
     question = {"type": "input", "block_id": QUESTION, "label": plain("Your question"), "element": element}
-    lines = [
-        " · ".join(filter(None, (f"{source.number}  {linked_title(source)}", site_and_date(source))))
-        for source in numbered_pages(page)
-    ]
-    listed = [context_block(text) for text in join_lines(lines)]
-    head = context_block("The answer comes from the excerpts of these pages alone:")
     return modal(
         CALLBACK_ID,
-        "Ask about these",
-        [question, head, *listed],
+        "Ask about these" if page is not None else "Ask a follow-up",
+        [question, *(_pages(page) if page is not None else ())],
         submit="Ask",
         close="Cancel",
         metadata=metadata,
     )
 
 
+def _pages(page: SearchPage) -> Iterator[Block]:
+    yield context_block("The answer comes from the excerpts of these pages alone:")
+    lines = [
+        " · ".join(filter(None, (f"{source.number}  {linked_title(source)}", site_and_date(source))))
+        for source in numbered_pages(page)
+    ]
+    yield from map(context_block, join_lines(lines))
+
+
 async def ask_about(submitted: Submission, context: ListenerContext) -> Response | None:
-    """Ask the question below the results, once for each view."""
+    """Ask the question below the answer, once for each view."""
     click = _click(submitted)
+    typed = str(submitted.value(QUESTION) or "")
     row = await clicked_question(click, context)
     if row is None or await context.questions.result(row.id) is None:
         return errors(**{QUESTION: UNKNOWN_ANSWER})
     if not may_see(row, click, context.commands):
         return errors(**{QUESTION: NOT_YOUR_ANSWER})
     public = row.thread_ts is None and is_public(row, context.commands)
-    text = write_question(str(submitted.value(QUESTION) or ""), public=public)
+    text = write_question(typed, public=public)
+    if is_small_talk(typed):
+        return errors(**{QUESTION: "Happy to help! What would you like to know?"})
     try:
         ASK.parse(text)
     except UsageError as error:
@@ -102,7 +123,7 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
         context,
         command=ASK,
         text=text,
-        promise=lambda question: f"I’ll answer {question} from these pages. The answer will appear below.",
+        promise=promise_answer if click.action_id == FOLLOW_UP else _promise_from_pages,
         key=key,
     )
     if became not in {Submitted.NEW, Submitted.DUPLICATE}:
@@ -120,7 +141,13 @@ def _click(submitted: Submission) -> Click:
         "channel": {"id": metadata.get("channel", "")},
         "response_url": metadata.get("response_url"),
     }
-    return Click(body=body, action={"action_id": ASK_ABOUT, "value": str(metadata.get("question", ""))})
+    # A view that an older version has opened names no action.
+    action = FOLLOW_UP if metadata.get("action") == FOLLOW_UP else ASK_ABOUT
+    return Click(body=body, action={"action_id": action, "value": str(metadata.get("question", ""))})
+
+
+def _promise_from_pages(question: str) -> str:
+    return f"I’ll answer {question} from these pages. The answer will appear below."
 
 
 async def _reply(url: str | None, reply: Reply, context: ListenerContext) -> None:

@@ -420,7 +420,7 @@ class CommandRunner:
             actions = sent_actions(row.id)
         below = (*self._notes(row, command, outgoing), *actions) if reply.messages else ()
         remembered = None
-        if command.remember is not None and row.surface in THREAD_SURFACES:
+        if command.remember is not None and row.surface != DIGEST_SURFACE:
             remembered = await run_in_thread_if_long(length, command.remember, result)
         ending = None if command.ending is None else command.ending(result, request, audience)
         return Outcome(
@@ -453,9 +453,19 @@ class CommandRunner:
         """Return the buttons below an answer."""
         if command.buttons is None:
             return ()
-        private = row.surface not in THREAD_SURFACES and audience is Audience.ASKER
+        in_thread = row.surface in THREAD_SURFACES
+        private = not in_thread and audience is Audience.ASKER
         buttons = command.buttons(result, request)
-        return answer_actions(buttons, question_id=row.id, private=private, thumbs=not private, save=self.saves_files)
+        if buttons is None:
+            return ()
+        return answer_actions(
+            buttons,
+            question_id=row.id,
+            private=private,
+            in_thread=in_thread,
+            thumbs=not private,
+            save=self.saves_files,
+        )
 
     async def _earlier_turns(self, row: QuestionRow) -> list[Turn]:
         """Return the turns before a question, each question without its options and without the message it is about."""

@@ -36,7 +36,8 @@ LINES = {
     "deep": "/ask --model high",
     "next": "/tomorrow",
 }
-CLICKS = frozenset({"retry", "go_deeper", "more_results", "recheck"})
+CLICKS = {"retry": None, "more": "go_deeper", "more_results": None}
+"""What is clicked below an answer, with the choice in a menu."""
 REFUSALS = (
     SlackFault(status=429, body='{"ok": false, "error": "ratelimited"}', headers={"Retry-After": "1"}),
     SlackFault(status=500),
@@ -191,12 +192,12 @@ class Walker:
         asked = self._pick(lambda one: one.is_message and not one.edited and not one.deleted)
         if asked is None:
             return
-        shown = next((one for one in self.storm.thread(asked) if CLICKS & {*_actions(one)}), None)
+        shown = next((one for one in self.storm.thread(asked) if _clicks(one)), None)
         if shown is not None:
             asked.clicked = True
-            action = self.random.choice(sorted(CLICKS & {*_actions(shown)}))
-            token = f"{asked.ids[0]}-{action}"
-            await self._deliver(lambda person: person.choose(shown, action, token=token, channel=asked.channel))
+            action = self.random.choice(sorted(_clicks(shown)))
+            token, choice = f"{asked.ids[0]}-{action}", CLICKS[action]
+            await self._deliver(lambda person: person.choose(shown, action, choice, token=token, channel=asked.channel))
 
     async def _erase(self) -> None:
         slack = self.storm.harness.slack
@@ -431,6 +432,11 @@ def _charges(served: Iterable[Served]) -> Iterator[Charge]:
     for one in served:
         if one.charged and (ids := ID.findall(one.content)):
             yield Charge(question=ids[-1], amount=one.charged)
+
+
+def _clicks(message: Mapping[str, Any]) -> set[str]:
+    """Return what of `CLICKS` a message offers."""
+    return {action for action in CLICKS.keys() & {*_actions(message)} if (CLICKS[action] or "") in json.dumps(message)}
 
 
 def _actions(message: Mapping[str, Any]) -> list[str]:

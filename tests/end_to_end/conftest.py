@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from bot.app import compose
 from bot.commands.ask import SAME_LANGUAGE
+from bot.conversations.next_questions import INSTRUCTION
 from bot.settings import Settings
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
@@ -90,11 +91,12 @@ class AppHarness:
 
 
 def asked_in(request: Received) -> Any:
-    """Return what a request asked: a text, or messages if there are several; without the sentence on the language."""
+    """Return what a request asked: a text, or messages if there are several; without what goes with each question."""
     messages = request.json["input"]
     if isinstance(messages, str):
         return messages
-    said = [message for message in messages if message["content"] != SAME_LANGUAGE.content]
+    always = {SAME_LANGUAGE.content, INSTRUCTION.content}
+    said = [message for message in messages if message["content"] not in always]
     return said[0]["content"] if len(said) == 1 and said[0]["role"] == "user" else said
 
 

@@ -28,14 +28,19 @@ from tests.fakes.answers import whole_stream
 from tests.fakes.perplexity import stream_reply
 from tests.fakes.slack import Fault, Post
 
-BUTTONS = {"go_deeper": ("/ask why", None), "more": ("/ask why", "regenerate"), "more_results": ("/search why", None)}
-"""What is clicked: below which command's answer, and which choice of a menu."""
+BUTTONS = {"go_deeper": "/ask why", "regenerate": "/ask why", "more_results": "/search why"}
+"""What is clicked, below which command's answer; the first two are choices of the menu."""
+
+
+def element(action: str) -> tuple[str, str | None]:
+    """Return the id of the element and the choice."""
+    return (action, None) if action == "more_results" else ("more", action)
 
 
 async def answered(harness: AppHarness, action: str, *, public: bool = False) -> dict[str, Any]:
     """Return an answer that has a button."""
     script_pages(harness, 5)
-    command, _, text = BUTTONS[action][0].partition(" ")
+    command, _, text = BUTTONS[action].partition(" ")
     return await ask(harness, f"{command} {'--public ' if public else ''}{text}")
 
 
@@ -50,11 +55,11 @@ async def test_two_clicks_ask_once__and_the_answer_comes_below(harness: AppHarne
     before = len(harness.perplexity.requests)
     script_pages(harness, 10)
 
-    first = await told(harness, answer, action, BUTTONS[action][1])
+    first = await told(harness, answer, *element(action))
     await settle(harness)
     assert "will appear below" in first
     assert (
-        await told(harness, answer, action, BUTTONS[action][1])
+        await told(harness, answer, *element(action))
         == "I’m already working on this, or it’s answered. Look below that answer."
     )
 
@@ -68,20 +73,20 @@ async def test_two_clicks_ask_once__and_the_answer_comes_below(harness: AppHarne
 
 async def test_go_deeper_asks_the_same_of_a_model_that_thinks__with_its_filters(harness: AppHarness) -> None:
     answer = await ask(harness, "/ask --domain a.example,b.example why")
-    await click(harness, answer, "go_deeper")
+    await click(harness, answer, "more", "go_deeper")
     await settle(harness)
 
     first, second = (request.json for request in harness.perplexity.requests)
     assert (first["effort"], second["effort"]) == ("fast", "medium")
     assert [asked_in(request) for request in harness.perplexity.requests] == ["why", "why"]
     assert second["tools"] == first["tools"]
-    assert "go_deeper" not in actions(answers(harness)[-1].payload)
+    assert "Go deeper" not in answers(harness)[-1].shown_text
 
 
 @pytest.mark.parametrize("typed", ["/ask --model sonar-reasoning-pro why", "/ask -r why", "/ask --effort medium why"])
 async def test_a_model_that_thinks_already_cannot_go_deeper(harness: AppHarness, typed: str) -> None:
     answer = await ask(harness, typed)
-    assert "go_deeper" not in actions(answer)
+    assert "Go deeper" not in str(answer)
     row = next(block for block in answer["blocks"] if block["type"] == "actions")
     question = row["block_id"].partition(":")[2]
     async with await harness.person.click("go_deeper", question, token="forged") as response:
@@ -96,7 +101,7 @@ async def test_a_private_answer_is_its_askers_alone(harness: AppHarness, action:
     answer = await answered(harness, action)
     before = len(harness.perplexity.requests)
 
-    assert await told(harness, answer, action, BUTTONS[action][1], user="U2") == NOT_YOUR_ANSWER
+    assert await told(harness, answer, *element(action), user="U2") == NOT_YOUR_ANSWER
     assert len(harness.perplexity.requests) == before
 
 
@@ -104,7 +109,7 @@ async def test_a_private_answer_is_its_askers_alone(harness: AppHarness, action:
 async def test_below_a_public_answer_anyone_there_asks__for_everyone(harness: AppHarness, action: str) -> None:
     answer = await answered(harness, action, public=True)
     script_pages(harness, 10)
-    await click(harness, answer, action, BUTTONS[action][1], user="U2")
+    await click(harness, answer, *element(action), user="U2")
     await settle(harness)
 
     assert [asker for asker, _, _ in await questions(harness)] == ["U1", "U2"]
@@ -115,7 +120,7 @@ async def test_below_a_public_answer_anyone_there_asks__for_everyone(harness: Ap
 async def test_a_public_answer_of_another_channel_is_nobodys_elsewhere(harness: AppHarness) -> None:
     answer = await answered(harness, "go_deeper", public=True)
 
-    assert await told(harness, answer, "go_deeper", user="U2", channel="C2") == NOT_YOUR_ANSWER
+    assert await told(harness, answer, "more", "go_deeper", user="U2", channel="C2") == NOT_YOUR_ANSWER
 
 
 @pytest.mark.parametrize("action", BUTTONS)
@@ -123,7 +128,7 @@ async def test_a_deleted_answer_is_explained(harness: AppHarness, action: str) -
     answer = await answered(harness, action)
     await delete_questions(harness)
 
-    assert await told(harness, answer, action, BUTTONS[action][1]) == UNKNOWN_ANSWER
+    assert await told(harness, answer, *element(action)) == UNKNOWN_ANSWER
 
 
 @pytest.mark.parametrize("value", ["6f2b1f1e-0000-4000-8000-000000000001", "no id", ""])
@@ -134,7 +139,7 @@ async def test_an_unknown_id_is_explained(harness: AppHarness, value: str) -> No
     assert UNKNOWN_ANSWER in harness.slack.posts[-1].shown_text
 
 
-@pytest.mark.parametrize(("action", "value"), [("go_deeper", None), ("more", "regenerate")])
+@pytest.mark.parametrize(("action", "value"), [("more", "go_deeper"), ("more", "regenerate")])
 async def test_in_a_thread_the_answer_is_the_next_message__for_everyone(
     harness: AppHarness, action: str, value: str | None
 ) -> None:
@@ -174,7 +179,7 @@ async def test_in_a_direct_message_the_answer_is_streamed_below(harness: AppHarn
     await harness.send_direct_message("why", ts=TS)
     await settle(harness)
     harness.perplexity.script("/v1/agent", stream_reply(*whole_stream("The second answer. [2]", size=4), pause=0.1))
-    assert await told(harness, last_in(harness, "DU1", TS), "go_deeper", channel="DU1") == ""
+    assert await told(harness, last_in(harness, "DU1", TS), "more", "go_deeper", channel="DU1") == ""
     await settle(harness)
 
     (stream,) = harness.slack.streams("DU1", TS)
@@ -186,7 +191,7 @@ async def test_where_the_app_may_no_longer_post__the_answer_comes_as_a_direct_me
     answer = await mention(harness, "why")
     gone = Fault(status=200, body='{"ok": false, "error": "channel_not_found"}')
     harness.slack.fail("chat.postMessage", gone, gone)
-    await click(harness, answer, "go_deeper")
+    await click(harness, answer, "more", "go_deeper")
     await settle(harness)
 
     last = last_answer(harness)
@@ -236,7 +241,7 @@ async def test_no_more_results_are_said(harness: AppHarness) -> None:
 async def test_a_question_below_can_be_stopped(harness: AppHarness) -> None:
     answer = await ask(harness, "/ask why")
     harness.perplexity.hold()
-    (promise,) = await click(harness, answer, "go_deeper")
+    (promise,) = await click(harness, answer, "more", "go_deeper")
     await harness.perplexity.wait_for(2)
     stopped = await told(harness, {"blocks": promise.payload["blocks"]}, "stop")
     harness.perplexity.release()

@@ -75,9 +75,9 @@ async def said_directly(harness: AppHarness, words: str) -> None:
 
 
 BUTTONS = [
-    ("/ask why", "go_deeper", None),
+    ("/ask why", "more", "go_deeper"),
     ("/ask why", "more", "regenerate"),
-    ("/ask --public why", "go_deeper", None),
+    ("/ask --public why", "more", "go_deeper"),
     ("/search why", "more_results", None),
 ]
 

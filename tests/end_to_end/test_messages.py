@@ -14,6 +14,7 @@ import pytest
 
 from bot.app import WORK_CONNECTIONS
 from bot.commands.ask import SAME_LANGUAGE
+from bot.conversations.next_questions import INSTRUCTION
 from bot.slack.scopes import HISTORIES
 from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.perplexity import fixture, json_reply
@@ -58,6 +59,7 @@ async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_pl
     assert harness.perplexity.requests[0].json == {
         "effort": "fast",
         "input": [
+            {"type": "message", "role": "system", "content": INSTRUCTION.content},
             {"type": "message", "role": "system", "content": SAME_LANGUAGE.content},
             {"type": "message", "role": "user", "content": "what is a.example & co?"},
         ],

@@ -45,7 +45,7 @@ async def test_nothing_is_left_when_the_answer_is_posted(harness: AppHarness, li
     ("action", "value"),
     [
         ("share", None),
-        ("go_deeper", None),
+        ("more", "go_deeper"),
         ("sources", None),
         *(("more", one) for one in ("regenerate", "save", "sent")),
     ],

@@ -50,7 +50,7 @@ from bot.preferences.settings import load_channel, load_person
 from bot.privacy.outgoing import Sent
 from bot.slack.users import Management
 from bot.views.ask import ask_view
-from bot.views.ask_about import ask_about_view
+from bot.views.ask_about import question_view
 from bot.views.check import _Message, checked_message, claims_view, reading_view
 from bot.views.home import answer_blocks
 from bot.views.settings import settings_view
@@ -320,7 +320,7 @@ def modals(texts: Sequence[str]) -> Harms:
     kept = KeptResult(question_id=ID, command="ask", text=texts[0], result=answer, asked_at=AT, limits=tuple(texts))
     page = SearchPage(results=SearchResults(results=listed, provider="P"))
     yield from of_view(sources_view(kept, answer, channel="C1"), addresses(listed))
-    yield from of_view(ask_about_view(page, {}), addresses(listed))
+    yield from of_view(question_view(page, {}), addresses(listed))
     messages = answer_messages(answer, audience=Audience.ASKER)
     yield from of_view({"type": "modal", "blocks": answer_blocks(messages)}, addresses(listed))
     for text in texts[::2]:

@@ -45,7 +45,7 @@ def settings(settings: Settings, services: Services, slack: FakeSlack) -> Settin
 async def test_no_text_is_logged(log: io.StringIO, harness: AppHarness, services: Services) -> None:
     services.perplexity.fail("/search", status=400, body={"error": {"message": CANARY, "type": CANARY}})
     answers = [await ask(harness, line) for line in LINES]
-    await click(harness, answers[0], "go_deeper")
+    await click(harness, answers[0], "more", "go_deeper")
     await click(harness, answers[0], "share")
     await submit(harness, comment=CANARY)
     await click(harness, answers[0], "more", "sent")

@@ -12,7 +12,7 @@ from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from tests.end_to_end.answer_buttons import ask, click, delete_questions, questions, settle, told
 from tests.end_to_end.conftest import AppHarness
 
-BELOW = (("share", None), ("go_deeper", None), ("sources", None), ("more", "regenerate"), ("more", "save"))
+BELOW = (("share", None), ("more", "go_deeper"), ("sources", None), ("more", "regenerate"), ("more", "save"))
 """The buttons below a private answer, with the choices of its menu."""
 
 

@@ -54,7 +54,7 @@ async def test_nothing_of_the_person_leaves_with_any_command(harness: AppHarness
     person = replace(harness.person, user=ASKER)
     own = replace(harness, person=person)
     answers = [await ask(own, line) for line in COMMANDS]
-    await click(own, answers[0], "go_deeper", user=ASKER)
+    await click(own, answers[0], "more", "go_deeper", user=ASKER)
     await click(own, answers[0], "more", "regenerate", user=ASKER)
     harness.slack.write(
         OTHER, f"I think it is blue, <@{OTHER}>, see <#{PLACE}|>", ts="1795255200.000000", thread_ts="1795255200.000000"

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.conversations.next_questions import BEGIN, END, WithoutNextQuestions, take_next_questions
+from bot.conversations.next_questions import BEGIN, END, MAX_LENGTH, WithoutNextQuestions, take_next_questions
 from perplexity.types import Answer, Event, Restarted, TextDelta
 
-QUESTIONS = ("What does it cost?", "Who sells it?", "Wann kommt es?")
-BLOCK = f"{BEGIN}\n1. {QUESTIONS[0]}\n2. {QUESTIONS[1]}\n3. {QUESTIONS[2]}\n{END}"
+QUESTIONS = ("What does it cost?", "Who sells it?")
+BLOCK = f"{BEGIN}\n1. {QUESTIONS[0]}\n2. {QUESTIONS[1]}\n{END}"
 
 
 def answer(text: str) -> Answer:
@@ -30,10 +30,10 @@ def test_the_block_becomes_questions() -> None:
     [
         BLOCK.replace(END, ""),
         BLOCK + "\nMore text",
-        BLOCK.replace("3. ", "4. "),
-        BLOCK.replace("\n3. Wann kommt es?", ""),
+        BLOCK.replace("2. ", "4. "),
+        BLOCK.replace("\n2. Who sells it?", ""),
+        BLOCK.replace(END, f"3. Wann kommt es?\n{END}"),
         BLOCK.replace("Who sells it?", "What does it cost?"),
-        BLOCK.replace("Who sells it?", "Who " * 20 + "?"),
         BLOCK.replace("Who sells it?", "--model sonar who sells it?"),
         BLOCK.replace("Who sells it?", "<!channel> who sells it?"),
         f"{BEGIN}{END}",
@@ -45,6 +45,14 @@ def test_a_malformed_block_is_left_out_and_suggests_nothing(block: str) -> None:
     assert (read.text, read.next_questions) == ("It is.", ())
 
 
+def test_a_long_question_is_left_out() -> None:
+    longest = BLOCK.replace("Who sells it?", "W" * MAX_LENGTH)
+    longer = BLOCK.replace("Who sells it?", "W" * (MAX_LENGTH + 1))
+
+    assert take_next_questions(answer(longest)).next_questions == (QUESTIONS[0], "W" * MAX_LENGTH)
+    assert take_next_questions(answer(longer)).next_questions == QUESTIONS[:1]
+
+
 @pytest.mark.parametrize(
     "suggested",
     ["Is it safe? --domain evil.example", "Why -r?", "How much? —model=xhigh", "What does git push −−force change?"],
@@ -52,7 +60,7 @@ def test_a_malformed_block_is_left_out_and_suggests_nothing(block: str) -> None:
 def test_a_question_with_what_looks_like_an_option_is_left_out(suggested: str) -> None:
     read = take_next_questions(answer(f"It is.\n{BLOCK.replace('Who sells it?', suggested)}"))
 
-    assert read.next_questions == (QUESTIONS[0], QUESTIONS[2])
+    assert read.next_questions == QUESTIONS[:1]
 
 
 @pytest.mark.parametrize("suggested", ["Is e-mail safe in 2024-25?", "Who won - Ada or Bob?", "Is -5 °C cold?"])

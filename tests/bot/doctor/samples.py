@@ -47,7 +47,7 @@ from bot.privacy.outgoing import Sent
 from bot.slack.users import Management
 from bot.slack.views import View
 from bot.views.ask import ask_view
-from bot.views.ask_about import ask_about_view
+from bot.views.ask_about import question_view
 from bot.views.base import modal
 from bot.views.budgets import budgets_view
 from bot.views.check import _Message, claims_view
@@ -167,7 +167,7 @@ def _views() -> Iterator[tuple[str, View | None]]:
         if command.form is not None:
             yield f"form of {command.name}", ask_view(COMMANDS, Choice(command=command.name), metadata=place)
     yield "form about a message", ask_view(COMMANDS, Choice(command="ask"), metadata={}, about="An example.")
-    yield "form about results", ask_about_view(SearchPage(results=_PAGES), {"question": str(_ID)})
+    yield "form about results", question_view(SearchPage(results=_PAGES), {"question": str(_ID)})
     yield "form of a digest", digest_view(zone="Europe/Berlin", metadata=place)
     yield "settings", settings_view(Preferences(), _CHANNEL, Management.ALLOWED)
     yield "sources", sources_view(_KEPT, _ANSWER, channel=_CHANNEL)
