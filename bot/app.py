@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -19,9 +19,16 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.audit import AuditWriter
 from bot.blocks.escaping import sanitize_view
-from bot.commands import available_commands
+from bot.commands import with_built
+from bot.commands.ask import ask_command
 from bot.commands.base import ROOT_COMMAND, Command
+from bot.commands.budget import BudgetCommand
+from bot.commands.deepdive import deepdive_command
+from bot.commands.limits import LimitsCommand
 from bot.commands.routing import APP_NAME
+from bot.commands.settings import SettingsCommand
+from bot.commands.status import StatusCommand
+from bot.commands.watch import WatchCommand
 from bot.delivery.delivery import Delivery
 from bot.delivery.queue_place import QueuePlaces
 from bot.delivery.routes import default_routes
@@ -361,12 +368,41 @@ class _Parts:
 
     @cached_property
     def commands(self) -> Sequence[Command[Any, Any]]:
-        commands = available_commands(agent=self.settings.missing_agent_setting is None)
+        commands = with_built(self.built_commands)
         if self.playground is None or not self.settings.keyless:
             return commands
         from bot.playground.examples import with_examples
 
         return with_examples(commands, pause=self.pause)
+
+    @property
+    def slash_command(self) -> str:
+        return f"/{self.settings.command_prefix}{ROOT_COMMAND}"
+
+    @property
+    def built_commands(self) -> Iterator[Command[Any, Any]]:
+        """The commands that need more than every question has."""
+        settings, admins, slash = self.settings, self.admins, self.slash_command
+        before_ack = BudgetStore(self.acks, budgets=settings.budgets)
+        preferences = PreferenceStore(self.work)
+        yield ask_command(
+            agent=settings.missing_agent_setting is None,
+            next_questions=settings.next_questions,
+            preferences=preferences,
+        )
+        yield deepdive_command(can_upload=self.files.can_upload)
+        yield StatusCommand(
+            admins=admins,
+            attempts=self.attempts,
+            feedback=FeedbackStore(self.work),
+            audit=self.audit,
+            budgets=self.budgets,
+        ).command()
+        yield SettingsCommand(store=preferences, managers=self.managers, slash=slash).command()
+        yield BudgetCommand(admins=admins, budgets=self.budgets, slash=slash).command()
+        yield from BudgetCommand(admins=admins, budgets=before_ack, slash=slash).switches()
+        yield LimitsCommand(admins=admins, store=self.limits, slash=slash).command()
+        yield WatchCommand(digests=self.digests.service).command()
 
     @cached_property
     def files(self) -> FileUploader:
@@ -388,6 +424,7 @@ class _Parts:
             chat=self.chat,
             database_retry=self.database_retry,
             profiles=self.profiles,
+            admins=self.admins,
             installed=lambda: self.admission.installed,
         )
 
@@ -445,28 +482,16 @@ class _Parts:
         )
         return CommandRunner(
             questions=self.questions,
-            provider=self.search.chain,
+            services=self.search.answering,
             admins=self.admins,
-            provider_stats=self.attempts.stats,
-            audit=self.audit.health,
-            feedback=FeedbackStore(self.work).of_team,
-            preferences=PreferenceStore(self.work),
-            budgets=self.budgets,
-            limits=self.limits,
-            management=self.managers.management,
-            digests=self.digests.service,
             commands={command.name: command for command in self.commands} | self.digests.commands,
             database_retry=DatabaseRetry(seconds=RUN_SECONDS),
             stops=StopWatcher(questions=self.questions),
-            agent=self.search.agent,
-            model=self.search.model,
-            deepdives=self.search.deepdives,
+            umbrella=self.slash_command,
             thread_history=thread_history.before,
             reads_threads=settings.thread_history != "off",
             stages=lambda row: QuestionStages(stages=self.stages, row=row, database_retry=self.database_retry),
-            can_upload=self.files.can_upload,
             saves_files=settings.send_files or not settings.slack_configured,
-            next_questions=settings.next_questions,
             keeps_text=settings.retention_days > 0,
             before_sending=self.meter.keep,
             cancel_runs=self.stopping.start,
@@ -522,7 +547,7 @@ class _Parts:
             chat=self.chat,
             admins=told,
             other_admins=AdminList(self.access.client).read,
-            slash=f"/{self.settings.command_prefix}{ROOT_COMMAND}",
+            slash=self.slash_command,
             enter=self.access.enter_team,
         )
 
@@ -544,7 +569,6 @@ class _Parts:
             views=self.views,
             replies=self.status_messages,
             admins=self.admins,
-            budgets=BudgetStore(self.acks, budgets=self.settings.budgets),
             start=self.background.start,
             home_opened=self.home.opened,
             home_changed=self.home.changed,
@@ -599,7 +623,7 @@ class _Parts:
     @property
     def claim_finder(self) -> check.ClaimFinder:
         return check.ClaimFinder(
-            model=self.search.model,
+            model=self.search.answering.model,
             proposals=ProposalStore(self.acks),
             profiles=self.profiles,
             asker_refusal=self.admission.asker_refusal,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.budgets.ceilings import AGENT
 from bot.commands import COMMANDS
-from bot.commands.context import Agent, DisabledAgent
+from bot.commands.context import Agent, DisabledAgent, Services
 from bot.commands.routing import slash_commands
 from bot.manifest import manifest
 from bot.metering import Meter, MeteredPosts, MeteredProvider
@@ -48,16 +48,10 @@ AGENT_MODEL = "Agent"
 
 @dataclass(frozen=True, kw_only=True)
 class SearchServices:
-    """The providers, the fallback chain over them, and the services built on it.
-
-    `model` is the chain of those that write from what they are given, without a search.
-    """
+    """The providers, and what answers questions with them: the fallback chain, and the services built on it."""
 
     providers: Sequence[Provider]
-    chain: Provider
-    model: Provider
-    deepdives: DeepDiveRunner
-    agent: Agent
+    answering: Services
 
 
 @asynccontextmanager
@@ -85,24 +79,20 @@ async def open_search_services(
             open_agent(settings, provider=chain, on_attempt=on_attempt, meter=meter) as agent,
         ):
             model = Fallback(text_generators(booked), timeouts=fallback_timeouts(settings), on_attempt=on_attempt)
-            services = SearchServices(
-                providers=providers,
-                chain=chain,
-                model=model,
-                deepdives=_with_metered_posts(deepdives, meter),
-                agent=agent,
+            services = Services(
+                provider=chain, model=model, deepdives=_with_metered_posts(deepdives, meter), agent=agent
             )
-            yield redacted(services, settings.redactor)
+            yield SearchServices(providers=providers, answering=redacted(services, settings.redactor))
 
 
-def redacted(services: SearchServices, redactor: Redactor) -> SearchServices:
+def redacted(services: Services, redactor: Redactor) -> Services:
     """Return the services that get questions without what must not leave, whichever command asks them."""
     if not redactor.is_set:
         return services
     dives = services.deepdives
     return replace(
         services,
-        chain=RedactedProvider(provider=services.chain, redactor=redactor),
+        provider=RedactedProvider(provider=services.provider, redactor=redactor),
         model=RedactedProvider(provider=services.model, redactor=redactor),
         agent=RedactedAgent(agent=services.agent, redactor=redactor),
         deepdives=replace(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from bot.commands.ask import ASK, ASK_WITHOUT_AGENT
+from bot.commands.ask import ASK
 from bot.commands.base import Command
 from bot.commands.budget import BUDGET, PAUSE, RESUME
 from bot.commands.check import CHECK
@@ -32,6 +33,7 @@ COMMANDS: tuple[Command[Any, Any], ...] = (
 )
 
 
-def available_commands(*, agent: bool) -> tuple[Command[Any, Any], ...]:
-    """Return the commands; without an agent, the help of `/ask` does not list `--agent`."""
-    return COMMANDS if agent else tuple(ASK_WITHOUT_AGENT if command is ASK else command for command in COMMANDS)
+def with_built(built: Iterable[Command[Any, Any]]) -> tuple[Command[Any, Any], ...]:
+    """Return the commands, with these in place of those that have their names."""
+    by_name = {command.name: command for command in built}
+    return tuple(by_name.get(command.name, command) for command in COMMANDS)

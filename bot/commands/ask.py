@@ -46,6 +46,7 @@ from bot.model.message import Audience
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.model.results import SearchPage
 from bot.preferences.precedence import Preferred, allowed_pages, allows_all
+from bot.storage.preferences import PreferenceStore
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters
 from perplexity.freshness import add_newest_source_line
@@ -154,28 +155,37 @@ def _contradiction(one: Option, other: Option, why: str) -> UsageError:
     return UsageError(contradiction(one.name, other.name, why), option=other.name)
 
 
-async def answer(request: AskRequest, context: CommandContext) -> Answer:
-    """Answer the question, or resume its background run. Raise PerplexityError."""
+async def answer(
+    request: AskRequest,
+    context: CommandContext,
+    *,
+    next_questions: bool = False,
+    preferences: PreferenceStore | None = None,
+) -> Answer:
+    """Answer the question, or resume its background run. Raise PerplexityError.
+
+    `next_questions` is whether the answer suggests further questions.
+    """
     if request.agent:
-        reply = await context.agent.answer(request.question)
+        reply = await context.services.agent.answer(request.question)
     else:
         pages = _pages(context)
-        suggests, on_event = context.next_questions and not pages, context.on_event
+        suggests, on_event = next_questions and not pages, context.on_event
         if suggests and on_event is not None:
             on_event = WithoutNextQuestions(on_event=on_event)
         if pages and on_event is not None:
             on_event = WithPages(on_event=on_event, pages=pages)
         question = question_about(request.question, pages) if pages else request.question
-        earlier, note = await _earlier(context)
+        earlier, note = await _earlier(context, preferences)
         if earlier is not None:
             question = question_again(question, *earlier)
         elif not (pages or question.filters.languages):
             question = replace(question, messages=(SAME_LANGUAGE, *question.messages))
-        reply = await context.provider.answer(
+        reply = await context.services.provider.answer(
             replace(
                 question,
                 messages=(INSTRUCTION, *question.messages) if suggests else question.messages,
-                run_id=context.run_id,
+                run_id=context.row.run_id,
                 on_run=context.on_run,
                 on_event=on_event,
                 check_cancelled=context.check_cancelled,
@@ -191,19 +201,22 @@ async def answer(request: AskRequest, context: CommandContext) -> Answer:
     )
 
 
-async def _earlier(context: CommandContext) -> tuple[tuple[Answer, datetime] | None, str]:
+async def _earlier(
+    context: CommandContext, preferences: PreferenceStore | None
+) -> tuple[tuple[Answer, datetime] | None, str]:
     """Return the answer with which the new one is compared, and when it was asked for; None without one.
 
     The second value is a note for the asker if there is one that its channel's sites no longer allow. Raise database
     errors.
     """
-    parent = context.parent if context.action == RECHECK else None
+    parent = context.parent if context.row.action == RECHECK else None
     if parent is None or not isinstance(parent.result, Answer):
         return None, ""
-    channel = context.channel
-    if context.preferences is not None and parent.channel_id != context.channel_id:
-        place = {"team_id": context.team_id, "user_id": context.user_id}
-        channel = (await context.preferences.get(**place, channel_id=parent.channel_id)).channel
+    row = context.row
+    channel = row.preferences.channel
+    if preferences is not None and parent.channel_id != row.channel_id:
+        place = {"team_id": row.team_id, "user_id": row.user_id}
+        channel = (await preferences.get(**place, channel_id=parent.channel_id)).channel
     if not allows_all(parent.result.sources, channel):
         return None, EARLIER_NOT_ALLOWED
     return (parent.result, parent.asked_at), ""
@@ -214,12 +227,12 @@ def _pages(context: CommandContext) -> tuple[Source, ...]:
 
     Raise PerplexityError if it is about pages, and none is left.
     """
-    if context.action != ASK_ABOUT:
+    if context.row.action != ASK_ABOUT:
         return ()
     shown = context.parent.result if context.parent is not None else None
     if not isinstance(shown, SearchPage):
         raise Refused("I no longer have these pages. Please search again.")
-    pages = allowed_pages(numbered_pages(shown), context.channel)
+    pages = allowed_pages(numbered_pages(shown), context.row.preferences.channel)
     if not pages:
         raise Refused("This channel’s settings no longer allow any of these pages. Please search again.")
     return pages
@@ -360,3 +373,9 @@ ASK = Command(
 )
 ASK_WITHOUT_AGENT = ASK.without(AGENT)
 """The command without an agent: `--agent` still parses, and fails with the missing setting."""
+
+
+def ask_command(*, agent: bool, next_questions: bool, preferences: PreferenceStore) -> Command[AskRequest, Answer]:
+    """Return the command; without an agent, its help does not list `--agent`."""
+    answers = partial(answer, next_questions=next_questions, preferences=preferences)
+    return replace(ASK if agent else ASK_WITHOUT_AGENT, answer=answers)

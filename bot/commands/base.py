@@ -107,6 +107,16 @@ def _unknown_length(result: object) -> int:
     return sys.maxsize
 
 
+AtOnce = Callable[[str, str, str], Awaitable[str]]
+"""Takes the ids of a workspace and a person, and the name that was typed; returns what to say. Raises database errors.
+"""
+
+
+async def _needs_stores(request: object, context: CommandContext) -> Any:
+    """Answer nothing: only the command that is built with its stores, in `bot/app.py`, can."""
+    raise NotImplementedError(context.row.command)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Command(Generic[Request, Result]):
     """One command: how its text is read, its request answered, and the answer shown."""
@@ -189,8 +199,11 @@ class Command(Generic[Request, Result]):
     render_pending: Callable[[Request, str, bool], OutgoingMessage] | None = None
     """Render another such message, from the request, the question's id and whether everyone sees the answer."""
 
-    answer: Callable[[Request, CommandContext], Awaitable[Result]]
+    answer: Callable[[Request, CommandContext], Awaitable[Result]] = _needs_stores
     """Answer the request. Raises PerplexityError. A command with an `ending` passes its events to `on_event`."""
+
+    at_once: AtOnce | None = None
+    """Does for an admin, in the listener, what cannot wait for its turn behind other questions."""
 
     render: Callable[[Result, Request, Audience], Reply]
     """Render the result for those who see it in the conversation of the question."""

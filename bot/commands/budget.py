@@ -10,13 +10,14 @@ from typing import get_args
 
 from bot.blocks.spending import spending_message
 from bot.budgets.amounts import ALLOWED, parse_amount
-from bot.commands.base import Reply, free_subcommand
+from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.commands.parsing import check_length, choose_from, closest_match, inline_code, no_text
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.spending import NO_BUDGETS, Budgets, Scope, Spending
+from bot.slack.users import Admins
 from bot.storage.budgets import BudgetStore
 
 NO_CHANNEL_BUDGET = (
@@ -100,32 +101,54 @@ def _subject(scope: Scope, words: Sequence[str]) -> str:
     return found[1] or found[2]
 
 
-async def answer(request: BudgetRequest, context: CommandContext) -> BudgetResult:
-    """Change what is asked for, and return the spending, if the person is an admin. Raises database errors."""
-    if not await context.admins.is_admin(context.user_id):
-        return BudgetResult(note="Only admins of this workspace can see and change its budgets.")
-    store = context.budgets
-    if store is None:
-        return BudgetResult(note="There are no budgets here.")
-    note, subject = "", context.channel_id if request.subject == HERE else request.subject
-    if request.scope == "channel" and subject.startswith("D"):
-        return BudgetResult(note=NO_CHANNEL_BUDGET)
-    if request.scope is not None:
-        await store.change(
-            team_id=context.team_id,
-            user_id=context.user_id,
-            scope=request.scope,
-            subject=subject,
-            amount=request.amount,
-            reset=request.reset,
+@dataclass(frozen=True, kw_only=True)
+class BudgetCommand:
+    """Reads and changes budgets for admins. `slash` is what to type."""
+
+    admins: Admins
+    budgets: BudgetStore
+    slash: str
+
+    def command(self) -> Command[BudgetRequest, BudgetResult]:
+        """Return the command that a worker runs."""
+        return replace(BUDGET, answer=self.answer)
+
+    def switches(self) -> tuple[Command[SwitchRequest, str], ...]:
+        """Return the commands that pause and resume all spending."""
+        return tuple(
+            replace(
+                one, answer=partial(self._switch, one.name), at_once=partial(switch_spending, one.name, self.budgets)
+            )
+            for one in (PAUSE, RESUME)
         )
-        note = "Saved."
-    spending = await store.spending(context.team_id)
-    return BudgetResult(note=note, spending=spending, defaults=store.budgets, slash=_slash(context))
 
+    async def answer(self, request: BudgetRequest, context: CommandContext) -> BudgetResult:
+        """Change what is asked for, and return the spending, if the person is an admin. Raises database errors."""
+        row, store = context.row, self.budgets
+        if not await self.admins.is_admin(row.user_id):
+            return BudgetResult(note="Only admins of this workspace can see and change its budgets.")
+        note, subject = "", row.channel_id if request.subject == HERE else request.subject
+        if request.scope == "channel" and subject.startswith("D"):
+            return BudgetResult(note=NO_CHANNEL_BUDGET)
+        if request.scope is not None:
+            await store.change(
+                team_id=row.team_id,
+                user_id=row.user_id,
+                scope=request.scope,
+                subject=subject,
+                amount=request.amount,
+                reset=request.reset,
+            )
+            note = "Saved."
+        spending = await store.spending(row.team_id)
+        return BudgetResult(note=note, spending=spending, defaults=store.budgets, slash=self.slash)
 
-def _slash(context: CommandContext) -> str:
-    return context.digests.command_label.partition(" ")[0]
+    async def _switch(self, name: str, _: SwitchRequest, context: CommandContext) -> str:
+        """Switch spending for a question that an older version has accepted."""
+        row = context.row
+        if not await self.admins.is_admin(row.user_id):
+            return FOR_ADMINS_TO_PAUSE
+        return await switch_spending(name, self.budgets, row.team_id, row.user_id, self.slash)
 
 
 def render(result: BudgetResult, _: BudgetRequest, audience: Audience) -> Reply:
@@ -151,7 +174,6 @@ BUDGET = free_subcommand(
     ),
     for_everyone=True,
     parse=parse,
-    answer=answer,
     render=render,
 )
 
@@ -170,16 +192,7 @@ def _parse_switch(name: str) -> Callable[[str], SwitchRequest]:
     return parse_nothing
 
 
-async def _switch(name: str, _: SwitchRequest, context: CommandContext) -> str:
-    """Switch spending for a question that an older version has accepted."""
-    if context.budgets is None or not await context.admins.is_admin(context.user_id):
-        return FOR_ADMINS_TO_PAUSE
-    return await switch_spending(
-        name, context.budgets, team_id=context.team_id, user_id=context.user_id, slash=_slash(context)
-    )
-
-
-async def switch_spending(name: str, budgets: BudgetStore, *, team_id: str, user_id: str, slash: str) -> str:
+async def switch_spending(name: str, budgets: BudgetStore, team_id: str, user_id: str, slash: str) -> str:
     """Pause all spending or allow it again for an admin, and return what to say. Raises database errors."""
     if name == PAUSE.name:
         paused = await budgets.pause(team_id=team_id, user_id=user_id)
@@ -201,7 +214,6 @@ PAUSE = free_subcommand(
     usage="",
     for_everyone=True,
     parse=_parse_switch("pause"),
-    answer=partial(_switch, "pause"),
     render=render_switch,
 )
 
@@ -212,9 +224,5 @@ RESUME = free_subcommand(
     usage="",
     for_everyone=True,
     parse=_parse_switch("resume"),
-    answer=partial(_switch, "resume"),
     render=render_switch,
 )
-
-SWITCHES = frozenset({PAUSE.name, RESUME.name})
-"""Done in the listener: a question would wait for its turn behind those whose spending it is to end."""

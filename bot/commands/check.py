@@ -61,15 +61,15 @@ async def answer(request: CheckRequest, context: CommandContext) -> CheckedClaim
     claims, cost_usd = request.claims, None
     if not claims:
         proposed = await propose_claims(
-            request.text, model=context.model or context.provider, check_cancelled=context.check_cancelled
+            request.text, model=context.services.model, check_cancelled=context.check_cancelled
         )
         claims, cost_usd = proposed.claims, proposed.cost_usd
     if not claims:
         raise InvalidRequest(NOTHING_TO_CHECK)
     checked = await check_claims(
         claims,
-        search=context.provider,
-        model=context.model or context.provider,
+        search=context.services.provider,
+        model=context.services.model,
         today=datetime.fromtimestamp(context.now(), UTC).date(),
         filters=request.filters,
         check_cancelled=context.check_cancelled,

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic
 
 from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message, deepdive_started_message
 from bot.commands.base import Command, CommandForm, Reply, Stats
-from bot.commands.context import CommandContext
+from bot.commands.context import PACE_SECONDS, CommandContext
 from bot.commands.filters import PRIVATE, PUBLIC, audience_for, parse_visibility, usage_errors
 from bot.commands.parsing import OptionParser, parse_options
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from bot.preferences.precedence import Preferred
-from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import DeepDive, Stage, StageUpdate
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.notes import no_results_text
@@ -86,23 +87,37 @@ def parse(text: str) -> DeepDiveRequest:
     return DeepDiveRequest(topic=topic, filters=NO_FILTERS, **parse_visibility(arguments))
 
 
-async def answer(request: DeepDiveRequest, context: CommandContext) -> DeepDiveResult:
+async def no_uploads() -> bool:
+    """Return False: files cannot be sent."""
+    return False
+
+
+async def answer(
+    request: DeepDiveRequest,
+    context: CommandContext,
+    *,
+    can_upload: Callable[[], Awaitable[bool]] = no_uploads,
+    pace_seconds: float = PACE_SECONDS,
+) -> DeepDiveResult:
     """Make the report and show its progress. Raise PerplexityError; RequestCancelled if it is stopped."""
-    deepdives = context.deepdives or DeepDiveRunner(facts=context.provider, synthesis=context.provider)
     board = ProgressBoard()
-    deepdives = replace(deepdives, filters=request.filters)
+    deepdives = replace(context.services.deepdives, filters=request.filters)
     task = asyncio.create_task(deepdives.run(request.topic, store=context.stages, on_stage=board.update))
     task.add_done_callback(lambda _: board.changed.set())
     try:
-        await _show_progress(task, board, request, context)
+        await _show_progress(task, board, request, context, pace_seconds)
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-    return DeepDiveResult(report=task.result(), file=str(context.question_id) if await context.can_upload() else None)
+    return DeepDiveResult(report=task.result(), file=str(context.row.id) if await can_upload() else None)
 
 
 async def _show_progress(
-    run: asyncio.Task[DeepDive], board: ProgressBoard, request: DeepDiveRequest, context: CommandContext
+    run: asyncio.Task[DeepDive],
+    board: ProgressBoard,
+    request: DeepDiveRequest,
+    context: CommandContext,
+    pace_seconds: float,
 ) -> None:
     """Show each update at once, and the elapsed time every few seconds, until the end. Raise RequestCancelled."""
     shown = context.progress.milestones_shown
@@ -114,14 +129,14 @@ async def _show_progress(
         message = deepdive_progress_message(
             request.topic,
             board.stages,
-            question_id=str(context.question_id),
+            question_id=str(context.row.id),
             clock=clock,
             now=datetime.fromtimestamp(context.now(), UTC),
         )
         if await context.progress.update(message, milestone=reached > shown):
             shown = max(shown, reached)
         with suppress(TimeoutError):
-            async with asyncio.timeout(context.pace_seconds):
+            async with asyncio.timeout(pace_seconds):
                 await board.changed.wait()
 
 
@@ -176,3 +191,8 @@ DEEPDIVE = Command(
     form=CommandForm(title="Deep dive", text="Topic"),
     prefer=prefer,
 )
+
+
+def deepdive_command(*, can_upload: Callable[[], Awaitable[bool]]) -> Command[DeepDiveRequest, DeepDiveResult]:
+    """Return the command; `can_upload` returns whether files can be sent."""
+    return replace(DEEPDIVE, answer=partial(answer, can_upload=can_upload))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.blocks.limits import limits_message
 from bot.budgets.limits import LABELS, OFF, SAVED, limit_not_taken, parse_limit
-from bot.commands.base import Reply, free_subcommand
+from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.budget import OFF as OFF_WORDS
 from bot.commands.budget import RESETS
 from bot.commands.context import CommandContext
@@ -16,6 +16,8 @@ from bot.commands.parsing import check_length, choose_from, closest_match, inlin
 from bot.errors import UsageError
 from bot.model.limits import NAMES, Limit, LimitName
 from bot.model.message import Audience
+from bot.slack.users import Admins
+from bot.storage.limits import LimitStore
 
 FOR_ADMINS = "Only admins of this workspace can see and change its limits."
 
@@ -62,23 +64,34 @@ def parse(text: str) -> LimitRequest:
     return LimitRequest(name=name, value=value)
 
 
-async def answer(request: LimitRequest, context: CommandContext) -> LimitResult:
-    """Change what is asked for, and return the limits, if the person is an admin. Raises database errors."""
-    store = context.limits
-    if store is None or not await context.admins.is_admin(context.user_id):
-        return LimitResult(note=FOR_ADMINS)
-    limits, note = await store.of(context.team_id), ""
-    if request.name is not None:
-        try:
-            value = parse_limit(request.value, bound=limits[request.name].bound)
-        except ValueError as error:
-            note = limit_not_taken(request.value, LABELS[request.name], str(error), reset="reset")
-        else:
-            values = {request.name: value}
-            limits = await store.change(team_id=context.team_id, user_id=context.user_id, values=values)
-            note = SAVED
-    slash = context.digests.command_label.partition(" ")[0]
-    return LimitResult(note=note, limits=tuple(limits.values()), slash=slash)
+@dataclass(frozen=True, kw_only=True)
+class LimitsCommand:
+    """Reads and changes limits for admins. `slash` is what to type."""
+
+    admins: Admins
+    store: LimitStore
+    slash: str
+
+    def command(self) -> Command[LimitRequest, LimitResult]:
+        """Return the command that a worker runs."""
+        return replace(LIMITS, answer=self.answer)
+
+    async def answer(self, request: LimitRequest, context: CommandContext) -> LimitResult:
+        """Change what is asked for, and return the limits, if the person is an admin. Raises database errors."""
+        row, store = context.row, self.store
+        if not await self.admins.is_admin(row.user_id):
+            return LimitResult(note=FOR_ADMINS)
+        limits, note = await store.of(row.team_id), ""
+        if request.name is not None:
+            try:
+                value = parse_limit(request.value, bound=limits[request.name].bound)
+            except ValueError as error:
+                note = limit_not_taken(request.value, LABELS[request.name], str(error), reset="reset")
+            else:
+                values = {request.name: value}
+                limits = await store.change(team_id=row.team_id, user_id=row.user_id, values=values)
+                note = SAVED
+        return LimitResult(note=note, limits=tuple(limits.values()), slash=self.slash)
 
 
 def render(result: LimitResult, _: LimitRequest, audience: Audience) -> Reply:
@@ -103,6 +116,5 @@ LIMITS = free_subcommand(
     ),
     for_everyone=True,
     parse=parse,
-    answer=answer,
     render=render,
 )

@@ -73,7 +73,7 @@ async def answer(request: NewsRequest, context: CommandContext) -> NewsSummary:
     """Find the news. Raise PerplexityError."""
     now = datetime.fromtimestamp(context.now(), UTC)
     return await news_summary(
-        context.provider, category=request.category, topic=request.topic, filters=request.filters, now=now
+        context.services.provider, category=request.category, topic=request.topic, filters=request.filters, now=now
     )
 
 

@@ -76,11 +76,11 @@ async def answer(request: SearchRequest, context: CommandContext) -> SearchPage:
     """Search, or find the results that follow those in which the button was clicked. Raise PerplexityError."""
     shown = context.parent.result if context.parent is not None else None
     if not isinstance(shown, SearchPage):
-        return SearchPage(results=await context.provider.search(request.query))
+        return SearchPage(results=await context.services.provider.search(request.query))
     before = (*shown.before, *(source.url for source in shown.results.results))
     # A service lists at most twenty, always from the first.
     wanted = min(MAX_RESULTS, len(before) + request.query.max_results)
-    found = await context.provider.search(replace(request.query, max_results=wanted))
+    found = await context.services.provider.search(replace(request.query, max_results=wanted))
     new = [source for source in found.results if source.url not in before][: request.query.max_results]
     return SearchPage(results=replace(found, results=tuple(new)), before=before)
 

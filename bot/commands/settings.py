@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.settings import settings_message
-from bot.commands.base import Reply, free_subcommand
+from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.filters import capitalize_sentences, value_not_allowed
 from bot.commands.parsing import check_length, choose_from, closest_match, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.model.preferences import NO_PREFERENCES, ChannelSettings, PersonSettings, Preferences
+from bot.model.preferences import ChannelSettings, PersonSettings, Preferences
 from bot.preferences.settings import (
     CHANNEL,
     CREATOR_UNKNOWN,
@@ -27,7 +27,8 @@ from bot.preferences.settings import (
     one_of,
     parse_setting,
 )
-from bot.slack.users import Management
+from bot.slack.users import ChannelManagers, Management
+from bot.storage.preferences import PreferenceStore
 from perplexity.errors import InvalidRequest
 
 NO_CHANNEL = "A direct message has no channel settings. Type this in a channel."
@@ -118,39 +119,49 @@ def _unknown(word: str, table: Sequence[Setting], *, of_channel: bool) -> str:
     return f"{inline_code(word)} isn’t a setting. {choose_from(names, meant=meant)}"
 
 
-async def answer(request: SettingsRequest, context: CommandContext) -> SettingsResult:
-    """Change what is asked for, if the person may, and return the settings. Raises database errors."""
-    in_channel = not context.channel_id.startswith("D")
-    slash = f"{context.digests.command_label.partition(' ')[0]} {SETTINGS.name}"
-    store, place = context.preferences, {"team_id": context.team_id, "user_id": context.user_id}
-    if store is None:
-        return SettingsResult(preferences=NO_PREFERENCES, note="", in_channel=in_channel, slash=slash)
-    before = await store.get(**place, channel_id=context.channel_id)
-    note = await _refusal(request, context) if request.of_channel else ""
-    if request.changes and not note:
-        if request.of_channel:
-            after = replace(before, channel=request.apply(before.channel))
-            saved = await store.change_channel(before.channel, after.channel, **place, channel_id=context.channel_id)
-        else:
-            after = replace(before, person=request.apply(before.person))
-            saved = await store.change_person(before.person, after.person, **place)
-        note = (
-            SAVED
-            if saved
-            else "Someone else changed this at the same moment, so I saved nothing. Check it below, then try again."
-        )
-        before = after if saved else await store.get(**place, channel_id=context.channel_id)
-    return SettingsResult(preferences=before, note=note, in_channel=in_channel, slash=slash)
+@dataclass(frozen=True, kw_only=True)
+class SettingsCommand:
+    """Reads and changes settings. `slash` is what to type."""
 
+    store: PreferenceStore
+    managers: ChannelManagers
+    slash: str
 
-async def _refusal(request: SettingsRequest, context: CommandContext) -> str:
-    """Return why a channel's settings cannot be shown or changed; an empty text if they can."""
-    if context.channel_id.startswith("D"):
-        return NO_CHANNEL
-    if not request.changes:
-        return ""
-    management = await context.management(context.user_id, context.channel_id)
-    return {Management.DENIED: NOT_MANAGER, Management.UNKNOWN: CREATOR_UNKNOWN}.get(management, "")
+    def command(self) -> Command[SettingsRequest, SettingsResult]:
+        """Return the command that a worker runs."""
+        return replace(SETTINGS, answer=self.answer)
+
+    async def answer(self, request: SettingsRequest, context: CommandContext) -> SettingsResult:
+        """Change what is asked for, if the person may, and return the settings. Raises database errors."""
+        row, store = context.row, self.store
+        in_channel = not row.channel_id.startswith("D")
+        place = {"team_id": row.team_id, "user_id": row.user_id}
+        before = await store.get(**place, channel_id=row.channel_id)
+        note = await self._refusal(request, context) if request.of_channel else ""
+        if request.changes and not note:
+            if request.of_channel:
+                after = replace(before, channel=request.apply(before.channel))
+                saved = await store.change_channel(before.channel, after.channel, **place, channel_id=row.channel_id)
+            else:
+                after = replace(before, person=request.apply(before.person))
+                saved = await store.change_person(before.person, after.person, **place)
+            note = (
+                SAVED
+                if saved
+                else "Someone else changed this at the same moment, so I saved nothing. Check it below, then try again."
+            )
+            before = after if saved else await store.get(**place, channel_id=row.channel_id)
+        slash = f"{self.slash} {SETTINGS.name}"
+        return SettingsResult(preferences=before, note=note, in_channel=in_channel, slash=slash)
+
+    async def _refusal(self, request: SettingsRequest, context: CommandContext) -> str:
+        """Return why a channel's settings cannot be shown or changed; an empty text if they can."""
+        if context.row.channel_id.startswith("D"):
+            return NO_CHANNEL
+        if not request.changes:
+            return ""
+        management = await self.managers.management(context.row.user_id, context.row.channel_id)
+        return {Management.DENIED: NOT_MANAGER, Management.UNKNOWN: CREATOR_UNKNOWN}.get(management, "")
 
 
 def render(result: SettingsResult, _: SettingsRequest, audience: Audience) -> Reply:
@@ -172,6 +183,5 @@ SETTINGS = free_subcommand(
     ),
     for_everyone=True,
     parse=parse,
-    answer=answer,
     render=render,
 )

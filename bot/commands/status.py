@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.blocks.status import status_message
-from bot.commands.base import Reply, free_subcommand
+from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.commands.parsing import no_text
@@ -16,6 +16,11 @@ from bot.model.feedback import Feedback
 from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
 from bot.model.spending import Spending
+from bot.slack.users import Admins
+from bot.storage.attempts import AttemptStore
+from bot.storage.audit_chain import AuditStore
+from bot.storage.budgets import BudgetStore
+from bot.storage.feedback import FeedbackStore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,16 +45,30 @@ def parse(text: str) -> StatusRequest:
     return StatusRequest()
 
 
-async def answer(_: StatusRequest, context: CommandContext) -> Status | None:
-    """Return the statistics, None if the user is not an admin."""
-    if not await context.admins.is_admin(context.user_id):
-        return None
-    return Status(
-        providers=await context.provider_stats(),
-        feedback=await context.feedback(context.team_id),
-        audit=await context.audit(),
-        spending=None if context.budgets is None else await context.budgets.spending(context.team_id),
-    )
+@dataclass(frozen=True, kw_only=True)
+class StatusCommand:
+    """Reads what admins see."""
+
+    admins: Admins
+    attempts: AttemptStore
+    feedback: FeedbackStore
+    audit: AuditStore
+    budgets: BudgetStore
+
+    def command(self) -> Command[StatusRequest, Status | None]:
+        """Return the command that a worker runs."""
+        return replace(STATUS, answer=self.answer)
+
+    async def answer(self, _: StatusRequest, context: CommandContext) -> Status | None:
+        """Return the statistics, None if the user is not an admin."""
+        if not await self.admins.is_admin(context.row.user_id):
+            return None
+        return Status(
+            providers=await self.attempts.stats(),
+            feedback=await self.feedback.of_team(context.row.team_id),
+            audit=await self.audit.health(),
+            spending=await self.budgets.spending(context.row.team_id),
+        )
 
 
 def render(status: Status | None, _: StatusRequest, audience: Audience) -> Reply:
@@ -68,6 +87,5 @@ STATUS = free_subcommand(
     for_admins=True,
     usage="",
     parse=parse,
-    answer=answer,
     render=render,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.blocks.digests import DIGEST_EXAMPLE, digest_result_message
 from bot.commands.base import Command, Option, Reply, ValueKind
@@ -10,7 +10,7 @@ from bot.commands.context import CommandContext
 from bot.commands.parsing import OptionParser, inline_code, no_text, parse_options
 from bot.commands.watch_syntax import parse_digest_spec, parse_zone
 from bot.errors import UsageError
-from bot.model.digest import DigestAction, DigestResult, DigestSpec, Owner
+from bot.model.digest import DigestAction, DigestResult, DigestService, DigestSpec, Owner
 from bot.model.message import Audience
 
 ALWAYS = Option(
@@ -78,18 +78,29 @@ def parse(text: str) -> WatchRequest:
     )
 
 
-async def answer(request: WatchRequest, context: CommandContext) -> WatchResult:
-    """Apply the request. Raise database errors."""
-    digests, owner = context.digests, Owner(team_id=context.team_id, user_id=context.user_id)
-    reply: DigestResult
-    match request:
-        case DigestSpec():
-            reply = await digests.create(request, id=context.question_id, owner=owner, channel_id=context.channel_id)
-        case ChangeDigest(action=action, number=number):
-            reply = await digests.apply(action, number, owner=owner, by=str(context.question_id))
-        case ListDigests():
-            reply = await digests.list_digests(owner)
-    return WatchResult(reply=reply, command_label=digests.command_label, channel=context.channel_id)
+@dataclass(frozen=True, kw_only=True)
+class WatchCommand:
+    """Creates and changes digests."""
+
+    digests: DigestService
+
+    def command(self) -> Command[WatchRequest, WatchResult]:
+        """Return the command that a worker runs."""
+        return replace(WATCH, answer=self.answer)
+
+    async def answer(self, request: WatchRequest, context: CommandContext) -> WatchResult:
+        """Apply the request. Raise database errors."""
+        digests, row = self.digests, context.row
+        owner = Owner(team_id=row.team_id, user_id=row.user_id)
+        reply: DigestResult
+        match request:
+            case DigestSpec():
+                reply = await digests.create(request, id=row.id, owner=owner, channel_id=row.channel_id)
+            case ChangeDigest(action=action, number=number):
+                reply = await digests.apply(action, number, owner=owner, by=str(row.id))
+            case ListDigests():
+                reply = await digests.list_digests(owner)
+        return WatchResult(reply=reply, command_label=digests.command_label, channel=row.channel_id)
 
 
 def audience_of(_: WatchRequest) -> Audience:
@@ -132,6 +143,5 @@ WATCH = Command(
     has_slash_command=False,
     parse=parse,
     audience=audience_of,
-    answer=answer,
     render=render,
 )

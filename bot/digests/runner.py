@@ -19,7 +19,7 @@ from bot.errors import Refused
 from bot.model.digest import Digest, DigestReport, DigestRun, State, Trigger, parse_run, search_window_start
 from bot.model.message import Audience, OutgoingMessage
 from bot.preferences.precedence import Preferred, may_ask
-from bot.slack.users import Membership
+from bot.slack.users import Admins, Membership
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore, PostedHistory, PostedStories, Recorded
 from perplexity.errors import PerplexityError
@@ -135,6 +135,7 @@ class DigestRunner:
     """
 
     digests: DigestStore
+    admins: Admins
     membership: Callable[[str, str], Awaitable[Membership]]
     stopper: DigestStopper
     selector: StorySelector
@@ -171,12 +172,12 @@ class DigestRunner:
         should_run = digest.state is State.ACTIVE or run.trigger is Trigger.MANUAL
         if not (
             should_run
-            and await self._can_reach_owner(digest, by=context.question_id)
+            and await self._can_reach_owner(digest, by=context.row.id)
             and await self._owner_may_ask(digest, context)
         ):
             return replace(report, suppressed=True, cost_usd=0.0)
         return await self.selector.select_new(
-            await self._with_summary(report, context, filters=run.filters), question_id=context.question_id
+            await self._with_summary(report, context, filters=run.filters), question_id=context.row.id
         )
 
     async def _can_reach_owner(self, digest: Digest, *, by: UUID) -> bool:
@@ -193,34 +194,34 @@ class DigestRunner:
         Raises Refused if Slack cannot be asked, also after some pauses.
         """
         owner = digest.owner.user_id
-        if may_ask(context.channel, owner, is_admin=False):
+        if may_ask(context.row.preferences.channel, owner, is_admin=False):
             return True
-        is_admin = await context.admins.check_admin(owner)
+        is_admin = await self.admins.check_admin(owner)
         for pause in OWNER_CHECK_PAUSES:
             if is_admin is not None:
                 break
             await self.sleep(pause)
-            is_admin = await context.admins.check_admin(owner)
+            is_admin = await self.admins.check_admin(owner)
         if is_admin is None:
             raise Refused(
                 "I couldn’t check with Slack whether you may ask in its channel. "
                 "The next digest covers what this one missed."
             )
         if not is_admin:
-            await self.stopper.on_owner_barred(digest, OWNER_MAY_NOT_ASK, by=context.question_id)
+            await self.stopper.on_owner_barred(digest, OWNER_MAY_NOT_ASK, by=context.row.id)
         return is_admin
 
     async def _with_summary(self, report: DigestReport, context: CommandContext, *, filters: Filters) -> DigestReport:
         """Ask for all news since the previous run. An answer without any news has a cost, too."""
         digest, now = report.digest, report.now
         last_run_at = await self.database_retry(
-            lambda: self.digests.posted.last_run_at(digest.id, question_id=context.question_id, now=now)
+            lambda: self.digests.posted.last_run_at(digest.id, question_id=context.row.id, now=now)
         )
         since = search_window_start(last_run_at, now=now)
         spec = digest.spec
         try:
             summary = await news_summary(
-                context.provider,
+                context.services.provider,
                 category=spec.category,
                 topic=spec.topic,
                 filters=filters,

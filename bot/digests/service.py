@@ -39,7 +39,7 @@ from bot.model.digest import (
 )
 from bot.model.schedule import next_slot, zone_of
 from bot.slack.messages import Chat
-from bot.slack.users import Profiles, SlackUsers
+from bot.slack.users import Admins, Profiles, SlackUsers
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.digests import DigestStore
 
@@ -209,6 +209,7 @@ class DigestComponents:
         chat: Chat,
         database_retry: DatabaseRetry,
         profiles: Profiles,
+        admins: Admins,
         installed: Callable[[], str | None],
     ) -> Self:
         """Build the parts from the settings."""
@@ -223,6 +224,7 @@ class DigestComponents:
         stopper = DigestStopper(digests=digests, database_retry=database_retry)
         runner = DigestRunner(
             digests=digests,
+            admins=admins,
             membership=users.membership,
             stopper=stopper,
             selector=StorySelector(posted=digests.posted, database_retry=database_retry),

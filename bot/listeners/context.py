@@ -16,7 +16,6 @@ from bot.model.membership import team_of
 from bot.slack.messages import Chat
 from bot.slack.users import Admins
 from bot.slack.views import Views
-from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
@@ -42,7 +41,6 @@ class ListenerContext:
     views: Views
     replies: StatusMessages
     admins: Admins
-    budgets: BudgetStore
 
     start: Callable[[Coroutine[Any, Any, None]], None]
     """Run work in the background, after the acknowledgement."""

@@ -13,8 +13,8 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks import escaping
 from bot.blocks.examples import greeting_message
-from bot.commands.base import ONE_MOMENT, Command
-from bot.commands.budget import FOR_ADMINS_TO_PAUSE, SWITCHES, switch_spending
+from bot.commands.base import ONE_MOMENT, AtOnce, Command
+from bot.commands.budget import FOR_ADMINS_TO_PAUSE
 from bot.commands.help import (
     help_message,
     help_overview,
@@ -91,8 +91,8 @@ async def respond(payload: dict[str, Any], context: ListenerContext) -> Outgoing
         request = command.parse(route.rest)
     except UsageError as error:
         return usage_message(command, error, slash=route.slash)
-    if command.name in SWITCHES:
-        return await _switch(payload, route, command.name, context)
+    if command.at_once is not None:
+        return await _do_at_once(command.at_once, payload, route, context)
     return (
         greeting_message()
         if is_talk(command.name, route.rest)
@@ -107,34 +107,33 @@ async def is_known_admin(user: str, context: ListenerContext) -> bool:
     return False
 
 
-async def _switch(
-    payload: dict[str, Any], route: RoutedCommand, name: str, context: ListenerContext
+async def _do_at_once(
+    act: AtOnce, payload: dict[str, Any], route: RoutedCommand, context: ListenerContext
 ) -> OutgoingMessage:
-    """Pause or resume all spending; say so by the response_url if that takes too long for the acknowledgement."""
+    """Do what cannot wait for its turn; say so by the response_url if that takes too long for the acknowledgement."""
     late = asyncio.Event()
 
-    async def act() -> str:
-        text = await _switch_for_admin(payload, route, name, context)
+    async def reply() -> str:
+        text = await _do_for_admin(act, payload, route, context)
         if late.is_set():
             await context.replies.reply_privately(str(payload.get("response_url", "")), text_message(text))
         return text
 
     try:
-        return text_message(await context.intake.within_ack_deadline(act()))
+        return text_message(await context.intake.within_ack_deadline(reply()))
     except TimeoutError:
         late.set()
         return text_message(ONE_MOMENT)
 
 
-async def _switch_for_admin(payload: dict[str, Any], route: RoutedCommand, name: str, context: ListenerContext) -> str:
+async def _do_for_admin(act: AtOnce, payload: dict[str, Any], route: RoutedCommand, context: ListenerContext) -> str:
     user = str(payload.get("user_id", ""))
     is_admin = await context.admins.verify_admin(user)
     if not is_admin:
-        log.warning("admin.refused", extra={"action": name})
+        log.warning("admin.refused", extra={"action": route.slash.rpartition(" ")[2]})
         return ADMIN_NOT_CHECKED if is_admin is None else FOR_ADMINS_TO_PAUSE
-    slash = route.slash.partition(" ")[0]
     try:
-        return await switch_spending(name, context.budgets, team_id=_team_of(payload), user_id=user, slash=slash)
+        return await act(_team_of(payload), user, route.slash.partition(" ")[0])
     except DATABASE_UNAVAILABLE as error:
         log.error("spending.not_switched", extra={"error": type(error).__name__})
         return "I can’t reach my database just now, so this may not have been done. Please send the command again."

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from bot.blocks.elements import context
+from bot.commands import COMMANDS
 from bot.commands.base import Command, Reply
-from bot.commands.context import CommandContext, Progress, no_uploads
+from bot.commands.context import CommandContext, Progress
 from bot.errors import NoKey
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import AnswerButtons
 from perplexity.attempts import RequestKind
 from perplexity.deepdive.pipeline import DeepDiveRunner
-from perplexity.deepdive.types import Persona
 from perplexity.errors import AllProvidersFailed, ConnectionFailed, NothingFound, StreamTruncated, TimedOut
 from perplexity.fallback import CIRCUIT_OPEN
 from perplexity.models import Effort
@@ -115,10 +115,12 @@ def _with_examples(command: Command[Any, Any], *, pause: Pause) -> Command[Any, 
         same = (example for asked, example in own if _plain(replace(request, public=asked.public)) == _plain(asked))
         return next(same, None)
 
+    recorded = next((one for one in COMMANDS if one.name == command.name), command)
+
     async def answer(request: Any, context: CommandContext) -> Any:
         example = meant(request) if own else None
         if example is not None:
-            return await command.answer(request, _replay_context(example, context, pause=pause))
+            return await recorded.answer(request, _replay_context(example, context, pause=pause))
         try:
             return await command.answer(request, context)
         except AllProvidersFailed as error:
@@ -153,18 +155,19 @@ def _replay_context(example: Example, context: CommandContext, *, pause: Pause) 
     recorded = partial(RecordedProvider, effort=example.effort, pause=pause)
     return replace(
         context,
-        provider=recorded(recording=example.recording),
-        deepdives=DeepDiveRunner(
-            facts=recorded(recording="situation"),
-            synthesis=recorded(recording="analysis"),
-            posts=RecordedPostSource(recording="pulse", pause=pause),
-            persona=Persona() if context.deepdives is None else context.deepdives.persona,
-            now=lambda: example.at,
+        services=replace(
+            context.services,
+            provider=recorded(recording=example.recording),
+            deepdives=DeepDiveRunner(
+                facts=recorded(recording="situation"),
+                synthesis=recorded(recording="analysis"),
+                posts=RecordedPostSource(recording="pulse", pause=pause),
+                persona=context.services.deepdives.persona,
+                now=lambda: example.at,
+            ),
         ),
         now=example.at.timestamp,
         progress=_LabelledProgress(context.progress),
-        # A file would not have the label.
-        can_upload=no_uploads,
     )
 
 

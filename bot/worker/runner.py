@@ -17,30 +17,16 @@ from bot.blocks.elements import quote_question
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.messages import FailureAction, failure_message, late_message, late_note, question_stopped_message
 from bot.blocks.progress import broken_off_blocks
-from bot.commands.base import Command
-from bot.commands.context import (
-    DISABLED_AGENT,
-    Admins,
-    Agent,
-    CommandContext,
-    Progress,
-    manages_nothing,
-    no_audit,
-    no_feedback,
-    no_uploads,
-)
+from bot.commands.base import ROOT_COMMAND, Command
+from bot.commands.context import CommandContext, Progress, Services
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.help import pending_message, text_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
 from bot.delivery.delivery import ClaimLost
 from bot.delivery.routes import DIGEST_SURFACE
 from bot.errors import BudgetUnknown, Interrupted, Refused
-from bot.model.audit import AuditHealth
-from bot.model.digest import DigestService
-from bot.model.feedback import Feedback
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.preferences import ChannelSettings
-from bot.model.provider_stats import ProviderStats
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Outcome, QuestionRow, Thread, Turn
 from bot.model.results import KeptResult, dump_result
 from bot.preferences.precedence import (
@@ -54,17 +40,13 @@ from bot.preferences.precedence import (
 )
 from bot.privacy.outgoing import Outgoing, recorded
 from bot.privacy.redaction import left_out_text
-from bot.slack.users import Management
-from bot.storage.budgets import BudgetStore
+from bot.slack.users import Admins
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.limits import LimitStore
-from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import QuestionStore
 from bot.streaming.live import LiveAnswer
 from bot.worker.background import StopWatcher
 from bot.worker.error_messages import is_refusal, is_retryable, user_message
 from perplexity.attempts import Attempt
-from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.errors import (
     AllProvidersFailed,
@@ -73,7 +55,6 @@ from perplexity.errors import (
 )
 from perplexity.filters import in_words
 from perplexity.notes import is_empty_result
-from perplexity.providers.base import Provider
 from perplexity.request_log import BeforeSending, RequestLog
 from perplexity.threads import run_in_thread, run_in_thread_if_long
 
@@ -112,36 +93,25 @@ class CommandRunner:
     `thread_history` returns what people wrote in a thread before a question, except in the messages of these `ts`;
     `reads_threads` is whether it does so in channels that have no setting. `saves_files` is whether answers can be
     saved as files.
+    `umbrella` is the slash command under which every command can be typed.
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
     when it is given up. With `keeps_text` an answer can build on those before it. `before_sending` saves each request
     before it leaves, unless its reservation did. `now` returns the seconds since 1970.
     """
 
     questions: QuestionStore
-    provider: Provider
+    services: Services
     admins: Admins
-    provider_stats: Callable[[], Awaitable[Sequence[ProviderStats]]]
-    digests: DigestService
     commands: Mapping[str, Command[Any, Any]]
     database_retry: DatabaseRetry
     stops: StopWatcher
-    agent: Agent = DISABLED_AGENT
-    model: Provider | None = None
-    deepdives: DeepDiveRunner | None = None
     thread_history: Callable[[QuestionRow, Sequence[str]], Awaitable[Thread]] | None = None
     reads_threads: bool = True
+    umbrella: str = f"/{ROOT_COMMAND}"
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
-    can_upload: Callable[[], Awaitable[bool]] = no_uploads
     saves_files: bool = True
-    feedback: Callable[[str], Awaitable[Feedback]] = no_feedback
-    audit: Callable[[], Awaitable[AuditHealth]] = no_audit
-    next_questions: bool = False
     keeps_text: bool = True
     before_sending: BeforeSending | None = None
-    preferences: PreferenceStore | None = None
-    budgets: BudgetStore | None = None
-    limits: LimitStore | None = None
-    management: Callable[[str, str], Awaitable[Management]] = manages_nothing
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
     clock: Callable[[], float] = monotonic
     now: Callable[[], float] = time
@@ -150,8 +120,9 @@ class CommandRunner:
         """Return the outcome of a message that asks for help, or nothing that can be asked: no listener answers it."""
         if row.surface not in THREAD_SURFACES:
             return None
-        umbrella = self.digests.command_label.partition(" ")[0]
-        message = usage_reply(row.text, self.commands[row.command], THREAD_SURFACES[row.surface], umbrella=umbrella)
+        message = usage_reply(
+            row.text, self.commands[row.command], THREAD_SURFACES[row.surface], umbrella=self.umbrella
+        )
         return None if message is None else Outcome(messages=(message,), state="answered")
 
     def late_reply(self, row: QuestionRow) -> Outcome | None:
@@ -379,38 +350,17 @@ class CommandRunner:
                 raise RequestCancelled("the question was stopped, or is another worker's")
 
         context = CommandContext(
-            provider=self.provider,
-            admins=self.admins,
-            provider_stats=self.provider_stats,
-            digests=self.digests,
-            user_id=row.user_id,
-            agent=self.agent,
-            run_id=row.run_id,
+            row=row,
+            parent=await self._parent(row),
+            services=_keep_to_sites(self.services, row.preferences.channel),
             on_run=on_run,
             check_cancelled=check_cancelled,
-            now=self.now,
-            question_id=row.id,
-            team_id=row.team_id,
-            channel_id=row.channel_id,
-            deepdives=self.deepdives,
             stages=self.stages(row),
             progress=progress,
             on_event=None if live is None else live.on_event,
             text_shown=lambda: live is not None and live.has_shown_text,
-            can_upload=self.can_upload,
-            feedback=self.feedback,
-            audit=self.audit,
-            preferences=self.preferences,
-            budgets=self.budgets,
-            limits=self.limits,
-            management=self.management,
-            parent=await self._parent(row),
-            action=row.action,
-            next_questions=self.next_questions,
-            model=self.model,
-            channel=row.preferences.channel,
+            now=self.now,
         )
-        context = _keep_to_sites(context, row.preferences.channel)
         result = await self.stops.guard(row, command.answer(request, context))
         length = command.result_length(result)
         audience = self._audience(row, request)
@@ -544,21 +494,19 @@ def _limits(command: Command[Any, Any], request: Any, row: QuestionRow) -> list[
     return [] if command.filters is None else in_words(restrict(command.filters(request), row.preferences.channel))
 
 
-def _keep_to_sites(context: CommandContext, channel: ChannelSettings) -> CommandContext:
-    """Return the context with services that keep to a channel's sites, for every command."""
+def _keep_to_sites(services: Services, channel: ChannelSettings) -> Services:
+    """Return services that keep to a channel's sites, for every command."""
     if not are_restricted(channel):
-        return context
-    dives = context.deepdives
-    if dives is not None:
-        dives = replace(
+        return services
+    dives = services.deepdives
+    return replace(
+        services,
+        provider=RestrictedProvider(provider=services.provider, channel=channel),
+        agent=RestrictedAgent(agent=services.agent, channel=channel),
+        deepdives=replace(
             dives,
             facts=RestrictedProvider(provider=dives.facts, channel=channel),
             synthesis=RestrictedProvider(provider=dives.synthesis, channel=channel),
             posts=None if excludes_posts(channel) else dives.posts,
-        )
-    return replace(
-        context,
-        provider=RestrictedProvider(provider=context.provider, channel=channel),
-        agent=RestrictedAgent(agent=context.agent, channel=channel),
-        deepdives=dives,
+        ),
     )

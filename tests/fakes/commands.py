@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from bot.commands.context import CommandContext
-from bot.model.provider_stats import ProviderStats
+from bot.commands.context import DISABLED_AGENT, Agent, CommandContext, Services
+from bot.slack.users import Admins
+from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.providers.base import Provider
-from tests.fakes.digest_service import FakeDigests
+from tests.fakes.rows import row
 
 
-class NoAdmins:
-    """A workspace without admins."""
-
+class _NoAdmins:
     async def is_admin(self, user_id: str) -> bool:
-        """Return False."""
         return False
 
     async def check_admin(self, user_id: str) -> bool | None:
-        """Return False."""
         return False
 
 
-async def no_stats() -> Sequence[ProviderStats]:
-    """Return no statistics."""
-    return ()
+NO_ADMINS = cast("Admins", _NoAdmins())
+"""A workspace without admins."""
 
 
-def command_context(provider: Provider, **fields: Any) -> CommandContext:
+def services(provider: Provider, agent: Agent = DISABLED_AGENT) -> Services:
+    """Return services that all ask one provider."""
+    deepdives = DeepDiveRunner(facts=provider, synthesis=provider)
+    return Services(provider=provider, model=provider, deepdives=deepdives, agent=agent)
+
+
+def command_context(provider: Provider, agent: Agent = DISABLED_AGENT, **fields: Any) -> CommandContext:
     """Return the context of a question of U1."""
-    base: dict[str, Any] = {
-        "admins": NoAdmins(),
-        "provider_stats": no_stats,
-        "digests": FakeDigests(),
-        "user_id": "U1",
-    }
-    return CommandContext(provider=provider, **base | fields)
+    base: dict[str, Any] = {"row": row(), "services": services(provider, agent)}
+    return CommandContext(**base | fields)

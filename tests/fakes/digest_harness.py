@@ -12,15 +12,16 @@ from bot.commands.context import CommandContext
 from bot.digests.jobs import DigestStopper, run_question
 from bot.digests.runner import DigestRunner, FindUnseen, StorySelector
 from bot.model.digest import Digest, DigestReport, DigestRun, Trigger
-from bot.slack.users import Membership
+from bot.slack.users import Admins, Membership
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool
 from perplexity.news.stories import unseen
 from perplexity.types import Answer, Question, Source, Usage
-from tests.fakes.commands import command_context
+from tests.fakes.commands import NO_ADMINS, command_context
 from tests.fakes.digests import WallClock
 from tests.fakes.provider import FakeProvider
+from tests.fakes.rows import row
 
 
 class NewsProvider(FakeProvider):
@@ -60,6 +61,7 @@ class DigestHarness:
     news_provider: NewsProvider = field(default_factory=NewsProvider)
     presence: Membership = Membership.MEMBER
     compare: FindUnseen = unseen
+    admins: Admins = NO_ADMINS
 
     @property
     def digests(self) -> DigestStore:
@@ -95,7 +97,7 @@ class DigestHarness:
 
     def work(self, question_id: UUID) -> CommandContext:
         """Return what a worker has for a question."""
-        return command_context(self.news_provider, now=self.clock.now.timestamp, question_id=question_id)
+        return command_context(self.news_provider, now=self.clock.now.timestamp, row=row(id=question_id))
 
     async def new_headlines(self, *headlines: str, why: Trigger = Trigger.SCHEDULED) -> list[str]:
         """Make the digest again and return the headlines of what is new."""
@@ -116,6 +118,7 @@ class DigestHarness:
         database_retry = DatabaseRetry(seconds=10)
         return DigestRunner(
             digests=self.digests,
+            admins=self.admins,
             membership=presence,
             stopper=DigestStopper(digests=self.digests, database_retry=database_retry),
             selector=StorySelector(posted=self.digests.posted, database_retry=database_retry, find_unseen=self.compare),

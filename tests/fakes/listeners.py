@@ -55,7 +55,6 @@ def listener_context(questions: object, **fields: Any) -> ListenerContext:
     client = AsyncWebClient(base_url=NOWHERE)
     base: dict[str, Any] = {
         "admins": NoAdmins(),
-        "budgets": None,
         "chat": Chat(client),
         "commands": COMMANDS,
         "home_changed": nothing,

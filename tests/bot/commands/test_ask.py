@@ -15,6 +15,7 @@ from perplexity.filters import Filters
 from perplexity.types import Message, Question
 from tests.fakes.commands import command_context
 from tests.fakes.provider import FakeProvider, answer_by
+from tests.fakes.rows import row
 
 
 def request(text: str, *, public: bool = False, agent: bool = False, **question: Any) -> AskRequest:
@@ -141,7 +142,7 @@ async def test_a_started_run_is_resumed() -> None:
 
     await ASK.answer(
         ASK.parse("why"),
-        command_context(provider, run_id="r1", on_run=on_run),
+        command_context(provider, row=row(run_id="r1"), on_run=on_run),
     )
 
     assert [(question.run_id, question.on_run) for question in provider.questions] == [("r1", on_run)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bot.commands import COMMANDS
-from bot.commands.deepdive import DEEPDIVE, DeepDiveRequest
+from bot.commands.deepdive import DEEPDIVE, DeepDiveRequest, answer
 from bot.commands.routing import route_message
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
@@ -82,8 +82,8 @@ class FailingProgress:
 
 async def test_a_milestone_that_did_not_arrive_is_shown_again() -> None:
     progress = FailingProgress([False, False, True, False])
-    work = command_context(FakeProvider("Slow", hangs=True), progress=progress, pace_seconds=0.01)
+    work = command_context(FakeProvider("Slow", hangs=True), progress=progress)
 
     with pytest.raises(RequestCancelled):
-        await DEEPDIVE.answer(DEEPDIVE.parse("heat pumps"), work)
+        await answer(DEEPDIVE.parse("heat pumps"), work, pace_seconds=0.01)
     assert progress.milestones == [True, True, True, False]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from bot.blocks import escaping
@@ -9,7 +11,8 @@ from bot.blocks.answer import answer_messages
 from bot.blocks.elements import quote_question
 from bot.blocks.examples import LINES
 from bot.blocks.messages import failure_message, without_blocks
-from bot.commands import COMMANDS, available_commands
+from bot.commands import COMMANDS
+from bot.commands.ask import ask_command
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.help import (
     help_message,
@@ -23,6 +26,7 @@ from bot.commands.routing import mention_line
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.limits import check_message
+from bot.storage.preferences import PreferenceStore
 from perplexity.attempts import Attempt
 from perplexity.types import Answer, AnswerKind, Passage, Source
 from tests.fakes.renderer import mentions
@@ -160,7 +164,7 @@ def test_help_says_what_to_type_in_a_thread(name: str, typed: str | None) -> Non
 
 @pytest.mark.parametrize("agent", [True, False])
 def test_help_lists_the_agent_only_if_one_is_set_up(agent: bool) -> None:
-    ask = next(command for command in available_commands(agent=agent) if command.name == "ask")
+    ask = ask_command(agent=agent, next_questions=False, preferences=cast("PreferenceStore", None))
 
     assert ("--agent" in "".join(options_of([ask], "ask /ask", admin=False))) is agent
     assert ask.parse("--agent why").agent

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from bot.commands.watch import WATCH, ChangeDigest, ListDigests, WatchRequest, parse
+from bot.commands.watch import WATCH, ChangeDigest, ListDigests, WatchCommand, WatchRequest, parse
 from bot.commands.watch_syntax import WAYS_ON
 from bot.errors import UsageError
 from bot.model.digest import AlreadyRunning, Digest, DigestAction, DigestNotFound, DigestSpec, Owner
@@ -17,6 +17,7 @@ from bot.model.schedule import WEEKDAYS, Schedule
 from tests.fakes.commands import command_context
 from tests.fakes.digest_service import FakeDigests
 from tests.fakes.provider import FakeProvider
+from tests.fakes.rows import row
 
 OWNER = Owner(team_id="T1", user_id="U1")
 WISH = DigestSpec(
@@ -71,11 +72,12 @@ def test_a_usage_error_names_what_is_allowed(typed: str, problem: str) -> None:
 
 async def reply_text(typed: str, digests: FakeDigests) -> str:
     """Run the command and return the text of its message."""
-    context = command_context(
-        FakeProvider("P"), digests=digests, question_id=UUID(int=9), team_id="T1", channel_id="C1"
+    context, watch = (
+        command_context(FakeProvider("P"), row=row(id=UUID(int=9))),
+        WatchCommand(digests=digests).command(),
     )
-    request = WATCH.parse(typed)
-    (message,) = WATCH.render(await WATCH.answer(request, context), request, WATCH.audience(request)).messages
+    request = watch.parse(typed)
+    (message,) = watch.render(await watch.answer(request, context), request, watch.audience(request)).messages
     return message.text
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from typing import cast
 
 import pytest
 
 from bot.digests.runner import OWNER_CHECK_PAUSES
 from bot.errors import Refused
 from bot.model.digest import DigestRun, Trigger
-from bot.model.preferences import ADMINS, ChannelSettings
+from bot.model.preferences import ADMINS, ChannelSettings, Preferences
+from bot.slack.users import Admins
 from bot.storage.digests import HISTORY_DAYS
 from perplexity.attempts import Attempt
 from perplexity.errors import AllProvidersFailed, NothingFound, PerplexityError, TimedOut
@@ -194,11 +196,10 @@ async def test_slack_is_asked_again_whether_the_owner_is_an_admin(harness: Diges
         pauses.append(seconds)
 
     harness.news_provider.headlines = (BUDGET,)
-    context = replace(
-        harness.work(await harness.begin()),
-        admins=ForgetfulAdmins([None] * times + [True]),
-        channel=ChannelSettings(askers=ADMINS),
-    )
+    context = harness.work(await harness.begin())
+    preferences = Preferences(channel=ChannelSettings(askers=ADMINS))
+    context = replace(context, row=replace(context.row, preferences=preferences))
+    harness.admins = cast("Admins", ForgetfulAdmins([None] * times + [True]))
     now = harness.clock.now
     run = DigestRun(digest_id=harness.digest.id, trigger=Trigger.SCHEDULED, earliest_slot=now, slot=now, title="x")
     runner = replace(harness.runner(), sleep=sleep)

@@ -22,8 +22,7 @@ from perplexity.client import PerplexityClient
 from perplexity.models import Timeouts
 from perplexity.providers.perplexity import PerplexityProvider
 from tests.fakes.answers import RUN, completed, searched
-from tests.fakes.commands import NoAdmins, no_stats
-from tests.fakes.digest_service import FakeDigests
+from tests.fakes.commands import NO_ADMINS, services
 from tests.fakes.live_answers import EditedStatus, LiveWorkspace
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.service import json_reply
@@ -116,10 +115,8 @@ async def open_run(surface: str) -> AsyncIterator[LongRun]:
         )
         runner = CommandRunner(
             questions=questions,
-            provider=provider,
-            admins=NoAdmins(),
-            provider_stats=no_stats,
-            digests=FakeDigests(),
+            services=services(provider),
+            admins=NO_ADMINS,
             commands={ASK.name: ASK},
             database_retry=DatabaseRetry(seconds=1),
             stops=StopWatcher(questions=questions),

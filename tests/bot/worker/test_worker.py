@@ -29,8 +29,7 @@ from bot.worker.worker import MAX_REDELIVERIES, MAX_REDELIVERIES_IN_DELIVERY, Qu
 from perplexity.errors import NothingFound, PerplexityError, RunFailed, TimedOut
 from perplexity.fallback import Fallback
 from perplexity.types import Answer, Question
-from tests.fakes.commands import NoAdmins, no_stats
-from tests.fakes.digest_service import FakeDigests
+from tests.fakes.commands import NO_ADMINS, services
 from tests.fakes.provider import FakeProvider
 from tests.fakes.rows import claim
 
@@ -121,10 +120,8 @@ class WorkerHarness:
         """Work on a question and return the state it is in afterwards; one step of the work may break, once."""
         working = CommandRunner(
             questions=self.questions,
-            provider=self.provider,
-            admins=NoAdmins(),
-            provider_stats=no_stats,
-            digests=FakeDigests(),
+            services=services(self.provider),
+            admins=NO_ADMINS,
             commands={command.name: command for command in COMMANDS},
             database_retry=self.database_retry,
             stops=StopWatcher(questions=self.questions),
