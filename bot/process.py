@@ -89,6 +89,7 @@ class Application:
         audit = _task("audit", self.audit.run)
         retention = _task("retention", self.retention.run)
         budgets = _task("budgets", self.budget_watch.run)
+        pages = [_task("playground", self.playground.keep_messages)] if self.playground is not None else []
         models = asyncio.create_task(check_models(self.providers))
         ready()
         try:
@@ -106,7 +107,7 @@ class Application:
                 }
             )
         finally:
-            await asyncio.gather(*map(_cancel_until_done, (scheduler, installation, retention, budgets)))
+            await asyncio.gather(*map(_cancel_until_done, (scheduler, installation, retention, budgets, *pages)))
             await self._stop(workers, sweep)
             await _cancel(models)
             await asyncio.gather(_cancel_until_done(attempts), _cancel_until_done(audit))

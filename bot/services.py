@@ -228,6 +228,7 @@ def slack_connection(settings: Settings) -> tuple[SlackConnection, Playground | 
         shortcuts=features.get("shortcuts", ()),
         home_tab=features["app_home"]["home_tab_enabled"],
         allow_any_host=not is_loopback(settings.bind_host),
+        saved=Path(settings.data_dir) / "playground.json",
     )
     slack = SlackConnection(bot_token=bot_token, signing_secret=signing_secret, api_url=f"{origin}/playground/api/")
     return slack, playground

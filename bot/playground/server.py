@@ -21,7 +21,7 @@ from aiohttp import web
 from multidict import CIMultiDictProxy
 
 from bot.commands.routing import SlashCommand
-from bot.playground import bodies, response_urls, timeline
+from bot.playground import bodies, memory, response_urls, timeline
 from bot.playground.conversation import YOU, Click, Conversation
 from bot.playground.dialogs import Dialogs
 from bot.playground.events import FORM, JSON, AckError, Sender
@@ -110,6 +110,9 @@ MAX_STREAMS = 50
 
 YEAR_SECONDS = 365 * 86_400
 
+SAVE_SECONDS = 1.0
+"""The least time between two writes of the file with the newest messages."""
+
 NO_COOKIE = "Open the address that the app printed when it started: it ends in a token, which lets your browser in."
 
 ONLY_THE_PAGE = "Only the playground's own page can do this."
@@ -132,7 +135,8 @@ class Playground:
     `<origin>/playground/api/`. `clock` returns seconds since 1970, `prompts` are the recorded examples that the page
     offers, `shortcuts` the entries of the app's manifest, which also says whether there is a `home_tab`. Unless
     `allow_any_host`, only loopback names are served. The `signing_secret` also signs the response_urls, and the page's
-    token is made from it: if it is the same after a restart, earlier ones stay valid.
+    token is made from it: if it is the same after a restart, earlier ones stay valid. The newest messages are read from
+    the file `saved`, and kept there.
 
     The page and what it asks for need a cookie, which its `address` sets.
     """
@@ -149,6 +153,7 @@ class Playground:
         shortcuts: Sequence[Mapping[str, Any]] = (),
         home_tab: bool = False,
         allow_any_host: bool = False,
+        saved: Path | None = None,
     ) -> None:
         self._token = hmac.new(signing_secret.encode(), b"page", hashlib.sha256).hexdigest()[:32]
         # Browsers send a cookie to every port of a host.
@@ -160,6 +165,10 @@ class Playground:
         self._home_tab = home_tab
         self._allow_any_host = allow_any_host
         self._timeline = Timeline(clock=clock)
+        self._saved = saved
+        for message in memory.load(saved) if saved else ():
+            self._timeline.put(message)
+        self._saved_revision = self._timeline.revision
         self._sender = Sender(url=f"{origin}/slack/events", signing_secret=signing_secret, clock=clock)
         self._workspace = Workspace(clock=clock)
         self._api = WebApi(timeline=self._timeline, workspace=self._workspace, bot_token=bot_token, origin=origin)
@@ -206,9 +215,22 @@ class Playground:
             web.post(PREFIX + "/response/{token}", self._loopback_only(self._programs_only(self._respond))),
         ]
 
+    async def keep_messages(self) -> None:
+        """Save the newest messages after each change, until cancelled."""
+        while True:
+            await self._timeline.changed(since=self._saved_revision)
+            await asyncio.sleep(SAVE_SECONDS)
+            self._save()
+
+    def _save(self) -> None:
+        if self._saved is not None and self._timeline.revision > self._saved_revision:
+            self._saved_revision = self._timeline.revision
+            memory.save(self._saved, self._timeline.messages())
+
     async def close(self) -> None:
-        """Close the open streams and the session."""
+        """Close the open streams and the session, and save the newest messages."""
         self._closing.set()
+        self._save()
         await self._sender.close()
 
     def _loopback_only(self, handler: Handler) -> Handler:

@@ -263,6 +263,11 @@ class Timeline:
         shown = [c.message for c in self._changes.values() if c.channel == channel and c.message is not None]
         return sorted((m for m in shown if not m.private), key=lambda message: message.ts, reverse=True)
 
+    def messages(self) -> list[Message]:
+        """Return the messages of all channels, oldest first."""
+        shown = (change.message for change in self._changes.values() if change.message is not None)
+        return sorted(shown, key=lambda message: message.ts)
+
     def seen_by(self, user: str, channel: str) -> list[Message]:
         """Return the public messages of a channel as a person sees them now, oldest first.
 

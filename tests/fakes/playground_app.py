@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -100,8 +101,9 @@ async def serve(
     app: PlaygroundApp | None = None,
     allow_any_host: bool = False,
     port: int = 0,
+    saved: Path | None = None,
 ) -> AsyncIterator[Site]:
-    """Serve both on a loopback port of the system's choice, or on a given one."""
+    """Serve both on a loopback port of the system's choice, or on a given one; `saved` is for messages."""
     app = app or PlaygroundApp()
     listener = socket.create_server(("127.0.0.1", port))
     origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -114,6 +116,7 @@ async def serve(
         home_tab=True,
         allow_any_host=allow_any_host,
         clock=app.clock or time.time,
+        saved=saved,
     )
     server = web.Application()
     server.add_routes([*playground.routes(), web.post("/slack/events", app.handle)])

@@ -13,7 +13,16 @@ from typing import Self
 from tests.fakes.forks import ForkedProcess, can_fork
 from tests.fakes.ports import free_port
 
-KEPT = ("PATH", "HOME", "LANG", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "COVERAGE_FILE", "TMPDIR")
+KEPT = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "DATA_DIR",
+    "COVERAGE_PROCESS_START",
+    "COVERAGE_PROCESS_CONFIG",
+    "COVERAGE_FILE",
+    "TMPDIR",
+)
 DEVELOPMENT = ("-X", "dev", "-W", "ignore")
 """Python's options for what starts an interpreter: its checks, without its warnings."""
 

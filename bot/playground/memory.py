@@ -1,0 +1,49 @@
+"""The newest messages of the playground in a file, so that the page has them after a restart."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from bot.playground.files import File
+from bot.playground.timeline import Author, Message
+
+log = logging.getLogger(__name__)
+
+MAX_REMEMBERED = 200
+"""How many messages are kept in the file."""
+
+
+def load(path: Path) -> tuple[Message, ...]:
+    """Return the messages of a file, oldest first; none if there is no file, or it cannot be read."""
+    try:
+        return tuple(map(_message, json.loads(path.read_text(encoding="utf-8"))))
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        log.warning("playground.not_read", extra={"path": str(path), "error": type(error).__name__})
+        return ()
+
+
+def save(path: Path, messages: Sequence[Message]) -> None:
+    """Write the newest of the messages, oldest first, to a file; a failure is logged."""
+    written = json.dumps([message.as_page() for message in messages[-MAX_REMEMBERED:]])
+    try:
+        # A new file, which only this user can read, replaces the old one at once, so that it is never incomplete.
+        with NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as file:
+            file.write(written)
+        Path(file.name).replace(path)
+    except OSError as error:
+        log.warning("playground.not_saved", extra={"path": str(path), "error": type(error).__name__})
+
+
+def _message(fields: dict[str, Any]) -> Message:
+    """Return a message as it was written: what its files contain is gone, and a stream is as far as it was."""
+    kept = {name: value for name, value in fields.items() if name != "live_until"}
+    files = [File(id=one["id"], name=one["name"], size=one["size"], title=one["title"]) for one in fields["files"]]
+    given = {"author": Author(fields["author"]), "blocks": tuple(fields["blocks"]), "files": tuple(files)}
+    return Message(**kept | given)
