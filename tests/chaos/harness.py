@@ -7,12 +7,12 @@ import signal
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from tests.chaos.evidence import provider_key
 from tests.chaos.gateway import Gateway
-from tests.chaos.judge import Interruption
+from tests.chaos.judge import MARGIN_SECONDS, Interruption
 from tests.chaos.load import Load, open_session
 from tests.chaos.postgres import Postgres
 from tests.fakes.brave import FakeBrave
@@ -155,7 +155,8 @@ class ChaosHarness:
     @property
     def interruptions(self) -> list[Interruption]:
         """What happened to the processes."""
-        return [interruption for member in self.members for interruption in member.interruptions]
+        margin = MARGIN_SECONDS + max(self.lags)
+        return [replace(one, margin=margin) for member in self.members for one in member.interruptions]
 
     async def query(self, statement: str) -> list[tuple[object, ...]]:
         """Ask the database, past the gateway."""

@@ -18,7 +18,8 @@ ACK_SECONDS = 3.0
 """What Slack waits for an acknowledgement."""
 
 MARGIN_SECONDS = 1.0
-"""A process that dies this soon after an answer, or a post, came back may not have been able to write it down."""
+"""A process that dies this soon after an answer, or a post, came back may not have been able to write it down; on a
+machine that is busy with other things, as much later as it makes everyone wait."""
 
 MOST_COPIES = 2
 
@@ -157,12 +158,14 @@ class Booking:
 class Interruption:
     """A process that was killed or suspended, from one moment to another.
 
-    What a process that is killed has sent before may be seen a little later; it has `ended` when it is gone.
+    What a process that is killed has sent before may be seen a little later; it has `ended` when it is gone. What was
+    answered less than `margin` seconds before, it may not have written down.
     """
 
     process: str
     began: float
     ended: float
+    margin: float = MARGIN_SECONDS
 
 
 @dataclass(kw_only=True)
@@ -358,7 +361,7 @@ def _died_with(call: Call, interruptions: Sequence[Interruption], *, before: flo
 
 def _struck(interruption: Interruption, began: float, ended: float, *, before: float) -> bool:
     """Return whether an interruption was between two moments, or just after them, and before a third."""
-    return began <= interruption.ended and interruption.began <= min(ended + MARGIN_SECONDS, before)
+    return began <= interruption.ended and interruption.began <= min(ended + interruption.margin, before)
 
 
 def recovered(moments: Iterable[float], *, since: float) -> float:

@@ -139,6 +139,7 @@ def test_paid_twice_is_asked_again_and_excused_is_a_call_in_flight_at_a_process_
         ([killed(11.5)], {}, False),
         ([killed(12.5)], {}, False),
         ([killed(14)], {}, True),
+        ([replace(killed(14), margin=2.5)], {}, False),
         ([killed(10.5)], {}, True),
         ([Interruption(process="worker1", began=10.5, ended=11.1)], {}, False),
         ([killed(11.5, "worker2")], {}, True),
