@@ -9,6 +9,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow, scalar_row
 from psycopg.sql import SQL, Composed, Identifier
 
+from bot.errors import NotClearedUp
 from bot.privacy.tables import TABLES, Data, assignments, of_people
 from bot.storage.audit import lock_writer, record_command
 from bot.storage.ledger import lock_bookings
@@ -28,7 +29,10 @@ _STOP = """
     WHERE s.run_id IS NOT NULL AND s.result IS NULL
 """
 _UNCLEARED = """
-    SELECT 1 FROM questions WHERE uncleared_since IS NOT NULL AND user_id = %(user)s AND team_id = %(team)s LIMIT 1
+    SELECT 1 FROM questions
+    WHERE (uncleared_since IS NOT NULL OR state IN ('received', 'working', 'delivering'))
+        AND user_id = %(user)s AND team_id = %(team)s
+    LIMIT 1
 """
 _PAUSE = """
     UPDATE digests SET state = 'stopped', next_at = NULL
@@ -109,16 +113,19 @@ class PersonalDataStore:
         return runs
 
     async def is_cleared(self, user_id: str, *, team_id: str) -> bool:
-        """Return whether nothing is left in Slack, or at the services, of a person's questions that were stopped."""
+        """Return whether no question of a person is open, and nothing left of them in Slack or at the services."""
         async with self._pool.connection() as connection:
             row = await (await connection.execute(_UNCLEARED, {"user": user_id, "team": team_id})).fetchone()
         return row is None
 
-    async def erase(self, user_id: str, *, team_id: str | None = None, own: bool = False) -> dict[str, int]:
+    async def erase(
+        self, user_id: str, *, team_id: str | None = None, own: bool = False, cleared: bool = False
+    ) -> dict[str, int]:
         """Delete everything of a person in one transaction; return how many rows of each table that were.
 
         What others wrote stays, also if it names the person. What the person has spent today is kept for the day's
         budget, under a pseudonym. If the `own` data is erased by the person, limits that admins have set for them stay.
+        With `cleared` nothing is erased, and NotClearedUp raised, if a question is open or may have left something.
         """
         values, erased = {"user": user_id, "team": team_id}, {}
         async with self._pool.transaction() as connection:
@@ -131,6 +138,8 @@ class PersonalDataStore:
                 if name == "questions":
                     # What is booked after this finds them gone, and neither names the person nor saves what leaves.
                     await lock_bookings(connection)
+                    if cleared and await (await connection.execute(_UNCLEARED, values)).fetchone():
+                        raise NotClearedUp
                     await connection.execute(_KEEP_SPENDING, values | {"teams": [row["team_id"] for row in asked_in]})
                 forget = {
                     column: value

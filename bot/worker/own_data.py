@@ -6,11 +6,13 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from tempfile import SpooledTemporaryFile
 
 from psycopg import Error
 
+from bot.errors import NotClearedUp
 from bot.model.message import MarkdownFile
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.personal_data import PersonalDataStore
@@ -74,17 +76,21 @@ class OwnData:
             on_refusal=lambda: tell("Only members of this workspace can get this file."),
         )
 
+    async def _erase(self, team_id: str, user_id: str) -> dict[str, int]:
+        for _ in range(CLEAR_UP_LOOKS):
+            # Each time: of what is asked meanwhile nothing would be known once it is erased, not even its run.
+            runs = await self.store.stop_work(user_id, team_id=team_id)
+            self.cancel_runs(runs.get(team_id, []))
+            if await self.store.is_cleared(user_id, team_id=team_id):
+                with suppress(NotClearedUp):
+                    return await self.store.erase(user_id, team_id=team_id, own=True, cleared=True)
+            await asyncio.sleep(LOOK_SECONDS)
+        return await self.store.erase(user_id, team_id=team_id, own=True)
+
     async def erase(self, team_id: str, user_id: str) -> None:
         """Stop what is open and erase everything of a person in a workspace; raise nothing."""
         try:
-            for _ in range(CLEAR_UP_LOOKS):
-                # Each time: of what is asked meanwhile nothing would be known once it is erased, not even its run.
-                runs = await self.store.stop_work(user_id, team_id=team_id)
-                self.cancel_runs(runs.get(team_id, []))
-                if await self.store.is_cleared(user_id, team_id=team_id):
-                    break
-                await asyncio.sleep(LOOK_SECONDS)
-            erased = await self.store.erase(user_id, team_id=team_id, own=True)
+            erased = await self._erase(team_id, user_id)
         except (*DATABASE_UNAVAILABLE, Error) as error:
             log.warning("erasure.failed", extra={"error": type(error).__name__})
             await self.tell(team_id, user_id, "I couldn’t erase your data just now. Please try again in a minute.")

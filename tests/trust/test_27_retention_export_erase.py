@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, LiteralString
 from uuid import uuid4
 
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
+from bot.errors import NotClearedUp
 from bot.model.membership import Identity
 from bot.privacy.tables import TABLES, Data
 from bot.storage.installation import WorkspaceStore
@@ -298,6 +299,27 @@ async def test_open_questions_are_stopped_before_an_erasure_and_their_runs_are_n
     assert await rows.fetchall() == [("UANNA", "withdrawn"), ("UBERT", "working")]
     rows = await two_people.execute("SELECT user_id, state FROM digests ORDER BY 1")
     assert await rows.fetchall() == [("UANNA", "stopped"), ("UBERT", "active")]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE questions SET state = 'working', settled_at = NULL WHERE user_id = 'UANNA'",
+        "UPDATE questions SET uncleared_since = now() WHERE user_id = 'UANNA'",
+    ],
+    ids=["open", "not cleared up"],
+)
+async def test_nothing_is_erased_for_a_person_before_the_work_for_them_has_ended(
+    two_people: psycopg.AsyncConnection[Any], pool: Pool, change: LiteralString
+) -> None:
+    store = PersonalDataStore(pool)
+    await two_people.execute(change)
+    before = await store.count(ANNA.user)
+
+    with pytest.raises(NotClearedUp):
+        await store.erase(ANNA.user, team_id="TANNA", own=True, cleared=True)
+
+    assert await store.count(ANNA.user) == before
 
 
 async def test_an_unknown_person_has_nothing(two_people: psycopg.AsyncConnection[Any], pool: Pool) -> None:
