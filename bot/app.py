@@ -499,7 +499,13 @@ class _Parts:
 
     @cached_property
     def question_worker(self) -> QuestionWorker:
-        routes = default_routes(self.chat, self.live.streams, self.response_urls, slack_api_url=self.slack.api_url)
+        routes = default_routes(
+            self.chat,
+            self.live.streams,
+            self.response_urls,
+            slack_api_url=self.slack.api_url,
+            delete_pending=self.status_messages.delete_pending,
+        )
         return QuestionWorker(
             questions=self.questions,
             runner=self.runner,

@@ -61,6 +61,11 @@ class OutgoingPart:
         return self.message.private and self.row.surface in CHANNEL_THREADS
 
     @property
+    def replaces_pending(self) -> bool:
+        """Whether the part is the first of a private answer, which takes the place of the pending message."""
+        return self.number == 0 and self.audience is Audience.ASKER and not self.row.action
+
+    @property
     def question_id(self) -> str:
         """The question's id, by which its messages are found."""
         return str(self.row.id)
@@ -107,9 +112,8 @@ class ResponseUrlRoute:
 
     async def post(self, part: OutgoingPart) -> PostResult:
         """Post the part; the first part of a private answer replaces the pending message, if that can be replaced."""
-        replaces = part.number == 0 and part.audience is Audience.ASKER and not part.row.action
         url = part.row.response_url or ""
-        result = await self.response_urls.post(url, part.message, audience=part.audience, replace=replaces)
+        result = await self.response_urls.post(url, part.message, audience=part.audience, replace=part.replaces_pending)
         if isinstance(result, Retryable) and result.maybe_posted:
             return replace(result, unverifiable=True)
         return result
@@ -237,9 +241,13 @@ class EphemeralRoute:
 
 @dataclass(frozen=True, kw_only=True)
 class DirectMessageRoute:
-    """Posts a direct message to the asker, if every other route is closed."""
+    """Posts a direct message to the asker, if every other route is closed.
+
+    `delete_pending` deletes the pending message, or what has taken its place without a clear reply from Slack.
+    """
 
     chat: Chat
+    delete_pending: Callable[[QuestionRow], Awaitable[None]]
     name: str = "direct_message"
     response_url_cost: int = 0
 
@@ -262,13 +270,21 @@ class DirectMessageRoute:
             unconfirmed=part.unconfirmed > 0,
             age=part.age,
         )
-        return await post_once(
+        posted = await post_once(
             self.chat, replace(part, message=escaping.sanitize_message(message)), channel=channel, thread_ts=None
         )
+        if isinstance(posted, Sent) and part.replaces_pending:
+            await self.delete_pending(row)
+        return posted
 
 
 def default_routes(
-    chat: Chat, streams: Streams, response_urls: ResponseUrls, *, slack_api_url: str
+    chat: Chat,
+    streams: Streams,
+    response_urls: ResponseUrls,
+    *,
+    slack_api_url: str,
+    delete_pending: Callable[[QuestionRow], Awaitable[None]],
 ) -> tuple[Route, ...]:
     """Return every route for an answer in the order in which they are tried."""
     return (
@@ -277,7 +293,7 @@ def default_routes(
         EphemeralRoute(chat=chat),
         EditMessageRoute(chat=chat, streams=streams),
         thread_route(chat),
-        DirectMessageRoute(chat=chat),
+        DirectMessageRoute(chat=chat, delete_pending=delete_pending),
     )
 
 

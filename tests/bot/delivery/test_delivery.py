@@ -118,6 +118,7 @@ class ScriptedSlack:
                 cast("Streams", self),
                 cast("ResponseUrls", self),
                 slack_api_url="https://slack.com/api/",
+                delete_pending=self.status_messages().delete_pending,
             ),
             clock=lambda: self.now,
             sleep=self.sleep,
@@ -589,10 +590,10 @@ async def test_a_post_that_slack_did_not_accept_takes_no_use() -> None:
 
 
 async def test_after_two_posts_without_a_clear_reply_comes_a_direct_message() -> None:
-    slack = ScriptedSlack(url=UNCLEAR * 9)
+    slack = ScriptedSlack(url=UNCLEAR * 9, row=row(response_uses=2))
 
     assert await deliver(slack, row())
-    assert posts(slack) == ["url asker replace"] * 2 + ["look 0", "direct 0 DU1"]
+    assert posts(slack) == ["url asker replace"] * 2 + ["look 0", "direct 0 DU1", "delete"]
     assert slack.slept[0] == UNVERIFIABLE_PAUSE_SECONDS > 40
 
 

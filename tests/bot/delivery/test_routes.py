@@ -14,6 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.delivery.routes import DirectMessageRoute, OutgoingPart
 from bot.model.message import Audience, OutgoingMessage
+from bot.model.question import QuestionRow
 from bot.slack.messages import (
     Chat,
     Found,
@@ -173,8 +174,14 @@ async def test_a_history_that_cannot_be_read_is_retried(chat: Chat, slack: FakeS
 async def test_a_direct_message_that_cannot_be_opened_is_retried(chat: Chat, slack: FakeSlack) -> None:
     slack.fail("conversations.open", Fault(status=200, body='{"ok": true}'))
     letter = OutgoingPart(row=row(), number=0, message=MESSAGE, audience=Audience.ASKER)
+    deleted: list[QuestionRow] = []
 
-    assert await DirectMessageRoute(chat=chat).post(letter) == Retryable(error="SlackClientError", maybe_posted=True)
+    async def delete_pending(row: QuestionRow) -> None:
+        deleted.append(row)
+
+    direct = DirectMessageRoute(chat=chat, delete_pending=delete_pending)
+    assert await direct.post(letter) == Retryable(error="SlackClientError", maybe_posted=True)
+    assert deleted == []
 
 
 @pytest.mark.parametrize(
