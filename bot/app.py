@@ -27,7 +27,7 @@ from bot.commands.deepdive import deepdive_command
 from bot.commands.limits import LimitsCommand
 from bot.commands.routing import APP_NAME
 from bot.commands.settings import SettingsCommand
-from bot.commands.status import StatusCommand
+from bot.commands.status import Health, StatusCommand
 from bot.commands.watch import WatchCommand
 from bot.delivery.delivery import Delivery
 from bot.delivery.queue_place import QueuePlaces
@@ -395,7 +395,7 @@ class _Parts:
             admins=admins,
             attempts=self.attempts,
             feedback=FeedbackStore(self.work),
-            audit=self.audit,
+            health=self.troubles,
             budgets=self.budgets,
         ).command()
         yield SettingsCommand(store=preferences, managers=self.managers, slash=slash).command()
@@ -439,20 +439,29 @@ class _Parts:
             admin=self.admin_home,
             start=self.background.start,
             retention_days=self.settings.retention_days,
-            budgets=self.budgets,
+        )
+
+    @cached_property
+    def troubles(self) -> Health:
+        from bot.worker.queue import STALLED_AFTER_SECONDS
+
+        return Health(
+            services=[one.name for one in self.search.providers],
+            free=self.settings.keyless,
+            attempts=self.attempts,
+            defaults=self.settings.budgets,
+            audit=self.audit,
+            workers_alive=partial(self.questions.workers_alive, seconds=STALLED_AFTER_SECONDS),
         )
 
     @cached_property
     def admin_home(self) -> AdminHome:
-        from bot.worker.queue import STALLED_AFTER_SECONDS
-
+        asking = [one.name for one in self.commands if one.question_text is not None]
         return AdminHome(
             admins=self.admins,
-            store=AdminStore(self.work),
+            store=AdminStore(self.work, commands=asking),
             digests=self.digests.service.list_all,
-            admin_issues=self.attempts.admin_issues,
-            audit=self.audit.health,
-            workers_alive=partial(self.questions.workers_alive, seconds=STALLED_AFTER_SECONDS),
+            health=self.troubles,
             budgets=self.budgets,
             limits=self.limits,
             fixed_limits={

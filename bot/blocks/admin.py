@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC
 
 from bot.blocks.digests import next_run_text, schedule_text
-from bot.blocks.elements import MAX_TEXT, context, divider, header, section
+from bot.blocks.elements import cell, channel, context, divider, header, leaf, person, section, table
 from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.spending import budget_lines, spending_sentence
-from bot.blocks.words import warning
+from bot.blocks.spending import budget_blocks, spending_sentence
+from bot.blocks.status import health_block
 from bot.budgets.amounts import format_amount, format_rounded
 from bot.budgets.limits import NO_LIMIT, limit_line
-from bot.model.admin import DIRECT, AdminData, Problem, Recorded, Use
+from bot.model.admin import DIRECT, AdminData, Recorded, Use
 from bot.model.digest import Digest, State
 from bot.model.message import Block
 from perplexity.formatting import format_dollars
-
-ERASED_OR_APP = "erased people, and the app"
-DIRECT_MESSAGES = "direct messages"
 
 STOP_DIGEST = "admin_stop_digest"
 """The id of the button that stops another person's digest."""
@@ -31,7 +27,6 @@ MAX_DIGESTS = 8
 MAX_RECORDED = 20
 """The most rows that the home tab shows; `bot/blocks/admin_pages.py` shows the others."""
 
-MAX_PROBLEMS = 5
 _MAX_CHANGE = 150
 
 CHANGE_BUDGETS, CHANGE_LIMITS = "change_budgets", "change_limits"
@@ -45,17 +40,10 @@ def admin_blocks(data: AdminData) -> list[Block]:
         divider(),
         header("For admins"),
         context("Only admins of this workspace see this part. It has no texts of questions."),
-        *_use(data),
-        _limits(data),
-        section(
-            "\n".join(
-                [
-                    "*Health*",
-                    *(map(_problem, data.problems[:MAX_PROBLEMS]) if data.problems else ["Nothing is wrong."]),
-                ]
-            )
-        ),
+        health_block(data.problems),
         *_budgets(data),
+        _limits(data),
+        *_use(data),
         *_digests(data.digests),
         *_recorded(data.recorded),
     ]
@@ -64,69 +52,29 @@ def admin_blocks(data: AdminData) -> list[Block]:
 def _use(data: AdminData) -> Iterator[Block]:
     use = data.use
     if not use.days:
-        yield section("*Use and cost*\nNo one has asked anything in the last 30 days.")
+        yield section("*Use and cost this month*\nNo one has asked anything yet.")
         return
-    yield from _table_of("*Use and cost by day*", "Day (UTC)", use.days[:MAX_DAYS], _text)
-    yield from _table_of("*By person, in the last 30 days*", "Person", use.people[:MAX_ROWS], _asker)
-    yield from _table_of("*By channel, in the last 30 days*", "Channel", use.channels[:MAX_ROWS], _channel)
-    yield from _table_of("*By service, in the last 30 days*", "Service", use.providers[:MAX_ROWS], _text)
+    yield section("*Use and cost this month*")
+    yield _table_of("Day", "Questions", use.days[:MAX_DAYS], leaf)
+    yield _table_of("Person", "Questions", use.people[:MAX_ROWS], person)
+    yield _table_of("Channel", "Questions", use.channels[:MAX_ROWS], channel)
+    yield _table_of("Service", "Calls", use.providers[:MAX_ROWS], leaf)
 
 
-def _table_of(title: str, first: str, rows: Sequence[Use], cell: Callable[[str], Block]) -> Iterator[Block]:
-    yield section(title)
-    cells = [[cell(one.name), _text(str(one.questions)), _text(format_rounded(one.cost))] for one in rows]
-    yield _table([first, "Questions", "Dollars"], cells, right={1, 2})
-
-
-def _table(titles: Sequence[str], rows: Sequence[Sequence[Block]], *, right: Set[int] = frozenset()) -> Block:
-    settings = [{"align": "right" if place in right else "left"} for place in range(len(titles))]
-    return {"type": "table", "rows": [[_text(title) for title in titles], *rows], "column_settings": settings}
-
-
-def _text(text: str) -> Block:
-    return {"type": "raw_text", "text": one_line(text) or "–"}
-
-
-def _asker(user_id: str) -> Block:
-    """Return a cell with a person's name, which Slack fills in; it mentions no one."""
-    return _rich_text({"type": "user", "user_id": user_id}) if is_person(user_id) else _text(ERASED_OR_APP)
+def _table_of(first: str, second: str, rows: Sequence[Use], name: Callable[[str], Block]) -> Block:
+    cells = [[cell(name(one.name)), cell(leaf(str(one.count))), cell(leaf(format_rounded(one.cost)))] for one in rows]
+    return table([first, second, "Dollars"], cells)
 
 
 def doer(user_id: str | None) -> Block:
     """Return who did something: a person, by a name that Slack fills in, the app, or someone who was erased."""
-    if is_person(user_id):
-        return {"type": "user", "user_id": user_id}
-    return leaf("the app" if user_id == "" else "erased")
-
-
-def is_person(user_id: str | None) -> bool:
-    """Return whether Slack takes an id for a person's; it refuses a view with another one."""
-    return re.fullmatch("[UW][A-Z0-9]+", user_id or "") is not None
-
-
-def is_channel(channel_id: str) -> bool:
-    """Return whether Slack takes an id for a channel's."""
-    return re.fullmatch("[CG][A-Z0-9]+", channel_id) is not None
-
-
-def _channel(channel_id: str) -> Block:
-    if is_channel(channel_id):
-        return _rich_text({"type": "channel", "channel_id": channel_id})
-    return _text(DIRECT_MESSAGES if channel_id.startswith(DIRECT) else channel_id)
-
-
-def _rich_text(*leaves: Block) -> Block:
-    return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": list(leaves)}]}
-
-
-def _problem(problem: Problem) -> str:
-    return warning(f"{escape(problem.text)} {escape(problem.fix)}")
+    return person(user_id) if user_id else leaf("erased" if user_id is None else "the app")
 
 
 def _budgets(data: AdminData) -> Iterator[Block]:
     paused = data.spending.paused_by is not None
-    lines = [*(["*All paid searches are paused.*"] if paused else []), spending_sentence(data.spending)]
-    yield section("\n".join(["*Budgets*", *lines, *budget_lines(data.spending.lines, data.defaults)])[:MAX_TEXT])
+    yield section(spending_sentence(data.spending))
+    yield from budget_blocks(data.spending.lines, data.defaults)
     switch = _button("Allow paid searches", RESUME_SPENDING) if paused else _pause_button()
     yield {"type": "actions", "elements": [_button("Change budgets", CHANGE_BUDGETS), switch]}
 
@@ -167,7 +115,7 @@ def _digests(digests: Sequence[Digest]) -> Iterator[Block]:
 
 def digest_blocks(digest: Digest) -> Iterator[Block]:
     """Yield a digest, with a button that stops it while it is active."""
-    yield _rich_text(*_digest_line(digest))
+    yield {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [*_digest_line(digest)]}]}
     if digest.state is State.ACTIVE:
         yield {"type": "actions", "elements": [_stop_button(digest)]}
 
@@ -182,19 +130,11 @@ def _digest_line(digest: Digest) -> Iterator[Block]:
     """Yield the details of a digest; Slack fills in the names of the channel and the person, and mentions no one."""
     yield leaf(_subject(digest)) | {"style": {"bold": True}}
     yield leaf(f" · {schedule_text(digest)} · {next_run_text(digest)} · in ")
-    if digest.channel_id.startswith(DIRECT):
-        yield leaf(DIRECT_MESSAGES)
-    else:
-        yield {"type": "channel", "channel_id": digest.channel_id}
+    yield channel(digest.channel_id)
     yield leaf(" · by ")
-    yield {"type": "user", "user_id": digest.owner.user_id}
+    yield person(digest.owner.user_id)
     if cost := format_dollars(digest.cost_usd):
         yield leaf(f" · {cost} in 30 days")
-
-
-def leaf(text: str) -> Block:
-    """Return some words of a rich text."""
-    return {"type": "text", "text": text}
 
 
 def _stop_button(digest: Digest) -> Block:
@@ -215,15 +155,15 @@ def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:
     yield section("*Audit log*, the last 7 days")
     cells = [
         [
-            _text(f"{one.at.astimezone(UTC):%Y-%m-%d %H:%M}"),
-            _rich_text(doer(one.user_id)),
-            _text(one.what),
-            _channel(one.channel_id),
-            _text(change_text(one)),
+            cell(leaf(f"{one.at.astimezone(UTC):%Y-%m-%d %H:%M}")),
+            cell(doer(one.user_id)),
+            cell(leaf(one.what)),
+            cell(channel(one.channel_id)),
+            cell(leaf(change_text(one))),
         ]
         for one in recorded[:MAX_RECORDED]
     ]
-    yield _table(["When (UTC)", "Who", "What", "Where", "Change"], cells)
+    yield table(["When (UTC)", "Who", "What", "Where", "Change"], cells)
 
 
 def change_text(one: Recorded) -> str:

@@ -7,24 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import Any
 
-from bot.blocks.admin import (
-    DIRECT_MESSAGES,
-    ERASED_OR_APP,
-    MAX_DAYS,
-    MAX_DIGESTS,
-    MAX_RECORDED,
-    MAX_ROWS,
-    change_text,
-    digest_blocks,
-    doer,
-    is_channel,
-    is_person,
-    leaf,
-)
-from bot.blocks.elements import context
-from bot.blocks.escaping import one_line
+from bot.blocks.admin import MAX_DAYS, MAX_DIGESTS, MAX_RECORDED, MAX_ROWS, change_text, digest_blocks, doer
+from bot.blocks.elements import channel, context, leaf, name, person
 from bot.budgets.amounts import format_rounded
-from bot.model.admin import DIRECT, AdminData, Recorded, Use
+from bot.model.admin import AdminData, Recorded, Use
 from bot.model.message import Block
 from perplexity.formatting import pluralize
 
@@ -81,36 +67,28 @@ def _button(label: str, action_id: str) -> Block:
     return {"type": "button", "text": {"type": "plain_text", "text": label}, "action_id": action_id, "value": "admin"}
 
 
-def _text(text: str) -> Block:
-    return leaf(one_line(text) or "–")
-
-
-def _asker(user_id: str) -> Block:
-    return {"type": "user", "user_id": user_id} if is_person(user_id) else leaf(ERASED_OR_APP)
-
-
-def _channel(channel_id: str) -> Block:
-    if is_channel(channel_id):
-        return {"type": "channel", "channel_id": channel_id}
-    return _text(DIRECT_MESSAGES if channel_id.startswith(DIRECT) else channel_id)
-
-
-def _use(name: Callable[[str], Block]) -> Callable[[Use], list[Block]]:
-    return lambda one: [name(one.name), leaf(f": {pluralize(one.questions, 'question')}, {format_rounded(one.cost)}")]
+def _use(what: str, shown: Callable[[str], Block]) -> Callable[[Use], list[Block]]:
+    return lambda one: [shown(one.name), leaf(f": {pluralize(one.count, what)}, {format_rounded(one.cost)}")]
 
 
 def _recorded(one: Recorded) -> list[Block]:
-    place = [_channel(one.channel_id)] if one.channel_id else []
+    place = [channel(one.channel_id)] if one.channel_id else []
     moment = leaf(f"{one.at.astimezone(UTC):%Y-%m-%d %H:%M}")
-    parts = [moment, doer(one.user_id), _text(one.what), *place, _text(change_text(one))]
+    parts = [moment, doer(one.user_id), name(one.what), *place, name(change_text(one))]
     return [block for part in parts for block in (leaf(" · "), part)][1:]
 
 
 PARTS: Mapping[str, Part] = {
-    "days": Part(title="Use by day", rows=lambda data: data.use.days, shown=MAX_DAYS, item=_use(_text)),
-    "people": Part(title="Use by person", rows=lambda data: data.use.people, shown=MAX_ROWS, item=_use(_asker)),
-    "channels": Part(title="Use by channel", rows=lambda data: data.use.channels, shown=MAX_ROWS, item=_use(_channel)),
-    "services": Part(title="Use by service", rows=lambda data: data.use.providers, shown=MAX_ROWS, item=_use(_text)),
+    "days": Part(title="Use by day", rows=lambda data: data.use.days, shown=MAX_DAYS, item=_use("question", name)),
+    "people": Part(
+        title="Use by person", rows=lambda data: data.use.people, shown=MAX_ROWS, item=_use("question", person)
+    ),
+    "channels": Part(
+        title="Use by channel", rows=lambda data: data.use.channels, shown=MAX_ROWS, item=_use("question", channel)
+    ),
+    "services": Part(
+        title="Use by service", rows=lambda data: data.use.providers, shown=MAX_ROWS, item=_use("call", name)
+    ),
     "digests": Part(
         title="Everyone’s digests", rows=lambda data: data.digests, shown=MAX_DIGESTS, blocks=digest_blocks
     ),

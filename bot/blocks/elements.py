@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bot.blocks.escaping import escape, one_line, shorten
@@ -67,6 +68,45 @@ def context(text: str) -> Block:
 def markdown(text: str) -> Block:
     """Return a block of standard Markdown."""
     return {"type": "markdown", "text": text}
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[Block]]) -> Block:
+    """Return a table whose first column holds names, the others numbers."""
+    settings = [{"align": "right" if place else "left"} for place in range(len(titles))]
+    return {"type": "table", "rows": [[cell(leaf(title)) for title in titles], *rows], "column_settings": settings}
+
+
+def cell(element: Block) -> Block:
+    """Return a cell of a table with one element of rich text."""
+    if element["type"] == "text":
+        return {"type": "raw_text", "text": one_line(element["text"]) or "–"}
+    return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [element]}]}
+
+
+def leaf(text: str) -> Block:
+    """Return some words of a rich text."""
+    return {"type": "text", "text": text}
+
+
+def name(text: str) -> Block:
+    """Return a name from outside for a rich text, on one line."""
+    return leaf(one_line(text) or "–")
+
+
+def person(user_id: str) -> Block:
+    """Return a person's name for a rich text: Slack fills it in, and mentions no one.
+
+    Slack refuses a view with an id that is none. In the ledger no id is that of erased people, and of the app.
+    """
+    known = re.fullmatch("[UW][A-Z0-9]+", user_id)
+    return {"type": "user", "user_id": user_id} if known else leaf("erased people, and the app")
+
+
+def channel(channel_id: str) -> Block:
+    """Return a channel's name for a rich text, which Slack fills in for those who may know it."""
+    if re.fullmatch("[CG][A-Z0-9]+", channel_id):
+        return {"type": "channel", "channel_id": channel_id}
+    return name("direct messages" if channel_id.startswith("D") else channel_id)
 
 
 def primary_button(label: str, *, action_id: str, value: str) -> Block:

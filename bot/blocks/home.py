@@ -12,12 +12,12 @@ from bot.blocks.digests import home_buttons, next_run_text
 from bot.blocks.elements import context, header, mrkdwn, section
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.settings import SETTINGS_BUTTON
-from bot.blocks.spending import own_spending_text
 from bot.blocks.words import short_moment
+from bot.budgets.amounts import format_rounded
 from bot.model.digest import Digest
-from bot.model.home import HomeData, Recent, Running, Used
+from bot.model.home import HomeData, Recent, Running
 from bot.model.message import Block
-from perplexity.formatting import format_dollars, format_duration, pluralize
+from perplexity.formatting import format_duration, pluralize
 
 MAX_TEXT = 150
 MAX_DIGESTS = 12
@@ -76,12 +76,15 @@ def home_blocks(
         )
     if digests:
         blocks += [header("Your digests"), *(block for one in digests[:MAX_DIGESTS] for block in _digest(one))]
-    if data.used:
-        blocks += [header("This month"), _table(data.used, slash)]
-        if data.spending is not None:
-            blocks.append(context(own_spending_text(data.spending)))
+    month = f"This month: {pluralize(data.questions, 'question')}, {format_rounded(data.cost)}. "
+    asked = month if data.questions or data.cost else ""
+    kept = f"I keep your texts for {pluralize(retention_days, 'day')}." if retention_days else "I keep no texts."
     own = [_button("Send me my data", EXPORT_OWN, "home"), _button("Erase my data", ERASE_OWN, "home")]
-    return [*blocks, context(escape(_kept(retention_days))), {"type": "actions", "elements": own}]
+    return [
+        *blocks,
+        context(f"{asked}{kept}"),
+        {"type": "actions", "elements": own},
+    ]
 
 
 def _buttons() -> Block:
@@ -122,7 +125,6 @@ def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
         short_moment(datetime.fromtimestamp(one.at, UTC)),
         _ENDS.get(one.state, ""),
         sources,
-        format_dollars(one.cost_usd),
     )
     choices = [(value, label) for value, label in MENU.items() if one.kept or value != RECHECK]
     options = [{"text": _plain(label), "value": value} for value, label in choices]
@@ -145,21 +147,3 @@ def _digest(one: Digest) -> Iterator[Block]:
 
 def _text(text: str) -> Block:
     return {"type": "text", "text": text}
-
-
-def _table(used: Sequence[Used], slash: str) -> Block:
-    known = [one.cost_usd for one in used if one.cost_usd is not None]
-    rows = [("Command", "Questions", "Dollars")]
-    rows += [(f"/{slash}{one.command}", str(one.questions), format_dollars(one.cost_usd) or "–") for one in used]
-    rows.append(("All", str(sum(one.questions for one in used)), format_dollars(sum(known)) if known else "–"))
-    cells = [[{"type": "raw_text", "text": cell} for cell in row] for row in rows]
-    return {"type": "table", "rows": cells, "column_settings": [{"align": side} for side in ("left", "right", "right")]}
-
-
-def _kept(days: int) -> str:
-    if not days:
-        return "I keep no text of questions and answers after an answer is posted; your digests and settings stay."
-    return (
-        f"What I keep: your questions and answers for {pluralize(days, 'day')}, which only you see here, your digests "
-        "and settings. “Delete” removes a question for good."
-    )

@@ -1,26 +1,99 @@
-"""`/pplx status`: shows admins the providers' statistics of the last day, the audit log, and what people think."""
+"""`/pplx status`: shows admins what is wrong, the providers' statistics of the last day, and what people think."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from bot.blocks.status import status_message
+from bot.budgets.amounts import format_amount
 from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.commands.parsing import no_text
 from bot.errors import UsageError
-from bot.model.audit import AuditHealth
+from bot.model.admin import Problem
 from bot.model.feedback import Feedback
 from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
-from bot.model.spending import Spending
+from bot.model.spending import Budgets, Spending
 from bot.slack.users import Admins
-from bot.storage.attempts import AttemptStore
+from bot.storage.attempts import LAST_CALLS, AttemptStore
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
 from bot.storage.feedback import FeedbackStore
+
+_ISSUES = {
+    "AuthenticationError": ("does not accept the configured key.", "Set a new key for it, then restart the app."),
+    "BillingError": ("is out of credit.", "Buy credit for it."),
+}
+"""What is wrong with a service that needs an admin, and what to do about it, by the class of its error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """Says what is wrong. `services` answer questions, all of them for nothing if they are `free`.
+
+    `workers_alive` returns how many workers there are.
+    """
+
+    services: Sequence[str]
+    free: bool
+    attempts: AttemptStore
+    defaults: Budgets
+    audit: AuditStore
+    workers_alive: Callable[[], Awaitable[int]]
+
+    async def problems(self, spending: Spending) -> list[Problem]:
+        """Return what is wrong, that no question can be answered first. Raises database errors."""
+        issues, silent = await self.attempts.admin_issues(), await self.attempts.silent(self.services)
+        found = self._no_answers(spending, failing={*issues, *silent})
+        for name, error in sorted(issues.items()):
+            said, fix = _ISSUES.get(error, ("needs an admin.", ""))
+            found.append(Problem(text=f"{name} {said}", fix=fix))
+        found += [
+            Problem(
+                text=f"{name} answered none of its last {LAST_CALLS} calls.",
+                fix="Look whether it is down, or the app’s network does not reach it.",
+            )
+            for name in silent
+            if name not in issues
+        ]
+        if problem := (await self.audit.health()).problem:
+            found.append(Problem(text=problem, fix="Run `python -m bot doctor`, which says what to do."))
+        if not await self.workers_alive():
+            found.append(Problem(text="No worker is running, so no question is answered.", fix="Start one."))
+        return found
+
+    def _no_answers(self, spending: Spending, *, failing: Set[str]) -> list[Problem]:
+        """Return why no question at all can be answered now, if so."""
+        found, month = [], self._month(spending)
+        if not self.services:
+            found.append(
+                Problem(
+                    text="No search service is set up, so no question can be answered.",
+                    fix="Set `PERPLEXITY_API_KEY` or another service’s key, then restart the app.",
+                )
+            )
+        elif failing >= set(self.services):
+            found.append(
+                Problem(
+                    text="No question can be answered, since no search service answers.",
+                    fix="Repair one of them, or set another service’s key and restart the app.",
+                )
+            )
+        if spending.paused_by is not None and not self.free:
+            found.append(
+                Problem(text="All paid searches are paused, so no question is answered.", fix="Allow them again.")
+            )
+        if month is not None and spending.month >= month and not self.free:
+            used = f"The workspace’s budget of {format_amount(month)} for this month is used up"
+            found.append(Problem(text=f"{used}, so no question is answered.", fix="Set a higher one."))
+        return found
+
+    def _month(self, spending: Spending) -> int | None:
+        set_by_admins = [line.amount for line in spending.lines if line.scope == "workspace"]
+        return set_by_admins[0] if set_by_admins else self.defaults.workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +103,12 @@ class StatusRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """What admins see: the providers of the last day, feedback, what was spent, and whether the audit works."""
+    """What admins see: the providers of the last day, feedback, what is wrong, and what was spent."""
 
     providers: Sequence[ProviderStats]
     feedback: Feedback
-    audit: AuditHealth
-    spending: Spending | None = None
+    problems: Sequence[Problem]
+    spending: Spending
 
 
 def parse(text: str) -> StatusRequest:
@@ -52,7 +125,7 @@ class StatusCommand:
     admins: Admins
     attempts: AttemptStore
     feedback: FeedbackStore
-    audit: AuditStore
+    health: Health
     budgets: BudgetStore
 
     def command(self) -> Command[StatusRequest, Status | None]:
@@ -63,11 +136,12 @@ class StatusCommand:
         """Return the statistics, None if the user is not an admin."""
         if not await self.admins.is_admin(context.row.user_id):
             return None
+        spending = await self.budgets.spending(context.row.team_id)
         return Status(
             providers=await self.attempts.stats(),
             feedback=await self.feedback.of_team(context.row.team_id),
-            audit=await self.audit.health(),
-            spending=await self.budgets.spending(context.row.team_id),
+            problems=await self.health.problems(spending),
+            spending=spending,
         )
 
 
@@ -77,7 +151,7 @@ def render(status: Status | None, _: StatusRequest, audience: Audience) -> Reply
         return Reply(
             messages=(text_message("Only admins of this workspace can see how the search services are doing."),)
         )
-    message = status_message(status.providers, status.feedback, spending=status.spending, problem=status.audit.problem)
+    message = status_message(status.providers, status.feedback, spending=status.spending, problems=status.problems)
     return Reply(messages=(message,))
 
 

@@ -16,21 +16,27 @@ DIRECT = "D"
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """The questions of a day, a person, a channel or a service, and what the calls cost, in micro-dollars."""
+    """The questions of a day, a person or a channel, or the calls of a service; what calls cost, in micro-dollars."""
 
     name: str
-    questions: int
+    count: int
     cost: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceUse:
-    """The use of the last weeks: by day, latest first, and by person, channel and service, most expensive first."""
+    """The use of this month, and what `today` cost: days latest first, the others most expensive first."""
 
     days: Sequence[Use] = ()
     people: Sequence[Use] = ()
     channels: Sequence[Use] = ()
     providers: Sequence[Use] = ()
+    today: int = 0
+
+    @property
+    def cost(self) -> int:
+        """What the calls of the month cost, in micro-dollars."""
+        return sum(one.cost for one in self.days)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from bot.model.spending import OwnSpending
-
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
@@ -29,25 +27,15 @@ class Recent:
     text: str
     state: str
     at: float
-    cost_usd: float | None
     sources: int
     kept: bool
 
 
 @dataclass(frozen=True, kw_only=True)
-class Used:
-    """What a person has asked with a command this month (in UTC); `cost_usd` is the known part, None without any."""
-
-    command: str
-    questions: int
-    cost_usd: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class HomeData:
-    """What a person's home tab shows besides digests."""
+    """What a person's home tab shows besides digests; `questions` and `cost` in micro-dollars are of this month."""
 
     running: Sequence[Running] = ()
     recent: Sequence[Recent] = ()
-    used: Sequence[Used] = ()
-    spending: OwnSpending | None = None
+    questions: int = 0
+    cost: int = 0

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderStats:
-    """One provider over a period: how often it was asked and answered, how fast, at what cost.
+    """One provider over a period: how often it was asked and answered, and how fast.
 
-    `p50` and `p95` are the seconds that answers took, None without any; `cost_usd` is the known part of the cost.
-    `admin_issue` is the class of the last failure that only an admin can fix, such as a refused key, None if the
-    provider has answered since.
+    `p50` and `p95` are the seconds that answers took, None without any.
     """
 
     provider: str
@@ -19,8 +17,6 @@ class ProviderStats:
     answered: int
     p50: float | None = None
     p95: float | None = None
-    cost_usd: float | None = None
-    admin_issue: str | None = None
 
     @property
     def answer_rate(self) -> float:

@@ -18,6 +18,9 @@ from perplexity.types import Answer
 OPEN = frozenset({"received", "working", "delivering"})
 """The states of a question that is not settled."""
 
+RECORDED = "Recorded example"
+"""The provider of a replayed answer: no one asked the web, and no one paid."""
+
 CHANNEL_THREADS = frozenset({"mention", "follow_up"})
 """The surfaces whose questions are messages in channels, answered in their threads for everyone there."""
 

@@ -141,15 +141,14 @@ class Spent:
 class Spending:
     """A workspace's spending: `today` and `month`, what calls under way may cost (`reserved`), and the budgets.
 
-    `people`, `channels` and `providers` are those that spent most: the first two today, the last this month. `cut` is
-    the part of the month's that is counted at its ceiling, since its calls were cut off. `paused_by` is the admin who
-    has paused all spending, empty if that person's data was erased, None if it is not paused.
+    `people`, `channels` and `providers` are those that spent most: the first two today, the last this month.
+    `paused_by` is the admin who has paused all spending, empty if that person's data was erased, None if it is not
+    paused.
     """
 
     today: int = 0
     month: int = 0
     reserved: int = 0
-    cut: int = 0
     people: tuple[Spent, ...] = ()
     channels: tuple[Spent, ...] = ()
     providers: tuple[Spent, ...] = ()
@@ -158,11 +157,3 @@ class Spending:
 
 
 NO_SPENDING = Spending()
-
-
-@dataclass(frozen=True, kw_only=True)
-class OwnSpending:
-    """What a person has spent today, and the person's budget for a day; None without one."""
-
-    today: int
-    allowed: int | None

@@ -18,11 +18,11 @@ from typing import Any
 
 from bot.blocks.elements import context
 from bot.commands import COMMANDS
-from bot.commands.base import Command, Reply
+from bot.commands.base import Command, Reply, Stats
 from bot.commands.context import CommandContext, Progress
 from bot.errors import NoKey
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.question import AnswerButtons
+from bot.model.question import RECORDED, AnswerButtons
 from perplexity.attempts import RequestKind
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.errors import AllProvidersFailed, ConnectionFailed, NothingFound, StreamTruncated, TimedOut
@@ -130,7 +130,9 @@ def _with_examples(command: Command[Any, Any], *, pause: Pause) -> Command[Any, 
 
     def render(result: Any, request: Any, audience: Audience) -> Reply:
         reply = command.render(result, request, audience)
-        return replace(reply, messages=tuple(map(_label, reply.messages))) if own and meant(request) else reply
+        if not own or meant(request) is None:
+            return reply
+        return replace(reply, messages=tuple(map(_label, reply.messages)), stats=Stats(provider=RECORDED))
 
     def buttons(result: Any, request: Any) -> AnswerButtons | None:
         below = command.buttons(result, request) if command.buttons else None
@@ -228,7 +230,8 @@ class RecordedProvider:
         async for at, wired in _replay(self.recording, pause=self.pause):
             for event in reader.feed(wired):
                 if isinstance(event, Done):
-                    yield Done(answer=replace(event.answer, effort=self.effort, seconds=at))
+                    usage = replace(event.answer.usage, cost_usd=None)
+                    yield Done(answer=replace(event.answer, effort=self.effort, seconds=at, usage=usage))
                     return
                 yield event
         raise StreamTruncated("the recording has no end", provider=self.name)
@@ -245,7 +248,7 @@ class RecordedPostSource:
     async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
         """Return the recorded posts."""
         return await anext(
-            replace(validate_response(XaiWire().read(body)), seconds=at)
+            replace(validate_response(XaiWire().read(body)), seconds=at, cost_usd=None)
             async for at, body in _replay(self.recording, pause=self.pause)
         )
 

@@ -18,7 +18,7 @@ from bot.model.provider_stats import ProviderStats
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Pool
 from perplexity.attempts import Attempt
-from perplexity.errors import AuthenticationError, BillingError, InvalidRequest, RequestCancelled
+from perplexity.errors import AuthenticationError, BillingError, InvalidRequest, NothingFound, RequestCancelled
 from perplexity.fallback import CIRCUIT_OPEN
 from perplexity.own_keys import current_own_keys
 
@@ -46,12 +46,23 @@ _STATS = """
         count(*) AS asked,
         count(*) FILTER (WHERE error_class IS NULL) AS answered,
         percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) FILTER (WHERE error_class IS NULL) AS p50,
-        percentile_cont(0.95) WITHIN GROUP (ORDER BY seconds) FILTER (WHERE error_class IS NULL) AS p95,
-        sum(cost_usd) AS cost_usd
+        percentile_cont(0.95) WITHIN GROUP (ORDER BY seconds) FILTER (WHERE error_class IS NULL) AS p95
     FROM attempts
     WHERE at > now() - %(hours)s * interval '1 hour' AND (error_class IS NULL OR error_class <> ALL(%(apart)s))
     GROUP BY provider
     ORDER BY asked DESC, provider
+"""
+LAST_CALLS = 3
+"""After how many calls in a row without an answer a provider is said to fail."""
+
+_SILENT = """
+    SELECT asked.provider FROM unnest(%(providers)s::text[]) AS asked (provider) CROSS JOIN LATERAL (
+        SELECT a.error_class FROM attempts a
+        WHERE a.provider = asked.provider AND a.at > now() - interval '1 day'
+            AND (a.error_class IS NULL OR a.error_class <> ALL(%(apart)s))
+        ORDER BY a.at DESC, a.id DESC LIMIT %(last)s) AS last
+    GROUP BY asked.provider HAVING count(last.error_class) = %(last)s
+    ORDER BY asked.provider
 """
 ADMIN_ISSUES = """
     WITH RECURSIVE asked AS (
@@ -106,10 +117,15 @@ class AttemptStore:
 
     async def stats(self, *, hours: float = 24) -> tuple[ProviderStats, ...]:
         """Return the statistics of every provider that was asked in the last hours, the most asked first."""
-        troubles = await self.admin_issues(hours=hours)
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(_STATS, {"hours": hours, "apart": list(NOT_COUNTED)})).fetchall()
-        return tuple(ProviderStats(**row, admin_issue=troubles.get(row["provider"])) for row in rows)
+        return tuple(ProviderStats(**row) for row in rows)
+
+    async def silent(self, providers: Sequence[str]) -> list[str]:
+        """Return those of the providers that answered none of their last calls of the last day."""
+        values = {"providers": list(providers), "apart": [*NOT_COUNTED, NothingFound.__name__], "last": LAST_CALLS}
+        async with self._pool.connection() as connection:
+            return [row["provider"] for row in await (await connection.execute(_SILENT, values)).fetchall()]
 
     async def admin_issues(self, *, hours: float = 24) -> dict[str, str]:
         """Return the providers whose last attempt in these hours needs an admin, and its error class."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, LiteralString
 
 from bot.model.audit import Change
-from bot.model.spending import NO_BUDGETS, BudgetLine, Budgets, OwnSpending, Scope, Spending, Spent
+from bot.model.spending import NO_BUDGETS, BudgetLine, Budgets, Scope, Spending, Spent
 from bot.storage.audit import record_change
 from bot.storage.ledger import lock_bookings
 from bot.storage.questions import Pool
@@ -35,7 +35,6 @@ _SPENT = """
         coalesce(sum(l.cost) FILTER (WHERE l.at >= date_trunc('day', now(), 'UTC')), 0)::bigint AS today,
         coalesce(sum(l.cost), 0)::bigint AS month,
         coalesce(sum(l.reserved) FILTER (WHERE l.state = 'reserved'), 0)::bigint AS reserved,
-        coalesce(sum(l.cost) FILTER (WHERE l.state = 'cut'), 0)::bigint AS cut,
         (SELECT p.user_id FROM spending_pauses p WHERE p.team_id = %(team_id)s) AS paused_by
     FROM ledger l WHERE l.team_id = %(team_id)s AND l.at >= date_trunc('month', now(), 'UTC')
 """
@@ -43,7 +42,7 @@ _SUMS = """
     count(*) FILTER (WHERE state <> 'released') AS calls, coalesce(sum(cost), 0)::bigint AS spent
     FROM ledger WHERE team_id = %(team_id)s
 """
-_ORDER = "GROUP BY 1 HAVING coalesce(sum(cost), 0) > 0 ORDER BY spent DESC, 1 LIMIT %(most)s"
+_ORDER = "GROUP BY 1 HAVING count(*) FILTER (WHERE state <> 'released') > 0 ORDER BY spent DESC, 1 LIMIT %(most)s"
 _MOST = (
     f"SELECT user_id AS name, {_SUMS} AND at >= date_trunc('day', now(), 'UTC') {_ORDER}",
     f"SELECT channel_id AS name, {_SUMS} AND at >= date_trunc('day', now(), 'UTC') {_ORDER}",
@@ -57,14 +56,6 @@ _LINES = """
 _PAUSED = "SELECT user_id FROM spending_pauses WHERE team_id = %(team_id)s"
 
 _SETTERS = "SELECT DISTINCT user_id FROM budgets WHERE team_id = %(team_id)s AND user_id <> '' ORDER BY 1"
-
-_OWN = """
-    SELECT coalesce((
-            SELECT sum(coalesce(cost, reserved)) FROM ledger
-            WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND at >= date_trunc('day', now(), 'UTC')), 0)::bigint
-            + erased_spending_of_v1(%(team_id)s, %(user_id)s, (now() AT TIME ZONE 'UTC')::date) AS today,
-        budget_of_v1(%(team_id)s, 'user', %(user_id)s, %(fallback)s::bigint) AS allowed
-"""
 
 
 class BudgetStore:
@@ -147,10 +138,3 @@ class BudgetStore:
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(_SETTERS, {"team_id": team_id})).fetchall()
         return [row["user_id"] for row in rows]
-
-    async def own(self, team_id: str, user_id: str) -> OwnSpending:
-        """Return what a person has spent today, calls under way included."""
-        values = {"team_id": team_id, "user_id": user_id, "fallback": self.budgets.user}
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(_OWN, values)).fetchone() or {}
-        return OwnSpending(**row)

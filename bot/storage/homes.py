@@ -6,7 +6,8 @@ from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
-from bot.model.home import HomeData, Recent, Running, Used
+from bot.model.home import HomeData, Recent, Running
+from bot.storage.queries import ASKED
 from bot.storage.questions import Pool
 
 OPEN_HOURS = 12
@@ -30,7 +31,7 @@ _RESERVE = """
 """
 """Take the next moment at which a person's home tab may be updated; no row if it is not open."""
 
-_READ = """
+_READ = f"""
     SELECT
         (SELECT coalesce(jsonb_agg(r), '[]') FROM (
             SELECT id, command, text, state, extract(epoch FROM now() - received_at)::float8 AS age FROM questions
@@ -38,19 +39,20 @@ _READ = """
                 AND command = ANY(%(commands)s)
             ORDER BY received_at LIMIT %(running)s) AS r) AS running,
         (SELECT coalesce(jsonb_agg(r), '[]') FROM (
-            SELECT id, command, text, state, extract(epoch FROM received_at)::float8 AS at, cost_usd,
+            SELECT id, command, text, state, extract(epoch FROM received_at)::float8 AS at,
                 jsonb_array_length(coalesce(result -> 'answer' -> 'sources', '[]')) AS sources,
                 result ? 'answer' AS kept
             FROM questions
             WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND command = ANY(%(commands)s)
                 AND state IN ('answered', 'failed', 'expired') AND messages IS NOT NULL AND text_deleted_at IS NULL
             ORDER BY received_at DESC LIMIT %(recent)s) AS r) AS recent,
-        (SELECT coalesce(jsonb_agg(r), '[]') FROM (
-            SELECT command, count(*) AS questions, sum(cost_usd) AS cost_usd FROM questions
+        (SELECT count(*) FROM questions
             WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND received_at >= date_trunc('month', now(), 'UTC')
-                AND command = ANY(%(commands)s)
-            GROUP BY command ORDER BY count(*) DESC, command) AS r) AS used
-"""
+            AND {ASKED}) AS questions,
+        (SELECT coalesce(sum(cost), 0)::bigint FROM ledger
+            WHERE team_id = %(team_id)s AND user_id = %(user_id)s
+            AND at >= date_trunc('month', now(), 'UTC')) AS cost
+"""  # noqa: S608 - of constants
 
 
 class HomeStore:
@@ -80,7 +82,8 @@ class HomeStore:
         return HomeData(
             running=[Running(**_with_id(one)) for one in row.get("running", ())],
             recent=[Recent(**_with_id(one)) for one in row.get("recent", ())],
-            used=[Used(**one) for one in row.get("used", ())],
+            questions=row.get("questions", 0),
+            cost=row.get("cost", 0),
         )
 
 

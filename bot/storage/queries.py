@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import LiteralString
 
+from bot.model.question import RECORDED
 from bot.privacy.tables import QUESTIONS_EMPTIED, assignments
 
 TASK = "answer_question"
@@ -19,6 +20,13 @@ def enqueue(question_id: LiteralString, *, priority: LiteralString) -> LiteralSt
     return f"""procrastinate_defer_jobs_v1(ARRAY[ROW('default', '{TASK}', {priority}, NULL, NULL,
         jsonb_build_object('question_id', {question_id}), NULL)::procrastinate_job_to_defer_v1])"""
 
+
+ASKED = f"""command = ANY(%(commands)s) AND state NOT IN ('received', 'working', 'delivering')
+            AND provider IS DISTINCT FROM '{RECORDED}'"""
+"""What counts as a question wherever questions are counted: one that was asked of the web, and is over.
+
+What it cost is in the ledger: the sum of `cost`, wherever dollars are summed.
+"""
 
 LOCK = """
     SELECT set_config('lock_timeout', '1000', true),

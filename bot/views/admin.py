@@ -6,28 +6,27 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
-from time import monotonic
 
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.admin import STOP_DIGEST, admin_blocks
 from bot.blocks.admin_pages import OPEN_PAGE, PARTS, page_blocks, page_buttons
 from bot.blocks.elements import section
-from bot.blocks.status import ADMIN_ISSUES, NEEDS_ADMIN
+from bot.commands.status import Health
 from bot.digests.jobs import DigestStopper
 from bot.listeners.clicks import DATABASE_DOWN, Click, Reply, button, text_reply
 from bot.listeners.context import ADMIN_SECONDS, ListenerContext
-from bot.model.admin import AdminData, Problem
-from bot.model.audit import AuditHealth, Change
+from bot.model.admin import AdminData
+from bot.model.audit import Change
 from bot.model.digest import Digest
 from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.model.spending import Spending
 from bot.slack.users import Admins
 from bot.slack.views import NotOpened, View
-from bot.storage.admin import MAX_WORKSPACES, AdminStore
+from bot.storage.admin import AdminStore
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -39,35 +38,24 @@ log = logging.getLogger(__name__)
 
 NOT_ADMIN = "Only admins of this workspace can do this, and Slack says that you are not one. Nothing was changed."
 
-SPENDING_SECONDS = 60.0
-"""How long the sums of what was spent are kept; those of a large workspace take a second."""
-
 PAGE_MODAL = "admin_page_modal"
 _PAGE = re.compile(rf"{OPEN_PAGE}(?:{'|'.join(PARTS)}):[0-9]{{1,5}}")
-
-_FIXES = {"AuthenticationError": "Set a new key for it, then restart the app.", "BillingError": "Buy credit for it."}
-"""What an admin can do about a service, by the class of its error."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdminHome:
     """Reads what admins see. `fixed_limits` are values by their labels; the other functions raise database errors.
 
-    `digests` returns those of a workspace, `admin_issues` the providers that need an admin with the class of their
-    error, `audit` whether the audit log is written, `workers_alive` how many workers there are.
+    `digests` returns those of a workspace.
     """
 
     admins: Admins
     store: AdminStore
     digests: Callable[[str], Awaitable[Sequence[Digest]]]
-    admin_issues: Callable[[], Awaitable[Mapping[str, str]]]
-    audit: Callable[[], Awaitable[AuditHealth]]
-    workers_alive: Callable[[], Awaitable[int]]
+    health: Health
     budgets: BudgetStore
     limits: LimitStore
     fixed_limits: Mapping[str, str]
-    clock: Callable[[], float] = monotonic
-    _spent: dict[str, tuple[Spending, float]] = field(default_factory=dict)
 
     async def blocks(self, team_id: str, user_id: str) -> list[Block]:
         """Return the blocks of the part for admins; none for other people, and while Slack does not say who it is."""
@@ -78,38 +66,18 @@ class AdminHome:
 
     async def data(self, team_id: str) -> AdminData:
         """Return what admins see of a workspace; who asks for it has checked that it is for an admin."""
+        use, (lines, paused_by) = await self.store.use(team_id), await self.budgets.lines(team_id)
+        spending = Spending(today=use.today, month=use.cost, lines=lines, paused_by=paused_by)
         return AdminData(
-            use=await self.store.use(team_id),
+            use=use,
             digests=await self.digests(team_id),
-            problems=await self._problems(),
+            problems=await self.health.problems(spending),
             recorded=await self.store.recorded(team_id),
             limits=tuple((await self.limits.of(team_id)).values()),
             fixed_limits=self.fixed_limits,
-            spending=await self._spending(team_id),
+            spending=spending,
             defaults=self.budgets.budgets,
         )
-
-    async def _spending(self, team_id: str) -> Spending:
-        """Return what was spent, of a minute ago at most, with the budgets of now: a click has just changed them."""
-        spending, at = self._spent.get(team_id, (None, 0.0))
-        if spending is None or self.clock() - at > SPENDING_SECONDS:
-            spending = await self.budgets.spending(team_id)
-            if len(self._spent) >= MAX_WORKSPACES:
-                self._spent.clear()
-            self._spent[team_id] = spending, self.clock()
-        lines, paused_by = await self.budgets.lines(team_id)
-        return replace(spending, lines=lines, paused_by=paused_by)
-
-    async def _problems(self) -> list[Problem]:
-        found = [
-            Problem(text=f"{name} {ADMIN_ISSUES.get(error, NEEDS_ADMIN)}.", fix=_FIXES.get(error, ""))
-            for name, error in sorted((await self.admin_issues()).items())
-        ]
-        if problem := (await self.audit()).problem:
-            found.append(Problem(text=problem, fix="Run `python -m bot doctor`, which says what to do."))
-        if not await self.workers_alive():
-            found.append(Problem(text="No worker is running, so no question is answered.", fix="Start one."))
-        return found
 
 
 def register(app: AsyncApp, context: ListenerContext, *, home: AdminHome, stopper: DigestStopper) -> None:

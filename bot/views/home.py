@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -40,7 +40,6 @@ from bot.model.question import OPEN as OPEN_STATES
 from bot.model.question import QuestionRow
 from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View, Views
-from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.homes import HomeStore
 from bot.views.admin import AdminHome
@@ -59,6 +58,10 @@ MAX_BLOCKS = 90
 """The most blocks of an answer that are shown again; a modal takes a hundred."""
 
 PERMALINK_SECONDS = 0.5
+
+BOOKED_SECONDS = 0.3
+"""How long a version of the home tab waits: what an answer cost is booked a tenth of a second after it."""
+
 NOT_SHOWN = frozenset(
     {"actions", "context_actions", "markdown", "data_visualization", "data_table", "plan", "task_card"}
 )
@@ -70,7 +73,7 @@ class HomePublisher:
     """Updates home tabs in the background, each at most once in three seconds in all processes together.
 
     `commands` are those whose questions are listed, `slash` goes before their names, `retention_days` is how long texts
-    are kept. `admin` has the part for admins, `budgets` what a person has spent. `start` runs work in the background.
+    are kept. `admin` has the part for admins. `start` runs work in the background.
     Failures are logged and change nothing else.
     """
 
@@ -82,7 +85,6 @@ class HomePublisher:
     admin: AdminHome
     start: Callable[[Coroutine[Any, Any, None]], None]
     retention_days: int = 30
-    budgets: BudgetStore | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _waiting: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -127,7 +129,7 @@ class HomePublisher:
             seconds = await self.store.reserve(team_id, user_id)
             if seconds is None:
                 return
-            await self.sleep(seconds)
+            await self.sleep(max(seconds, BOOKED_SECONDS))
             # What changes from here on is shown by the next version.
             notice, shown = self._waiting.pop(person, ""), True
             result = await self.views.publish(user_id, await self._view(team_id, user_id, notice))
@@ -142,8 +144,6 @@ class HomePublisher:
     async def _view(self, team_id: str, user_id: str, notice: str) -> View:
         listed = {command.name: command for command in self.commands if command.question_text is not None}
         data = await self.store.read(team_id, user_id, commands=listed)
-        if self.budgets is not None:
-            data = replace(data, spending=await self.budgets.own(team_id, user_id))
         digests = await self.digests.list_digests(Owner(team_id=team_id, user_id=user_id))
         asked = [(one.id, one.command, one.text) for one in data.running]
         asked += [(one.id, one.command, one.text) for one in data.recent]

@@ -37,9 +37,7 @@ ASKER = '{"type": "user", "user_id": "U1"}'
 def _spending(texts: Sequence[str]) -> Spending:
     spent = tuple(Spent(name=text, calls=2, spent=3_000) for text in texts)
     line = BudgetLine(scope="user", subject="", amount=2_000_000)
-    return Spending(
-        today=1, month=2, reserved=3, cut=1, people=(), channels=(), providers=spent, lines=(line,), paused_by=""
-    )
+    return Spending(today=1, month=2, reserved=3, people=(), channels=(), providers=spent, lines=(line,), paused_by="")
 
 
 def _digest(text: str) -> Digest:
@@ -49,8 +47,8 @@ def _digest(text: str) -> Digest:
 
 def admin_home(texts: Sequence[str]) -> Harms:
     """The part of the home tab for admins: names of services, problems, limits, topics, and changes."""
-    use = [Use(name=text, questions=1, cost=500_000) for text in texts]
-    people, channels = Use(name="U1", questions=1, cost=0), Use(name="C1", questions=1, cost=0)
+    use = [Use(name=text, count=1, cost=500_000) for text in texts]
+    people, channels = Use(name="U1", count=1, cost=0), Use(name="C1", count=1, cost=0)
     recorded = [
         Recorded(at=AT, user_id="U1", what=text, channel_id="C1", decision=text, before=text, after=text)
         for text in texts
@@ -74,12 +72,13 @@ def admin_home(texts: Sequence[str]) -> Harms:
 def admin_figures(texts: Sequence[str]) -> Harms:
     """What admins read of feedback, services and budgets: questions and comments as they were typed."""
     bad = [BadAnswer(reference="r", text=text, reasons=["wrong", text], comment=text, at=AT) for text in texts]
-    stats = [ProviderStats(provider=text, asked=2, answered=1, p50=1.0, p95=2.0, admin_issue=text) for text in texts]
+    stats = [ProviderStats(provider=text, asked=2, answered=1, p50=1.0, p95=2.0) for text in texts]
     ratings = [Rating(provider=text, effort=text, up=1, down=2) for text in texts]
+    problems = [Problem(text=text, fix=text) for text in texts]
     shown: Iterator[OutgoingMessage] = iter(
         (
             status_message((), Feedback(ratings=[Rating(provider="P", effort="fast", up=1, down=2)], bad=bad)),
-            status_message(stats, Feedback(ratings=ratings), spending=_spending(texts), problem=texts[0]),
+            status_message(stats, Feedback(ratings=ratings), spending=_spending(texts), problems=problems),
             spending_message(_spending(texts), NO_BUDGETS, slash="/pplx", note=texts[0]),
             limits_message(LIMITS, slash="/pplx", note=texts[0]),
         )

@@ -34,7 +34,7 @@ from bot.commands import COMMANDS
 from bot.commands.help import help_message
 from bot.model.admin import AdminData, Use, WorkspaceUse
 from bot.model.digest import Digest, DigestReport, DigestSpec, Owner, Trigger
-from bot.model.home import HomeData, Recent, Running, Used
+from bot.model.home import HomeData, Recent, Running
 from bot.model.limits import NAMES, Limit
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.preferences import Preferences
@@ -110,7 +110,7 @@ _DIVE = DeepDive(
 _CLAIM = CheckedClaim(claim="Example.", verdict=Verdict.SUPPORTED, quote="An example of 12 %.", source=_SOURCE)
 _LIMITS = {name: Limit(name=name, value=5, own=5, host=5, bounded=False) for name in NAMES}
 _SHARED = SharedAnswer(result=_ANSWER, query=Query(text="example"), by="Anna", asked=60.0)
-_USE = (Use(name="2026-11-23", questions=1, cost=1_000),)
+_USE = (Use(name="2026-11-23", count=1, cost=1_000),)
 _KEPT = KeptResult(question_id=_ID, command="ask", text="example", result=_ANSWER, asked_at=_NOW)
 
 _LONG = Answer(text="Words. " * 3_000, sources=(), provider="Perplexity")
@@ -180,18 +180,15 @@ def _views() -> Iterator[tuple[str, View | None]]:
     request = SentRequest(service="example.com", path="/search", body='{"query": "example"}', at=_NOW.timestamp())
     yield "what was sent", modal("sent_modal", "What was sent", sent_blocks(Sent(requests=(request,))))
     running = Running(id=_ID, command="ask", text="example", state="working", age=2.0)
-    recent = Recent(
-        id=_ID, command="ask", text="example", state="answered", at=0.0, cost_usd=0.001, sources=1, kept=True
-    )
-    used = Used(command="ask", questions=1, cost_usd=0.001)
+    recent = Recent(id=_ID, command="ask", text="example", state="answered", at=0.0, sources=1, kept=True)
     home = home_blocks(
-        HomeData(running=[running], recent=[recent], used=[used]),
+        HomeData(running=[running], recent=[recent], questions=1, cost=1_000),
         [_DIGEST],
         texts={_ID: "example"},
         examples=["/ask example"],
         slash="",
     )
-    people = (Use(name=_PERSON, questions=1, cost=1_000),)
+    people = (Use(name=_PERSON, count=1, cost=1_000),)
     admin = AdminData(use=WorkspaceUse(days=_USE, people=people), digests=[_DIGEST], limits=list(_LIMITS.values()))
     yield "home", {"type": "home", "blocks": [*home, *admin_blocks(admin)]}
 

@@ -48,7 +48,7 @@ async def test_figures_are_of_the_last_day_and_the_most_asked_comes_first(attemp
     )
 
     assert await attempts.stats() == (
-        ProviderStats(provider="One", asked=6, answered=5, p50=3.0, p95=4.8, cost_usd=2.5),
+        ProviderStats(provider="One", asked=6, answered=5, p50=3.0, p95=4.8),
         ProviderStats(provider="Two", asked=1, answered=0),
     )
 
