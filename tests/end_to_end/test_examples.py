@@ -11,7 +11,10 @@ import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
 
+from bot.model.question import RECORDED
 from bot.playground.examples import OFFLINE, RECORDED_LABEL
+from bot.storage.homes import HomeStore
+from bot.storage.questions import connection_pool
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.first_run import RecordedPauses, started
 from tests.fakes.perplexity import KEY, FakePerplexity
@@ -67,6 +70,15 @@ async def test_each_example_is_replayed_through_the_app_and_marked(database: str
     assert all(RECORDED_LABEL in str(message["blocks"][0]) for message in shown)
     assert all(message["text"].startswith(RECORDED_LABEL) for message in shown)
     assert 5 < sum(pauses.seconds) < 60
+    assert "$0.0" not in str(shown)
+    async with connection_pool(database) as pool:
+        async with pool.connection() as connection:
+            asked = await (await connection.execute("SELECT * FROM questions")).fetchall()
+        used = await HomeStore(pool).read(
+            asked[0]["team_id"], asked[0]["user_id"], commands=["ask", "news", "deepdive"]
+        )
+    assert [(one["provider"], one["cost_usd"]) for one in asked] == [(RECORDED, None)]
+    assert (used.questions, used.cost, len(used.recent)) == (0, 0, 1)
 
 
 @pytest.mark.parametrize(
