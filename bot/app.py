@@ -199,62 +199,40 @@ class _Parts:
     database_retry = DatabaseRetry(seconds=math.inf)
     """A paid answer is kept for as long as the database is unavailable."""
 
-    # Storage.
-
-    @cached_property
-    def share(self) -> FairShare:
-        settings = self.settings
-        return FairShare(
+    def __post_init__(self) -> None:
+        settings, work, acks, many = self.settings, self.work, self.acks, self.settings.oauth_configured
+        share = FairShare(
             open_per_person=settings.open_questions_per_user,
             thread_per_minute=settings.thread_answers_per_minute,
             per_workspace=_workspace_limit(settings),
             user_per_minute=settings.user_questions_per_minute,
             channel_per_minute=settings.channel_questions_per_minute,
-            bounded=settings.oauth_configured,
+            bounded=many,
         )
+        key = settings.audit_key
+        self.questions = QuestionStore(work, share=share, keeps_text=settings.retention_days > 0, many=many)
+        self.received = QuestionStore(acks, share=share)
+        self.stages, self.attempts = StageStore(work), AttemptStore(work)
+        self.audit = AuditStore(work, key=None if key is None else key.get_secret_value())
+        self.budgets, self.budgets_before_ack = (BudgetStore(one, budgets=settings.budgets) for one in (work, acks))
+        self.limits, self.limits_before_ack = (LimitStore(one, share=share) for one in (work, acks))
+        self.preferences, self.preferences_before_ack = PreferenceStore(work), PreferenceStore(acks)
+        self.workspaces, self.before_ack = (WorkspaceStore(one, many=many) for one in (work, acks))
+        self.stopping = RunCanceller(
+            questions=self.questions,
+            stages=self.stages,
+            providers=self.search.providers,
+            background=self.background,
+        )
+        self.access = self._slack_access()
+        client = self.access.client
+        self.chat, self.views = Chat(client), Views(client, sanitize=sanitize_view)
+        self.response_urls, self.stream_log = ResponseUrls(self.session), StreamLog(work)
+        self.profiles = Profiles(client)
+        self.admins = Admins(client, named=settings.admins, profiles=self.profiles, ours=lambda: self.identity)
+        self.managers = ChannelManagers(client, admins=self.admins)
 
-    @cached_property
-    def questions(self) -> QuestionStore:
-        keeps_text, many = self.settings.retention_days > 0, self.settings.oauth_configured
-        return QuestionStore(self.work, share=self.share, keeps_text=keeps_text, many=many)
-
-    @cached_property
-    def received(self) -> QuestionStore:
-        return QuestionStore(self.acks, share=self.share)
-
-    @cached_property
-    def stages(self) -> StageStore:
-        return StageStore(self.work)
-
-    @cached_property
-    def attempts(self) -> AttemptStore:
-        return AttemptStore(self.work)
-
-    @cached_property
-    def audit(self) -> AuditStore:
-        key = self.settings.audit_key
-        return AuditStore(self.work, key=None if key is None else key.get_secret_value())
-
-    @cached_property
-    def budgets(self) -> BudgetStore:
-        return BudgetStore(self.work, budgets=self.settings.budgets)
-
-    @cached_property
-    def limits(self) -> LimitStore:
-        return LimitStore(self.work, share=self.share)
-
-    @cached_property
-    def workspaces(self) -> WorkspaceStore:
-        return WorkspaceStore(self.work, many=self.settings.oauth_configured)
-
-    @cached_property
-    def before_ack(self) -> WorkspaceStore:
-        return WorkspaceStore(self.acks, many=self.settings.oauth_configured)
-
-    # Slack.
-
-    @cached_property
-    def access(self) -> _SlackAccess:
+    def _slack_access(self) -> _SlackAccess:
         settings, slack, cancel_runs = self.settings, self.slack, self.stopping.start_runs
         if not settings.oauth_configured:
             client = web_client(slack.bot_token, api_url=slack.api_url, session=self.session)
@@ -285,22 +263,6 @@ class _Parts:
         )
 
     @cached_property
-    def chat(self) -> Chat:
-        return Chat(self.access.client)
-
-    @cached_property
-    def views(self) -> Views:
-        return Views(self.access.client, sanitize=sanitize_view)
-
-    @cached_property
-    def response_urls(self) -> ResponseUrls:
-        return ResponseUrls(self.session)
-
-    @cached_property
-    def stream_log(self) -> StreamLog:
-        return StreamLog(self.work)
-
-    @cached_property
     def status_messages(self) -> StatusMessages:
         return StatusMessages(
             questions=self.questions,
@@ -311,16 +273,16 @@ class _Parts:
         )
 
     @cached_property
+    def withdrawal(self) -> AnswerWithdrawal:
+        return AnswerWithdrawal(questions=self.questions, chat=self.chat, reader=self.thread_reader)
+
+    @cached_property
     def thread_reader(self) -> ThreadReader:
         return ThreadReader(
             client=self.access.client,
             capped=self.settings.thread_history == "capped",
             may_read=lambda: self.database_retry(self.workspaces.record_thread_read),
         )
-
-    @cached_property
-    def withdrawal(self) -> AnswerWithdrawal:
-        return AnswerWithdrawal(questions=self.questions, chat=self.chat, reader=self.thread_reader)
 
     @cached_property
     def live(self) -> LiveAnswers:
@@ -336,10 +298,6 @@ class _Parts:
     # People.
 
     @cached_property
-    def profiles(self) -> Profiles:
-        return Profiles(self.access.client)
-
-    @cached_property
     def admission(self) -> Admission:
         return Admission(
             client=self.access.client,
@@ -350,19 +308,9 @@ class _Parts:
             external=self.settings.allow_external_users,
         )
 
-    @cached_property
-    def admins(self) -> Admins:
-        return Admins(
-            self.access.client, named=self.settings.admins, profiles=self.profiles, ours=lambda: self.identity
-        )
-
     @property
     def identity(self) -> Identity | None:
         return self.access.installation.identity
-
-    @cached_property
-    def managers(self) -> ChannelManagers:
-        return ChannelManagers(self.access.client, admins=self.admins)
 
     # Commands and features.
 
@@ -383,12 +331,10 @@ class _Parts:
     def built_commands(self) -> Iterator[Command[Any, Any]]:
         """The commands that need more than every question has."""
         settings, admins, slash = self.settings, self.admins, self.slash_command
-        before_ack = BudgetStore(self.acks, budgets=settings.budgets)
-        preferences = PreferenceStore(self.work)
         yield ask_command(
             agent=settings.missing_agent_setting is None,
             next_questions=settings.next_questions,
-            preferences=preferences,
+            preferences=self.preferences,
         )
         yield deepdive_command(can_upload=self.files.can_upload)
         yield StatusCommand(
@@ -398,9 +344,9 @@ class _Parts:
             health=self.troubles,
             budgets=self.budgets,
         ).command()
-        yield SettingsCommand(store=preferences, managers=self.managers, slash=slash).command()
+        yield SettingsCommand(store=self.preferences, managers=self.managers, slash=slash).command()
         yield BudgetCommand(admins=admins, budgets=self.budgets, slash=slash).command()
-        yield from BudgetCommand(admins=admins, budgets=before_ack, slash=slash).switches()
+        yield from BudgetCommand(admins=admins, budgets=self.budgets_before_ack, slash=slash).switches()
         yield LimitsCommand(admins=admins, store=self.limits, slash=slash).command()
         yield WatchCommand(digests=self.digests.service).command()
 
@@ -473,20 +419,12 @@ class _Parts:
     # The worker.
 
     @cached_property
-    def stopping(self) -> RunCanceller:
-        return RunCanceller(
-            questions=self.questions,
-            stages=self.stages,
-            providers=self.search.providers,
-            background=self.background,
-        )
-
-    @cached_property
     def runner(self) -> CommandRunner:
         settings = self.settings
         thread_history = ThreadHistory(
             reader=self.thread_reader,
             is_member=self.admission.is_member,
+            by_default=settings.thread_history != "off",
             bot_user=lambda: None if self.identity is None else self.identity.bot_user_id,
         )
         return CommandRunner(
@@ -498,7 +436,6 @@ class _Parts:
             stops=StopWatcher(questions=self.questions),
             umbrella=self.slash_command,
             thread_history=thread_history.before,
-            reads_threads=settings.thread_history != "off",
             stages=lambda row: QuestionStages(stages=self.stages, row=row, database_retry=self.database_retry),
             saves_files=settings.send_files or not settings.slack_configured,
             keeps_text=settings.retention_days > 0,
@@ -579,7 +516,7 @@ class _Parts:
             questions=self.received,
             commands=self.commands,
             metrics=self.metrics,
-            preferences=PreferenceStore(self.acks),
+            preferences=self.preferences_before_ack,
             chat=self.chat,
             views=self.views,
             replies=self.status_messages,
@@ -612,16 +549,16 @@ class _Parts:
             partial(admin.register, home=self.admin_home, stopper=self.digests.stopper),
             partial(ask.register, choices=choices),
             ask_about.register,
-            partial(budgets.register, budgets=BudgetStore(acks, budgets=self.settings.budgets), audit=audit),
+            partial(budgets.register, budgets=self.budgets_before_ack, audit=audit),
             partial(check.register, finder=self.claim_finder),
             partial(digest.register, profiles=profiles),
             partial(feedback.register, ratings=FeedbackStore(acks)),
             options.register,
             partial(home.register, delete=self.delete),
-            partial(limits.register, store=LimitStore(acks, share=self.share), audit=audit),
+            partial(limits.register, store=self.limits_before_ack, audit=audit),
             partial(own_data.register, own_data=self.own_data),
             sent.register,
-            partial(settings.register, store=PreferenceStore(acks), managers=self.managers),
+            partial(settings.register, store=self.preferences_before_ack, managers=self.managers),
             partial(share.register, shares=self.sharing),
             sources.register,
         )

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import Protocol
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from slack_bolt.async_app import AsyncApp
 
@@ -41,6 +39,7 @@ from bot.model.message import MarkdownFile
 from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import WorkspaceStore
+from bot.worker.background import FileUploader
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
@@ -60,30 +59,8 @@ _RETRY_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
 _DIGEST_ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
 
 
-class Files(Protocol):
-    """Sends files."""
-
-    async def load_report(self, question_id: UUID) -> MarkdownFile | None:
-        """Return the report of a question as a file; None if there is none."""
-        ...
-
-    async def send(
-        self,
-        file: MarkdownFile,
-        user_id: str,
-        *,
-        on_failure: Callable[[], Awaitable[None]],
-        on_refusal: Callable[[], Awaitable[None]],
-    ) -> None:
-        """Send a file to a user. Raises nothing.
-
-        `on_failure` is called if the file cannot be sent, `on_refusal` if the person is not a member.
-        """
-        ...
-
-
 def register(
-    app: AsyncApp, context: ListenerContext, *, digests: DigestService, files: Files, requests: WorkspaceStore
+    app: AsyncApp, context: ListenerContext, *, digests: DigestService, files: FileUploader, requests: WorkspaceStore
 ) -> None:
     """Listen to every button; `requests` records who asks for which file."""
     button(app, context, _RETRY_ACTIONS, retry_question)
@@ -211,7 +188,9 @@ async def _apply_digest_button(click: Click, digests: DigestService) -> DigestRe
     return result
 
 
-async def send_report(click: Click, context: ListenerContext, *, files: Files, requests: WorkspaceStore) -> Reply:
+async def send_report(
+    click: Click, context: ListenerContext, *, files: FileUploader, requests: WorkspaceStore
+) -> Reply:
     """Send the report of a question as a file, in the background, to the user who clicked."""
     row = await clicked_question(click, context)
     if row is None:
@@ -232,7 +211,9 @@ async def send_report(click: Click, context: ListenerContext, *, files: Files, r
     )
 
 
-async def save_answer(click: Click, context: ListenerContext, *, files: Files, requests: WorkspaceStore) -> Reply:
+async def save_answer(
+    click: Click, context: ListenerContext, *, files: FileUploader, requests: WorkspaceStore
+) -> Reply:
     """Send an answer or search results as a file, in the background, to the user who clicked."""
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None
@@ -260,7 +241,7 @@ async def _send_file(
     click: Click,
     context: ListenerContext,
     *,
-    files: Files,
+    files: FileUploader,
     requests: WorkspaceStore,
     promise: str,
 ) -> Reply:

@@ -105,19 +105,23 @@ class ThreadHistory:
     """Selects what people wrote in a thread before a question.
 
     `is_member` returns whether a person, with the workspace that a message names as theirs, is a full member of the
-    app's; text of others is not passed on. `bot_user` returns the app's own user id, if it is known.
+    app's; text of others is not passed on. `bot_user` returns the app's own user id, if it is known. `by_default` is
+    whether threads are read in channels that have no setting.
     """
 
     reader: ThreadReader
     is_member: Callable[[QuestionRow, str, str], Awaitable[bool]]
     bot_user: Callable[[], str | None]
+    by_default: bool = True
 
     async def before(self, row: QuestionRow, answered: Sequence[str]) -> Thread:
         """Return the messages before a question that are neither the app's nor to it.
 
         `answered` are the `ts` of the questions whose answers are remembered.
         """
-        if row.thread_ts is None or row.begins_thread:
+        history = row.preferences.channel.history
+        allowed = self.by_default if history is None else history
+        if not allowed or row.thread_ts is None or row.begins_thread:
             return NO_THREAD
         since = max(answered, key=float, default=None) if self.reader.capped else None
         page = await self.reader.read(row.channel_id, row.thread_ts, since=since)

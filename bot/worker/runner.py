@@ -91,9 +91,8 @@ class CommandRunner:
     """Runs the commands of questions. `commands` are by name; `clock` measures seconds; `stops` ends stopped work.
 
     `thread_history` returns what people wrote in a thread before a question, except in the messages of these `ts`;
-    `reads_threads` is whether it does so in channels that have no setting. `saves_files` is whether answers can be
-    saved as files.
-    `umbrella` is the slash command under which every command can be typed.
+    `saves_files` is whether answers can be saved as files. `umbrella` is the slash command under which every command
+    can be typed.
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
     when it is given up. With `keeps_text` an answer can build on those before it. `before_sending` saves each request
     before it leaves, unless its reservation did. `now` returns the seconds since 1970.
@@ -106,7 +105,6 @@ class CommandRunner:
     database_retry: DatabaseRetry
     stops: StopWatcher
     thread_history: Callable[[QuestionRow, Sequence[str]], Awaitable[Thread]] | None = None
-    reads_threads: bool = True
     umbrella: str = f"/{ROOT_COMMAND}"
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
     saves_files: bool = True
@@ -433,9 +431,7 @@ class CommandRunner:
 
     async def _thread(self, row: QuestionRow, turns: Sequence[Turn]) -> Thread:
         """Return what else people wrote in a channel's thread before a question, if its settings allow to read it."""
-        history = row.preferences.channel.history
-        allowed = self.reads_threads if history is None else history
-        if self.thread_history is None or not allowed or row.surface not in CHANNEL_THREADS:
+        if self.thread_history is None or row.surface not in CHANNEL_THREADS:
             return NO_THREAD
         thread = await self.thread_history(row, [turn.ts for turn in turns])
         typed = (message._replace(text=unescape_slack(message.text)) for message in thread.messages)

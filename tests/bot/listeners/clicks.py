@@ -20,6 +20,7 @@ from bot.model.message import MarkdownFile, OutgoingMessage
 from bot.slack.connection import SlackConnection
 from bot.storage.installation import WorkspaceStore
 from bot.views import ask_about, share, sources
+from bot.worker.background import FileUploader
 from tests.fakes.digest_service import FakeDigests
 from tests.fakes.listeners import listener_context
 
@@ -52,7 +53,12 @@ class RecordingListeners:
             AsyncWebClient(),
             listener_context(self, replies=self),
             [
-                partial(actions.register, digests=self.digests, files=self, requests=cast("WorkspaceStore", self)),
+                partial(
+                    actions.register,
+                    digests=self.digests,
+                    files=cast("FileUploader", self),
+                    requests=cast("WorkspaceStore", self),
+                ),
                 answer_actions.register,
                 ask_about.register,
                 partial(share.register, shares=cast("Sharing", self)),
