@@ -14,7 +14,7 @@ from uuid import UUID
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import AnswerButtons
 
-_ROW = re.compile(r"answer|feedback|next-\d")
+_ROW = re.compile(r"answer|feedback|next-\d|undo")
 """What the `block_id` of a row begins with; the id of the question follows, since menus and thumbs have no value."""
 
 SHARE = "share"
@@ -91,6 +91,22 @@ def question_of_block(block_id: str) -> str:
     """Return the id of the question of a row below an answer; empty for another block."""
     row, _, question_id = block_id.partition(":")
     return question_id if _ROW.fullmatch(row) else ""
+
+
+def undo_button(question_id: UUID, channel_id: str, stamps: Sequence[str]) -> Block:
+    """Return the row with the button that deletes a shared answer: the messages with these `ts` in a channel."""
+    button = {
+        "type": "button",
+        "text": {"type": "plain_text", "text": "Undo"},
+        "action_id": SHARE,
+        "value": ":".join([channel_id, *stamps]),
+    }
+    return {"type": "actions", "block_id": f"undo:{question_id}", "elements": [button]}
+
+
+def is_undo(action: Mapping[str, Any]) -> bool:
+    """Return whether a click is on the button that undoes a share."""
+    return str(action.get("block_id", "")).startswith("undo:")
 
 
 def is_suggestion(action: Mapping[str, Any]) -> bool:

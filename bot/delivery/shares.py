@@ -1,21 +1,24 @@
-"""Posts an answer that its asker shares, once: by the click's response_url, otherwise in the channel.
+"""Posts an answer that its asker shares, once: in the channel, otherwise by the click's response_url.
 
-A post whose reply is lost may have arrived, so it is never repeated.
+A post whose reply is lost may have arrived, so it is never repeated. Slack tells only of a post in the channel which
+message it is, and so only that can be undone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from bot.blocks import escaping
+from bot.blocks.actions import undo_button
 from bot.blocks.elements import section
 from bot.blocks.escaping import escape
 from bot.blocks.messages import without_blocks
-from bot.model.message import Audience, OutgoingMessage
+from bot.delivery.status_message import delete
+from bot.model.message import Audience, Block, OutgoingMessage
 from bot.slack.messages import (
     FAILURES,
     Chat,
@@ -82,39 +85,57 @@ class Sharing:
 
     async def post(self, share: Share) -> None:
         """Post a share that was begun, and tell the asker if that failed. Raises nothing."""
-        by_url = share.posts_there and is_slack_url(share.response_url, slack_api_url=self.slack_api_url)
-        posted = 0
+        by_url, posted = False, 0
+        stamps: list[str | None] = []
         result: PostResult = Sent()
         for part, message in enumerate(share.messages):
             result, by_url = await self._post_part(share, escaping.sanitize_message(message), part, by_url=by_url)
             if not isinstance(result, Sent):
                 break
             posted += 1
+            stamps.append(result.ts)
         error = None if isinstance(result, Sent) else result.error
         extra = {"question": str(share.question_id), "parts": posted, "error": error}
         log.log(logging.INFO if error is None else logging.WARNING, "answer.shared", extra=extra)
         await self._record(share, result, posted)
-        if sentence := _sentence(share, result, posted, app=self.app):
+        if isinstance(result, Sent) and all(stamps):
+            undo = undo_button(share.question_id, share.channel_id, [stamp for stamp in stamps if stamp])
+            await self._tell(share, f"Shared in {share.channel}.", undo)
+        elif sentence := _sentence(share, result, posted, app=self.app):
             await self._tell(share, sentence)
+
+    async def take_back(self, question_id: UUID, channel_id: str) -> bool:
+        """Return whether a share may be undone: it was posted in the last minute. Raises database errors."""
+        return await self.shares.take_back(question_id, channel_id)
+
+    async def delete(self, channel_id: str, stamps: Sequence[str], *, response_url: str | None) -> None:
+        """Delete the messages of a share, and say so in place of the notice with the button. Raises nothing."""
+        deleted = [isinstance(await delete(self.chat, channel_id, ts), Sent) for ts in stamps]
+        said = "Deleted. Only you see this answer now." if all(deleted) else "Slack didn’t let me delete all of it."
+        if response_url is not None and is_slack_url(response_url, slack_api_url=self.slack_api_url):
+            message = OutgoingMessage(text=said, blocks=(section(said),))
+            await self.response_urls.post(response_url, message, audience=Audience.ASKER, replace=True)
 
     async def _post_part(
         self, share: Share, message: OutgoingMessage, part: int, *, by_url: bool
     ) -> tuple[PostResult, bool]:
         """Post one message; return the result, and whether the next one goes by the response_url, too."""
-        url = share.response_url or ""
-        if by_url:
-            result = await self._try(
-                lambda sent: self.response_urls.post(url, sent, audience=Audience.CHANNEL, replace=False), message
+        closed: PostResult | None = None
+        if not by_url:
+            if (refused := await self._refusal(share)) is not None:
+                return refused, False
+            question = f"{share.question_id}:share"
+            closed = await self._try(
+                lambda sent: self.chat.post(share.channel_id, sent, question=question, part=part), message
             )
-            if isinstance(result, Sent) or (isinstance(result, Retryable) and result.maybe_posted):
-                return result, True
-        if (refused := await self._refusal(share)) is not None:
-            return refused, False
-        question = f"{share.question_id}:share"
+            usable = share.posts_there and is_slack_url(share.response_url, slack_api_url=self.slack_api_url)
+            if not (isinstance(closed, RouteClosed) and usable):
+                return closed, False
+        url = share.response_url or ""
         result = await self._try(
-            lambda sent: self.chat.post(share.channel_id, sent, question=question, part=part), message
+            lambda sent: self.response_urls.post(url, sent, audience=Audience.CHANNEL, replace=False), message
         )
-        return result, False
+        return (closed if isinstance(result, RouteClosed) and closed is not None else result), True
 
     async def _refusal(self, share: Share) -> RouteClosed | None:
         """Return why the app does not post for the asker, who may have left the channel; a click there is a proof."""
@@ -150,10 +171,10 @@ class Sharing:
         except DATABASE_UNAVAILABLE as error:
             log.warning("share.not_recorded", extra={"question": str(share.question_id), "error": type(error).__name__})
 
-    async def _tell(self, share: Share, sentence: str) -> None:
+    async def _tell(self, share: Share, sentence: str, *buttons: Block) -> None:
         """Tell the asker by the response_url, which needs no channel, otherwise by a direct message; tried once."""
         text = escape(sentence)
-        message = escaping.sanitize_message(OutgoingMessage(text=text, blocks=(section(text),)))
+        message = escaping.sanitize_message(OutgoingMessage(text=text, blocks=(section(text), *buttons)))
         url = share.response_url
         if url is not None and is_slack_url(url, slack_api_url=self.slack_api_url):
             told = await self.response_urls.post(url, message, audience=Audience.ASKER, replace=False)
@@ -172,7 +193,7 @@ def _sentence(share: Share, result: PostResult, posted: int, *, app: str) -> str
     channel = share.channel
     match result:
         case Sent():
-            return "" if share.posts_there else f"I shared your answer in {channel}."
+            return ""
         case Retryable(maybe_posted=True):
             return f"Slack didn’t confirm that it posted your answer. Look in {channel}: I won’t post it a second time."
         case _ if posted:

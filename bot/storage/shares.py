@@ -18,6 +18,9 @@ _FINISH = "UPDATE shares SET state = %(state)s, at = now() WHERE question_id = %
 _CANCEL = "DELETE FROM shares WHERE question_id = %(id)s AND channel_id = %(channel_id)s"
 
 
+_TAKE_BACK = f"{_CANCEL} AND state = 'posted' AND at > now() - interval '1 minute' RETURNING question_id"
+
+
 class ShareState(StrEnum):
     """What is known of a share: whether it is being posted, is posted, or may be."""
 
@@ -53,3 +56,9 @@ class ShareStore:
         """Let an answer be shared again, since nothing of it was posted."""
         async with self._pool.connection() as connection:
             await connection.execute(_CANCEL, {"id": question_id, "channel_id": channel_id})
+
+    async def take_back(self, question_id: UUID, channel_id: str) -> bool:
+        """Let an answer be shared again that was posted in the last minute; return whether it was."""
+        async with self._pool.connection() as connection:
+            taken = await connection.execute(_TAKE_BACK, {"id": question_id, "channel_id": channel_id})
+            return await taken.fetchone() is not None

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.blocks.actions import SHARE
+from bot.blocks.actions import SHARE, is_undo
 from bot.blocks.elements import context as context_block
 from bot.blocks.escaping import escape, shorten
 from bot.blocks.sharing import (
@@ -25,6 +25,7 @@ from bot.blocks.sharing import (
     shared_messages,
 )
 from bot.blocks.words import warning
+from bot.commands.help import text_message
 from bot.commands.search import SearchRequest
 from bot.delivery.shares import Share, Sharing
 from bot.listeners.clicks import (
@@ -107,7 +108,7 @@ class _Opened:
 
 def register(app: AsyncApp, context: ListenerContext, *, shares: Sharing) -> None:
     """Listen to the button below an answer, to the checkboxes of the view, and to its submission."""
-    button(app, context, SHARE, partial(open_share, shares=shares))
+    button(app, context, SHARE, partial(share_or_undo, shares=shares))
     submission(app, context, CALLBACK_ID, partial(share_answer, shares=shares), first_input=COMMENT)
 
     @app.action({"block_id": PARTS, "action_id": PARTS})
@@ -116,6 +117,23 @@ def register(app: AsyncApp, context: ListenerContext, *, shares: Sharing) -> Non
         if not context.is_known_outsider(body, changed.user):
             context.start(_update_preview(changed, context))
         await ack()
+
+
+async def share_or_undo(click: Click, context: ListenerContext, *, shares: Sharing) -> Reply | None:
+    """Open the preview, or delete for the asker what was shared in the last minute."""
+    return await (undo if is_undo(click.action) else open_share)(click, context, shares=shares)
+
+
+async def undo(click: Click, context: ListenerContext, *, shares: Sharing) -> Reply | None:
+    """Start deleting what was shared in the last minute; say so if it is too late."""
+    row = await clicked_question(click, context, needs_text=False)
+    if row is None or not click.is_by_asker(row):
+        return text_reply(UNKNOWN_ANSWER if row is None else NOT_YOUR_ANSWER)
+    channel_id, *stamps = click.choice.split(":")
+    if not await shares.take_back(row.id, channel_id):
+        return Reply(message=text_message("It’s too late to undo this share."), replaces=True)
+    context.start(shares.delete(channel_id, stamps, response_url=click.response_url))
+    return None
 
 
 async def open_share(click: Click, context: ListenerContext, *, shares: Sharing) -> Reply | None:

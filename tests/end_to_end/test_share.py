@@ -116,7 +116,7 @@ async def test_the_whole_answer_is_posted_once_as_the_preview_showed_it(harness:
     await wait_until_posted(harness)
 
     (post,) = shared(harness)
-    assert (post.method, post.payload["replace_original"]) == ("response_url", False)
+    assert (post.method, post.payload["channel"]) == ("chat.postMessage", "C1")
     comment, *rest = post.payload["blocks"]
     assert comment["elements"][0]["type"] == "rich_text_quote"
     assert comment["elements"][0]["elements"] == [{"type": "text", "text": "For <!here> & <@U2>: @channel look"}]
@@ -268,7 +268,7 @@ async def test_a_lost_reply_is_said__and_nothing_is_posted_again(harness: AppHar
     answer = await answered(harness)
     await click(harness, answer)
     before = len(shared(harness))
-    harness.slack.fail("response_url", fault)
+    harness.slack.fail("chat.postMessage", fault)
     assert await submit(harness) == {}
     await harness.slack.wait_until(lambda: "confirm" in harness.slack.posts[-1].shown_text)
 
@@ -279,11 +279,11 @@ async def test_a_lost_reply_is_said__and_nothing_is_posted_again(harness: AppHar
 
 async def test_a_post_that_slack_surely_did_not_take_is_repeated(harness: AppHarness) -> None:
     await click(harness, await answered(harness))
-    harness.slack.fail("response_url", Fault(status=429, headers={"Retry-After": "1"}))
+    harness.slack.fail("chat.postMessage", Fault(status=429, headers={"Retry-After": "1"}))
     await submit(harness)
     await harness.slack.wait_until(lambda: bool(shared(harness)))
 
-    assert [post.method for post in shared(harness)] == ["response_url"]
+    assert [post.method for post in shared(harness)] == ["chat.postMessage"]
 
 
 async def test_a_share_that_a_process_left_unfinished_is_not_posted_again(harness: AppHarness) -> None:
@@ -326,6 +326,53 @@ async def test_where_the_app_is_no_member__the_asker_is_told__and_can_share_late
     assert await click(harness, answer) == ""
 
 
+async def test_where_the_app_is_no_member__the_click_still_shares(harness: AppHarness) -> None:
+    answer = await answered(harness)
+    await click(harness, answer)
+    no_member = Fault(status=200, body='{"ok": false, "error": "not_in_channel"}')
+    harness.slack.fail("chat.postMessage", no_member)
+    await submit(harness)
+    await wait_until_posted(harness)
+
+    (post,) = shared(harness)
+    assert (post.method, post.payload["response_type"]) == ("response_url", "in_channel")
+    assert "Undo" not in str(harness.slack.posts)
+
+
+async def undo_notice(harness: AppHarness) -> Message:
+    """Share an answer; return what its asker alone is told."""
+    await click(harness, await answered(harness))
+    await submit(harness)
+    await harness.slack.wait_until(lambda: "Undo" in harness.slack.posts[-1].shown_text)
+    notice = harness.slack.posts[-1].payload
+    assert (notice["text"], notice["response_type"]) == ("Shared in #general.", "ephemeral")
+    return notice
+
+
+async def test_a_share_is_undone__and_can_be_shared_again(harness: AppHarness) -> None:
+    notice = await undo_notice(harness)
+    assert len(harness.slack.shown) == 1
+    assert await told(harness, notice, "share", user="U2") == NOT_YOUR_ANSWER
+    assert len(harness.slack.shown) == 1
+    await click(harness, notice)
+    await harness.slack.wait_until(lambda: "Deleted." in harness.slack.posts[-1].shown_text)
+
+    assert harness.slack.posts[-1].payload["replace_original"] is True
+    assert not harness.slack.shown
+    assert await shares(harness) == []
+
+
+async def test_after_a_minute_it_is_too_late(harness: AppHarness) -> None:
+    notice = await undo_notice(harness)
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        await connection.execute("UPDATE shares SET at = at - interval '61 seconds'")
+    assert "too late" in await click(harness, notice)
+
+    assert harness.slack.posts[-1].payload["replace_original"] is True
+    assert len(harness.slack.shown) == 1
+    assert await shares(harness) == [("C1", "posted")]
+
+
 async def test_an_answer_that_came_as_a_direct_message_is_shared_where_it_was_asked(harness: AppHarness) -> None:
     answer = await answered(harness)
     assert await click(harness, answer, channel="DU1") == ""
@@ -335,7 +382,7 @@ async def test_an_answer_that_came_as_a_direct_message_is_shared_where_it_was_as
 
     (post,) = shared(harness)
     assert (post.method, post.payload["channel"]) == ("chat.postMessage", "C1")
-    assert "I shared your answer" in harness.slack.posts[-1].shown_text
+    assert "Shared in that channel." in harness.slack.posts[-1].shown_text
 
 
 NO_SCOPE = Fault(status=200, body='{"ok": false, "error": "missing_scope"}')
