@@ -536,7 +536,7 @@ class _Parts:
         return (
             partial(lifecycle.register, installation=access.installation, find_workspace=access.find_workspace),
             partial(ask.register_command, choices=choices),
-            partial(digest.register_command, profiles=profiles),
+            digest.register_command,
             slash.register,
             partial(messages.register, intake=self.message_intake),
             partial(

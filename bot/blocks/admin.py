@@ -123,7 +123,7 @@ def digest_blocks(digest: Digest) -> Iterator[Block]:
 def _subject(digest: Digest) -> str:
     """Return what a digest is about; in a direct message only the category, since the topic is its owner's."""
     private = digest.channel_id.startswith(DIRECT)
-    return shorten(one_line(digest.spec.category.capitalize() if private else digest.title), 100)
+    return shorten(one_line((digest.spec.category.capitalize() or "A topic") if private else digest.title), 100)
 
 
 def _digest_line(digest: Digest) -> Iterator[Block]:

@@ -40,6 +40,9 @@ NO_ZONE = (
     "then delete the digest and set it up again."
 )
 
+MAX_WITH_BUTTONS = 20
+"""The most digests of a list that have buttons: a message has 50 blocks."""
+
 _TITLE = 200
 _STATES = {State.ACTIVE: "switched off here", State.PAUSED: "paused", State.STOPPED: "stopped itself"}
 
@@ -48,7 +51,12 @@ def digest_result_message(reply: DigestResult, *, command: str, channel: str) ->
     """Render the result of a `watch` command; `command` is the text to type it, `channel` its channel."""
     said = _result_lines(reply, command=command, channel=channel)
     hint = _hint(reply, command=command)
-    blocks = [section(text) for text in join_lines(said)] + ([context(hint)] if hint else [])
+    listed = reply.digests[:MAX_WITH_BUTTONS] if isinstance(reply, DigestList) else ()
+    blocks = [section(said[0])] if listed else []
+    for line, digest in zip(said[1:], listed, strict=False):
+        blocks += [section(line), home_buttons(digest)]
+    blocks += [section(text) for text in join_lines(said[len(listed) + 1 :] if listed else said)]
+    blocks += [context(hint)] if hint else []
     return OutgoingMessage(text=shorten("\n".join(said), 3_000), blocks=tuple(blocks))
 
 
@@ -159,7 +167,7 @@ def _hint(reply: DigestResult, *, command: str) -> str:
         case Updated(action=DigestAction.PAUSE, digest=digest):
             return _resume_hint(command, digest.number)
         case DigestList(digests=listed) if listed:
-            return f"`{command} pause N` pauses a digest; `resume`, `delete` and `run` work the same way"
+            return f"`{command}` sets up another one."
         case DigestList():
             return f"For example `{command} {DIGEST_EXAMPLE}`"
     return ""
@@ -292,17 +300,16 @@ def _actions(*elements: Block) -> Block:
 
 
 def _button(action: DigestAction, digest_id: UUID) -> Block:
-    button = {
-        "type": "button",
-        "text": {"type": "plain_text", "text": _LABELS.get(action, "Resume")},
-        "action_id": f"{ACTION_PREFIX}{action}",
-        "value": str(digest_id),
-    }
-    return button | {"style": "danger", "confirm": _deletion_dialog()} if action is DigestAction.DELETE else button
+    text = {"type": "plain_text", "text": _LABELS.get(action, "Resume")}
+    action_id, value = f"{ACTION_PREFIX}{action}", str(digest_id)
+    if action is DigestAction.DELETE:
+        options = [{"text": text, "value": value}]
+        return {"type": "overflow", "action_id": action_id, "options": options, "confirm": _deletion_dialog()}
+    return {"type": "button", "text": text, "action_id": action_id, "value": value}
 
 
 def _deletion_dialog() -> Block:
-    """Return the confirmation dialog of the delete button.
+    """Return the confirmation dialog of the deletion.
 
     https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object
     """

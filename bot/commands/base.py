@@ -35,8 +35,6 @@ class ValueKind(Enum):
     CHOICE = "choice"
     """One of the words that `Option.value` lists."""
     DATE = "date"
-    DAYS = "days"
-    """Days of the week."""
     ZONE = "zone"
     """A time zone of the IANA database."""
 

@@ -17,8 +17,7 @@ ALWAYS = Option(
     name="--always",
     value="daily|weekdays|mon,thu",
     help="Post on these days even when nothing is new",
-    kind=ValueKind.DAYS,
-    label="Days with a post even if nothing is new",
+    label="Also say when nothing is new",
 )
 ZONE = Option(
     name="--zone",
@@ -130,10 +129,11 @@ def _parse_number(action: str, rest: list[str]) -> int:
 WATCH = Command(
     name="watch",
     summary="Get news on a schedule, and only what is new",
-    usage='CATEGORY ["TOPIC"] [weekdays] 9:00 | list | pause N | resume N | delete N | run N',
+    usage='[CATEGORY] ["TOPIC"] [weekdays] 9:00 | list | pause N | resume N | delete N | run N',
     options=PARSER.options,
     examples=(
         (DIGEST_EXAMPLE, "posted here, Monday to Friday, in your time zone"),
+        ('"open source databases" daily 8:00', "a topic in the news of every kind"),
         ("science mon,thu 5:30pm", "a whole category, on two days"),
         ("world daily 7:30 --zone Asia/Tokyo", "in another time zone"),
         ("business daily 8:00 --always fri", "posts on Fridays even when nothing is new"),

@@ -40,9 +40,11 @@ def parse_digest_spec(text: str, *, report_empty_on: Iterable[str] = (), zone: s
 
     Without a zone, the schedule has none yet. Raise UsageError.
     """
-    category, _, rest = " ".join(text.split()).partition(" ")
-    named = category_argument(category)
-    topic = _PHRASE.match(rest)
+    rest, named = " ".join(text.split()), ""
+    if (topic := _PHRASE.match(rest)) is None or not topic[1].strip():
+        category, _, rest = rest.partition(" ")
+        named = category_argument(category)
+        topic = _PHRASE.match(rest)
     rest = rest[topic.end() :].strip() if topic else rest
     times = list(_TIME.finditer(rest))
     if not times:

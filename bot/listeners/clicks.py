@@ -56,7 +56,7 @@ class Click:
 
         Menus and thumbs carry it in the `block_id` of their row.
         """
-        return as_uuid(question_of_block(str(self.action.get("block_id", ""))) or self.action.get("value", ""))
+        return as_uuid(question_of_block(str(self.action.get("block_id", ""))) or self.choice)
 
     @property
     def choice(self) -> str:

@@ -54,8 +54,8 @@ class Owner:
 class DigestSpec:
     """A digest as its owner asks for it.
 
-    `topic` may be empty; `report_empty_on` are the days of the week on which it says that nothing is new. The
-    schedule's zone is the owner's unless they named one; it is empty as long as the command was only parsed.
+    `category` or `topic` may be empty; `report_empty_on` are the days of the week on which it says that nothing is new.
+    The schedule's zone is the owner's unless they named one; it is empty as long as the command was only parsed.
     """
 
     category: str

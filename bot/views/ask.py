@@ -11,7 +11,6 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.blocks.elements import secondary_button
 from bot.blocks.escaping import clean, unescape_slack
 from bot.blocks.messages import THE_MESSAGE, asked_message
 from bot.commands.ask import ASK, EFFORT, MODEL, REASONING
@@ -31,7 +30,15 @@ from bot.slack.views import View
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.views.base import Response, Submission, errors, modal, open_modal, shows, submission, update_modal
-from bot.views.forms import entered_options, input_block, menu, option_inputs, radio_buttons, usage_response
+from bot.views.forms import (
+    entered_options,
+    input_block,
+    menu,
+    more_button,
+    option_inputs,
+    radio_buttons,
+    usage_response,
+)
 from bot.views.opening import open_by_command, person_of, shortcut, shown_problem
 
 UNKNOWN_FORM = "I no longer have this form. Close it and open it again."
@@ -176,7 +183,7 @@ def ask_view(
         blocks.append(input_block(EFFORT.name, EFFORT.title, element, optional=thinks not in THINK))
     more = bool(metadata.get("more")) or not given.keys() <= FEW
     if not more:
-        blocks.append(secondary_button("More", action_id=MORE, value="more") | {"block_id": MORE})
+        blocks.append(more_button(MORE))
     if more and about is None:
         titles = {name: offered_form.title for name, (_, offered_form) in offered.items()}
         blocks.append(input_block(COMMAND, "What to do", menu(COMMAND, titles, chosen=command.name), dispatch=True))

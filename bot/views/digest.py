@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks.messages import asked_message
 from bot.commands.parsing import write_arguments
-from bot.commands.watch import WATCH, ZONE
+from bot.commands.watch import ALWAYS, WATCH, ZONE
 from bot.commands.watch_syntax import parse_days, parse_time, write_digest_spec
 from bot.errors import UsageError
 from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
@@ -20,28 +19,42 @@ from bot.listeners.clicks import Click, Reply, button
 from bot.listeners.context import ListenerContext
 from bot.listeners.slash import ANY_COMMAND, bare_command
 from bot.model.digest import DigestSpec
-from bot.model.schedule import Schedule, zone_of
+from bot.model.message import Block
+from bot.model.schedule import DAY_NAMES, Schedule, zone_of
 from bot.slack.messages import FAILURES
 from bot.slack.users import Profiles
 from bot.slack.views import View
-from bot.views.base import Response, Submission, errors, modal, open_modal, submission
-from bot.views.forms import day_boxes, entered_options, input_block, menu, option_inputs, usage_response
+from bot.views.base import Response, Submission, errors, modal, open_modal, shows, submission, update_modal
+from bot.views.forms import (
+    checkboxes,
+    choice,
+    input_block,
+    menu,
+    more_button,
+    option_inputs,
+    radio_buttons,
+    usage_response,
+)
 from bot.views.opening import open_by_command, person_of, shown_problem
 from perplexity.news.summary import CATEGORIES
 
 CALLBACK_ID = "digest_modal"
 OPEN = "digest_modal"
-CATEGORY, TOPIC, DAYS, TIME, PLACE = "category", "topic", "days", "time", "place"
+CATEGORY, TOPIC, WHEN, DAYS, TIME, PLACE = "category", "topic", "when", "days", "time", "place"
+MORE = "digest_more"
+"""The button that shows the rest of the form."""
+
 HERE, DIRECTLY = "here", "directly"
+WEEKDAYS, CHOSEN = "weekdays", "chosen"
+WHENS = {WEEKDAYS: "Every weekday", "daily": "Every day", CHOSEN: "Choose days"}
 
 ZONE_SECONDS = 0.6
-"""How long opening waits for the time zone of the person."""
+"""How long the form waits for the time zone of the person."""
 
-WEEKDAYS = ("mon", "tue", "wed", "thu", "fri")
 MAX_TOPIC = 1_000
 
 
-def register_command(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> None:
+def register_command(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to the command that opens the form."""
 
     async def is_alone(command: dict[str, Any]) -> bool:
@@ -49,95 +62,120 @@ def register_command(app: AsyncApp, context: ListenerContext, *, profiles: Profi
 
     @app.command(ANY_COMMAND, matchers=[is_alone])
     async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:
-        await open_by_command(ack, command, context, partial(open_from_command, profiles=profiles))
+        await open_by_command(ack, command, context, open_from_command)
 
 
 def register(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> None:
-    """Listen to the button that opens the form, and to its submission."""
-    button(app, context, OPEN, partial(open_from_button, profiles=profiles))
+    """Listen to the button that opens the form, to what changes it, and to its submission."""
+    button(app, context, OPEN, open_from_button)
     submission(app, context, CALLBACK_ID, create, first_input=TOPIC)
 
+    async def on_change(ack: AsyncAck, body: dict[str, Any]) -> None:
+        changed = Submission(body=body)
+        if not context.is_known_outsider(body, changed.user):
+            more = any(one.get("action_id") == MORE for one in body.get("actions", ()))
+            await change_form(changed, context, profiles=profiles, more=more)
+        await ack()
 
-async def open_from_command(payload: Mapping[str, Any], context: ListenerContext, *, profiles: Profiles) -> str | None:
+    for block_id in (WHEN, MORE):
+        app.action({"block_id": block_id, "action_id": block_id})(on_change)
+
+
+async def open_from_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
     """Open the form for a digest in the channel of the command. Return a problem for the person."""
-    channel = str(payload.get("channel_id", ""))
-    name = str(payload.get("channel_name", ""))
-    return await _open(payload, context, profiles, url=str(payload.get("response_url", "")), channel=channel, name=name)
+    url, channel = str(payload.get("response_url", "")), str(payload.get("channel_id", ""))
+    # Elsewhere than in a channel only the direct message takes a digest.
+    here = {"url": url, "channel": channel, "name": str(payload.get("channel_name", ""))}
+    view = digest_view(metadata=here if url and channel[:1] in {"C", "G"} else {})
+    return await open_modal(context, str(payload.get("trigger_id", "")), view)
 
 
-async def open_from_button(click: Click, context: ListenerContext, *, profiles: Profiles) -> Reply | None:
+async def open_from_button(click: Click, context: ListenerContext) -> Reply | None:
     """Open the form for a digest in the direct message."""
-    problem = await _open(click.body, context, profiles)
+    problem = await open_modal(context, click.trigger_id, digest_view(metadata={}))
     return await shown_problem(click, context, problem)
 
 
-async def _open(
-    body: Mapping[str, Any],
-    context: ListenerContext,
-    profiles: Profiles,
-    *,
-    url: str = "",
-    channel: str = "",
-    name: str = "",
-) -> str | None:
-    _, user = person_of(body)
-    zone: str | None = None
+async def change_form(changed: Submission, context: ListenerContext, *, profiles: Profiles, more: bool) -> None:
+    """Show the days to choose from, or the rest of the form; what was entered stays."""
+    zone = await _zone(changed.user, profiles) if more else None
+    # If that fails, the submission shows the days.
+    await update_modal(context, changed.view_id, _again(changed, zone=zone, more=more), hash=changed.view_hash)
+
+
+async def _zone(user: str, profiles: Profiles) -> str | None:
+    """Return the time zone of a person; None if it is unknown."""
     with suppress(*FAILURES):
         async with asyncio.timeout(ZONE_SECONDS):
             zone = await profiles.timezone(user)
-    if zone is not None and zone_of(zone).key != zone:
-        zone = None
-    # Elsewhere than in a channel only the direct message takes a digest.
-    metadata = {"url": url, "channel": channel, "name": name} if url and channel[:1] in {"C", "G"} else {}
-    view = digest_view(zone=zone, metadata=metadata)
-    return await open_modal(context, str(body.get("trigger_id", "")), view)
+            return zone if zone is not None and zone_of(zone).key == zone else None
+    return None
 
 
-def digest_view(*, zone: str | None, metadata: Mapping[str, str]) -> View:
+def _again(changed: Submission, *, zone: str | None = None, more: bool = False) -> View:
+    """Build the form again, with what was entered."""
+    more = more or bool(changed.metadata.get("more"))
+    entered = {name: str(changed.value(name) or "") for name in (TOPIC, CATEGORY, WHEN)}
+    return digest_view(metadata={**changed.metadata, "more": more}, entered=entered, zone=zone)
+
+
+def digest_view(
+    *, metadata: Mapping[str, Any], entered: Mapping[str, str] | None = None, zone: str | None = None
+) -> View:
     """Build the form; with a channel in the metadata, the digest can be posted there.
 
-    If the person's `zone` is unknown, none is chosen: it is looked up again when the digest is set up.
+    It has few fields, and all of them if the metadata says so. If the person's `zone` is unknown, none is chosen: it is
+    looked up again when the digest is set up.
     """
-    topic = {"type": "plain_text_input", "action_id": TOPIC, "max_length": MAX_TOPIC, "focus_on_load": True}
-    categories = {name: name.capitalize() for name in CATEGORIES}
+    given, more = entered or {}, bool(metadata.get("more"))
+    when = given.get(WHEN) or WEEKDAYS
+    topic: Block = {"type": "plain_text_input", "action_id": TOPIC, "max_length": MAX_TOPIC, "focus_on_load": True}
+    topic |= {"initial_value": given[TOPIC]} if given.get(TOPIC) else {}
     blocks = [
-        input_block(CATEGORY, "Category", menu(CATEGORY, categories, chosen=next(iter(categories)))),
-        input_block(TOPIC, "Topic", topic, hint="Leave it empty for all news of the category.", optional=True),
-        input_block(DAYS, "Days", day_boxes(DAYS, chosen=WEEKDAYS)),
-        input_block(TIME, "Time", {"type": "timepicker", "action_id": TIME, "initial_time": "09:00"}),
+        input_block(TOPIC, "Topic", topic, hint="Such as open source databases", optional=more),
+        input_block(WHEN, "When", radio_buttons(WHEN, WHENS, chosen=when), dispatch=True),
     ]
-    blocks += option_inputs(
-        (ZONE, *(option for option in WATCH.options if option is not ZONE)), {ZONE.name: zone or ""}
-    )
-    if metadata:
-        name = metadata.get("name")
-        places = {
-            HERE: f"In #{name}" if name else "In this channel",
-            DIRECTLY: "In our direct messages",
-        }
-        blocks.append(input_block(PLACE, "Where to post", menu(PLACE, places, chosen=HERE)))
-    return modal(
-        CALLBACK_ID,
-        "News on a schedule",
-        blocks,
-        submit="Set up",
-        close="Cancel",
-        metadata=metadata,
-    )
+    if when == CHOSEN:
+        days = [choice(day[:3].casefold(), day) for day in DAY_NAMES]
+        blocks.append(input_block(DAYS, "Days", checkboxes(DAYS, days)))
+    blocks.append(input_block(TIME, "At", {"type": "timepicker", "action_id": TIME, "initial_time": "09:00"}))
+    if metadata.get("channel"):
+        here = f"In #{name}" if (name := metadata.get("name")) else "In this channel"
+        places = {HERE: here, DIRECTLY: "In our direct messages"}
+        blocks.append(input_block(PLACE, "Where", radio_buttons(PLACE, places, chosen=HERE)))
+    blocks += _more_inputs(given.get(CATEGORY, ""), zone) if more else [more_button(MORE)]
+    return modal(CALLBACK_ID, "News on a schedule", blocks, submit="Set up", close="Cancel", metadata=metadata)
+
+
+def _more_inputs(category: str, zone: str | None) -> list[Block]:
+    categories = menu(CATEGORY, {name: name.capitalize() for name in CATEGORIES}, chosen=category)
+    quiet = checkboxes(ALWAYS.name, [choice("always", ALWAYS.title)])
+    return [
+        input_block(CATEGORY, "Category", categories, hint="Without a topic, all of its news", optional=True),
+        *option_inputs((ZONE,), {ZONE.name: zone or ""}),
+        input_block(ALWAYS.name, "Quiet days", quiet, optional=True),
+    ]
 
 
 async def create(submitted: Submission, context: ListenerContext) -> Response | None:
     """Set up the digest: in the channel in which the command was typed, or in the direct message."""
-    days, at = submitted.value(DAYS), submitted.value(TIME)
-    if not days or not at:
-        return errors(**({TIME: "Choose a time."} if days else {DAYS: "Choose at least one day."}))
+    when, chosen, at = submitted.value(WHEN), submitted.value(DAYS), submitted.value(TIME)
+    category, topic = str(submitted.value(CATEGORY) or ""), str(submitted.value(TOPIC) or "")
+    if when == CHOSEN and chosen is None:
+        return shows(_again(submitted))
+    days = ",".join(chosen or ()) if when == CHOSEN else when
+    if not days:
+        return errors(**({DAYS: "Choose at least one day."} if when else {WHEN: "Choose when."}))
+    if not at:
+        return errors(**{TIME: "Choose a time."})
+    if not (category or topic):
+        return errors(**{TOPIC: "Type a topic, or choose a category."})
     try:
-        spec = DigestSpec(
-            category=str(submitted.value(CATEGORY) or ""),
-            topic=str(submitted.value(TOPIC) or ""),
-            schedule=Schedule(days=parse_days(",".join(days)), at=parse_time(at), zone=""),
-        )
-        line = write_arguments(entered_options(submitted, WATCH.options), write_digest_spec(spec))
+        schedule = Schedule(days=parse_days(days), at=parse_time(at), zone="")
+        spec = DigestSpec(category=category, topic=topic, schedule=schedule)
+        options = [(ZONE, zone)] if (zone := submitted.value(ZONE.name)) else []
+        options += [(ALWAYS, days)] if submitted.value(ALWAYS.name) else []
+        line = write_arguments(options, write_digest_spec(spec))
         WATCH.parse(line)
     except UsageError as error:
         return usage_response(error, WATCH.options, text_block=TOPIC)

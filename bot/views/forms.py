@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from bot.blocks.elements import secondary_button
 from bot.blocks.escaping import shorten
 from bot.commands.base import Option, ValueKind
 from bot.errors import UsageError
 from bot.model.message import Block
-from bot.model.schedule import DAY_NAMES, ZONES
+from bot.model.schedule import ZONES
 from bot.views.base import Response, Submission, errors, plain
 
 FLAGS = "flags"
@@ -50,15 +51,15 @@ def radio_buttons(action_id: str, labels: Mapping[str, str], *, chosen: str = ""
     return menu(action_id, labels, chosen=chosen) | {"type": "radio_buttons"}
 
 
+def more_button(action_id: str) -> Block:
+    """Return the row with the button that shows the rest of a form."""
+    return secondary_button("More", action_id=action_id, value="more") | {"block_id": action_id}
+
+
 def choice(value: str, label: str, *, description: str = "") -> Block:
     """Return an option of a menu or of checkboxes."""
     option: Block = {"text": plain(shorten(label, MAX_OPTION)), "value": value}
     return option | ({"description": plain(shorten(description, MAX_OPTION))} if description else {})
-
-
-def day_boxes(action_id: str, *, chosen: Iterable[str] = ()) -> Block:
-    """Return checkboxes for the days of the week, whose values are three letters."""
-    return checkboxes(action_id, [choice(day[:3].casefold(), day) for day in DAY_NAMES], chosen=chosen)
 
 
 def zone_menu(action_id: str, *, chosen: str) -> Block:
@@ -87,8 +88,6 @@ def _input(option: Option, value: str, options: Sequence[Option]) -> Block:
         case ValueKind.DATE:
             element = {"type": "datepicker", "action_id": option.name}
             element |= {"initial_date": value} if re.fullmatch(r"(?a:\d{4}-\d\d-\d\d)", value) else {}
-        case ValueKind.DAYS:
-            element = day_boxes(option.name, chosen=value.split(",")) | {"type": "multi_static_select"}
         case ValueKind.ZONE:
             element = zone_menu(option.name, chosen=value)
         case ValueKind.TEXT:

@@ -79,7 +79,7 @@ def build_messages(
 
     `since` replaces the period of the filters in the instructions; both moments are in UTC.
     """
-    wanted = f"{category} news" + (f" about {topic}" if topic else "")
+    wanted = f"{category} news".lstrip() + (f" about {topic}" if topic else "")
     form = _PROMPT.format(
         now=f"{now:%Y-%m-%d %H:%M}",
         wanted=wanted,
@@ -88,7 +88,7 @@ def build_messages(
         most=max_stories,
         language=f"\n- Write in the language {filters.languages[0]} (ISO 639-1)." if filters.languages else "",
     )
-    looked_for = f"{topic} {category} news" if topic else f"latest {category} news"
+    looked_for = " ".join(filter(None, (topic or "latest", category, "news")))
     return Message(role="system", content=form), Message(role="user", content=looked_for)
 
 
@@ -114,8 +114,8 @@ UNPARSED_REPLY = "The model’s reply wasn’t a list, so these are the pages’
 class NewsSummary:
     """The stories, the most important first, and the moment of the request.
 
-    `provider`, `seconds`, `notes` and `failed` are as in an `Answer`; `topic` may be empty. `cost_usd` is the
-    sum of all charges, including those of failed attempts.
+    `provider`, `seconds`, `notes` and `failed` are as in an `Answer`; `topic` may be empty, and `category` if
+    there is a topic. `cost_usd` is the sum of all charges, including those of failed attempts.
     """
 
     stories: tuple[Story, ...]

@@ -19,20 +19,36 @@ from bot.views.base import TOO_LATE
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault
 
+TOPIC = "databases"
+
 
 async def open_form(harness: AppHarness) -> View:
     async with await harness.person.type_command("/pplx watch", trigger=str(uuid4())) as response:
         assert (response.status, await response.text()) == (200, "")
+    return shown(harness)
+
+
+def shown(harness: AppHarness) -> View:
     view = harness.slack.modal()
     assert check_view(dict(view.content)) == []
     return view
 
 
+async def press(harness: AppHarness, view: View, name: str, *chosen: str, **values: Any) -> View:
+    """Press the button for the rest of the form, or choose when; return the form as it is then."""
+    async with await harness.person.press(view, name, *chosen, values=values, token=str(uuid4())) as response:
+        assert response.status == 200
+    return shown(harness)
+
+
+async def more(harness: AppHarness) -> View:
+    return await press(harness, await open_form(harness), "digest_more")
+
+
 async def submit(harness: AppHarness, view: View, **values: Any) -> Mapping[str, str]:
     """Submit the form; return what it says below its inputs."""
-    named = {
-        name if name in {"category", "topic", "days", "time", "place"} else f"--{name}": v for name, v in values.items()
-    }
+    blocks = {block["block_id"] for block in view.blocks}
+    named = {name if name in blocks else f"--{name}": v for name, v in values.items()}
     async with await harness.person.submit(view, named, token=str(uuid4())) as response:
         assert response.status == 200
     left = harness.slack.views.find(view.id)
@@ -47,8 +63,11 @@ async def digests(database: str) -> list[dict[str, Any]]:
 
 async def test_a_digest_is_set_up_in_the_channel_of_the_command(harness: AppHarness, database: str) -> None:
     harness.slack.workspace.zones["U1"] = "Asia/Tokyo"
-    values = {"category": "science", "topic": 'the "sun" & weekdays 9:00', "days": ["mon", "wed"], "time": "17:30"}
-    assert await submit(harness, await open_form(harness), **values, always=["wed"]) == {}
+    topic = 'the "sun" & weekdays 9:00'
+    view = await press(harness, await more(harness), "when", "chosen", topic=topic)
+    assert view.state["topic"]["topic"]["value"] == topic
+    values = {"category": "science", "days": ["mon", "wed"], "time": "17:30", "always": ["always"]}
+    assert await submit(harness, view, **values) == {}
     await harness.wait_until_settled(1)
 
     (digest,) = await digests(database)
@@ -57,23 +76,24 @@ async def test_a_digest_is_set_up_in_the_channel_of_the_command(harness: AppHarn
     assert "Asia/Tokyo" in str(digest)
     answer = harness.slack.posts[-1]
     assert (answer.method, "Monday, Wednesday at 17:30" in answer.shown_text) == ("response_url", True)
+    assert "When nothing is new, I’ll say so (Monday, Wednesday)." in answer.shown_text
     assert harness.slack.refusals == []
 
 
 async def test_it_can_be_posted_in_the_direct_message_and_by_another_clock(harness: AppHarness, database: str) -> None:
-    view = await open_form(harness)
-    assert await submit(harness, view, place="directly", zone="America/New_York") == {}
+    view = await more(harness)
+    assert await submit(harness, view, topic=TOPIC, when="daily", place="directly", zone="America/New_York") == {}
     await harness.wait_until_settled(1)
 
     (digest,) = await digests(database)
     assert (digest["channel_id"], "America/New_York" in str(digest)) == ("DU1", True)
     shown = json.dumps(list(harness.slack.shown.values()))
-    assert ("You asked for a digest:" in shown, "World, weekdays at 9:00" in shown) == (True, True)
+    assert ("You asked for a digest:" in shown, "databases, every day at 9:00" in shown) == (True, True)
 
 
 async def test_a_button_opens_it_for_the_direct_message(harness: AppHarness, database: str) -> None:
     await harness.person.click("digest_modal", "")
-    assert await submit(harness, harness.slack.modal()) == {}
+    assert await submit(harness, harness.slack.modal(), topic=TOPIC) == {}
     await harness.wait_until_settled(1)
 
     assert [digest["channel_id"] for digest in await digests(database)] == ["DU1"]
@@ -93,44 +113,74 @@ async def test_a_zone_that_is_unknown_is_not_chosen__and_a_rare_one_is_listed(
 ) -> None:
     if zone is not None:
         harness.slack.workspace.zones["U1"] = zone
-    view = await open_form(harness)
+    view = await more(harness)
 
     chosen = view.state["--zone"]["--zone"]["selected_option"]
     assert (chosen and chosen["value"]) == (zone if zone == "Pacific/Chatham" else None)
 
 
-@pytest.mark.parametrize(
-    ("values", "block", "said"),
-    [
-        ({"topic": "\u200b"}, "topic", "That text is empty"),
-        ({"days": ["mon"], "always": ["fri"]}, "--always", "This digest doesn’t run on “fri”. Its days are Monday."),
-    ],
-)
-async def test_a_wrong_value_is_explained_below_its_field(
-    harness: AppHarness, database: str, values: dict[str, Any], block: str, said: str
-) -> None:
-    errors = await submit(harness, await open_form(harness), **values)
+async def test_a_category_alone_is_a_digest_and_neither_is_none(harness: AppHarness, database: str) -> None:
+    view = await more(harness)
+    assert await submit(harness, view) == {"topic": "Type a topic, or choose a category."}
+    assert await submit(harness, view, category="science") == {}
+    await harness.wait_until_settled(1)
 
-    assert (list(errors), said in errors[block]) == ([block], True), errors
-    assert await digests(database) == []
+    assert [(digest["category"], digest["topic"]) for digest in await digests(database)] == [("science", "")]
+
+
+async def test_a_topic_without_a_category_is_searched_in_all_news(harness: AppHarness, database: str) -> None:
+    assert await submit(harness, await open_form(harness), topic=TOPIC) == {}
+    await harness.wait_until_settled(1)
+
+    assert [(digest["category"], digest["topic"]) for digest in await digests(database)] == [("", TOPIC)]
+    assert "Digest 1 (databases)" in harness.slack.posts[-1].shown_text
+
+
+async def test_an_empty_topic_is_explained_below_its_field(harness: AppHarness, database: str) -> None:
+    errors = await submit(harness, await open_form(harness), topic="\u200b")
+
+    assert (list(errors), await digests(database)) == (["topic"], [])
 
 
 @pytest.mark.parametrize(
     ("state", "block"),
-    [({}, "days"), ({"days": {"days": {"selected_options": [{"value": "mon"}]}}}, "time")],
+    [
+        ({}, "when"),
+        (
+            {"when": {"when": {"selected_option": {"value": "chosen"}}}, "days": {"days": {"selected_options": []}}},
+            "days",
+        ),
+        ({"when": {"when": {"selected_option": {"value": "daily"}}}}, "time"),
+    ],
 )
 async def test_what_slack_should_have_asked_for_is_asked_for(
     harness: AppHarness, state: dict[str, Any], block: str
 ) -> None:
     view = await open_form(harness)
     sent = {"view": view.as_slack(harness.slack.workspace.owner()) | {"state": {"values": state}}}
-    async with await replace(harness.person, sent=sent).submit(view) as response:
+    async with await replace(harness.person, sent=sent).submit(view, {"topic": TOPIC}) as response:
         assert list((await response.json())["errors"]) == [block]
+
+
+async def test_days_that_could_not_be_shown_are_asked_for_before_it_is_set_up(
+    harness: AppHarness, database: str
+) -> None:
+    view = await open_form(harness)
+    harness.slack.fail("views.update", Fault(status=500))
+    view = await press(harness, view, "when", "chosen", topic=TOPIC)
+    assert "days" not in {block["block_id"] for block in view.blocks}
+
+    assert await submit(harness, view, topic=TOPIC) == {}
+    assert await submit(harness, shown(harness), days=["sun"]) == {}
+    await harness.wait_until_settled(1)
+    assert [digest["topic"] for digest in await digests(database)] == [TOPIC]
 
 
 async def test_submitted_twice_it_is_set_up_once(harness: AppHarness, database: str) -> None:
     view = await open_form(harness)
-    for response in await asyncio.gather(*(harness.person.submit(view, {}, token=str(n)) for n in range(2))):
+    for response in await asyncio.gather(
+        *(harness.person.submit(view, {"topic": TOPIC}, token=str(n)) for n in range(2))
+    ):
         assert response.status == 200
     await harness.wait_until_settled(1)
 
@@ -140,7 +190,7 @@ async def test_submitted_twice_it_is_set_up_once(harness: AppHarness, database: 
 async def test_a_guest_sets_up_nothing(harness: AppHarness, database: str) -> None:
     harness.slack.workspace.profiles["U1"] = {"is_restricted": True}
     harness.slack.fail("users.info", Fault(status=500))
-    assert await submit(harness, await open_form(harness)) == {}
+    assert await submit(harness, await open_form(harness), topic=TOPIC) == {}
     await harness.wait_until_settled(1)
 
     assert await digests(database) == []
@@ -167,9 +217,9 @@ async def test_a_slow_slack_does_not_keep_the_form_from_opening_and_the_zone_is_
     harness.slack.workspace.zones["U1"] = "Asia/Tokyo"
     profile = '{"ok": true, "user": {"id": "U1", "team_id": "T1"}}'
     harness.slack.fail("users.info", Fault(status=200, body=profile, seconds=2))
-    view = await open_form(harness)
+    view = await more(harness)
     assert view.state["--zone"]["--zone"]["selected_option"] is None
-    assert await submit(harness, view) == {}
+    assert await submit(harness, view, topic=TOPIC) == {}
     await harness.wait_until_settled(1)
 
     assert "Asia/Tokyo" in str(await digests(database))
@@ -179,4 +229,4 @@ async def test_without_the_database_the_form_says_so(harness: AppHarness, databa
     view = await open_form(harness)
     async with await psycopg.AsyncConnection.connect(database) as connection:
         await connection.execute("LOCK TABLE questions IN ACCESS EXCLUSIVE MODE")
-        assert "I can’t reach my database just now" in (await submit(harness, view))["topic"]
+        assert "I can’t reach my database just now" in (await submit(harness, view, topic=TOPIC))["topic"]

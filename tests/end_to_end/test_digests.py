@@ -52,7 +52,7 @@ async def run(harness: AppHarness, *stories: str, settled: int, trigger: str, **
 async def clicks(harness: AppHarness, verb: str, *, user: str = "U1", token: str = "click") -> None:
     """Click a button of the latest post."""
     (row,) = [block for block in channel_posts(harness)[-1].payload["blocks"] if block["type"] == "actions"]
-    (value,) = {element["value"] for element in row["elements"]}
+    (value,) = {element["value"] for element in row["elements"] if element["type"] == "button"}
     person = replace(harness.person, user=user)
     async with await person.click(f"digest_{verb}", value, token=token) as response:
         assert response.status == 200

@@ -90,7 +90,9 @@ def test_a_post_has_what_is_new_its_plan_its_cost_and_its_buttons() -> None:
         "digest_pause",
         "digest_delete",
     ]
-    assert {button["value"] for button in message.blocks[-1]["elements"]} == {str(DIGEST.id)}
+    *buttons, menu = message.blocks[-1]["elements"]
+    assert {one["value"] for one in (*buttons, *menu["options"])} == {str(DIGEST.id)}
+    assert (menu["type"], menu["options"][0]["text"]["text"], "style" in str(buttons)) == ("overflow", "Delete", False)
     assert "late" not in said
 
 
@@ -195,7 +197,7 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
             ". When nothing is new, I’ll say so (Monday, Friday).",
         ),
         (DigestList(digests=()), "You have no digests yet."),
-        (DigestList(digests=(DIGEST, RAN)), f"*2*  Technology: databases\\n{PLAN} · {NEXT} · posted here\\n*3*  "),
+        (DigestList(digests=(DIGEST, RAN)), f"*2*  Technology: databases\\n{PLAN} · {NEXT} · posted here"),
         (DigestList(digests=(RAN,)), f"{PLAN} · {NEXT} · posted elsewhere · 12 runs in 30 days · $0.06"),
         (
             DigestList(digests=(replace(RAN, unpriced=12, cost_usd=None),)),

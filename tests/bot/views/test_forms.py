@@ -27,7 +27,6 @@ THROW_AWAY = [
     (Option(name="--mood", value="sour|sweet", help="How it tastes", kind=ValueKind.CHOICE), "sweet"),
     (Option(name="--smell", value="roses", help="How it smells"), "old books, “roses”"),
     (Option(name="--until", value="YYYY-MM-DD", help="When it ends", kind=ValueKind.DATE), "2026-11-22"),
-    (Option(name="--on", value="mon,thu", help="On which days", kind=ValueKind.DAYS), "mon,thu"),
     (Option(name="--clock", value="Asia/Tokyo", help="Whose clock", kind=ValueKind.ZONE), "Europe/Berlin"),
     (Option(name="--loud", help="Say it loudly"), ""),
 ]
@@ -105,10 +104,22 @@ def test_a_choice_of_another_version_does_no_harm(kept: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("zone", [ZONES[0], "Pacific/Chatham", "UTC", None])
 @pytest.mark.parametrize(
-    "metadata", [{}, {"url": "u", "channel": "C1", "name": "x" * 80}, {"url": "u", "channel": "C1"}]
+    "metadata", [{}, {"url": "u", "channel": "C1", "name": "x" * 80}, {"url": "u", "channel": "C1", "more": True}]
 )
-def test_the_form_of_a_digest_is_valid(zone: str | None, metadata: dict[str, str]) -> None:
-    assert check_view(digest_view(zone=zone, metadata=metadata)) == []
+def test_the_form_of_a_digest_is_valid(zone: str | None, metadata: dict[str, Any]) -> None:
+    for when in ("", "daily", "chosen"):
+        assert check_view(digest_view(zone=zone, metadata=metadata, entered={"when": when})) == []
+
+
+def test_the_form_of_a_digest_asks_for_topic_when_and_where() -> None:
+    view = digest_view(metadata={"url": "u", "channel": "C1", "name": "general"})
+    *fields, more = view["blocks"]
+
+    assert [block["label"]["text"] for block in fields] == ["Topic", "When", "At", "Where"]
+    assert [option["text"]["text"] for option in fields[1]["element"]["options"]] == [
+        "Every weekday", "Every day", "Choose days",
+    ]  # fmt: skip
+    assert more["elements"][0]["text"]["text"] == "More"
 
 
 def test_every_zone_is_known_and_one_more_fits_in_a_menu() -> None:
