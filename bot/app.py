@@ -230,6 +230,7 @@ class _Parts:
         self.response_urls, self.stream_log = ResponseUrls(self.session), StreamLog(work)
         self.profiles = Profiles(client)
         self.admins = Admins(client, named=settings.admins, profiles=self.profiles, ours=lambda: self.identity)
+        self.users = SlackUsers(client, profiles=self.profiles)
         self.managers = ChannelManagers(client, admins=self.admins)
 
     def _slack_access(self) -> _SlackAccess:
@@ -359,6 +360,7 @@ class _Parts:
             stages=self.stages,
             persona=self.settings.persona_name,
             admits=self.admission.admits,
+            requests=self.before_ack,
         )
 
     @cached_property
@@ -366,10 +368,9 @@ class _Parts:
         return DigestComponents.from_settings(
             self.settings,
             DigestStore(self.work, many=self.settings.oauth_configured),
-            client=self.access.client,
+            users=self.users,
             chat=self.chat,
             database_retry=self.database_retry,
-            profiles=self.profiles,
             admins=self.admins,
             installed=lambda: self.admission.installed,
         )
@@ -511,8 +512,16 @@ class _Parts:
 
     @cached_property
     def listener_context(self) -> ListenerContext:
+        places = QueuePlaces(questions=self.questions, chat=self.chat, start=self.background.start, clock=monotonic)
         return ListenerContext(
-            intake=Intake(questions=self.received, metrics=self.metrics, added=self.jobs.added),
+            intake=Intake(
+                questions=self.received,
+                metrics=self.metrics,
+                follow_ups=self.settings.follow_ups == "always",
+                record_sender=replace(self.admission, workspaces=self.before_ack).record_sender,
+                show_place=places.watch,
+                added=self.jobs.added,
+            ),
             questions=self.received,
             commands=self.commands,
             metrics=self.metrics,
@@ -538,12 +547,11 @@ class _Parts:
             partial(ask.register_command, choices=choices),
             digest.register_command,
             slash.register,
-            partial(messages.register, intake=self.message_intake),
+            messages.register,
             partial(
                 actions.register,
                 digests=replace(self.digests.service, digests=digest_store),
                 files=self.files,
-                requests=self.before_ack,
             ),
             answer_actions.register,
             partial(admin.register, home=self.admin_home, stopper=self.digests.stopper),
@@ -564,15 +572,6 @@ class _Parts:
         )
 
     @property
-    def message_intake(self) -> messages.MessageIntake:
-        places = QueuePlaces(questions=self.questions, chat=self.chat, start=self.background.start, clock=monotonic)
-        return messages.MessageIntake(
-            follow_ups=self.settings.follow_ups == "always",
-            show_place=places.watch,
-            record_sender=replace(self.admission, workspaces=self.before_ack).record_sender,
-        )
-
-    @property
     def claim_finder(self) -> check.ClaimFinder:
         return check.ClaimFinder(
             model=self.search.answering.model,
@@ -590,7 +589,7 @@ class _Parts:
             slack_api_url=self.slack.api_url,
             app=APP_NAME,
             database_retry=DatabaseRetry(seconds=SHARE_SECONDS),
-            is_in_channel=SlackUsers(self.access.client, profiles=self.profiles).is_in_channel,
+            is_in_channel=self.users.is_in_channel,
         )
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import get_args
@@ -13,7 +13,7 @@ from bot.budgets.amounts import ALLOWED, parse_amount
 from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
-from bot.commands.parsing import check_length, choose_from, closest_match, inline_code, no_text
+from bot.commands.parsing import check_length, choose_from, closest_match, inline_code, parse_nothing
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.spending import NO_BUDGETS, Budgets, Scope, Spending
@@ -113,7 +113,7 @@ class BudgetCommand:
         """Return the command that a worker runs."""
         return replace(BUDGET, answer=self.answer)
 
-    def switches(self) -> tuple[Command[SwitchRequest, str], ...]:
+    def switches(self) -> tuple[Command[None, str], ...]:
         """Return the commands that pause and resume all spending."""
         return tuple(
             replace(
@@ -143,7 +143,7 @@ class BudgetCommand:
         spending = await store.spending(row.team_id)
         return BudgetResult(note=note, spending=spending, defaults=store.budgets, slash=self.slash)
 
-    async def _switch(self, name: str, _: SwitchRequest, context: CommandContext) -> str:
+    async def _switch(self, name: str, _: None, context: CommandContext) -> str:
         """Switch spending for a question that an older version has accepted."""
         row = context.row
         if not await self.admins.is_admin(row.user_id):
@@ -178,20 +178,6 @@ BUDGET = free_subcommand(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SwitchRequest:
-    """A request without options."""
-
-
-def _parse_switch(name: str) -> Callable[[str], SwitchRequest]:
-    def parse_nothing(text: str) -> SwitchRequest:
-        if text.strip():
-            raise UsageError(no_text(name))
-        return SwitchRequest()
-
-    return parse_nothing
-
-
 async def switch_spending(name: str, budgets: BudgetStore, team_id: str, user_id: str, slash: str) -> str:
     """Pause all spending or allow it again for an admin, and return what to say. Raises database errors."""
     if name == PAUSE.name:
@@ -202,7 +188,7 @@ async def switch_spending(name: str, budgets: BudgetStore, team_id: str, user_id
     return "Paid searches are allowed again." if resumed else "Paid searches are not paused."
 
 
-def render_switch(text: str, _: SwitchRequest, audience: Audience) -> Reply:
+def render_switch(text: str, _: None, audience: Audience) -> Reply:
     """Render what was done."""
     return Reply(messages=(text_message(text),))
 
@@ -213,7 +199,7 @@ PAUSE = free_subcommand(
     for_admins=True,
     usage="",
     for_everyone=True,
-    parse=_parse_switch("pause"),
+    parse=parse_nothing("pause"),
     render=render_switch,
 )
 
@@ -223,6 +209,6 @@ RESUME = free_subcommand(
     for_admins=True,
     usage="",
     for_everyone=True,
-    parse=_parse_switch("resume"),
+    parse=parse_nothing("resume"),
     render=render_switch,
 )

@@ -7,7 +7,7 @@ Text that looks like an option is text inside quotes or backticks, or after ` --
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -397,6 +397,16 @@ def _unknown_option(name: str, *, closest: str | None) -> str:
     if closest:
         return f"{known} Did you mean `{closest}`?"
     return f"{known} If it belongs to your text, put it in quotes, or type ` -- ` before the text."
+
+
+def parse_nothing(name: str) -> Callable[[str], None]:
+    """Return what parses the text of a command that takes none. It raises UsageError."""
+
+    def parse(text: str) -> None:
+        if text.strip():
+            raise UsageError(no_text(name))
+
+    return parse
 
 
 def no_text(name: str) -> str:

@@ -10,8 +10,7 @@ from bot.budgets.amounts import format_amount
 from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
-from bot.commands.parsing import no_text
-from bot.errors import UsageError
+from bot.commands.parsing import parse_nothing
 from bot.model.admin import Problem
 from bot.model.feedback import Feedback
 from bot.model.message import Audience
@@ -97,11 +96,6 @@ class Health:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatusRequest:
-    """A request without options."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Status:
     """What admins see: the providers of the last day, feedback, what is wrong, and what was spent."""
 
@@ -109,13 +103,6 @@ class Status:
     feedback: Feedback
     problems: Sequence[Problem]
     spending: Spending
-
-
-def parse(text: str) -> StatusRequest:
-    """Parse the text after `status`. Raise UsageError."""
-    if text.strip():
-        raise UsageError(no_text("status"))
-    return StatusRequest()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,11 +115,11 @@ class StatusCommand:
     health: Health
     budgets: BudgetStore
 
-    def command(self) -> Command[StatusRequest, Status | None]:
+    def command(self) -> Command[None, Status | None]:
         """Return the command that a worker runs."""
         return replace(STATUS, answer=self.answer)
 
-    async def answer(self, _: StatusRequest, context: CommandContext) -> Status | None:
+    async def answer(self, _: None, context: CommandContext) -> Status | None:
         """Return the statistics, None if the user is not an admin."""
         if not await self.admins.is_admin(context.row.user_id):
             return None
@@ -145,7 +132,7 @@ class StatusCommand:
         )
 
 
-def render(status: Status | None, _: StatusRequest, audience: Audience) -> Reply:
+def render(status: Status | None, _: None, audience: Audience) -> Reply:
     """Render the statistics."""
     if status is None:
         return Reply(
@@ -160,6 +147,6 @@ STATUS = free_subcommand(
     summary="See how the search services are doing (admins)",
     for_admins=True,
     usage="",
-    parse=parse,
+    parse=parse_nothing("status"),
     render=render,
 )

@@ -11,8 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID, uuid4
 
-from slack_sdk.web.async_client import AsyncWebClient
-
 from bot.clock import utc_now
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.watch import WATCH
@@ -39,7 +37,7 @@ from bot.model.digest import (
 )
 from bot.model.schedule import next_slot, zone_of
 from bot.slack.messages import Chat
-from bot.slack.users import Admins, Profiles, SlackUsers
+from bot.slack.users import Admins, SlackUsers
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.digests import DigestStore
 
@@ -205,15 +203,13 @@ class DigestComponents:
         settings: Settings,
         digests: DigestStore,
         *,
-        client: AsyncWebClient,
+        users: SlackUsers,
         chat: Chat,
         database_retry: DatabaseRetry,
-        profiles: Profiles,
         admins: Admins,
         installed: Callable[[], str | None],
     ) -> Self:
         """Build the parts from the settings."""
-        users = SlackUsers(client, profiles=profiles)
         limits = DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
         service = StoredDigestService(
             digests=digests,

@@ -38,7 +38,6 @@ from bot.model.digest import DigestAction, DigestNotFound, DigestResult, DigestS
 from bot.model.message import MarkdownFile
 from bot.model.question import NewQuestion, QuestionRow
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.storage.installation import WorkspaceStore
 from bot.worker.background import FileUploader
 from perplexity.threads import run_in_thread
 
@@ -59,16 +58,14 @@ _RETRY_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
 _DIGEST_ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
 
 
-def register(
-    app: AsyncApp, context: ListenerContext, *, digests: DigestService, files: FileUploader, requests: WorkspaceStore
-) -> None:
-    """Listen to every button; `requests` records who asks for which file."""
+def register(app: AsyncApp, context: ListenerContext, *, digests: DigestService, files: FileUploader) -> None:
+    """Listen to every button."""
     button(app, context, _RETRY_ACTIONS, retry_question)
     button(app, context, "stop", stop_question)
     button(app, context, _DIGEST_ACTIONS, partial(apply_digest_button, digests=digests))
-    button(app, context, "as_file", partial(send_report, files=files, requests=requests))
+    button(app, context, "as_file", partial(send_report, files=files))
     button(app, context, LIVE_PRESS, take_live_press)
-    menu(app, context, MORE, SAVE, partial(save_answer, files=files, requests=requests))
+    menu(app, context, MORE, SAVE, partial(save_answer, files=files))
 
 
 async def retry_question(click: Click, context: ListenerContext) -> Reply | None:
@@ -188,9 +185,7 @@ async def _apply_digest_button(click: Click, digests: DigestService) -> DigestRe
     return result
 
 
-async def send_report(
-    click: Click, context: ListenerContext, *, files: FileUploader, requests: WorkspaceStore
-) -> Reply:
+async def send_report(click: Click, context: ListenerContext, *, files: FileUploader) -> Reply:
     """Send the report of a question as a file, in the background, to the user who clicked."""
     row = await clicked_question(click, context)
     if row is None:
@@ -200,20 +195,10 @@ async def send_report(
     report = await files.load_report(row.id)
     if report is None:
         return text_reply(UNKNOWN_REPORT)
-    return await _send_file(
-        report,
-        row,
-        click,
-        context,
-        files=files,
-        requests=requests,
-        promise="I’ll send you the report as a file, in our direct messages.",
-    )
+    return await _send_file(report, row, click, context, files, what="the report")
 
 
-async def save_answer(
-    click: Click, context: ListenerContext, *, files: FileUploader, requests: WorkspaceStore
-) -> Reply:
+async def save_answer(click: Click, context: ListenerContext, *, files: FileUploader) -> Reply:
     """Send an answer or search results as a file, in the background, to the user who clicked."""
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None
@@ -224,15 +209,7 @@ async def save_answer(
         return text_reply(NOT_YOUR_ANSWER)
     question = command.parse_question_text(row.text)
     file = await run_in_thread(result_file, kept.result, question=question, asked_at=kept.asked_at)
-    return await _send_file(
-        file,
-        row,
-        click,
-        context,
-        files=files,
-        requests=requests,
-        promise="I’ll send you the answer as a file, in our direct messages.",
-    )
+    return await _send_file(file, row, click, context, files, what="the answer")
 
 
 async def _send_file(
@@ -240,18 +217,17 @@ async def _send_file(
     row: QuestionRow,
     click: Click,
     context: ListenerContext,
-    *,
     files: FileUploader,
-    requests: WorkspaceStore,
-    promise: str,
+    *,
+    what: str,
 ) -> Reply:
     """Start sending a file of a question, unless the user asked for it a moment ago."""
-    if not await requests.request_file(row.id, click.user, seconds=SAME_FILE_SECONDS):
+    if not await files.requests.request_file(row.id, click.user, seconds=SAME_FILE_SECONDS):
         return text_reply("You asked for this file a moment ago. Look for it in our direct messages.")
 
     async def report_failure(text: str) -> None:
         with suppress(*DATABASE_UNAVAILABLE):
-            await requests.cancel_file_request(row.id, click.user)
+            await files.requests.cancel_file_request(row.id, click.user)
         await context.replies.reply_privately(click.response_url, text_message(text))
 
     upload = partial(
@@ -263,4 +239,7 @@ async def _send_file(
         ),
         on_refusal=lambda: report_failure(MEMBERS_ONLY),
     )
-    return Reply(message=text_message(promise), after=lambda: context.start(upload()))
+    return Reply(
+        message=text_message(f"I’ll send you {what} as a file, in our direct messages."),
+        after=lambda: context.start(upload()),
+    )

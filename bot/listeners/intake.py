@@ -61,6 +61,15 @@ class Intake:
 
     questions: QuestionStore
     metrics: Metrics
+    follow_ups: bool = False
+    """Whether replies in a thread are answered without a mention."""
+
+    record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]]
+    """Record that an event names another workspace as its sender's. Raises database errors."""
+
+    show_place: Callable[[NewQuestion], None] = lambda question: None
+    """Show the asker of a message how many questions are ahead of it, for as long as it waits."""
+
     added: Callable[[], None] = lambda: None
     seconds: float = ACK_SECONDS
     clock: Callable[[], float] = monotonic

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import time
@@ -89,25 +88,12 @@ class MessageChange:
     id: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MessageIntake:
-    """How messages become questions. `follow_ups` is whether replies in a thread are answered without a mention."""
-
-    follow_ups: bool
-
-    show_place: Callable[[NewQuestion], None]
-    """Show the asker of a message how many questions are ahead of it, for as long as it waits."""
-
-    record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]]
-    """Record that an event names another workspace as its sender's. Raises database errors."""
-
-
-def register(app: AsyncApp, context: ListenerContext, *, intake: MessageIntake) -> None:
+def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to mentions and messages; Slack sends a channel's messages only if the manifest subscribes to them."""
 
     @app.event("app_mention")
     async def on_mention(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
-        return await receive(body, context, intake, redelivered=_is_redelivery(request))
+        return await receive(body, context, redelivered=_is_redelivery(request))
 
     @app.event("app_home_opened")
     async def on_home_opened(body: dict[str, Any]) -> None:
@@ -120,7 +106,7 @@ def register(app: AsyncApp, context: ListenerContext, *, intake: MessageIntake) 
 
     @app.event("message")
     async def on_message(body: dict[str, Any], request: AsyncBoltRequest) -> BoltResponse | None:
-        return await receive(body, context, intake, redelivered=_is_redelivery(request))
+        return await receive(body, context, redelivered=_is_redelivery(request))
 
 
 async def stop_session(body: dict[str, Any], context: ListenerContext) -> None:
@@ -157,9 +143,7 @@ async def _find_streamed(
     return row
 
 
-async def receive(
-    body: dict[str, Any], context: ListenerContext, intake: MessageIntake, *, redelivered: bool
-) -> BoltResponse | None:
+async def receive(body: dict[str, Any], context: ListenerContext, *, redelivered: bool) -> BoltResponse | None:
     """Submit the question of an event, if it has one; `redelivered` is whether Slack delivers the event again.
 
     If the question cannot be saved, answer 503, so that Slack delivers the event again: at once, after a minute and
@@ -174,7 +158,7 @@ async def receive(
             await context.intake.within_ack_deadline(_withdraw(event, context), seconds=RECORD_SECONDS + REPLY_SECONDS)
             return None
         question = await _build_question(event, context)
-        if not await _asks(event, question, body, context, intake, edited=change is not None):
+        if not await _asks(event, question, body, context, edited=change is not None):
             return None
     except DATABASE_UNAVAILABLE:
         return BoltResponse(status=503)
@@ -184,7 +168,7 @@ async def receive(
         question = replace(question, delivery_key=f"{event.delivery_key}:edited:{change.id}")
     if redelivered:
         question = replace(question, late_seconds=max(0, int(time() - seconds_of(event.ts))))
-    return await _receive_question(question, event, body, context, intake, redelivered=redelivered)
+    return await _receive_question(question, event, body, context, redelivered=redelivered)
 
 
 async def _may_ask(event: MessageEvent, body: dict[str, Any], context: ListenerContext) -> bool:
@@ -193,20 +177,14 @@ async def _may_ask(event: MessageEvent, body: dict[str, Any], context: ListenerC
 
 
 async def _asks(
-    event: MessageEvent,
-    question: NewQuestion,
-    body: dict[str, Any],
-    context: ListenerContext,
-    intake: MessageIntake,
-    *,
-    edited: bool,
+    event: MessageEvent, question: NewQuestion, body: dict[str, Any], context: ListenerContext, *, edited: bool
 ) -> bool:
     """Return whether a message is a question to answer; greet who makes small talk. Raises database errors.
 
     Small talk is answered once, for its author alone where Slack allows it, and not in a thread without a mention.
     """
     if not is_talk(question.command, question.text):
-        return event.surface != "follow_up" or await _continues_thread(event, context, intake)
+        return event.surface != "follow_up" or await _continues_thread(event, context)
     if edited or event.surface == "follow_up" or await context.refuses(body, event.user, event.channel):
         return False
     await context.intake.within_ack_deadline(_greet(event, context), seconds=RECORD_SECONDS)
@@ -220,28 +198,22 @@ async def _greet(event: MessageEvent, context: ListenerContext) -> None:
         log.info("small_talk.answered", extra={"surface": event.surface})
 
 
-async def _continues_thread(event: MessageEvent, context: ListenerContext, intake: MessageIntake) -> bool:
+async def _continues_thread(event: MessageEvent, context: ListenerContext) -> bool:
     """Return whether a reply is to be answered: the app has answered in its thread. Raises database errors."""
     answered = context.questions.takes_follow_up(
         team_id=event.team,
         channel_id=event.channel,
         thread_ts=event.thread_ts,
         user_id=event.user,
-        default=intake.follow_ups,
+        default=context.intake.follow_ups,
     )
     return await context.intake.within_ack_deadline(answered, seconds=RECORD_SECONDS)
 
 
 async def _receive_question(
-    question: NewQuestion,
-    event: MessageEvent,
-    body: dict[str, Any],
-    context: ListenerContext,
-    intake: MessageIntake,
-    *,
-    redelivered: bool,
+    question: NewQuestion, event: MessageEvent, body: dict[str, Any], context: ListenerContext, *, redelivered: bool
 ) -> BoltResponse | None:
-    match await _submit(question, body, context, intake):
+    match await _submit(question, body, context):
         case Submitted.NEW:
             context.metrics.received(command=question.command, surface=question.surface)
             extra = {"question": str(question.id), "command": question.command, "chars": len(question.text)}
@@ -277,20 +249,19 @@ async def _withdraw(message: MessageEvent, context: ListenerContext) -> None:
             log.info("question.withdrawn", extra=row.ids)
 
 
-async def _submit(
-    question: NewQuestion, body: dict[str, Any], context: ListenerContext, intake: MessageIntake
-) -> Submitted:
+async def _submit(question: NewQuestion, body: dict[str, Any], context: ListenerContext) -> Submitted:
     """Submit the question after saving the sender's other workspace, if the event names one: a worker needs it.
 
     Its asker sees the place of one that has to wait.
     """
     try:
-        await context.intake.within_ack_deadline(intake.record_sender(body, question.user_id), seconds=RECORD_SECONDS)
+        record = context.intake.record_sender(body, question.user_id)
+        await context.intake.within_ack_deadline(record, seconds=RECORD_SECONDS)
     except DATABASE_UNAVAILABLE:
         return Submitted.FAILED
     submitted, place = await context.intake.submit_in_turn(question)
     if place is not None and (place.waiting or place.ahead >= SHOWN_AHEAD):
-        intake.show_place(question)
+        context.intake.show_place(question)
     return submitted
 
 

@@ -24,6 +24,7 @@ from bot.model.workspace import workspace_key
 from bot.slack.messages import FAILURES, Chat
 from bot.slack.scopes import FILES
 from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import SPENDS_PAUSED, QuestionStore
 from bot.storage.stages import StageStore
 from perplexity.deepdive.report import as_document, assemble, report_title
@@ -201,7 +202,7 @@ class FileUploader:
     """Sends files; Slack's three calls take longer than a click's acknowledgement may.
 
     `granted` are the workspaces whose bot tokens are known to have the scope. `persona` is the author of the analyses.
-    `admits` returns whether a user may get a file, None if that is unknown.
+    `admits` returns whether a user may get a file, None if that is unknown. `requests` records who asks for which.
     https://docs.slack.dev/reference/methods/files.completeUploadExternal
     """
 
@@ -211,6 +212,7 @@ class FileUploader:
     stages: StageStore
     persona: str
     admits: Callable[[str], Awaitable[bool | None]]
+    requests: WorkspaceStore
     granted: set[str] = field(default_factory=set)
 
     async def can_upload(self) -> bool:

@@ -25,6 +25,7 @@ from perplexity.news.summary import MAX_STORIES, NewsSummary
 from perplexity.types import Source
 from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.digests import SATURDAY, FlakyPool, create_digest, make_spec
+from tests.fakes.listeners import returning
 from tests.fakes.news_answers import BUDGET, PLANT, TEN, VOLCANO
 
 MANY = 40
@@ -145,7 +146,8 @@ async def begin_run_of_another(harness: DigestHarness) -> tuple[DigestRun, UUID]
 
 async def acks(harness: DigestHarness, *, until: asyncio.Event) -> list[tuple[Submitted, float]]:
     """Have a slash command written down ten times a second; return what its ack says and after how many seconds."""
-    journal, found = Intake(questions=QuestionStore(harness.pool), metrics=Metrics()), []
+    questions, found = QuestionStore(harness.pool), []
+    journal = Intake(questions=questions, metrics=Metrics(), record_sender=returning(None))
     while not until.is_set():
         began, key = monotonic(), uuid4()
         question = NewQuestion(

@@ -18,7 +18,6 @@ from bot.delivery.shares import Sharing
 from bot.listeners import actions, answer_actions
 from bot.model.message import MarkdownFile, OutgoingMessage
 from bot.slack.connection import SlackConnection
-from bot.storage.installation import WorkspaceStore
 from bot.views import ask_about, share, sources
 from bot.worker.background import FileUploader
 from tests.fakes.digest_service import FakeDigests
@@ -57,7 +56,6 @@ class RecordingListeners:
                     actions.register,
                     digests=self.digests,
                     files=cast("FileUploader", self),
-                    requests=cast("WorkspaceStore", self),
                 ),
                 answer_actions.register,
                 ask_about.register,

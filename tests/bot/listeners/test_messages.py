@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -20,7 +19,6 @@ from bot.listeners.intake import Intake
 from bot.listeners.messages import (
     NOT_SAVED,
     MessageEvent,
-    MessageIntake,
     parse_event,
     receive,
     register,
@@ -32,7 +30,7 @@ from bot.slack.connection import SlackConnection
 from bot.slack.messages import PostResult, Sent
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
-from tests.fakes.listeners import listener_context, nothing, returning
+from tests.fakes.listeners import listener_context, returning
 
 
 def envelope(*own: str, **event: Any) -> dict[str, Any]:
@@ -98,14 +96,12 @@ def test_both_events_of_a_mention_have_one_key_and_another_message_another() -> 
     assert other.delivery_key != mention.delivery_key
 
 
-INTAKE = MessageIntake(follow_ups=False, show_place=nothing, record_sender=returning(None))
-
-
 @dataclass
 class DatabaseDown:
     """A database that fails, and the replies to the asker; with `hangs` a reply never arrives."""
 
     hangs: bool = False
+    follow_ups: bool = False
     posts: list[tuple[str, str | None, str]] = field(default_factory=list)
     ephemeral_posts: list[tuple[str, str, str | None, str]] = field(default_factory=list)
     suggested: list[tuple[str, tuple[SuggestedPrompt, ...]]] = field(default_factory=list)
@@ -134,7 +130,13 @@ class DatabaseDown:
     def services(self) -> ListenerContext:
         return listener_context(
             self,
-            intake=Intake(questions=cast("QuestionStore", self), metrics=Metrics(), seconds=0.45),
+            intake=Intake(
+                questions=cast("QuestionStore", self),
+                metrics=Metrics(),
+                follow_ups=self.follow_ups,
+                record_sender=returning(None),
+                seconds=0.45,
+            ),
             chat=self,
             replies=self,
         )
@@ -143,8 +145,8 @@ class DatabaseDown:
 async def test_an_unsaved_event_is_refused_so_that_slack_redelivers_it__and_the_asker_gets_one_reply() -> None:
     listeners = DatabaseDown()
 
-    first = await receive(envelope("U0APP"), listeners.services(), INTAKE, redelivered=False)
-    second = await receive(envelope("U0APP"), listeners.services(), INTAKE, redelivered=True)
+    first = await receive(envelope("U0APP"), listeners.services(), redelivered=False)
+    second = await receive(envelope("U0APP"), listeners.services(), redelivered=True)
 
     assert first is not None
     assert second is not None
@@ -155,8 +157,8 @@ async def test_an_unsaved_event_is_refused_so_that_slack_redelivers_it__and_the_
 async def test_in_a_thread_and_in_a_direct_message_the_reply_is_there() -> None:
     listeners = DatabaseDown()
 
-    await receive(envelope("U0APP", thread_ts="1.0"), listeners.services(), INTAKE, redelivered=False)
-    await receive(envelope("U0APP", type="message", channel_type="im"), listeners.services(), INTAKE, redelivered=False)
+    await receive(envelope("U0APP", thread_ts="1.0"), listeners.services(), redelivered=False)
+    await receive(envelope("U0APP", type="message", channel_type="im"), listeners.services(), redelivered=False)
 
     assert listeners.ephemeral_posts == [("C1", "U1", "1.0", NOT_SAVED)]
     assert listeners.posts == [("C1", "1.1", NOT_SAVED)]
@@ -164,7 +166,7 @@ async def test_in_a_thread_and_in_a_direct_message_the_reply_is_there() -> None:
 
 async def test_if_slack_hangs_too_the_refusal_does_not_wait() -> None:
     refused = await asyncio.wait_for(
-        receive(envelope("U0APP"), DatabaseDown(hangs=True).services(), INTAKE, redelivered=False), 2
+        receive(envelope("U0APP"), DatabaseDown(hangs=True).services(), redelivered=False), 2
     )
 
     assert refused is not None
@@ -174,13 +176,13 @@ async def test_if_slack_hangs_too_the_refusal_does_not_wait() -> None:
 async def test_a_reply_while_the_database_is_down_is_redelivered_and_nobody_is_told() -> None:
     listeners = DatabaseDown()
 
-    refused = await receive(reply(), listeners.services(), replace(INTAKE, follow_ups=True), redelivered=False)
+    refused = await receive(reply(), DatabaseDown(follow_ups=True).services(), redelivered=False)
 
     assert refused is not None
     assert refused.status == 503
     assert (listeners.ephemeral_posts, listeners.posts) == ([], [])
     # A channel may take replies although the app does not by default.
-    undecided = await receive(reply(), listeners.services(), INTAKE, redelivered=False)
+    undecided = await receive(reply(), listeners.services(), redelivered=False)
     assert undecided is not None
     assert undecided.status == 503
 
@@ -195,7 +197,7 @@ async def test_while_the_database_is_down_examples_are_suggested() -> None:
 
 
 async def test_an_event_without_a_question_is_acknowledged_while_the_database_is_down() -> None:
-    assert await receive(envelope("U0APP", bot_id="B1"), DatabaseDown().services(), INTAKE, redelivered=False) is None
+    assert await receive(envelope("U0APP", bot_id="B1"), DatabaseDown().services(), redelivered=False) is None
 
 
 @pytest.mark.parametrize("kind", ["app_mention", "message"])
@@ -205,7 +207,7 @@ async def test_bolt_returns_the_refusal(kind: str) -> None:
         SlackConnection(bot_token="xoxb-1", signing_secret="s", api_url=""),
         AsyncWebClient(),
         listeners.services(),
-        [partial(register, intake=INTAKE)],
+        [register],
     )
     body = envelope("U0APP", type=kind, channel_type="channel") | {"type": "event_callback"}
     headers: dict[str, str | Sequence[str]] = {"x-slack-retry-num": "2"}
