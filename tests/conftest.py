@@ -139,14 +139,6 @@ def point_ddgs_at(monkeypatch: pytest.MonkeyPatch) -> PointDdgsAt:
 
 
 @pytest.fixture(autouse=True)
-def _each_test_has_a_data_folder_of_its_own(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Name a folder that is made when something is kept there."""
-    monkeypatch.setenv("DATA_DIR", str(tmp_path_factory.getbasetemp() / f"data-{uuid4().hex}"))
-
-
-@pytest.fixture(autouse=True)
 def _log_levels_are_restored() -> Iterator[None]:
     """Restore the levels that a test of the command line sets for its whole process."""
     loggers = [logging.getLogger(name) for name in ("", "bot", "perplexity")]

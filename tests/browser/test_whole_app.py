@@ -170,7 +170,7 @@ def test_a_mention_and_a_follow_up_in_its_thread_and_a_direct_message(
         assert len(page.messages()) == 4
 
         page.open_direct()
-        page.send("and you?")
+        page.send("and in Switzerland?")
         assert "only visible to you" in page.message_with("Example answer").text
         page.send("--recenty week why")
         assert "Did you mean --recency?" in page.message_with("I don’t know the option").text

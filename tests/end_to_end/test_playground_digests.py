@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +21,15 @@ from tests.fakes.ports import free_port
 
 
 @pytest.fixture
-async def browser(database: str, perplexity: FakePerplexity, session: ClientSession) -> AsyncIterator[BrowserClient]:
+async def browser(
+    database: str, perplexity: FakePerplexity, session: ClientSession, tmp_path: Path
+) -> AsyncIterator[BrowserClient]:
     settings = Settings(  # type: ignore[call-arg]  # the providers declare their fields
-        perplexity_api_key=SecretStr(KEY), perplexity_base_url=perplexity.base_url, port=free_port(), host="127.0.0.1"
+        perplexity_api_key=SecretStr(KEY),
+        perplexity_base_url=perplexity.base_url,
+        port=free_port(),
+        host="127.0.0.1",
+        data_dir=str(tmp_path),
     )
     stop, ready = asyncio.Event(), asyncio.Event()
     async with compose(settings, conninfo=database, http=True) as app:

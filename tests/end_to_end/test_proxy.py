@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession
@@ -51,10 +52,14 @@ async def test_questions_in_slack_are_answered(harness: AppHarness, proxy: FakeP
 
 
 async def test_a_mention_in_the_playground_is_answered(
-    database: str, perplexity: FakePerplexity, session: ClientSession, proxy: FakeProxy
+    database: str, perplexity: FakePerplexity, session: ClientSession, proxy: FakeProxy, tmp_path: Path
 ) -> None:
     settings = Settings(  # type: ignore[call-arg]  # the providers declare their fields
-        perplexity_api_key=SecretStr(KEY), perplexity_base_url=perplexity.base_url, port=free_port(), host="127.0.0.1"
+        perplexity_api_key=SecretStr(KEY),
+        perplexity_base_url=perplexity.base_url,
+        port=free_port(),
+        host="127.0.0.1",
+        data_dir=str(tmp_path),
     )
     stop, ready = asyncio.Event(), asyncio.Event()
     async with compose(settings, conninfo=database, http=True) as app:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from bot.app import compose
@@ -27,9 +28,12 @@ class RecordedPauses:
 @asynccontextmanager
 async def started(database: str, *, pause: RecordedPauses | None = None, **settings: Any) -> AsyncIterator[str]:
     """Serve the app and yield its address, the page's if there is one; recorded examples take no time."""
-    chosen = Settings(port=free_port(), host="127.0.0.1", retry_base_seconds=0.01, **settings)
     stop, ready = asyncio.Event(), asyncio.Event()
-    async with compose(chosen, conninfo=database, http=True, pause=pause or RecordedPauses()) as app:
+    async with AsyncExitStack() as stack:
+        settings.setdefault("data_dir", stack.enter_context(TemporaryDirectory(prefix="data-")))
+        chosen = Settings(port=free_port(), host="127.0.0.1", retry_base_seconds=0.01, **settings)
+        recorded = pause or RecordedPauses()
+        app = await stack.enter_async_context(compose(chosen, conninfo=database, http=True, pause=recorded))
         serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
         await ready.wait()
         try:

@@ -8,21 +8,13 @@ import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
 from typing import Self
 
 from tests.fakes.forks import ForkedProcess, can_fork
 from tests.fakes.ports import free_port
 
-KEPT = (
-    "PATH",
-    "HOME",
-    "LANG",
-    "DATA_DIR",
-    "COVERAGE_PROCESS_START",
-    "COVERAGE_PROCESS_CONFIG",
-    "COVERAGE_FILE",
-    "TMPDIR",
-)
+KEPT = ("PATH", "HOME", "LANG", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "COVERAGE_FILE", "TMPDIR")
 DEVELOPMENT = ("-X", "dev", "-W", "ignore")
 """Python's options for what starts an interpreter: its checks, without its warnings."""
 
@@ -33,6 +25,9 @@ class Process:
 
     process: asyncio.subprocess.Process | ForkedProcess
     port: int
+    data: TemporaryDirectory[str]
+    """A folder for what it keeps, unless it is told another one."""
+
     output: list[str] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     logged: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -55,7 +50,8 @@ class Process:
         """
         port = port or free_port()
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        environment = kept | settings | {"PORT": str(port), "HOST": "127.0.0.1"}
+        data = TemporaryDirectory(prefix="data-")
+        environment = kept | {"DATA_DIR": data.name} | settings | {"PORT": str(port), "HOST": "127.0.0.1"}
         process: asyncio.subprocess.Process | ForkedProcess
         if options is None and module == "bot" and can_fork(environment):
             process = await ForkedProcess.start(module, *arguments, environment=environment)
@@ -68,7 +64,7 @@ class Process:
             )  # fmt: skip
         assert process.stdout is not None
         assert process.stderr is not None
-        started = cls(process=process, port=port)
+        started = cls(process=process, port=port, data=data)
         started.readers = [
             asyncio.create_task(started._read(process.stdout, started.output)),
             asyncio.create_task(started._read(process.stderr, started.log)),
@@ -115,6 +111,7 @@ class Process:
     async def _gone(self) -> None:
         await self.process.wait()
         await asyncio.gather(*self.readers)
+        self.data.cleanup()
 
     async def _read(self, stream: asyncio.StreamReader, lines: list[str]) -> None:
         while line := await stream.readline():

@@ -59,6 +59,7 @@ async def test_it_takes_signals(database: str, number: signal.Signals, code: int
 
     async with asyncio.timeout(60):
         assert (running, await process.process.wait()) == (None, code)
+    await process.kill()
 
 
 def test_what_is_read_at_the_start_needs_an_interpreter() -> None:
