@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, scalar_row
@@ -28,12 +28,8 @@ _STOP = """
     UNION SELECT q.team_id, s.run_id FROM stages s JOIN stopped q ON q.id = s.question_id
     WHERE s.run_id IS NOT NULL AND s.result IS NULL
 """
-_UNCLEARED = """
-    SELECT 1 FROM questions
-    WHERE (uncleared_since IS NOT NULL OR state IN ('received', 'working', 'delivering'))
-        AND user_id = %(user)s AND team_id = %(team)s
-    LIMIT 1
-"""
+_GOES_ON: LiteralString = "(uncleared_since IS NOT NULL OR state IN ('received', 'working', 'delivering'))"
+_UNCLEARED = f"SELECT 1 FROM questions WHERE {_GOES_ON} AND user_id = %(user)s AND team_id = %(team)s LIMIT 1"
 _PAUSE = """
     UPDATE digests SET state = 'stopped', next_at = NULL
     WHERE state = 'active' AND user_id = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)
@@ -138,8 +134,6 @@ class PersonalDataStore:
                 if name == "questions":
                     # What is booked after this finds them gone, and neither names the person nor saves what leaves.
                     await lock_bookings(connection)
-                    if cleared and await (await connection.execute(_UNCLEARED, values)).fetchone():
-                        raise NotClearedUp
                     await connection.execute(_KEEP_SPENDING, values | {"teams": [row["team_id"] for row in asked_in]})
                 forget = {
                     column: value
@@ -152,7 +146,12 @@ class PersonalDataStore:
                     )
                 else:
                     query = SQL("DELETE FROM {} WHERE {}").format(Identifier(name), SQL(condition))
-                erased[name] = (await connection.execute(query, values)).rowcount
+                if cleared and name == "questions":
+                    query += SQL(f" RETURNING {_GOES_ON} AS goes_on")
+                cursor = await connection.execute(query, values)
+                if cleared and name == "questions" and any([row["goes_on"] async for row in cursor]):
+                    raise NotClearedUp
+                erased[name] = cursor.rowcount
             if not own:
                 # Without a subject: it would name the person again.
                 teams = {team_id} if team_id else {row["team_id"] for row in asked_in}
