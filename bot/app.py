@@ -562,7 +562,7 @@ class _Parts:
             partial(digest.register, profiles=profiles),
             partial(feedback.register, ratings=FeedbackStore(acks)),
             options.register,
-            partial(home.register, delete=self.delete),
+            partial(home.register, store=HomeStore(acks), delete=self.delete),
             partial(limits.register, store=self.limits_before_ack, audit=audit),
             partial(own_data.register, own_data=self.own_data),
             sent.register,

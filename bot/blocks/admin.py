@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC
 
 from bot.blocks.digests import next_run_text, schedule_text
-from bot.blocks.elements import cell, channel, context, divider, header, leaf, person, section, table
+from bot.blocks.elements import cell, channel, context, header, leaf, person, section, table
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.spending import budget_blocks, spending_sentence
 from bot.blocks.status import health_block
@@ -17,6 +17,9 @@ from bot.model.admin import DIRECT, AdminData, Recorded, Use
 from bot.model.digest import Digest, State
 from bot.model.message import Block
 from perplexity.formatting import format_dollars
+
+FOR_ADMINS = "admin_home"
+"""The id of the button that opens the page for admins, and of the one that closes it."""
 
 STOP_DIGEST = "admin_stop_digest"
 """The id of the button that stops another person's digest."""
@@ -34,12 +37,13 @@ PAUSE_SPENDING, RESUME_SPENDING = "pause_spending", "resume_spending"
 """The ids of the buttons for budgets and limits."""
 
 
-def admin_blocks(data: AdminData) -> list[Block]:
-    """Return the blocks of the part for admins: at most 42, so that a home tab has less than a hundred."""
+def admin_blocks(data: AdminData, notice: str = "") -> list[Block]:
+    """Return the page for admins: less than a hundred blocks. `notice`, escaped, is the result of the last click."""
     return [
-        divider(),
         header("For admins"),
-        context("Only admins of this workspace see this part. It has no texts of questions."),
+        context("Only admins of this workspace see this page. It has no texts of questions."),
+        {"type": "actions", "elements": [_button("Back", FOR_ADMINS, "close")]},
+        *([context(notice)] if notice else []),
         health_block(data.problems),
         *_budgets(data),
         _limits(data),
@@ -85,8 +89,8 @@ def _limits(data: AdminData) -> Block:
     return section(lines) | {"accessory": _button("Change limits", CHANGE_LIMITS)}
 
 
-def _button(label: str, action_id: str) -> Block:
-    return {"type": "button", "text": {"type": "plain_text", "text": label}, "action_id": action_id, "value": "admin"}
+def _button(label: str, action_id: str, value: str = "admin") -> Block:
+    return {"type": "button", "text": {"type": "plain_text", "text": label}, "action_id": action_id, "value": value}
 
 
 def _pause_button() -> Block:

@@ -8,12 +8,15 @@ from typing import Any
 from uuid import UUID
 
 from bot.blocks.actions import RECHECK, SENT
+from bot.blocks.admin import FOR_ADMINS
 from bot.blocks.digests import home_buttons, next_run_text
 from bot.blocks.elements import context, header, mrkdwn, section
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.settings import SETTINGS_BUTTON
+from bot.blocks.status import health_block
 from bot.blocks.words import short_moment
 from bot.budgets.amounts import format_rounded
+from bot.model.admin import Problem
 from bot.model.digest import Digest
 from bot.model.home import HomeData, Recent, Running
 from bot.model.message import Block
@@ -51,21 +54,24 @@ def home_blocks(
     slash: str,
     notice: str = "",
     retention_days: int = 30,
+    problems: Sequence[Problem] | None = None,
 ) -> list[Block]:
     """Return the blocks of a home tab. `texts` are questions without options, by id; `slash` goes before a command.
 
-    `notice`, escaped, is the result of the last click. Texts are kept for `retention_days`.
+    `notice`, escaped, is the result of the last click. Texts are kept for `retention_days`. Only admins have
+    `problems`, and the button for their page.
     """
     blocks = [
         header("Ask the web, with sources"),
         section(
-            f"Mention me in a channel, write to me, or type `/{slash}ask`. "
-            "Answers to commands are yours alone until you share them."
+            f"Mention me, write to me, or type `/{slash}ask`. Answers to commands are yours alone until you share them."
         ),
-        _buttons(),
+        _buttons(for_admin=problems is not None),
     ]
     if notice:
         blocks.append(context(notice))
+    if problems:
+        blocks.append(health_block(problems))
     if data.running:
         blocks += [header("Running"), *(_running(one, texts, slash) for one in data.running)]
     blocks.append(header("Your recent questions"))
@@ -87,13 +93,14 @@ def home_blocks(
     ]
 
 
-def _buttons() -> Block:
+def _buttons(*, for_admin: bool) -> Block:
     labels = (
         ("ask_anything", "Ask a question"),
         ("digest_modal", "Set up a digest"),
         (SETTINGS_BUTTON, "Settings"),
     )
     buttons = [_button(label, action_id, "home") for action_id, label in labels]
+    buttons += [_button("For admins", FOR_ADMINS, "open")] if for_admin else []
     return {"type": "actions", "elements": [buttons[0] | {"style": "primary"}, *buttons[1:]]}
 
 

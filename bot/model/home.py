@@ -33,9 +33,13 @@ class Recent:
 
 @dataclass(frozen=True, kw_only=True)
 class HomeData:
-    """What a person's home tab shows besides digests; `questions` and `cost` in micro-dollars are of this month."""
+    """What a person's home tab shows besides digests; `questions` and `cost` in micro-dollars are of this month.
+
+    `for_admins` is whether the person has turned to the page for admins.
+    """
 
     running: Sequence[Running] = ()
     recent: Sequence[Recent] = ()
     questions: int = 0
     cost: int = 0
+    for_admins: bool = False

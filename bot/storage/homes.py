@@ -21,7 +21,14 @@ MAX_RUNNING = 10
 
 _OPEN = """
     INSERT INTO homes (team_id, user_id) VALUES (%(team_id)s, %(user_id)s)
-    ON CONFLICT (team_id, user_id) DO UPDATE SET opened_at = now()
+    ON CONFLICT (team_id, user_id) DO UPDATE SET opened_at = now(),
+        for_admins = homes.for_admins AND homes.opened_at > now() - interval '1 hour'
+"""
+"""Record that a home tab was opened; the page for admins is not where it begins."""
+
+_TURN = """
+    INSERT INTO homes (team_id, user_id, for_admins) VALUES (%(team_id)s, %(user_id)s, %(for_admins)s)
+    ON CONFLICT (team_id, user_id) DO UPDATE SET opened_at = now(), for_admins = %(for_admins)s
 """
 
 _RESERVE = """
@@ -51,7 +58,8 @@ _READ = f"""
             AND {ASKED}) AS questions,
         (SELECT coalesce(sum(cost), 0)::bigint FROM ledger
             WHERE team_id = %(team_id)s AND user_id = %(user_id)s
-            AND at >= date_trunc('month', now(), 'UTC')) AS cost
+            AND at >= date_trunc('month', now(), 'UTC')) AS cost,
+        (SELECT for_admins FROM homes WHERE team_id = %(team_id)s AND user_id = %(user_id)s) AS for_admins
 """  # noqa: S608 - of constants
 
 
@@ -65,6 +73,11 @@ class HomeStore:
         """Record that a person has opened the home tab."""
         async with self._pool.connection() as connection:
             await connection.execute(_OPEN, {"team_id": team_id, "user_id": user_id})
+
+    async def turn(self, team_id: str, user_id: str, *, for_admins: bool) -> None:
+        """Show a person the page for admins from now on, or their own again."""
+        async with self._pool.connection() as connection:
+            await connection.execute(_TURN, {"team_id": team_id, "user_id": user_id, "for_admins": for_admins})
 
     async def reserve(self, team_id: str, user_id: str) -> float | None:
         """Return in how many seconds the home tab may be updated; None if the person has not opened it lately."""
@@ -84,6 +97,7 @@ class HomeStore:
             recent=[Recent(**_with_id(one)) for one in row.get("recent", ())],
             questions=row.get("questions", 0),
             cost=row.get("cost", 0),
+            for_admins=bool(row.get("for_admins")),
         )
 
 

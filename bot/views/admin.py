@@ -18,7 +18,7 @@ from bot.commands.status import Health
 from bot.digests.jobs import DigestStopper
 from bot.listeners.clicks import DATABASE_DOWN, Click, Reply, button, text_reply
 from bot.listeners.context import ADMIN_SECONDS, ListenerContext
-from bot.model.admin import AdminData
+from bot.model.admin import AdminData, Problem
 from bot.model.audit import Change
 from bot.model.digest import Digest
 from bot.model.membership import team_of
@@ -57,12 +57,15 @@ class AdminHome:
     limits: LimitStore
     fixed_limits: Mapping[str, str]
 
-    async def blocks(self, team_id: str, user_id: str) -> list[Block]:
-        """Return the blocks of the part for admins; none for other people, and while Slack does not say who it is."""
-        if not await self.admins.is_admin(user_id):
-            return []
+    async def page(self, team_id: str, notice: str) -> list[Block]:
+        """Return the page for admins; who asks for it has checked that it is for one."""
         data = await self.data(team_id)
-        return [*admin_blocks(data), *page_buttons(data)]
+        return [*admin_blocks(data, notice), *page_buttons(data)]
+
+    async def problems(self, team_id: str) -> list[Problem]:
+        """Return what is wrong."""
+        use, (lines, paused_by) = await self.store.use(team_id), await self.budgets.lines(team_id)
+        return await self.health.problems(Spending(month=use.cost, lines=lines, paused_by=paused_by))
 
     async def data(self, team_id: str) -> AdminData:
         """Return what admins see of a workspace; who asks for it has checked that it is for an admin."""

@@ -72,7 +72,7 @@ async def open_question(click: Click, context: ListenerContext) -> Reply | None:
         "action": click.action_id,
     }
     page = kept.result if about_pages and isinstance(kept.result, SearchPage) else None
-    problem = await open_modal(context, click.trigger_id, question_view(page, metadata))
+    problem = await open_modal(context, click.trigger_id, question_view(page, metadata), on_top=click.in_modal)
     return None if problem is None else text_reply(problem)
 
 

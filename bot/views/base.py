@@ -67,15 +67,15 @@ def plain(text: str) -> Block:
     return {"type": "plain_text", "text": text}
 
 
-async def open_modal(context: ListenerContext, trigger_id: str, view: View) -> str | None:
-    """Open a modal; return why that failed, for the person, and None if it did not."""
-    opened = await show_modal(context, trigger_id, view)
+async def open_modal(context: ListenerContext, trigger_id: str, view: View, *, on_top: bool = False) -> str | None:
+    """Open a modal, `on_top` of the one that was clicked; return why that failed, for the person, or None."""
+    opened = await show_modal(context, trigger_id, view, on_top=on_top)
     return opened if isinstance(opened, str) else None
 
 
-async def show_modal(context: ListenerContext, trigger_id: str, view: View) -> Opened | str:
+async def show_modal(context: ListenerContext, trigger_id: str, view: View, *, on_top: bool = False) -> Opened | str:
     """Open a modal; return what Slack opened, or why that failed, for the person."""
-    result = await _in_time(context.views.open(trigger_id, view))
+    result = await _in_time((context.views.push if on_top else context.views.open)(trigger_id, view))
     if isinstance(result, Opened):
         return result
     log.warning("view.not_opened", extra={"error": result.error, "view": view.get("callback_id", "")})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -12,7 +12,8 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import MORE, RECHECK
+from bot.blocks.actions import FOLLOW_UP, MORE, RECHECK, SHARE, SOURCES, is_suggestion
+from bot.blocks.admin import FOR_ADMINS
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import link, section
 from bot.blocks.escaping import shorten, unescape_slack
@@ -28,6 +29,7 @@ from bot.listeners.clicks import (
     UNKNOWN_ANSWER,
     Click,
     Reply,
+    button,
     clicked_question,
     command_of,
     menu,
@@ -42,7 +44,7 @@ from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View, Views
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.homes import HomeStore
-from bot.views.admin import AdminHome
+from bot.views.admin import AdminHome, admin_refusal
 from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_modal, plain, submission
 from bot.views.opening import person_of
 from perplexity.threads import run_in_thread_if_long
@@ -150,6 +152,9 @@ class HomePublisher:
         length = sum(len(text) for _, _, text in asked)
         asked_texts = await run_in_thread_if_long(length, _texts, asked, listed)
         examples = [prompt.message for prompt in EXAMPLES]
+        is_admin = await self.admin.admins.is_admin(user_id)
+        if is_admin and data.for_admins:
+            return {"type": "home", "blocks": await self.admin.page(team_id, notice)}
         blocks = home_blocks(
             data,
             digests.digests,
@@ -158,21 +163,33 @@ class HomePublisher:
             slash=self.slash,
             notice=notice,
             retention_days=self.retention_days,
+            problems=await self.admin.problems(team_id) if is_admin else None,
         )
-        return {"type": "home", "blocks": [*blocks, *await self.admin.blocks(team_id, user_id)]}
+        return {"type": "home", "blocks": blocks}
 
 
 def _texts(asked: Sequence[tuple[UUID, str, str]], commands: dict[str, Command[Any, Any]]) -> dict[UUID, str]:
     return {one: commands[command].parse_question_text(text) or unescape_slack(text) for one, command, text in asked}
 
 
-def register(app: AsyncApp, context: ListenerContext, *, delete: Callable[[QuestionRow], None]) -> None:
-    """Listen to the menu of a question; `delete` starts deleting it and its answer."""
+def register(
+    app: AsyncApp, context: ListenerContext, *, store: HomeStore, delete: Callable[[QuestionRow], None]
+) -> None:
+    """Listen to the menu of a question, and turn to the page for admins; `delete` starts deleting an answer."""
+    button(app, context, FOR_ADMINS, partial(turn, store=store))
     menu(app, context, MORE, OPEN, open_answer)
     menu(app, context, MORE, AGAIN, ask_again)
     menu(app, context, MORE, RECHECK, ask_again)
     menu(app, context, MORE, DELETE, confirm_deletion)
     submission(app, context, DELETE_MODAL, partial(delete_question, delete=delete), first_input=UNDERSTOOD)
+
+
+async def turn(click: Click, context: ListenerContext, *, store: HomeStore) -> Reply | None:
+    """Show an admin the page for admins instead of their own questions, or these again."""
+    if refusal := await admin_refusal(click.user, context):
+        return text_reply(refusal)
+    await store.turn(*person_of(click.body), for_admins=click.choice == "open")
+    return None
 
 
 async def _own(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | Reply:
@@ -198,7 +215,7 @@ async def open_answer(click: Click, context: ListenerContext) -> Reply | None:
             log.info("permalink.slow", extra=row.ids)
     messages = row.messages or ()
     length = sum(len(str(message.blocks)) for message in messages)
-    blocks = await run_in_thread_if_long(length, answer_blocks, messages)
+    blocks = [*await run_in_thread_if_long(length, answer_blocks, messages), *_buttons(messages)]
     if address is not None:
         blocks = [section(link(address, "Open it in Slack")), *blocks]
     problem = await open_modal(context, click.trigger_id, modal(ANSWER_MODAL, "Answer", blocks))
@@ -217,6 +234,14 @@ def answer_blocks(messages: Sequence[OutgoingMessage]) -> list[Block]:
     if len(blocks) > MAX_BLOCKS:
         blocks = [*blocks[:MAX_BLOCKS], context_block("The rest is in the answer’s message.")]
     return blocks or [section("There is no answer.")]
+
+
+def _buttons(messages: Sequence[OutgoingMessage]) -> Iterator[Block]:
+    """Yield the row below an answer with the buttons that open a window; what else is done there needs the message."""
+    for block in (block for message in messages for block in message.blocks if block["type"] == "actions"):
+        shown = [one for one in block["elements"] if one["action_id"] in {FOLLOW_UP, SHARE, SOURCES}]
+        if shown and not is_suggestion(block):
+            yield {"type": "actions", "elements": shown}
 
 
 async def ask_again(click: Click, context: ListenerContext) -> Reply | None:

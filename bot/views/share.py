@@ -160,7 +160,7 @@ async def open_share(click: Click, context: ListenerContext, *, shares: Sharing)
     view = await _in_thread(kept, share_view, _shared(row, kept, opened, context), opened)
     if view is None:
         return text_reply(TOO_LONG)
-    problem = await open_modal(context, click.trigger_id, view)
+    problem = await open_modal(context, click.trigger_id, view, on_top=click.in_modal)
     return None if problem is None else text_reply(problem)
 
 

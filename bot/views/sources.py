@@ -62,7 +62,7 @@ async def open_sources(click: Click, context: ListenerContext) -> Reply | None:
     view = await _view(click, context, click.id, EVERY_SITE)
     if isinstance(view, str):
         return text_reply(view)
-    problem = await open_modal(context, click.trigger_id, view)
+    problem = await open_modal(context, click.trigger_id, view, on_top=click.in_modal)
     return None if problem is None else text_reply(problem)
 
 

@@ -20,6 +20,7 @@ from bot.model.question import NewQuestion
 from bot.playground.limits import check_view
 from bot.storage.homes import HomeStore
 from bot.storage.questions import QuestionStore, connection_pool
+from tests.end_to_end.answer_buttons import script_answer
 from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.service import json_reply
@@ -386,3 +387,36 @@ async def test_a_home_tab_counts_from_the_beginning_of_the_month_in_utc(database
             data = await HomeStore(pool).read("T1", "U1", commands=["ask"])
 
         assert data.questions == 1
+
+
+async def open_private(harness: AppHarness) -> None:
+    script_answer(harness, "So it is. [1]")
+    await recent(harness)
+    await press(harness, "more", "open")
+
+
+async def test_an_answer_that_is_opened_again_has_its_buttons(harness: AppHarness) -> None:
+    await open_private(harness)
+
+    for action, title in (("sources", "Sources"), ("share", "Share"), ("follow_up", "Ask a follow-up")):
+        answer = harness.slack.modal()
+        async with await harness.person.press(answer, action, token=str(uuid4())) as response:
+            assert response.status == 200
+        opened = harness.slack.modal()
+        assert opened.content["title"]["text"].startswith(title)
+        assert opened.id != answer.id
+        harness.slack.views.close(opened.id)
+    assert [one.method for one in harness.slack.answered if one.method == "views.push"] == ["views.push"] * 3
+
+
+async def test_a_follow_up_of_an_answer_that_is_opened_again_comes_as_a_direct_message(harness: AppHarness) -> None:
+    await open_private(harness)
+    async with await harness.person.press(harness.slack.modal(), "follow_up", token=str(uuid4())) as response:
+        assert response.status == 200
+
+    async with await harness.person.submit(harness.slack.modal(), {"question": "and in Bonn?"}) as response:
+        assert await response.read() == b""
+    await harness.wait_until_settled(2)
+
+    assert str(harness.slack.posts[-1].payload["channel"]).startswith("D")
+    assert "why is it so" in json.dumps(harness.perplexity.requests[-1].json)

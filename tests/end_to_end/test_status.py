@@ -6,10 +6,12 @@ import asyncio
 import json
 from typing import Any
 
+from bot.blocks.admin import FOR_ADMINS
 from bot.listeners.admission import MEMBER_FORBIDDEN
 from bot.storage.attempts import LAST_CALLS
 from tests.end_to_end.conftest import AppHarness
-from tests.end_to_end.test_home import open_home
+from tests.end_to_end.test_home import home as home_with
+from tests.end_to_end.test_home import open_home, press
 from tests.fakes.service import json_reply
 
 BAD_KEY = {"error": {"type": "invalid_api_key", "message": "bad key"}}
@@ -135,9 +137,10 @@ async def test_home_its_part_for_admins_the_budget_and_the_status_agree(harness:
     await harness.ask("/pplx budget", trigger="b1")
     await harness.slack.wait_until(lambda: "Calls" in str(harness.slack.posts[-1].payload))
     budget = harness.slack.posts[-1].payload["blocks"]
-    home = await open_home(harness, "This month: 2 questions, $0.0061.", "For admins")
+    await open_home(harness, "This month: 2 questions, $0.0061.")
+    await press(harness, FOR_ADMINS)
+    home = await home_with(harness, "*Spent*  $0.0061 today, $0.0061 this month.")
 
-    assert "*Spent*  $0.0061 today, $0.0061 this month." in home
     tables = [[[words(cell) for cell in row] for row in table] for table in rows(home)]
     assert tables[1] == [["Person", "Questions", "Dollars"], ["U1", "2", "$0.0061"]]
     assert tables[2] == [["Channel", "Questions", "Dollars"], ["C1", "2", "$0.0061"]]

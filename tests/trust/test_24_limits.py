@@ -28,16 +28,14 @@ from tests.fakes.rows import claim
 from tests.fakes.workspaces import Installations, many_workspaces, serving
 from tests.trust.test_07_revocation import UNINSTALLED, send
 from tests.trust.test_24_rates import asked
-from tests.trust.test_29_admins import home, rows
+from tests.trust.test_29_admins import home, open_page, rows
 
 ADMIN, OTHER = "U1", "U2"
 
 
 async def open_form(harness: AppHarness) -> None:
-    async with await harness.person.open_home(id=str(uuid4())) as response:
-        assert response.status == 200
+    await open_page(harness)
     user = harness.person.user
-    await home(harness, "For admins", user=user)
     async with await harness.person.press(harness.slack.home(user), CHANGE_LIMITS, token=str(uuid4())) as response:
         assert response.status == 200
     assert check_view(dict(harness.slack.modal(user).content)) == []
@@ -199,9 +197,7 @@ async def test_a_forged_submission_of_someone_else_is_refused_and_recorded(first
 
 
 async def test_the_form_opens_for_admins_only(first: AppHarness) -> None:
-    async with await first.person.open_home(id=str(uuid4())) as response:
-        assert response.status == 200
-    await home(first, "For admins")
+    await open_page(first)
     first.slack.workspace.admins.clear()
     async with await first.person.press(first.slack.home(ADMIN), CHANGE_LIMITS, token="demoted") as response:
         assert response.status == 200

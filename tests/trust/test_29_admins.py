@@ -16,7 +16,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
-from bot.blocks.admin import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, STOP_DIGEST, admin_blocks
+from bot.blocks.admin import CHANGE_BUDGETS, FOR_ADMINS, PAUSE_SPENDING, RESUME_SPENDING, STOP_DIGEST, admin_blocks
 from bot.blocks.admin_pages import OPEN_PAGE, PARTS, page_blocks, page_buttons
 from bot.blocks.home import home_blocks
 from bot.budgets.amounts import format_rounded
@@ -51,6 +51,15 @@ async def open_home(harness: AppHarness, *words: str, user: str = ADMIN) -> str:
     async with await replace(harness.person, user=user).open_home(id=str(uuid4())) as response:
         assert response.status == 200
     return await home(harness, *words, user=user)
+
+
+async def open_page(harness: AppHarness, *words: str) -> str:
+    """Open the page for admins in the home tab."""
+    user = harness.person.user
+    if '"Back"' not in await open_home(harness, FOR_ADMINS, user=user):
+        async with await harness.person.press(harness.slack.home(user), FOR_ADMINS, token=str(uuid4())) as response:
+            assert response.status == 200
+    return await home(harness, '"Back"', *words, user=user)
 
 
 async def home(harness: AppHarness, *words: str, user: str = ADMIN, without: str = "\0") -> str:
@@ -91,7 +100,7 @@ async def workspace(harness: AppHarness) -> AppHarness:
 
 
 async def test_an_admin_sees_use_cost_digests_and_no_texts(workspace: AppHarness, database: str) -> None:
-    text = await open_home(workspace, "For admins", "Everyone’s digests", "Technology")
+    text = await open_page(workspace, "Everyone’s digests", "Technology")
 
     costs = await rows(database, "SELECT sum(cost) AS cost FROM ledger")
     assert format_rounded(costs[0]["cost"]) in text
@@ -105,10 +114,33 @@ async def test_an_admin_sees_use_cost_digests_and_no_texts(workspace: AppHarness
 
 async def test_a_search_counts_for_the_service_that_is_paid_for_it(workspace: AppHarness) -> None:
     await ask(workspace, "/search postgres vacuum", user=ADMIN)
-    text = await open_home(workspace, "For admins", "$0.0061 today, $0.0061 this month")
+    text = await open_page(workspace, "$0.0061 today, $0.0061 this month")
 
     assert '"text": "Perplexity"' in text
     assert '"text": "Perplexity Search"' not in text
+
+
+async def test_an_admin_turns_to_the_page_and_back(workspace: AppHarness) -> None:
+    text = await open_home(workspace, "Your recent questions", FOR_ADMINS)
+    assert "Everyone’s digests" not in text
+
+    await press(workspace, FOR_ADMINS)
+    await home(workspace, "Everyone’s digests", without="Your recent questions")
+    await ask(workspace, "/ask why not", user=ADMIN)
+    await home(workspace, "Everyone’s digests", '"text": "2"', without="Your recent questions")
+
+    await press(workspace, FOR_ADMINS)
+    await home(workspace, "Your recent questions", "why not", without="Everyone’s digests")
+
+
+async def test_another_person_cannot_turn_to_it(workspace: AppHarness, database: str) -> None:
+    await open_home(workspace, "Your recent questions", user=OTHER)
+
+    async with await replace(workspace.person, user=OTHER).click(FOR_ADMINS, "open", token="forged") as response:
+        assert response.status == 200
+
+    await workspace.slack.wait_until(lambda: NOT_ADMIN in json.dumps([p.payload for p in workspace.slack.posts]))
+    assert {"for_admins": True} not in await rows(database, "SELECT for_admins FROM homes")
 
 
 async def test_others_see_nothing_of_it(workspace: AppHarness) -> None:
@@ -137,7 +169,7 @@ async def test_flags_that_make_no_admin(harness: AppHarness, profile: dict[str, 
 
 
 async def test_while_slack_does_not_say_who_it_is_no_one_sees_it(workspace: AppHarness) -> None:
-    await open_home(workspace, "For admins")
+    await open_page(workspace)
     workspace.slack.lasting["users.info"] = Fault(status=500)
 
     await open_home(workspace, "Your recent questions")
@@ -145,7 +177,7 @@ async def test_while_slack_does_not_say_who_it_is_no_one_sees_it(workspace: AppH
 
 
 async def test_a_digest_is_stopped__its_owner_is_told_and_it_is_recorded(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, "For admins", STOP_DIGEST)
+    await open_page(workspace, STOP_DIGEST)
     before = len(workspace.slack.posts)
 
     await press(workspace)
@@ -172,7 +204,7 @@ async def press_again(harness: AppHarness, digest: object) -> None:
 
 
 async def test_a_demoted_admin_s_click_on_an_old_home_is_refused(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, "For admins", STOP_DIGEST)
+    await open_page(workspace, STOP_DIGEST)
     workspace.slack.workspace.admins.clear()
 
     await press(workspace)
@@ -191,7 +223,7 @@ async def nothing_changed(database: str) -> None:
 async def test_while_slack_does_not_say_who_clicks_nothing_is_done(
     workspace: AppHarness, database: str, fault: Fault
 ) -> None:
-    await open_home(workspace, "For admins", STOP_DIGEST)
+    await open_page(workspace, STOP_DIGEST)
     workspace.slack.lasting["users.info"] = fault
 
     await press(workspace)
@@ -204,7 +236,7 @@ async def test_while_slack_does_not_say_who_clicks_nothing_is_done(
 
 
 async def test_a_forged_click_of_someone_else_is_refused(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, "For admins", STOP_DIGEST)
+    await open_page(workspace, STOP_DIGEST)
     await open_home(workspace, "Your recent questions", user="U3")
 
     await press(workspace, user="U3")
@@ -217,7 +249,7 @@ async def test_another_workspace_s_digest_is_neither_shown_nor_stopped(workspace
     async with await psycopg.AsyncConnection.connect(database) as connection:
         await connection.execute("UPDATE digests SET team_id = 'T2'")
 
-    await open_home(workspace, "For admins", "There are none")
+    await open_page(workspace, "There are none")
     digest = (await rows(database, "SELECT id FROM digests"))[0]["id"]
     async with await workspace.person.click(STOP_DIGEST, str(digest)) as response:
         assert response.status == 200
@@ -308,11 +340,12 @@ def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: Adm
         questions=3,
         cost=1,
     )
-    own = home_blocks(full, [DIGEST] * 20, texts={}, examples=["x"], slash="", notice="Told.")
-    blocks = [*own, *admin_blocks(data), *page_buttons(data)]
+    problems = data.problems
+    own = home_blocks(full, [DIGEST] * 20, texts={}, examples=["x"], slash="", notice="Told.", problems=problems)
+    blocks = [*admin_blocks(data, "Told."), *page_buttons(data)]
 
-    assert check_view({"type": "home", "blocks": blocks}) == []
-    assert len(blocks) <= 100
+    assert check_view({"type": "home", "blocks": own}) == check_view({"type": "home", "blocks": blocks}) == []
+    assert max(len(own), len(blocks)) <= 100
     tables = [cell for block in blocks if block["type"] == "table" for row in block["rows"] for cell in row]
     assert sum(len(str(cell.get("text", ""))) for cell in tables) <= 10_000
 
@@ -389,7 +422,7 @@ async def test_what_does_not_fit_has_pages(workspace: AppHarness, database: str)
             " SELECT gen_random_uuid(), 'T1', 'C1', 'UP' || n, 'Perplexity', 'fast', 0, n * 10000, 'settled', now()"
             " FROM generate_series(1, 99) n"
         )
-    text = await open_home(workspace, "For admins", "Use by person (100)")
+    text = await open_page(workspace, "Use by person (100)")
     assert '"UP99"' in text
     assert '"UP1"' not in text
     assert f"{OPEN_PAGE}days:0" not in text
@@ -424,7 +457,7 @@ async def test_every_digest_can_be_stopped_on_its_page(workspace: AppHarness, da
             "'id', gen_random_uuid(), 'number', 1 + n, 'topic', 'topic' || n))).*"
             " FROM digests d, generate_series(1, 10) n"
         )
-    await open_home(workspace, "For admins", "Everyone’s digests (11)")
+    await open_page(workspace, "Everyone’s digests (11)")
     await press(workspace, f"{OPEN_PAGE}digests:0")
     await page(workspace, "1 to 11 of 11", "topic9", "topic10")
 
@@ -513,7 +546,7 @@ async def test_an_admin_stops_another_person_s_question__recorded_as_theirs(
 async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(
     workspace: AppHarness, database: str
 ) -> None:
-    await open_home(workspace, "For admins", "Change budgets")
+    await open_page(workspace, "Change budgets")
     await press(workspace, CHANGE_BUDGETS)
     async with await workspace.person.submit(workspace.slack.modal(), {"user": "2.50", "workspace": "off"}) as response:
         assert await response.read() == b""
@@ -539,7 +572,7 @@ async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(
 
 
 async def test_an_amount_that_is_none_is_refused_and_named(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, "For admins")
+    await open_page(workspace)
     await press(workspace, CHANGE_BUDGETS)
 
     async with await workspace.person.submit(workspace.slack.modal(), {"channel": "a lot"}) as response:
@@ -550,7 +583,7 @@ async def test_an_amount_that_is_none_is_refused_and_named(workspace: AppHarness
 
 
 async def test_spending_is_paused_and_allowed_again(workspace: AppHarness, database: str) -> None:
-    await open_home(workspace, "For admins")
+    await open_page(workspace)
     await press(workspace, PAUSE_SPENDING)
     await home(workspace, "All paid searches are paused", RESUME_SPENDING)
     await press(workspace, RESUME_SPENDING)
@@ -559,7 +592,7 @@ async def test_spending_is_paused_and_allowed_again(workspace: AppHarness, datab
 
 @pytest.mark.parametrize("action", [CHANGE_BUDGETS, PAUSE_SPENDING])
 async def test_a_demoted_admin_changes_no_budget(workspace: AppHarness, database: str, action: str) -> None:
-    await open_home(workspace, "For admins")
+    await open_page(workspace)
     workspace.slack.workspace.admins.clear()
 
     await press(workspace, action)
@@ -573,7 +606,7 @@ async def test_a_demoted_admin_changes_no_budget(workspace: AppHarness, database
 async def test_an_admin_who_is_demoted_while_the_form_is_open_saves_nothing(
     workspace: AppHarness, database: str
 ) -> None:
-    await open_home(workspace, "For admins")
+    await open_page(workspace)
     await press(workspace, CHANGE_BUDGETS)
     workspace.slack.workspace.admins.clear()
 
