@@ -557,7 +557,12 @@ class _Parts:
             partial(admin.register, home=self.admin_home, stopper=self.digests.stopper),
             partial(ask.register, choices=choices),
             ask_about.register,
-            partial(budgets.register, budgets=self.budgets_before_ack, audit=audit),
+            partial(
+                budgets.register,
+                budgets=self.budgets_before_ack,
+                audit=audit,
+                slash=f"/{self.settings.command_prefix}{ROOT_COMMAND}",
+            ),
             partial(check.register, finder=self.claim_finder),
             partial(digest.register, profiles=profiles),
             partial(feedback.register, ratings=FeedbackStore(acks)),

@@ -50,8 +50,8 @@ def allowed(bound: int | None = None) -> str:
 
 
 def typed(limit: Limit) -> str:
-    """Return what an admin would type for what is set; empty if nothing is."""
-    return "" if limit.own is None else str(limit.own or OFF)
+    """Return what an admin would type for what holds today."""
+    return str(limit.value or OFF)
 
 
 def limit_line(limit: Limit) -> str:

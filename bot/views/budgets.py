@@ -13,16 +13,18 @@ from bot.blocks.admin import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING
 from bot.blocks.elements import context as context_block
 from bot.blocks.spending import LABELS
 from bot.budgets.amounts import ALLOWED, format_amount, parse_amount
+from bot.commands.base import ROOT_COMMAND
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.membership import team_of
 from bot.model.message import Block
-from bot.model.spending import BudgetLine, Scope
+from bot.model.spending import NO_BUDGETS, BudgetLine, Budgets, Scope
 from bot.slack.views import View
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
 from bot.views.admin import admin_refusal, submission_refusal
-from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
+from bot.views.base import Response, Submission, errors, modal, open_modal, submission
+from bot.views.forms import input_block
 
 log = logging.getLogger(__name__)
 
@@ -31,55 +33,45 @@ OFF = "off"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
-def register(app: AsyncApp, context: ListenerContext, *, budgets: BudgetStore, audit: AuditStore) -> None:
-    """Listen to the buttons, and to the form."""
-    button(app, context, CHANGE_BUDGETS, partial(open_budgets, budgets=budgets))
+def register(app: AsyncApp, context: ListenerContext, *, budgets: BudgetStore, audit: AuditStore, slash: str) -> None:
+    """Listen to the buttons, and to the form; `slash` is the umbrella command."""
+    button(app, context, CHANGE_BUDGETS, partial(open_budgets, budgets=budgets, slash=slash))
     button(app, context, PAUSE_SPENDING, partial(switch_spending, budgets=budgets))
     button(app, context, RESUME_SPENDING, partial(switch_spending, budgets=budgets))
     save = partial(save_budgets, budgets=budgets, audit=audit)
     submission(app, context, CALLBACK_ID, save, first_input=SCOPES[0])
 
 
-async def open_budgets(click: Click, context: ListenerContext, *, budgets: BudgetStore) -> Reply | None:
+async def open_budgets(click: Click, context: ListenerContext, *, budgets: BudgetStore, slash: str) -> Reply | None:
     """Open the form for an admin."""
     if refusal := await admin_refusal(click.user, context):
         return text_reply(refusal)
     lines, _ = await budgets.lines(team_of(click.body))
-    problem = await open_modal(context, click.trigger_id, budgets_view(lines))
+    problem = await open_modal(context, click.trigger_id, budgets_view(lines, budgets.budgets, slash=slash))
     return None if problem is None else text_reply(problem)
 
 
-def budgets_view(lines: Sequence[BudgetLine]) -> View:
-    """Build the form with the budgets that are set."""
-    shown: dict[str, str] = {scope: _shown(lines, scope) for scope in SCOPES}
+def budgets_view(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, slash: str = f"/{ROOT_COMMAND}") -> View:
+    """Build the form with the budgets of today: those that are set, and the `usual` ones of the settings."""
+    amounts: dict[Scope, int | None] = {scope: getattr(usual, scope) for scope in SCOPES}
+    amounts |= {line.scope: line.amount for line in lines if not line.subject}
+    shown: dict[str, str] = {scope: _shown(amount) for scope, amount in amounts.items()}
+    taken = "Dollars such as 2.50, or off for no limit. Empty a field to go back to what the app is set up with."
     blocks = [
+        context_block(taken),
         *(_input(scope, shown[scope]) for scope in SCOPES),
-        context_block("To set the budget of one person or one channel, type `budget` after the app’s command."),
+        context_block(f"For one person or one channel, type `{slash} budget help`."),
     ]
     return modal(CALLBACK_ID, "Budgets", blocks, submit="Save", close="Cancel", metadata=shown)
 
 
-def _shown(lines: Sequence[BudgetLine], scope: Scope) -> str:
-    for line in lines:
-        if (line.scope, line.subject) == (scope, ""):
-            return OFF if line.amount is None else format_amount(line.amount).removeprefix("$").replace(",", "")
-    return ""
+def _shown(amount: int | None) -> str:
+    return OFF if amount is None else format_amount(amount).removeprefix("$").replace(",", "")
 
 
 def _input(scope: Scope, shown: str) -> Block:
-    element: Block = {"type": "plain_text_input", "action_id": scope, "max_length": 20}
-    if shown:
-        element["initial_value"] = shown
-    return {
-        "type": "input",
-        "block_id": scope,
-        "optional": True,
-        "label": plain(LABELS[scope]),
-        "hint": plain(
-            f"Dollars such as 2.50, or {OFF} for no limit. Empty it to go back to what the app is set up with."
-        ),
-        "element": element,
-    }
+    element: Block = {"type": "plain_text_input", "action_id": scope, "max_length": 20, "initial_value": shown}
+    return input_block(scope, LABELS[scope], element, optional=True)
 
 
 async def save_budgets(
@@ -93,7 +85,7 @@ async def save_budgets(
         try:
             amounts[scope] = None if not text or text.casefold() == OFF else parse_amount(text)
         except ValueError:
-            return errors(**{scope: f"“{text}” cannot be used: it takes {ALLOWED}, {OFF}, or nothing."})
+            return errors(**{scope: f"“{LABELS[scope]}” cannot be “{text}”: it takes {ALLOWED}, {OFF}, or nothing."})
     if refusal := await submission_refusal(submitted, "budget.change", context, audit):
         return errors(**{SCOPES[0]: refusal})
     for scope, amount in amounts.items():

@@ -8,7 +8,8 @@ from functools import partial
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.admin import CHANGE_LIMITS
-from bot.budgets.limits import LABELS, SAVED, allowed, limit_not_taken, number, parse_limit, typed
+from bot.blocks.elements import context as context_block
+from bot.budgets.limits import LABELS, SAVED, limit_not_taken, parse_limit, typed
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.limits import NAMES, Limit, LimitName
@@ -40,18 +41,16 @@ async def open_limits(click: Click, context: ListenerContext, *, store: LimitSto
 
 
 def limits_view(limits: Mapping[LimitName, Limit]) -> View:
-    """Build the form with the limits that are set."""
+    """Build the form with the limits of today."""
     shown: dict[str, str] = {name: typed(limits[name]) for name in NAMES}
-    blocks = [_input(limits[name]) for name in NAMES]
+    taken = "Whole numbers, or off for no limit. Empty a field to go back to what the app is set up with."
+    blocks = [context_block(taken), *(_input(name, shown[name]) for name in NAMES)]
     return modal(CALLBACK_ID, "Limits", blocks, submit="Save", close="Cancel", metadata=shown)
 
 
-def _input(limit: Limit) -> Block:
-    element: Block = {"type": "plain_text_input", "action_id": limit.name, "max_length": 20}
-    if limit.own is not None:
-        element["initial_value"] = typed(limit)
-    hint = _hint(allowed(limit.bound), number(limit.host))
-    return input_block(limit.name, LABELS[limit.name], element, hint=hint, optional=True)
+def _input(name: LimitName, shown: str) -> Block:
+    element: Block = {"type": "plain_text_input", "action_id": name, "max_length": 20, "initial_value": shown}
+    return input_block(name, LABELS[name], element, optional=True)
 
 
 async def save_limits(
@@ -77,7 +76,3 @@ async def save_limits(
         await store.change(team_id=submitted.team, user_id=submitted.user, values=values)
     context.home_changed(submitted.team, submitted.user, SAVED if values else "")
     return None
-
-
-def _hint(allowed: str, host: str) -> str:
-    return f"{allowed[0].upper()}{allowed[1:]}. Leave it empty for what the app is set up with: {host}."

@@ -158,8 +158,11 @@ async def test_where_there_is_one_workspace_its_admins_may_also_raise_limits(fir
         "Questions in progress: *7* (the app is set up with no limit)",
     )
     await open_form(first)
-    shown = {block["block_id"]: block["element"].get("initial_value") for block in first.slack.modal().blocks}
-    assert shown == {"open": "50", "user": None, "channel": None, "thread": "off", "workspace": "7"}
+    note, *inputs = first.slack.modal().blocks
+    shown = {block["block_id"]: block["element"]["initial_value"] for block in inputs}
+    assert shown == {"open": "50", "user": "off", "channel": "off", "thread": "off", "workspace": "7"}
+    assert "Empty a field to go back to what the app is set up with." in note["elements"][0]["text"]
+    assert ["hint" in block for block in inputs] == [False] * 5
 
 
 async def test_what_another_admin_has_set_already_is_not_recorded_again(first: AppHarness, database: str) -> None:
@@ -284,8 +287,8 @@ async def test_where_there_are_many_workspaces_the_settings_bound_what_their_adm
         harness, "/pplx limits channel off"
     )
     assert await many.rows("SELECT count(*) FROM workspace_limits") == [(0,)]
-    await set_limits(harness, {"open": "1", "channel": "60"})
-    assert await many.rows("SELECT open_per_person, channel_per_minute FROM workspace_limits") == [(1, 60)]
+    await set_limits(harness, {"open": "1", "channel": "59"})
+    assert await many.rows("SELECT open_per_person, channel_per_minute FROM workspace_limits") == [(1, 59)]
 
 
 async def test_another_workspace_is_untouched_and_a_row_goes_with_its_workspace(many: Installations) -> None:

@@ -548,7 +548,7 @@ async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(
 ) -> None:
     await open_page(workspace, "Change budgets")
     await press(workspace, CHANGE_BUDGETS)
-    async with await workspace.person.submit(workspace.slack.modal(), {"user": "2.50", "workspace": "off"}) as response:
+    async with await workspace.person.submit(workspace.slack.modal(), {"user": "2.50", "workspace": "100"}) as response:
         assert await response.read() == b""
     await home(workspace, "The budgets are saved.", "*$2.50*")
     await press(workspace, CHANGE_BUDGETS)
@@ -566,7 +566,7 @@ async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(
             await asyncio.sleep(0.05)
     assert [(one["what"], one["before"], one["after"]) for one in found] == [
         ("budget.user", None, {"amount": 2_500_000}),
-        ("budget.workspace", None, {"amount": None}),
+        ("budget.workspace", None, {"amount": 100_000_000}),
         ("budget.user", {"amount": 2_500_000}, None),
     ]
 
@@ -578,7 +578,7 @@ async def test_an_amount_that_is_none_is_refused_and_named(workspace: AppHarness
     async with await workspace.person.submit(workspace.slack.modal(), {"channel": "a lot"}) as response:
         answer = await response.json()
 
-    assert "“a lot” cannot be used: it takes an amount in dollars" in answer["errors"]["channel"]
+    assert "cannot be “a lot”: it takes an amount in dollars" in answer["errors"]["channel"]
     assert await rows(database, "SELECT 1 FROM budgets") == []
 
 
