@@ -44,7 +44,6 @@ from bot.listeners.installation import FindWorkspace, Installation, token_hash
 from bot.listeners.intake import ACK_SECONDS, Intake
 from bot.listeners.stopping import record_stop
 from bot.metering import Meter
-from bot.model.membership import Identity
 from bot.model.question import QuestionRow
 from bot.process import Application
 from bot.services import SearchServices, open_search_services, slack_connection
@@ -163,17 +162,6 @@ SHARE_SECONDS = 20.0
 """How long the end of a share waits for the database to record it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _SlackAccess:
-    """How this process calls Slack, and which requests and questions are its own; `flow` installs the app."""
-
-    client: AsyncWebClient
-    installation: Installation | Workspaces
-    enter_team: Callable[[str], Awaitable[bool]] = only_workspace
-    find_workspace: FindWorkspace | None = None
-    flow: InstallationFlow | None = None
-
-
 @dataclass(kw_only=True)
 class _Parts:
     """The parts of a process on what is open already; each is built when another, or the application, names it.
@@ -224,26 +212,33 @@ class _Parts:
             providers=self.search.providers,
             background=self.background,
         )
-        self.access = self._slack_access()
-        client = self.access.client
+        self._connect_slack()
+        client = self.client
         self.chat, self.views = Chat(client), Views(client, sanitize=sanitize_view)
         self.response_urls, self.stream_log = ResponseUrls(self.session), StreamLog(work)
         self.profiles = Profiles(client)
-        self.admins = Admins(client, named=settings.admins, profiles=self.profiles, ours=lambda: self.identity)
+        self.admins = Admins(
+            client, named=settings.admins, profiles=self.profiles, ours=lambda: self.installation.identity
+        )
         self.users = SlackUsers(client, profiles=self.profiles)
         self.managers = ChannelManagers(client, admins=self.admins)
 
-    def _slack_access(self) -> _SlackAccess:
+    def _connect_slack(self) -> None:
+        """Find out how this process calls Slack, and which requests and questions are its own."""
         settings, slack, cancel_runs = self.settings, self.slack, self.stopping.start_runs
+        self.installation: Installation | Workspaces
+        self.enter_team: Callable[[str], Awaitable[bool]] = only_workspace
+        self.find_workspace: FindWorkspace | None = None
+        self.flow: InstallationFlow | None = None
         if not settings.oauth_configured:
-            client = web_client(slack.bot_token, api_url=slack.api_url, session=self.session)
-            installation = Installation(
-                client=client,
+            self.client = web_client(slack.bot_token, api_url=slack.api_url, session=self.session)
+            self.installation = Installation(
+                client=self.client,
                 workspaces=self.workspaces,
                 token_hash=token_hash(slack.bot_token or ""),
                 cancel_runs=cancel_runs,
             )
-            return _SlackAccess(client=client, installation=installation)
+            return
         # Encryption takes a while to import, which one workspace with its own token need not wait for.
         from bot.workspaces.connection import connect_workspaces
 
@@ -255,13 +250,8 @@ class _Parts:
             store=self.workspaces,
             cancel_runs=cancel_runs,
         )
-        return _SlackAccess(
-            client=many.client,
-            installation=many.registry,
-            enter_team=many.registry.enter_team,
-            find_workspace=many.registry.of_request,
-            flow=many.flow,
-        )
+        self.client, self.installation, self.flow = many.client, many.registry, many.flow
+        self.enter_team, self.find_workspace = many.registry.enter_team, many.registry.of_request
 
     @cached_property
     def status_messages(self) -> StatusMessages:
@@ -280,7 +270,7 @@ class _Parts:
     @cached_property
     def thread_reader(self) -> ThreadReader:
         return ThreadReader(
-            client=self.access.client,
+            client=self.client,
             capped=self.settings.thread_history == "capped",
             may_read=lambda: self.database_retry(self.workspaces.record_thread_read),
         )
@@ -289,7 +279,7 @@ class _Parts:
     def live(self) -> LiveAnswers:
         return LiveAnswers(
             questions=self.questions,
-            streams=Streams(self.access.client),
+            streams=Streams(self.client),
             chat=self.chat,
             calls=self.stream_log,
             stop=partial(record_stop, questions=self.questions, metrics=self.metrics),
@@ -301,17 +291,13 @@ class _Parts:
     @cached_property
     def admission(self) -> Admission:
         return Admission(
-            client=self.access.client,
-            installation=self.access.installation,
+            client=self.client,
+            installation=self.installation,
             workspaces=self.workspaces,
             profiles=self.profiles,
             database_retry=self.database_retry,
             external=self.settings.allow_external_users,
         )
-
-    @property
-    def identity(self) -> Identity | None:
-        return self.access.installation.identity
 
     # Commands and features.
 
@@ -354,7 +340,7 @@ class _Parts:
     @cached_property
     def files(self) -> FileUploader:
         return FileUploader(
-            client=self.access.client,
+            client=self.client,
             chat=self.chat,
             questions=self.questions,
             stages=self.stages,
@@ -426,7 +412,7 @@ class _Parts:
             reader=self.thread_reader,
             is_member=self.admission.is_member,
             by_default=settings.thread_history != "off",
-            bot_user=lambda: None if self.identity is None else self.identity.bot_user_id,
+            bot_user=lambda: None if (ours := self.installation.identity) is None else ours.bot_user_id,
         )
         return CommandRunner(
             questions=self.questions,
@@ -476,7 +462,7 @@ class _Parts:
             metrics=self.metrics,
             admission=self.admission,
             home_changed=self.home.changed,
-            enter=self.access.enter_team,
+            enter=self.enter_team,
             progress_of=lambda row: ProgressUpdater(
                 row=row,
                 questions=self.questions,
@@ -499,16 +485,16 @@ class _Parts:
             ledger=self.meter.ledger,
             chat=self.chat,
             admins=told,
-            other_admins=AdminList(self.access.client).read,
+            other_admins=AdminList(self.client).read,
             slash=self.slash_command,
-            enter=self.access.enter_team,
+            enter=self.enter_team,
         )
 
     # The listeners.
 
     @cached_property
     def app(self) -> AsyncApp:
-        return bolt_app(self.slack, self.access.client, self.listener_context, self.surfaces)
+        return bolt_app(self.slack, self.client, self.listener_context, self.surfaces)
 
     @cached_property
     def listener_context(self) -> ListenerContext:
@@ -539,11 +525,32 @@ class _Parts:
     @property
     def surfaces(self) -> Sequence[Register]:
         """The listeners in order: first the check of the installation, then what is asked most."""
-        acks, profiles, access = self.acks, self.profiles, self.access
+        acks, profiles = self.acks, self.profiles
         choices, audit = ChoiceStore(acks), AuditStore(acks)
+        finder = check.ClaimFinder(
+            model=self.search.answering.model,
+            proposals=ProposalStore(acks),
+            profiles=profiles,
+            asker_refusal=self.admission.asker_refusal,
+        )
+        shares = Sharing(
+            shares=ShareStore(acks),
+            chat=self.chat,
+            response_urls=self.response_urls,
+            slack_api_url=self.slack.api_url,
+            app=APP_NAME,
+            database_retry=DatabaseRetry(seconds=SHARE_SECONDS),
+            is_in_channel=self.users.is_in_channel,
+        )
+        personal = OwnData(
+            store=PersonalDataStore(self.work),
+            files=self.files,
+            cancel_runs=self.stopping.start_runs,
+            tell=self.home.tell,
+        )
         digest_store = DigestStore(acks, many=self.settings.oauth_configured)
         return (
-            partial(lifecycle.register, installation=access.installation, find_workspace=access.find_workspace),
+            partial(lifecycle.register, installation=self.installation, find_workspace=self.find_workspace),
             partial(ask.register_command, choices=choices),
             digest.register_command,
             slash.register,
@@ -561,49 +568,19 @@ class _Parts:
                 budgets.register,
                 budgets=self.budgets_before_ack,
                 audit=audit,
-                slash=f"/{self.settings.command_prefix}{ROOT_COMMAND}",
+                slash=self.slash_command,
             ),
-            partial(check.register, finder=self.claim_finder),
+            partial(check.register, finder=finder),
             partial(digest.register, profiles=profiles),
             partial(feedback.register, ratings=FeedbackStore(acks)),
             options.register,
             partial(home.register, store=HomeStore(acks), delete=self.delete),
             partial(limits.register, store=self.limits_before_ack, audit=audit),
-            partial(own_data.register, own_data=self.own_data),
+            partial(own_data.register, own_data=personal),
             sent.register,
             partial(settings.register, store=self.preferences_before_ack, managers=self.managers),
-            partial(share.register, shares=self.sharing),
+            partial(share.register, shares=shares),
             sources.register,
-        )
-
-    @property
-    def claim_finder(self) -> check.ClaimFinder:
-        return check.ClaimFinder(
-            model=self.search.answering.model,
-            proposals=ProposalStore(self.acks),
-            profiles=self.profiles,
-            asker_refusal=self.admission.asker_refusal,
-        )
-
-    @property
-    def sharing(self) -> Sharing:
-        return Sharing(
-            shares=ShareStore(self.acks),
-            chat=self.chat,
-            response_urls=self.response_urls,
-            slack_api_url=self.slack.api_url,
-            app=APP_NAME,
-            database_retry=DatabaseRetry(seconds=SHARE_SECONDS),
-            is_in_channel=self.users.is_in_channel,
-        )
-
-    @property
-    def own_data(self) -> OwnData:
-        return OwnData(
-            store=PersonalDataStore(self.work),
-            files=self.files,
-            cancel_runs=self.stopping.start_runs,
-            tell=self.home.tell,
         )
 
     def delete(self, row: QuestionRow) -> None:
@@ -628,10 +605,10 @@ class _Parts:
         if self.slack.signing_secret is not None:
             guard = RequestVerifier(self.app, signing_secret=self.slack.signing_secret, metrics=self.metrics)
             routes.append(web.post("/slack/events", guard.handle))
-        if self.access.flow is not None:
+        if self.flow is not None:
             from bot.workspaces import oauth
 
-            routes += oauth.routes(self.access.flow)
+            routes += oauth.routes(self.flow)
         if self.playground is not None:
             routes += self.playground.routes()
         return Server(routes, host=settings.bind_host, port=settings.port)
@@ -639,7 +616,7 @@ class _Parts:
     @property
     def socket(self) -> SocketMode | None:
         token = self.slack.app_token
-        return SocketMode(self.app, app_token=token, client=self.access.client) if token else None
+        return SocketMode(self.app, app_token=token, client=self.client) if token else None
 
 
 @asynccontextmanager
@@ -694,7 +671,7 @@ async def compose(
             retention=Retention(pool=work, days=settings.retention_days),
             budget_watch=parts.budget_watch,
             scheduler=parts.digests.scheduler,
-            installation=parts.access.installation,
+            installation=parts.installation,
             server=parts.server if http else None,
             socket=parts.socket if http else None,
         )

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bot.audit import AuditWriter
 from bot.digests.service import DigestScheduler
@@ -24,8 +24,10 @@ from perplexity.providers.base import Provider
 from perplexity.threads import run_in_thread
 
 if TYPE_CHECKING:
+    from bot.listeners.installation import Installation
     from bot.playground.server import Playground
     from bot.worker.queue import JobQueue
+    from bot.workspaces.registry import Workspaces
 
 log = logging.getLogger(__name__)
 
@@ -42,18 +44,6 @@ CLOSE_SECONDS = 1.5
 """How long the other end of a connection may take to confirm the close."""
 
 
-class InstallationWatch(Protocol):
-    """Learns where the app is installed, and what ends that."""
-
-    async def start(self) -> None:
-        """Try for a moment to learn it."""
-        ...
-
-    async def run(self) -> None:
-        """Follow the changes of other processes until cancelled."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class Application:
     """Everything that runs in one process, built but not started."""
@@ -67,7 +57,7 @@ class Application:
     retention: Retention
     budget_watch: BudgetWatch
     scheduler: DigestScheduler
-    installation: InstallationWatch
+    installation: Installation | Workspaces
     server: Server | None
     socket: SocketMode | None = None
 

@@ -34,7 +34,7 @@ from bot.listeners.intake import Submitted
 from bot.model.message import Block
 from bot.model.results import SearchPage
 from bot.slack.views import View
-from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
+from bot.views.base import Response, Submission, errors, modal, open_for_click, plain, submission
 
 CALLBACK_ID = "ask_about_modal"
 QUESTION = "question"
@@ -72,8 +72,7 @@ async def open_question(click: Click, context: ListenerContext) -> Reply | None:
         "action": click.action_id,
     }
     page = kept.result if about_pages and isinstance(kept.result, SearchPage) else None
-    problem = await open_modal(context, click.trigger_id, question_view(page, metadata), on_top=click.in_modal)
-    return None if problem is None else text_reply(problem)
+    return await open_for_click(click, context, question_view(page, metadata), on_top=click.in_modal)
 
 
 def question_view(page: SearchPage | None, metadata: dict[str, Any]) -> View:

@@ -15,7 +15,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.listeners.admission import MEMBERS_ONLY
-from bot.listeners.clicks import DATABASE_SECONDS, TEXT_DELETED, TextDeleted, read_metadata
+from bot.listeners.clicks import DATABASE_SECONDS, TEXT_DELETED, Click, Reply, TextDeleted, read_metadata, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Block
@@ -71,6 +71,12 @@ async def open_modal(context: ListenerContext, trigger_id: str, view: View, *, o
     """Open a modal, `on_top` of the one that was clicked; return why that failed, for the person, or None."""
     opened = await show_modal(context, trigger_id, view, on_top=on_top)
     return opened if isinstance(opened, str) else None
+
+
+async def open_for_click(click: Click, context: ListenerContext, view: View, *, on_top: bool = False) -> Reply | None:
+    """Open a modal for a click; reply only if that failed."""
+    problem = await open_modal(context, click.trigger_id, view, on_top=on_top)
+    return None if problem is None else text_reply(problem)
 
 
 async def show_modal(context: ListenerContext, trigger_id: str, view: View, *, on_top: bool = False) -> Opened | str:

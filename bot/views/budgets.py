@@ -23,7 +23,7 @@ from bot.slack.views import View
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
 from bot.views.admin import admin_refusal, submission_refusal
-from bot.views.base import Response, Submission, errors, modal, open_modal, submission
+from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
 from bot.views.forms import input_block
 
 log = logging.getLogger(__name__)
@@ -47,8 +47,7 @@ async def open_budgets(click: Click, context: ListenerContext, *, budgets: Budge
     if refusal := await admin_refusal(click.user, context):
         return text_reply(refusal)
     lines, _ = await budgets.lines(team_of(click.body))
-    problem = await open_modal(context, click.trigger_id, budgets_view(lines, budgets.budgets, slash=slash))
-    return None if problem is None else text_reply(problem)
+    return await open_for_click(click, context, budgets_view(lines, budgets.budgets, slash=slash))
 
 
 def budgets_view(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, slash: str = f"/{ROOT_COMMAND}") -> View:

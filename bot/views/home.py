@@ -45,7 +45,7 @@ from bot.slack.views import NotOpened, View, Views
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.homes import HomeStore
 from bot.views.admin import AdminHome, admin_refusal
-from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_modal, plain, submission
+from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_for_click, plain, submission
 from bot.views.opening import person_of
 from perplexity.threads import run_in_thread_if_long
 
@@ -218,8 +218,7 @@ async def open_answer(click: Click, context: ListenerContext) -> Reply | None:
     blocks = [*await run_in_thread_if_long(length, answer_blocks, messages), *_buttons(messages)]
     if address is not None:
         blocks = [section(link(address, "Open it in Slack")), *blocks]
-    problem = await open_modal(context, click.trigger_id, modal(ANSWER_MODAL, "Answer", blocks))
-    return None if problem is None else text_reply(problem)
+    return await open_for_click(click, context, modal(ANSWER_MODAL, "Answer", blocks))
 
 
 def answer_blocks(messages: Sequence[OutgoingMessage]) -> list[Block]:
@@ -304,8 +303,7 @@ async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | No
         close="Keep",
         metadata={"question": str(row.id)},
     )
-    problem = await open_modal(context, click.trigger_id, view)
-    return None if problem is None else text_reply(problem)
+    return await open_for_click(click, context, view)
 
 
 async def delete_question(

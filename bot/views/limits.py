@@ -19,7 +19,7 @@ from bot.slack.views import View
 from bot.storage.audit_chain import AuditStore
 from bot.storage.limits import LimitStore
 from bot.views.admin import admin_refusal, submission_refusal
-from bot.views.base import Response, Submission, errors, modal, open_modal, submission
+from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
 from bot.views.forms import input_block
 
 CALLBACK_ID = "limit_modal"
@@ -36,8 +36,7 @@ async def open_limits(click: Click, context: ListenerContext, *, store: LimitSto
     if refusal := await admin_refusal(click.user, context):
         return text_reply(refusal)
     limits = await store.of(team_of(click.body))
-    problem = await open_modal(context, click.trigger_id, limits_view(limits))
-    return None if problem is None else text_reply(problem)
+    return await open_for_click(click, context, limits_view(limits))
 
 
 def limits_view(limits: Mapping[LimitName, Limit]) -> View:

@@ -9,7 +9,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.home import ERASE_OWN, EXPORT_OWN
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
-from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
+from bot.views.base import Response, Submission, errors, modal, open_for_click, plain, submission
 from bot.views.opening import person_of
 from bot.worker.own_data import OwnData
 
@@ -53,8 +53,7 @@ async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | Non
         }
     ]
     view = modal(ERASE_MODAL, "Erase my data", blocks, submit="Erase", close="Keep")
-    problem = await open_modal(context, click.trigger_id, view)
-    return None if problem is None else text_reply(problem)
+    return await open_for_click(click, context, view)
 
 
 async def erase_own(submitted: Submission, context: ListenerContext, *, own_data: OwnData) -> Response | None:

@@ -8,7 +8,7 @@ from bot.blocks.actions import MORE, SENT
 from bot.blocks.sent import sent_blocks
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER, Click, Reply, clicked_question, menu, text_reply
 from bot.listeners.context import ListenerContext
-from bot.views.base import modal, open_modal
+from bot.views.base import modal, open_for_click
 from perplexity.threads import run_in_thread
 
 CALLBACK_ID = "sent_modal"
@@ -30,5 +30,4 @@ async def open_sent(click: Click, context: ListenerContext) -> Reply | None:
     if sent is None:
         return text_reply("I sent nothing to a search service for this answer, or I no longer know what I sent.")
     blocks = await run_in_thread(lambda: sent_blocks(sent, interrupted=row.redeliveries))
-    problem = await open_modal(context, click.trigger_id, modal(CALLBACK_ID, "What was sent", blocks))
-    return None if problem is None else text_reply(problem)
+    return await open_for_click(click, context, modal(CALLBACK_ID, "What was sent", blocks))

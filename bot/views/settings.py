@@ -16,7 +16,7 @@ from bot.blocks.elements import context as context_block
 from bot.blocks.elements import header
 from bot.blocks.escaping import escape
 from bot.blocks.settings import NEEDS_SCOPES, RULES, SETTINGS_BUTTON
-from bot.listeners.clicks import Click, Reply, button, text_reply
+from bot.listeners.clicks import Click, Reply, button
 from bot.listeners.context import ListenerContext
 from bot.model.message import Block
 from bot.model.preferences import ADMINS, EVERYONE, Preferences
@@ -34,7 +34,7 @@ from bot.preferences.settings import (
 from bot.slack.users import ChannelManagers, Management
 from bot.slack.views import View
 from bot.storage.preferences import PreferenceStore
-from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
+from bot.views.base import Response, Submission, errors, modal, open_for_click, plain, submission
 from bot.views.opening import person_of
 from perplexity.errors import InvalidRequest
 
@@ -78,8 +78,7 @@ async def open_settings(
         store.get(team_id=team, user_id=user, channel_id=channel),
         _management(user, channel, managers),
     )
-    problem = await open_modal(context, click.trigger_id, settings_view(preferences, channel, management))
-    return None if problem is None else text_reply(problem)
+    return await open_for_click(click, context, settings_view(preferences, channel, management))
 
 
 async def _management(user_id: str, channel: str, managers: ChannelManagers) -> Management | None:

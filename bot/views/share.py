@@ -49,7 +49,7 @@ from bot.model.results import KeptResult, SearchPage
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.shares import ShareState
-from bot.views.base import MAX_TITLE, Response, Submission, errors, modal, open_modal, plain, shows, submission
+from bot.views.base import MAX_TITLE, Response, Submission, errors, modal, open_for_click, plain, shows, submission
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query
 
@@ -160,8 +160,7 @@ async def open_share(click: Click, context: ListenerContext, *, shares: Sharing)
     view = await _in_thread(kept, share_view, _shared(row, kept, opened, context), opened)
     if view is None:
         return text_reply(TOO_LONG)
-    problem = await open_modal(context, click.trigger_id, view, on_top=click.in_modal)
-    return None if problem is None else text_reply(problem)
+    return await open_for_click(click, context, view, on_top=click.in_modal)
 
 
 def share_view(shared: SharedAnswer, opened: _Opened, chosen: Collection[int] | None = None) -> View | None:

@@ -28,7 +28,7 @@ from bot.listeners.context import ListenerContext
 from bot.model.message import Block
 from bot.model.results import KeptResult
 from bot.slack.views import View
-from bot.views.base import modal, open_modal, update_modal
+from bot.views.base import modal, open_for_click, update_modal
 from bot.views.opening import shown_problem
 from perplexity.citations import number_citations
 from perplexity.figures import CheckedSentence, check_figures
@@ -62,8 +62,7 @@ async def open_sources(click: Click, context: ListenerContext) -> Reply | None:
     view = await _view(click, context, click.id, EVERY_SITE)
     if isinstance(view, str):
         return text_reply(view)
-    problem = await open_modal(context, click.trigger_id, view, on_top=click.in_modal)
-    return None if problem is None else text_reply(problem)
+    return await open_for_click(click, context, view, on_top=click.in_modal)
 
 
 async def choose_site(click: Click, context: ListenerContext) -> Reply | None:
