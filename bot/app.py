@@ -553,6 +553,7 @@ class _Parts:
             partial(lifecycle.register, installation=self.installation, find_workspace=self.find_workspace),
             partial(ask.register_command, choices=choices),
             digest.register_command,
+            partial(settings.register_command, store=self.preferences_before_ack, managers=self.managers),
             slash.register,
             messages.register,
             partial(

@@ -13,10 +13,7 @@ from bot.preferences.settings import CHANNEL, PERSON, Setting
 
 YOUR_SETTINGS = "Your settings"
 RULES = "A channel’s sites outrank yours. What you type with a question outranks your settings."
-NEEDS_SCOPES = (
-    "Follow-ups and history work only if the app receives the messages of channels. An admin sets that up with "
-    "FOLLOW_UPS and THREAD_HISTORY."
-)
+NEEDS_SCOPES = "Replies without a mention, and what others wrote, reach me only if an admin has set that up."
 
 SETTINGS_BUTTON = "settings_modal"
 """The id of the button that opens the form."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from bot.model.preferences import ADMINS, EVERYONE, ChannelSettings, PersonSettings
 from perplexity.errors import InvalidRequest
 from perplexity.filters import parse_domain, parse_domains, parse_language
-from perplexity.models import EFFORTS, SONAR, resolve
+from perplexity.models import EFFORTS, resolve
 
 DOMAINS_UNSET = "the whole web"
 SAVED = "Saved."
@@ -121,8 +121,9 @@ def _askers(words: str) -> str:
     return " ".join(ids)
 
 
-_EFFORTS = {effort: effort.capitalize() for effort in EFFORTS}
-_MODELS = _EFFORTS | {name: name for name in SONAR}
+THINK = {"fast": "Quick", "medium": "Longer", "high": "Research"}
+"""What the forms call the efforts that they offer; other efforts and models are typed."""
+
 _WHO_SEES = {"private": "Only you", "public": "Everyone in the channel"}
 
 
@@ -140,7 +141,7 @@ def _written(name: str, label: str, unset: str, hint: str, *, parse: Callable[[s
     return Setting(name=name, field=name, label=label, unset=unset, hint=hint, parse=parse)
 
 
-_MODEL = _chosen("model", "Model or effort", "the app’s default", _MODELS, parse=_model)
+_MODEL = _chosen("model", "Think", "as the app is set up", THINK, parse=_model)
 _VISIBILITY = _chosen(
     "visibility",
     "Who sees answers to commands",

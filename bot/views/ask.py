@@ -26,6 +26,7 @@ from bot.listeners.slash import ANY_COMMAND, bare_command
 from bot.model.message import Block
 from bot.model.question import Choice
 from bot.preferences.precedence import Preferred, preferred
+from bot.preferences.settings import THINK
 from bot.slack.views import View
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -51,9 +52,6 @@ COMMAND = "ask_command"
 CATEGORY, QUESTION, MESSAGE, AUDIENCE = "category", "question", "message", "audience"
 MORE = "ask_more"
 """The button that shows the rest of the form."""
-
-THINK = {"fast": "Quick", "medium": "Longer", "high": "Research"}
-"""What the form calls the efforts that it offers; others are typed."""
 
 FEW = frozenset({PUBLIC.name, PRIVATE.name, EFFORT.name, MODEL.name, REASONING.name})
 """The options that are not behind More: who sees the answer, and how long to think."""

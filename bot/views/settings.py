@@ -10,14 +10,16 @@ from functools import partial
 from hashlib import blake2s
 from typing import Any
 
-from slack_bolt.async_app import AsyncApp
+from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import header
 from bot.blocks.escaping import escape
 from bot.blocks.settings import NEEDS_SCOPES, RULES, SETTINGS_BUTTON
-from bot.listeners.clicks import Click, Reply, button
+from bot.commands.settings import SETTINGS
+from bot.listeners.clicks import DATABASE_SECONDS, Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
+from bot.listeners.slash import ANY_COMMAND, bare_command
 from bot.model.message import Block
 from bot.model.preferences import ADMINS, EVERYONE, Preferences
 from bot.preferences.settings import (
@@ -33,9 +35,10 @@ from bot.preferences.settings import (
 )
 from bot.slack.users import ChannelManagers, Management
 from bot.slack.views import View
+from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.preferences import PreferenceStore
-from bot.views.base import Response, Submission, errors, modal, open_for_click, plain, submission
-from bot.views.opening import person_of
+from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
+from bot.views.opening import open_by_command, person_of
 from perplexity.errors import InvalidRequest
 
 CHANGED_MEANWHILE = "These settings changed while the form was open. Open it again."
@@ -65,20 +68,51 @@ def register(app: AsyncApp, context: ListenerContext, *, store: PreferenceStore,
     """Listen to the button, and to the form."""
     save = partial(save_settings, store=store, managers=managers)
     submission(app, context, CALLBACK_ID, save, first_input=FIRST_INPUT)
-    button(app, context, SETTINGS_BUTTON, partial(open_settings, store=store, managers=managers))
+
+    async def from_button(click: Click, context: ListenerContext) -> Reply | None:
+        problem = await open_settings(click.body, context, channel=click.channel, store=store, managers=managers)
+        return None if problem is None else text_reply(problem)
+
+    button(app, context, SETTINGS_BUTTON, from_button)
+
+
+def register_command(
+    app: AsyncApp, context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers
+) -> None:
+    """Listen to the command that opens the form."""
+
+    async def is_alone(command: dict[str, Any]) -> bool:
+        return bare_command(command, context) == SETTINGS.name
+
+    async def from_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
+        channel = str(payload.get("channel_id", ""))
+        opening = open_settings(payload, context, channel=channel, store=store, managers=managers)
+        try:
+            return await context.intake.within_ack_deadline(opening, seconds=DATABASE_SECONDS)
+        except DATABASE_UNAVAILABLE:
+            return "I can’t reach my database just now. Please try again in a minute."
+
+    @app.command(ANY_COMMAND, matchers=[is_alone])
+    async def on_command(ack: AsyncAck, command: dict[str, Any]) -> None:
+        await open_by_command(ack, command, context, from_command)
 
 
 async def open_settings(
-    click: Click, context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers
-) -> Reply | None:
-    """Open the form of a person, with the channel's part if it was opened in a channel."""
-    channel = click.channel if click.channel[:1] in {"C", "G"} else ""
-    team, user = person_of(click.body)
+    body: Mapping[str, Any],
+    context: ListenerContext,
+    *,
+    channel: str,
+    store: PreferenceStore,
+    managers: ChannelManagers,
+) -> str | None:
+    """Open the form of a person, with the part of the channel that it is opened in. Return a problem for the person."""
+    channel = channel if channel[:1] in {"C", "G"} else ""
+    team, user = person_of(body)
     preferences, management = await asyncio.gather(
         store.get(team_id=team, user_id=user, channel_id=channel),
         _management(user, channel, managers),
     )
-    return await open_for_click(click, context, settings_view(preferences, channel, management))
+    return await open_modal(context, str(body.get("trigger_id", "")), settings_view(preferences, channel, management))
 
 
 async def _management(user_id: str, channel: str, managers: ChannelManagers) -> Management | None:

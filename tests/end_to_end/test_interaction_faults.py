@@ -177,7 +177,7 @@ async def test_deleted_channel__claims_are_checked(harness: AppHarness) -> None:
 
 
 async def test_deleted_channel__its_settings_stay_and_the_person_is_told(harness: AppHarness) -> None:
-    message = await ask(harness, "/pplx settings")
+    message = await ask(harness, "/pplx settings channel")
     harness.slack.delete_channel()
     await click(harness, message, "settings_modal")
     view = harness.slack.modal()
@@ -191,7 +191,7 @@ async def test_deleted_channel__a_digest_for_it_is_confirmed_directly(harness: A
     await form(harness, "/pplx watch")
     harness.slack.delete_channel()
 
-    assert await submit(harness) == {}
+    assert await submit(harness, topic="databases") == {}
     await said_directly(harness, "is set up")
 
 
@@ -237,7 +237,7 @@ async def test_lost_trigger__the_home_says_so(harness: AppHarness, action: str, 
 
 
 async def test_lost_trigger__the_settings_say_so(harness: AppHarness) -> None:
-    message = await ask(harness, "/pplx settings")
+    message = await ask(harness, "/pplx settings channel")
     harness.slack.fail("views.open", LATE)
 
     assert await told(harness, message, "settings_modal") == TOO_LATE
@@ -256,7 +256,7 @@ async def test_double_click__settings_and_reasons_are_saved_once(harness: AppHar
     message = await mention(harness, "why")
     await click(harness, message, "feedback", "down")
     await twice(harness, reasons=["wrong"])
-    await click(harness, await ask(harness, "/pplx settings"), "settings_modal")
+    await click(harness, await ask(harness, "/pplx settings channel"), "settings_modal")
     await twice(harness, **{"own:language": "fr"})
 
     async with await psycopg.AsyncConnection.connect(database) as connection:

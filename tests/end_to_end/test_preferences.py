@@ -47,7 +47,7 @@ def last_body(harness: AppHarness) -> Any:
 
 async def test_what_a_person_sets_holds_for_that_person_alone(harness: AppHarness) -> None:
     told = await ask(harness, "/pplx settings effort low")
-    assert "*Low*" in shown(told)
+    assert "*low*" in shown(told)
     await ask(harness, "/pplx settings language de")
     await ask(harness, "/pplx settings visibility public")
 
@@ -60,7 +60,7 @@ async def test_what_a_person_sets_holds_for_that_person_alone(harness: AppHarnes
     private = await ask(harness, "/ask --private why")
     assert private["response_type"] == "ephemeral"
 
-    assert "*Low*" not in shown(await ask(harness, "/pplx settings", user="U2"))
+    assert "*low*" not in shown(await ask(harness, "/pplx settings channel", user="U2"))
     await ask(harness, "/pplx settings reset")
     assert (await ask(harness, "/ask why"))["response_type"] == "ephemeral"
     assert harness.slack.refusals == []
@@ -146,7 +146,7 @@ async def test_who_may_ask(harness: AppHarness) -> None:
     for_others = await ask(harness, "/ask --public why", user="U2")
     assert for_others["response_type"] == "ephemeral"
     assert NOT_ALLOWED_HERE in shown(for_others)
-    assert "Your settings" in shown(await ask(harness, "/pplx settings", user="U2"))
+    assert "Your settings" in shown(await ask(harness, "/pplx settings channel", user="U2"))
     before = len(harness.slack.posts)
     harness.slack.workspace.members_of["C1"].append("U2")
     async with await replace(harness.person, user="U2").mention("why") as response:
@@ -209,7 +209,7 @@ async def test_settings_that_no_version_understands_are_left_out(harness: AppHar
 
 
 async def open_form(harness: AppHarness, *, user: str = "U1", channel: str = "C1") -> Any:
-    message = await ask(harness, "/pplx settings", user=user)
+    message = await ask(harness, "/pplx settings channel", user=user)
     person = replace(harness.person, user=user)
     async with await person.choose(message, "settings_modal", token=str(uuid4()), channel=channel) as response:
         assert response.status == 200
@@ -236,13 +236,13 @@ async def test_the_form_saves_both_parts(harness: AppHarness) -> None:
 
     assert await submit(harness, view, values) == {}
 
-    told = shown(await ask(harness, "/pplx settings"))
-    for part in ("*High*", "*fr*", "*a.com, b.com*", "*c.com*", "`U1`, `U2`"):
+    told = shown(await ask(harness, "/pplx settings channel"))
+    for part in ("*Research*", "*fr*", "*a.com, b.com*", "*c.com*", "`U1`, `U2`"):
         assert part in told
     again = await open_form(harness)
     assert await submit(harness, again, {"own:model": "unset"}) == {}
-    told = shown(await ask(harness, "/pplx settings"))
-    assert ("*High*" in told, "*fr*" in told) == (False, True)
+    told = shown(await ask(harness, "/pplx settings channel"))
+    assert ("*Research*" in told, "*fr*" in told) == (False, True)
 
 
 async def test_a_form_that_was_opened_before_a_change_does_not_revert_it(harness: AppHarness) -> None:
@@ -253,10 +253,10 @@ async def test_a_form_that_was_opened_before_a_change_does_not_revert_it(harness
     changed_by_both = {"own:language": "fr", "own:domains": "b.com", "channel:language": "it"}
     conflicts = {"own:domains": CHANGED_MEANWHILE, "channel:language": CHANGED_MEANWHILE}
     assert await submit(harness, view, changed_by_both) == conflicts
-    assert "*fr*" not in shown(await ask(harness, "/pplx settings"))
+    assert "*fr*" not in shown(await ask(harness, "/pplx settings channel"))
     assert await submit(harness, view, {"own:language": "fr", "own:domains": "a.com", "channel:language": ""}) == {}
 
-    told = shown(await ask(harness, "/pplx settings"))
+    told = shown(await ask(harness, "/pplx settings channel"))
     assert [part for part in ("*fr*", "*bad.com*", "*de*", "*a.com*") if part not in told] == []
 
 
@@ -270,7 +270,7 @@ async def test_of_two_people_who_save_at_once_the_second_is_told(harness: AppHar
     conflict = {"channel:language": CHANGED_MEANWHILE, "channel:deny": CHANGED_MEANWHILE}
 
     assert sorted(await asyncio.gather(*saves), key=len) == [{}, conflict]
-    told = shown(await ask(harness, "/pplx settings"))
+    told = shown(await ask(harness, "/pplx settings channel"))
     assert ("*de*" in told, "*de.com*" in told) != ("*it*" in told, "*it.com*" in told)
 
 
@@ -308,7 +308,7 @@ async def test_the_form_of_others_has_no_channel_part__and_is_checked_again(harn
     own = await open_form(harness)
     problems = await submit(harness, own, {"channel:allow": "a.com"}, user="U2")
     assert list(problems.values()) == [NOT_MANAGER]
-    assert "a.com" not in shown(await ask(harness, "/pplx settings"))
+    assert "a.com" not in shown(await ask(harness, "/pplx settings channel"))
 
 
 async def test_slack_slow__the_form_opens_without_the_channel(harness: AppHarness) -> None:
@@ -350,3 +350,14 @@ class TestFollowUps:
 
         asked = [json.dumps(one.json) for one in harness.perplexity.requests]
         assert ("and why not?" in asked[-1]) is expected
+
+
+async def test_the_command_alone_opens_the_form_at_once(harness: AppHarness) -> None:
+    async with await harness.person.type_command("/pplx settings", trigger=str(uuid4())) as response:
+        assert (response.status, await response.text()) == (200, "")
+    view = harness.slack.modal()
+
+    assert [block for block in view.blocks if str(block.get("block_id")).startswith("channel:")] != []
+    shown_words = json.dumps(view.content)
+    assert [word for word in ("FOLLOW_UPS", "THREAD_HISTORY", "ffort") if word in shown_words] == []
+    assert await submit(harness, view, {"own:language": "fr"}) == {}

@@ -170,7 +170,7 @@ async def test_settings_and_digests_of_equal_people_and_channels_are_apart(app: 
         async with await app.person(team).type_command(text, trigger=f"{team}{len(text)}") as response:
             assert response.status == 200
     await wait_until_answered(app, 2)
-    for number, text in enumerate(("/pplx settings", "/pplx watch list")):
+    for number, text in enumerate(("/pplx settings channel", "/pplx watch list")):
         async with await app.person("T2").type_command(text, trigger=f"l{number}") as response:
             assert response.status == 200
     await wait_until_answered(app, 4)

@@ -36,7 +36,7 @@ async def test_every_message_of_every_surface_says_so(harness: AppHarness) -> No
     await ask(harness, "/news tech")
     await ask(harness, "/deepdive heat pumps")
     await ask(harness, "/pplx watch tech daily 9:00")
-    await ask(harness, "/pplx settings")
+    await ask(harness, "/pplx settings channel")
     await mention(harness, "why")
     await harness.send_direct_message("why", ts="1795255200.000300")
     await settle(harness)

@@ -90,7 +90,7 @@ LINES = (
     "/news tech",
     "/deepdive heat pumps",
     "/pplx watch tech daily 9:00",
-    "/pplx settings",
+    "/pplx settings channel",
     "/pplx status",
 )
 

@@ -158,7 +158,7 @@ async def test_what_was_sent_is_below_every_answer(harness: AppHarness, services
 
 
 async def test_what_asks_no_service_has_no_such_menu(harness: AppHarness) -> None:
-    for line in ("/pplx settings", "/pplx watch list"):
+    for line in ("/pplx settings channel", "/pplx watch list"):
         answer = await ask(harness, line)
         assert "overflow" not in json.dumps(answer), line
 
