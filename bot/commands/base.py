@@ -100,6 +100,10 @@ class Reply:
     stats: Stats = Stats()
 
 
+def _itself(result: object) -> object:
+    return result
+
+
 def _unknown_length(result: object) -> int:
     """Return a length that is long."""
     return sys.maxsize
@@ -214,6 +218,9 @@ class Command(Generic[Request, Result]):
 
     buttons: Callable[[Result, Request], AnswerButtons | None] | None = None
     """Return what can be done with a result; None if it has no content."""
+
+    keep: Callable[[Result], object] = _itself
+    """Return the answer or the search results that these buttons work with."""
 
     remember: Callable[[Result], str] | None = None
     """Return what of a result goes with the next question of its conversation."""

@@ -15,12 +15,16 @@ from bot.commands.base import Command, CommandForm, Reply, Stats
 from bot.commands.context import PACE_SECONDS, CommandContext
 from bot.commands.filters import PRIVATE, PUBLIC, audience_for, parse_visibility, usage_errors
 from bot.commands.parsing import OptionParser, parse_options
+from bot.conversations.memory import remember_answer
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
+from bot.model.question import AnswerButtons
 from bot.preferences.precedence import Preferred
+from perplexity.deepdive.report import render_sections
 from perplexity.deepdive.types import DeepDive, Stage, StageUpdate
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.notes import no_results_text
+from perplexity.types import Answer, Usage
 from perplexity.validation import parse_query
 
 PARSER = OptionParser(
@@ -172,6 +176,28 @@ def render(result: DeepDiveResult, _: DeepDiveRequest, audience: Audience) -> Re
     return Reply(messages=messages, stats=Stats(cost_usd=result.report.cost_usd))
 
 
+def as_answer(result: DeepDiveResult) -> Answer:
+    """Return the report as an answer, without its chart."""
+    report = result.report
+    return Answer(
+        text=render_sections(report),
+        sources=report.sources,
+        provider=next((stage.provider for stage in report.stages if stage.provider), "several services"),
+        seconds=report.seconds,
+        usage=Usage(cost_usd=report.cost_usd),
+    )
+
+
+def remember(result: DeepDiveResult) -> str:
+    """Return the text of the report, as much of it as is remembered."""
+    return remember_answer(as_answer(result))
+
+
+def buttons(result: DeepDiveResult, request: DeepDiveRequest) -> AnswerButtons:
+    """Return what can be done with the report."""
+    return AnswerButtons(sources=len(result.report.sources))
+
+
 DEEPDIVE = Command(
     name="deepdive",
     summary="Dig into a topic: the facts, what people say, and an analysis of both",
@@ -185,6 +211,9 @@ DEEPDIVE = Command(
     audience=audience_of,
     answer=answer,
     render=render,
+    buttons=buttons,
+    keep=as_answer,
+    remember=remember,
     nothing_found=nothing_found_text,
     question_text=question_text,
     render_pending=render_pending,

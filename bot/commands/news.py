@@ -26,10 +26,13 @@ from bot.commands.filters import (
 )
 from bot.commands.parsing import OptionParser, parse_options
 from bot.model.message import Audience
+from bot.model.question import AnswerButtons
+from bot.model.results import SearchPage
 from bot.preferences.precedence import Preferred
 from perplexity.filters import Filters
 from perplexity.news.summary import CATEGORIES, NewsSummary, default_to_past_day, news_summary
 from perplexity.notes import no_news_text
+from perplexity.types import SearchResults
 from perplexity.validation import parse_query
 
 PARSER = OptionParser(
@@ -120,6 +123,34 @@ def render(summary: NewsSummary, request: NewsRequest, audience: Audience) -> Re
     )
 
 
+def as_results(summary: NewsSummary) -> SearchPage:
+    """Return the stories as search results, without the other sites that report them."""
+    pages = (
+        replace(story.source, number=number, title=story.headline, snippet=story.sentence)
+        for number, story in enumerate(summary.stories, 1)
+    )
+    results = SearchResults(
+        results=tuple(pages),
+        provider=summary.provider,
+        seconds=summary.seconds,
+        cost_usd=summary.cost_usd,
+        notes=summary.notes,
+    )
+    return SearchPage(results=results)
+
+
+def remember(summary: NewsSummary) -> str:
+    """Return the headlines with their sentences, by which a follow-up can name a story."""
+    return "\n".join(
+        f"{number}. {story.headline}. {story.sentence}".strip() for number, story in enumerate(summary.stories, 1)
+    )
+
+
+def buttons(summary: NewsSummary, request: NewsRequest) -> AnswerButtons | None:
+    """Return what can be done with the news; None if there are none."""
+    return AnswerButtons() if summary.stories else None
+
+
 NEWS = Command(
     name="news",
     summary="Get the day’s news, each story once, with sources",
@@ -135,6 +166,9 @@ NEWS = Command(
     audience=audience_of,
     answer=answer,
     render=render,
+    buttons=buttons,
+    keep=as_results,
+    remember=remember,
     nothing_found=nothing_found_text,
     pending_label="Searching the news",
     stoppable=True,

@@ -377,7 +377,7 @@ class CommandRunner:
             seconds=self.clock() - started,
             remembered=remembered,
             ending=None if ending is None else ending.followed_by(below),
-            result=dump_result(result, limits=_limits(command, request, row)) if actions else None,
+            result=dump_result(command.keep(result), limits=_limits(command, request, row)) if actions else None,
             public=audience is Audience.CHANNEL if row.surface in COMMAND_SURFACES else None,
             **vars(reply.stats),
         )

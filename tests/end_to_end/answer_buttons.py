@@ -57,11 +57,11 @@ async def ask(harness: AppHarness, typed: str) -> Message:
     return {"blocks": [block for post in posted for block in post.payload["blocks"]]}
 
 
-async def mention(harness: AppHarness, text: str, *, ts: str = TS) -> Message:
+async def mention(harness: AppHarness, text: str, *, ts: str = TS, **more: Any) -> Message:
     """Mention the app, and return its answer in the thread."""
-    assert await harness.mention(text, ts=ts, id=str(uuid4())) == 200
+    assert await harness.mention(text, ts=ts, id=str(uuid4()), **more) == 200
     await settle(harness)
-    return last_in(harness, "C1", ts)
+    return last_in(harness, "C1", more.get("thread_ts", ts))
 
 
 def last_in(harness: AppHarness, channel: str, thread_ts: str) -> Message:

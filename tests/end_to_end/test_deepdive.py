@@ -16,7 +16,8 @@ from psycopg import AsyncConnection
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness, Workspace
+from tests.end_to_end.answer_buttons import actions, ask, click, last_answer, settle, submit
+from tests.end_to_end.conftest import AppHarness, Workspace, asked_in
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import FakePerplexity
@@ -71,6 +72,27 @@ async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_c
     assert all(f"{number} <https://" in report.shown_text for number in range(1, 6))
     assert "MY ANALYSIS · Perplexity · as Ada · " in report.shown_text
     assert harness.slack.refusals == []
+
+
+async def test_a_private_report_can_be_shared_and_asked_on(harness: AppHarness) -> None:
+    await ask(harness, "/deepdive heat pumps")
+    report = last_answer(harness).payload
+    assert [action for action in actions(report) if action != "as_file"] == ["follow_up", "share", "sources", "more"]
+    await click(harness, report, "share")
+    sections = harness.slack.modal().blocks[1]["element"]["options"]
+    assert [option["text"]["text"] for option in sections] == ["THE SITUATION", "THE PUBLIC PULSE", "MY ANALYSIS"]
+    await submit(harness, parts=["0", "1", "2"])
+    await harness.slack.wait_until(lambda: any(post.payload.get("channel") == "C1" for post in harness.slack.posts))
+    (shared,) = (post for post in harness.slack.posts if post.payload.get("channel") == "C1")
+    assert [line for block in shared.payload["blocks"] for line in headings(block)] == HEADINGS
+    assert "[[3]](https://x.com/ada/status/1111)" in shared.shown_text
+
+    await click(harness, report, "follow_up")
+    await submit(harness, question="And in flats?")
+    await settle(harness)
+    first, answered, last = (turn["content"] for turn in asked_in(harness.perplexity.requests[-1]))
+    assert (first, last) == ("heat pumps", "And in flats?")
+    assert "MY ANALYSIS" in answered
 
 
 def stop_button(post: Post) -> str:

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from tests.end_to_end.conftest import AppHarness
+from tests.end_to_end.answer_buttons import TS, Message, actions, ask, click, mention, settle, submit
+from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.news_answers import text_reply
 
 LINES = """\
@@ -22,7 +23,7 @@ async def test_news__shows_the_stories_and_when_they_were_asked_for(harness: App
     ack = await harness.ask(typed)
     (post,) = await harness.slack.wait_for(1)
 
-    header, first, second, note, grey, menu = post.payload["blocks"]
+    header, first, second, note, grey, _ = post.payload["blocks"]
     assert "Searching" in ack["text"]
     assert header["elements"][0]["text"].startswith("*Technology news* · chips · past day · as of <!date^")
     assert first["text"]["text"] == (
@@ -33,7 +34,46 @@ async def test_news__shows_the_stories_and_when_they_were_asked_for(harness: App
     assert second["text"]["text"].startswith("*2.  <https://b.example/2|Rain falls in Spain>*\n")
     assert note["elements"][0]["text"] == "Only 2 stories were found."
     assert grey["elements"][0]["text"].endswith("only visible to you")
-    assert [option["value"] for option in menu["elements"][0]["options"]] == ["sent"]
+    assert actions(post.payload) == ["follow_up", "share", "more"]
+
+
+async def private_news(harness: AppHarness) -> Message:
+    harness.perplexity.script("/v1/agent", text_reply(LINES))
+    return await ask(harness, "/news tech chips")
+
+
+async def test_news__are_shared_story_by_story(harness: AppHarness) -> None:
+    await click(harness, await private_news(harness), "share")
+    sections = harness.slack.modal().blocks[1]["element"]["options"]
+    assert [option["text"]["text"] for option in sections] == ["Chip plant opens in Dresden", "Rain falls in Spain"]
+    requests = len(harness.perplexity.requests)
+    await submit(harness, parts=["0", "1"])
+    await harness.slack.wait_until(lambda: any(post.method == "chat.postMessage" for post in harness.slack.posts))
+
+    (shared,) = (post for post in harness.slack.posts if post.method == "chat.postMessage")
+    assert "<https://a.example/1|Chip plant opens in Dresden>" in shared.shown_text
+    assert "It rains &amp; rains." in shared.shown_text
+    assert "tech chips" in shared.shown_text
+    assert len(harness.perplexity.requests) == requests
+
+
+@pytest.mark.parametrize("place", ["command", "thread"])
+async def test_news__can_be_asked_on(harness: AppHarness, place: str) -> None:
+    if place == "command":
+        await click(harness, await private_news(harness), "follow_up")
+        await submit(harness, question="Where is the first?")
+    else:
+        harness.perplexity.script("/v1/agent", text_reply(LINES))
+        await mention(harness, "news tech chips")
+        await mention(harness, "Where is the first?", ts="1795255260.000100", thread_ts=TS)
+    await settle(harness)
+
+    asked = asked_in(harness.perplexity.requests[-1])
+    assert [turn["content"] for turn in asked] == [
+        "tech chips",
+        "1. Chip plant opens in Dresden. It opened on Friday.\n2. Rain falls in Spain. It rains & rains.",
+        "Where is the first?",
+    ]
 
 
 async def test_news__of_an_unknown_category_cost_nothing(harness: AppHarness) -> None:
