@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from bot.blocks import escaping
+from bot.blocks.elements import link, section
 from bot.commands.base import Command
 from bot.commands.help import TOO_MANY_OPEN
 from bot.listeners.context import ListenerContext
@@ -25,6 +27,17 @@ BEGIN_SECONDS = 1.2
 """How long Slack may take to post the message that begins the thread."""
 
 
+LINK_SECONDS = 0.3
+"""How long Slack may take to name the address of a message."""
+
+
+class Thread(NamedTuple):
+    """A thread that the app has begun in a direct message; `ts` is None if it was begun before, by the same request."""
+
+    channel: str
+    ts: str | None
+
+
 async def ask_in_direct_message(
     context: ListenerContext,
     *,
@@ -37,8 +50,8 @@ async def ask_in_direct_message(
     parent: UUID | None = None,
     action: str = "",
     asked: Callable[[UUID], Coroutine[Any, Any, None]] | None = None,
-) -> str | None:
-    """Ask a question below `root`, a message that the app posts to a person; return a problem for the person, or None.
+) -> Thread | str:
+    """Ask a question below `root`, a message that the app posts to a person; return that, or a problem for the person.
 
     `text` is the command's, escaped as Slack escapes what people type. `key` names what asked, such as a view: the same
     key asks once, and may be used again after a problem. If the question cannot be saved, the message is deleted again.
@@ -73,7 +86,18 @@ async def ask_in_direct_message(
         context.start(_delete(context, channel, thread_ts))
     elif asked is not None:
         context.start(asked(question_id))
-    return await _problem(submitted, question, context)
+    problem = await _problem(submitted, question, context)
+    return Thread(channel, thread_ts if submitted is Submitted.NEW else None) if problem is None else problem
+
+
+async def link_to_messages(context: ListenerContext, thread: Thread) -> OutgoingMessage:
+    """Render where the answer comes, with a link if Slack names the address in time."""
+    address = None
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LINK_SECONDS):
+            address = await context.chat.permalink(thread.channel, thread.ts) if thread.ts else None
+    text = f"I’ll send it to {link(address, 'our messages') if address else 'our messages'}."
+    return OutgoingMessage(text=text, blocks=(section(text),))
 
 
 async def ask_by_response_url(

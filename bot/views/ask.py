@@ -299,7 +299,7 @@ async def _submit(
     root = asked_message(
         command.parse_question_text(line) or question, about=about, link=str(metadata.get("link") or "")
     )
-    return await ask_in_direct_message(
+    begun = await ask_in_direct_message(
         context,
         user=user,
         team=team,
@@ -309,6 +309,7 @@ async def _submit(
         root=root,
         action=ASK_ABOUT_THIS if about else "",
     )
+    return begun if isinstance(begun, str) else None
 
 
 async def _keep(submitted: Submission, choices: ChoiceStore, choice: Choice) -> None:

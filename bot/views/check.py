@@ -24,7 +24,7 @@ from bot.commands.check import CHECK, NOTHING_TO_CHECK, text_of_claims
 from bot.commands.help import text_message
 from bot.errors import BudgetUnknown, UsageError
 from bot.listeners.admission import MEMBERS_ONLY
-from bot.listeners.asking import NOT_SAVED, ask_in_direct_message
+from bot.listeners.asking import NOT_SAVED, ask_in_direct_message, link_to_messages
 from bot.listeners.context import ListenerContext
 from bot.metering import BUDGET_UNKNOWN
 from bot.model.asker import Asker, working_for
@@ -36,7 +36,7 @@ from bot.slack.users import Profiles
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.proposals import ProposalStore
-from bot.views.base import Response, Submission, errors, modal, plain, show_modal, submission
+from bot.views.base import Response, Submission, errors, modal, plain, show_modal, shows, submission
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE, propose_claims
 from perplexity.claims.types import ProposedClaims
 from perplexity.formatting import format_dollars
@@ -308,7 +308,7 @@ async def submit(submitted: Submission, context: ListenerContext, *, finder: Cla
             except (*DATABASE_UNAVAILABLE, Error) as error:
                 log.warning("sent.not_saved", extra={"error": type(error).__name__})
 
-    problem = await ask_in_direct_message(
+    begun = await ask_in_direct_message(
         context,
         user=submitted.user,
         team=submitted.team,
@@ -318,7 +318,10 @@ async def submit(submitted: Submission, context: ListenerContext, *, finder: Cla
         root=checked_message(submitted.metadata),
         asked=count_proposal,
     )
-    return None if problem is None else errors(**{block_id(1): problem})
+    if isinstance(begun, str):
+        return errors(**{block_id(1): begun})
+    said = await link_to_messages(context, begun)
+    return shows(modal(CALLBACK_ID, TITLE, list(said.blocks)))
 
 
 def checked_message(metadata: Mapping[str, Any]) -> OutgoingMessage:

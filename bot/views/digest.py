@@ -199,4 +199,5 @@ async def _submit(submitted: Submission, context: ListenerContext, *, line: str,
         )
     subject = ": ".join(filter(None, (spec.category.capitalize(), spec.topic)))
     root = asked_message(f"{subject}, {spec.schedule.text}", lead="You asked for a digest:")
-    return await ask_in_direct_message(context, user=user, team=team, key=key, command=WATCH, text=line, root=root)
+    begun = await ask_in_direct_message(context, user=user, team=team, key=key, command=WATCH, text=line, root=root)
+    return begun if isinstance(begun, str) else None

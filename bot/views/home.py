@@ -22,7 +22,7 @@ from bot.blocks.markdown.rich_text import rich_text_blocks
 from bot.blocks.messages import asked_message
 from bot.commands.base import Command
 from bot.conversations.prompts import EXAMPLES
-from bot.listeners.asking import ask_in_direct_message
+from bot.listeners.asking import ask_in_direct_message, link_to_messages
 from bot.listeners.clicks import (
     NO_LONGER_OFFERED,
     NOT_YOUR_ANSWER,
@@ -254,7 +254,7 @@ async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
     team, user = person_of(click.body)
     lead = "What has changed since:" if click.choice == RECHECK else "You asked again:"
     minute = int(seconds_of(click.action.get("action_ts"))) // 60
-    problem = await ask_in_direct_message(
+    begun = await ask_in_direct_message(
         context,
         user=user,
         team=team,
@@ -266,7 +266,7 @@ async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
         parent=row.id if click.choice == RECHECK else None,
         action=RECHECK if click.choice == RECHECK else "",
     )
-    return text_reply(problem or "I’ll answer in our direct messages.")
+    return text_reply(begun) if isinstance(begun, str) else Reply(message=await link_to_messages(context, begun))
 
 
 async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | None:

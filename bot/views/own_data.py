@@ -28,9 +28,7 @@ async def export_own(click: Click, context: ListenerContext, *, own_data: OwnDat
     """Start sending a person what is kept of them."""
     team, user = person_of(click.body)
     context.start(own_data.export(team, user))
-    return text_reply(
-        "I’ll send you a file with everything that I keep about you in this workspace, in our direct messages."
-    )
+    return text_reply("I’ll send it to our messages: a file with everything that I keep about you in this workspace.")
 
 
 async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | None:

@@ -173,6 +173,7 @@ async def test_what_has_changed__the_earlier_answer_goes_along_as_data(harness: 
     await recent(harness)
 
     await press(harness, "more", "recheck")
+    await harness.slack.wait_until(lambda: "|our messages>." in json.dumps(harness.slack.home().content))
     await harness.wait_until_settled(2)
 
     sent = asked_in(harness.perplexity.requests[-1])
