@@ -15,7 +15,6 @@ from bot.blocks.elements import (
     secondary_button,
     section,
     start_again_button,
-    stop_button,
 )
 from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, one_line, shorten
 from bot.blocks.markdown.render import CODE, HOST_DOT, Part, has_direction, neutralize, runs_right_to_left
@@ -340,11 +339,6 @@ def asked_message(text: str, *, lead: str = "You asked:", about: str = "", link:
         parts.append({"type": "rich_text_section", "elements": [{"type": "link", "url": link, "text": THE_MESSAGE}]})
     fallback = f"*{lead}* {escape(shorten(one_line(text), 500))}"
     return OutgoingMessage(text=fallback, blocks=({"type": "rich_text", "elements": parts},))
-
-
-def below_message(text: str, *, question_id: str) -> OutgoingMessage:
-    """Render what will come below an answer, with a button that stops it; `text` is escaped."""
-    return OutgoingMessage(text=text, blocks=(section(text), stop_button(question_id)))
 
 
 def without_blocks(message: OutgoingMessage) -> OutgoingMessage:

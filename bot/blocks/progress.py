@@ -31,10 +31,9 @@ def answer_progress_message(
     if not tasks:
         text = f"Searching the web · {full_seconds(seconds)}"
         return OutgoingMessage(text=text, blocks=(section(text), stop_button(question_id)))
-    plan = {"type": "plan", "title": f"Answering for {full_seconds(seconds)}", "tasks": tasks}
-    return OutgoingMessage(
-        text=progress_text(queries, sources, seconds=seconds), blocks=(plan, stop_button(question_id))
-    )
+    plan = {"type": "plan", "title": f"Working · {full_seconds(seconds)}", "tasks": tasks}
+    text = f"{progress_text(queries, sources)} · {full_seconds(seconds)}"
+    return OutgoingMessage(text=text, blocks=(plan, stop_button(question_id)))
 
 
 def writing_message(queries: Sequence[str], sources: Sequence[Source], *, question_id: str) -> OutgoingMessage:
@@ -73,21 +72,19 @@ def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) 
     return tasks
 
 
-def progress_line_message(
-    queries: Sequence[str], sources: Sequence[Source], *, seconds: float, question_id: str
-) -> OutgoingMessage:
-    """Render the same in one line, for a message that is changed only once."""
-    text = progress_text(queries, sources, seconds=seconds)
+def progress_line_message(queries: Sequence[str], sources: Sequence[Source], *, question_id: str) -> OutgoingMessage:
+    """Render the same in one line without the seconds, which would stand still, for a message that is shown once."""
+    text = progress_text(queries, sources)
     return OutgoingMessage(text=text, blocks=(section(text), stop_button(question_id)))
 
 
-def progress_text(queries: Sequence[str], sources: Sequence[Source], *, seconds: float) -> str:
+def progress_text(queries: Sequence[str], sources: Sequence[Source]) -> str:
     """Return what is searched for and read as mrkdwn."""
     parts = [escape(_searched(queries, done=bool(sources)))] if queries else []
     if sources:
         sites = ", ".join(escape(neutralize(site)) for site, _ in _sites(sources))
         parts.append(f"Reading {pluralize(len(sources), 'page')}{f': {sites}' if sites else ''}")
-    return " · ".join([*parts, full_seconds(seconds)])
+    return " · ".join(parts)
 
 
 def _searched(queries: Sequence[str], *, done: bool) -> str:

@@ -13,7 +13,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.actions import MORE, SAVE
 from bot.blocks.digests import ACTION_PREFIX, digest_result_message
 from bot.blocks.documents import result_file
-from bot.blocks.messages import below_message, question_stopped_message
+from bot.blocks.messages import question_stopped_message
 from bot.commands.help import text_message
 from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
@@ -89,9 +89,7 @@ async def retry_question(click: Click, context: ListenerContext) -> Reply | None
         log.info("question.received", extra={"question": str(question.id), "surface": "click"})
         if question.action and question.thread_ts is None:
             # Its answer does not replace the failure, so nothing else says that the question is asked again.
-            return Reply(
-                message=below_message("I’ll try again. The answer will appear below.", question_id=str(question.id))
-            )
+            return text_reply("Trying again.")
     return await submission_refusal(submitted, question, context)
 
 

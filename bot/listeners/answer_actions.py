@@ -10,9 +10,8 @@ from uuid import uuid4
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, GO_DEEPER, MORE, MORE_RESULTS, REGENERATE, is_suggestion
-from bot.blocks.escaping import escape, one_line, shorten
+from bot.blocks.escaping import one_line, shorten
 from bot.blocks.examples import EXAMPLES, LINES
-from bot.blocks.messages import below_message
 from bot.commands.ask import write_question
 from bot.commands.base import Command
 from bot.commands.routing import route_message
@@ -40,6 +39,9 @@ from bot.model.question import CHANNEL_THREADS, NewQuestion, QuestionRow
 
 log = logging.getLogger(__name__)
 
+ANSWERING = "Answering {}."
+"""The reply to a click that asks a question, which is quoted."""
+
 
 Rewrite = Callable[[Command[Any, Any], QuestionRow, Click], str | None]
 """Returns the text of the next question from the command and the earlier question; None without one."""
@@ -47,25 +49,18 @@ Rewrite = Callable[[Command[Any, Any], QuestionRow, Click], str | None]
 
 def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to the buttons that ask the next question."""
-    deeper = asks_below(_deeper, lambda question: f"I’ll think longer about {question}. The answer will appear below.")
-    more = asks_below(_same, lambda question: f"I’ll look for more pages on {question}. They will appear below.")
-    again = asks_below(_same, lambda question: f"I’ll answer {question} again. The answer will appear below.")
+    deeper = asks_below(_deeper, "Thinking longer about {}.")
     menu(app, context, MORE, GO_DEEPER, deeper)
-    menu(app, context, MORE, REGENERATE, again)
+    menu(app, context, MORE, REGENERATE, asks_below(_same, "Answering {} again."))
     # Answers that an older version has made have it as a button.
     button(app, context, GO_DEEPER, deeper)
-    button(app, context, MORE_RESULTS, more)
-    button(app, context, FOLLOW_UP, asks_below(_suggested, promise_answer), matchers=[_is_suggested])
+    button(app, context, MORE_RESULTS, asks_below(_same, "Looking for more pages on {}."))
+    button(app, context, FOLLOW_UP, asks_below(_suggested, ANSWERING), matchers=[_is_suggested])
     button(app, context, EXAMPLES, ask_example)
 
 
 async def _is_suggested(action: dict[str, Any]) -> bool:
     return is_suggestion(action)
-
-
-def promise_answer(question: str) -> str:
-    """Return the reply to a click that asks a question, which is quoted."""
-    return f"I’ll answer {question}. The answer will appear below."
 
 
 def _deeper(command: Command[Any, Any], earlier: QuestionRow, click: Click) -> str | None:
@@ -82,11 +77,11 @@ def _suggested(command: Command[Any, Any], earlier: QuestionRow, click: Click) -
     return write_question(click.choice, public=public)
 
 
-def asks_below(rewrite: Rewrite, promise: Callable[[str], str]) -> Handler:
+def asks_below(rewrite: Rewrite, told: str) -> Handler:
     """Return what handles a click that asks a question whose answer comes below the clicked one.
 
-    In a conversation it is the person's own who clicked. `promise` returns the reply to a click on a private answer,
-    with the quoted question.
+    In a conversation it is the person's own who clicked. `told` is the reply to a click on a private answer, with a
+    place for the quoted question. It stays, so it has no button and promises nothing.
     """
 
     async def ask(click: Click, context: ListenerContext) -> Reply | None:
@@ -102,7 +97,7 @@ def asks_below(rewrite: Rewrite, promise: Callable[[str], str]) -> Handler:
             text = None
         if command is None or text is None:
             return text_reply(NO_LONGER_OFFERED)
-        _, reply = await submit_below(earlier, click, context, command=command, text=text, promise=promise)
+        _, reply = await submit_below(earlier, click, context, command=command, text=text, told=told)
         return reply
 
     return ask
@@ -115,7 +110,7 @@ async def submit_below(
     *,
     command: Command[Any, Any],
     text: str,
-    promise: Callable[[str], str],
+    told: str,
     key: str = "",
 ) -> tuple[Submitted, Reply | None]:
     """Ask a question below an earlier answer; return its result, and the reply to the click.
@@ -125,11 +120,11 @@ async def submit_below(
     action = click.choice if click.action_id == MORE else click.action_id
     key = key or (text if action == FOLLOW_UP else "")
     question = _question_below(earlier, click, command=command.name, text=text, action=action, key=key)
-    return await _submit(question, context, asked=command.parse_question_text(text), promise=promise)
+    return await _submit(question, context, asked=command.parse_question_text(text), told=told)
 
 
 async def _submit(
-    question: NewQuestion, context: ListenerContext, *, asked: str, promise: Callable[[str], str]
+    question: NewQuestion, context: ListenerContext, *, asked: str, told: str
 ) -> tuple[Submitted, Reply | None]:
     submitted = await context.intake.submit(question)
     if submitted is Submitted.DUPLICATE:
@@ -139,8 +134,7 @@ async def _submit(
         extra = {"question": str(question.id), "surface": "click", "action": question.action}
         log.info("question.received", extra=extra)
         if question.thread_ts is None:
-            quoted = f"“{escape(shorten(one_line(asked), 150))}”"
-            return submitted, Reply(message=below_message(promise(quoted), question_id=str(question.id)))
+            return submitted, text_reply(told.format(f"“{shorten(one_line(asked), 150)}”"))
     return submitted, await submission_refusal(submitted, question, context)
 
 
@@ -189,5 +183,5 @@ async def ask_example(click: Click, context: ListenerContext) -> Reply | None:
         action=EXAMPLES,
         resubmittable=True,
     )
-    _, reply = await _submit(question, context, asked=label, promise=promise_answer)
+    _, reply = await _submit(question, context, asked=label, told=ANSWERING)
     return reply

@@ -539,7 +539,7 @@ class LiveAnswer:
         if (wait := max(ONCE_SECONDS - seconds, self._found + HOLD_SECONDS - self.clock())) > 0:
             return wait
         self._progress_shown = True
-        message = progress_line_message(self._queries, self._sources, seconds=seconds, question_id=str(self.row.id))
+        message = progress_line_message(self._queries, self._sources, question_id=str(self.row.id))
         await self.progress.update(message, milestone=True)
         return None
 

@@ -16,7 +16,7 @@ from bot.commands.ask import ASK, write_question
 from bot.conversations.pages import numbered_pages
 from bot.conversations.small_talk import is_small_talk
 from bot.errors import UsageError
-from bot.listeners.answer_actions import promise_answer, submit_below
+from bot.listeners.answer_actions import ANSWERING, submit_below
 from bot.listeners.clicks import (
     NO_LONGER_OFFERED,
     NOT_YOUR_ANSWER,
@@ -122,7 +122,7 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
         context,
         command=ASK,
         text=text,
-        promise=promise_answer if click.action_id == FOLLOW_UP else _promise_from_pages,
+        told=ANSWERING if click.action_id == FOLLOW_UP else "Answering {} from these pages.",
         key=key,
     )
     if became not in {Submitted.NEW, Submitted.DUPLICATE}:
@@ -143,10 +143,6 @@ def _click(submitted: Submission) -> Click:
     # A view that an older version has opened names no action.
     action = FOLLOW_UP if metadata.get("action") == FOLLOW_UP else ASK_ABOUT
     return Click(body=body, action={"action_id": action, "value": str(metadata.get("question", ""))})
-
-
-def _promise_from_pages(question: str) -> str:
-    return f"I’ll answer {question} from these pages. The answer will appear below."
 
 
 async def _reply(url: str | None, reply: Reply, context: ListenerContext) -> None:

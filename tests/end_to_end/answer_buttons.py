@@ -19,6 +19,9 @@ Message = dict[str, Any]
 
 TS = "1795255200.000100"
 
+TOLD = ("Answering “", "Looking for more pages on “", "Thinking longer about “", "Trying again.")
+"""What a click below a private answer is answered with at once."""
+
 
 def script_answer(harness: AppHarness, text: str, *, sites: Sequence[str] = ("a.example", "b.example")) -> None:
     """Answer the next question with this text."""
@@ -71,7 +74,7 @@ def last_in(harness: AppHarness, channel: str, thread_ts: str) -> Message:
 
 def last_answer(harness: AppHarness) -> Post:
     """Return the last post, except notices that an answer will follow: Slack may take one after the answer itself."""
-    return [post for post in harness.slack.posts if "stop" not in actions(post.payload)][-1]
+    return [post for post in harness.slack.posts if not post.shown_text.startswith(TOLD)][-1]
 
 
 async def click(

@@ -284,4 +284,4 @@ async def test_too_many_open_questions_are_said__and_later_the_same_view_and_but
     assert harness.slack.views.stack("U1") != ()
     assert await submit(harness, question="why?") == {}
     await harness.wait_until_settled(7)
-    assert "I’ll look for more pages" in await told(harness, message, "more_results")
+    assert "Looking for more pages" in await told(harness, message, "more_results")

@@ -114,7 +114,7 @@ async def test_the_open_questions_are_answered_once(harness: AppHarness) -> None
 async def test_the_buttons_of_old_answers_work(harness: AppHarness) -> None:
     answer = await old_answer(harness, "what are wheels?")
     script_answer(harness, "Wheels, deeper. [1]")
-    assert "will appear below" in await told(harness, answer, "go_deeper")
+    assert "Thinking longer about" in await told(harness, answer, "go_deeper")
     await harness.slack.wait_until(lambda: any("Wheels, deeper." in post.shown_text for post in harness.slack.posts))
 
     await click(harness, answer, "sources")

@@ -268,7 +268,7 @@ def progress(texts: Sequence[str]) -> Harms:
         shown = (
             answer_progress_message(queries, listed, seconds=3.0, question_id="7"),
             answer_progress_message(queries, (), seconds=3.0, question_id="7"),
-            progress_line_message(queries, listed, seconds=3.0, question_id="7"),
+            progress_line_message(queries, listed, question_id="7"),
             writing_message(queries, listed, question_id="7"),
         )
         yield from of_messages(shown, addresses(listed))

@@ -148,7 +148,7 @@ def test_a_run_of_eleven_minutes_shows_how_long_it_takes_and_then_its_answer(sur
     assert len(progress) == len(set(progress)) > 60
     assert updates[-2].startswith("Searched “q1” · Reading 1 page: ")
     assert [post.markdown for post in thread] == [SHOWN]
-    assert not any(word in thread[0].shown_text for word in ("Searching", "Answering for", '"stop"'))
+    assert not any(word in thread[0].shown_text for word in ("Searching", "Working ·", '"stop"'))
 
 
 @pytest.mark.parametrize("surface", ["im", "mention"])
@@ -168,4 +168,4 @@ def test_a_run_that_is_stopped_in_its_middle_is_cancelled_at_the_service(surface
     assert cancelled == [RUN]
     assert ["*Stopped" in post.shown_text for post in thread] == [True]
     assert "Start again" in thread[0].shown_text
-    assert not any(word in thread[0].shown_text for word in ("Searching", "Answering for", '"stop"'))
+    assert not any(word in thread[0].shown_text for word in ("Searching", "Working ·", '"stop"'))
