@@ -164,7 +164,8 @@ def fallback_timeouts(settings: Settings) -> FallbackTimeouts:
         search=settings.search_chain_seconds,
         answer=settings.answer_chain_seconds,
         reasoning=settings.reasoning_chain_seconds,
-        deep=settings.deep_chain_seconds,
+        deep=settings.deep_provider_seconds + 60,
+        total=settings.answer_total_seconds,
     )
 
 

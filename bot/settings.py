@@ -175,7 +175,7 @@ class Settings(_ProviderSettings):
     reasoning_provider_seconds: Seconds = 60
     reasoning_chain_seconds: Seconds = 90
     deep_provider_seconds: Seconds = 600
-    deep_chain_seconds: Seconds = 660
+    answer_total_seconds: Seconds = 300
     open_timeout: Seconds = OPEN_SECONDS
 
     retry_attempts: int = Field(default=3, ge=1, le=10)

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack, get_args
 
 from perplexity.api import ApiClient, Runs
-from perplexity.completions import Completions
+from perplexity.completions import Completions, answer_deadline
 from perplexity.domains import filter_results
 from perplexity.errors import EndpointRetired, InvalidRequest, MissingKey, PerplexityError
 from perplexity.filters import Filters, validate
@@ -253,7 +253,8 @@ class PerplexityClient:
         started = self._clock()
         with _tag_search_errors:
             wanted = validate_query(wanted if filters is None else replace(wanted, filters=filters))
-            deadline = self._deadline(wanted.seconds, self._limits.search)
+            limit = self._limits.search
+            deadline = Deadline.after(limit if wanted.seconds is None else min(wanted.seconds, limit), self._clock)
             body = await self._api.request(
                 "POST",
                 search.PATH,
@@ -281,7 +282,7 @@ class PerplexityClient:
         started = self._clock()
         with _tag_answer_errors:
             question, target = self._validated(question)
-            deadline = self._deadline(question.seconds, self._limits.for_effort(target.effort))
+            deadline = answer_deadline(question, target, self._limits, self._clock)
             while True:
                 endpoint = self._endpoints.current(question)
                 try:
@@ -302,7 +303,7 @@ class PerplexityClient:
         started = self._clock()
         with _tag_answer_errors:
             question, target = self._validated(question)
-            deadline = self._deadline(question.seconds, self._limits.for_effort(target.effort))
+            deadline = answer_deadline(question, target, self._limits, self._clock)
             yielded = False
             while True:
                 endpoint = self._endpoints.current(question)
@@ -329,9 +330,6 @@ class PerplexityClient:
             deadline = Deadline.after(_MODELS_SECONDS, self._clock)
             body = await self._api.request("GET", "/v1/models", deadline=deadline, retryable=is_retryable_unpaid)
             return as_texts([model.get("id") for model in as_objects(body.get("data"))])
-
-    def _deadline(self, asked: float | None, limit: float) -> Deadline:
-        return Deadline.after(limit if asked is None else min(asked, limit), self._clock)
 
     def _validated(self, question: Question) -> tuple[Question, Target]:
         """Return the question as it is sent and who answers it. Raises InvalidRequest."""

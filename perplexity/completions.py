@@ -16,7 +16,7 @@ from perplexity.api import ApiClient, Runs
 from perplexity.attempts import total_cost
 from perplexity.domains import TextFilter, filter_answer
 from perplexity.errors import MalformedResponse, PerplexityError, RequestCancelled, RunFailed, StreamTruncated
-from perplexity.models import Target
+from perplexity.models import Target, Timeouts
 from perplexity.retry import Clock, Deadline, is_retryable, is_safe_to_repeat
 from perplexity.threads import run_in_thread
 from perplexity.types import (
@@ -37,6 +37,14 @@ log = logging.getLogger(__name__)
 
 
 _CANCEL_SECONDS = 3.0
+
+
+def answer_deadline(question: Question, target: Target, limits: Timeouts, clock: Clock) -> Deadline:
+    """Return when a question to this model must be answered at the latest, by its own limits and those of a service."""
+    limit = limits.for_effort(target.effort)
+    if question.seconds is None:
+        return Deadline.after(limit, clock, total=limits.total)
+    return Deadline.after(min(question.seconds, limit), clock, total=question.total_seconds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +105,7 @@ class Completions:
                         if kept is not None:
                             piece = await run_in_thread(kept.take) if kept.feed(piece) else ""
                         if piece:
+                            deadline.text_arrived()
                             yield event if piece == event.text else TextDelta(text=piece)
                     elif isinstance(event, Sources):
                         yield event if kept is None else Sources(sources=kept.filter_sources(event.sources))

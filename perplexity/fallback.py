@@ -241,6 +241,8 @@ def _summary(error: PerplexityError) -> str:
 
 Request = TypeVar("Request", Query, Question)
 
+OnEvent = Callable[[Event], None]
+
 OnCandidate = Callable[[str, Sequence[Attempt]], None]
 """Called with the name of a provider before its request, and the attempts that failed before."""
 
@@ -291,7 +293,7 @@ class Fallback:
     async def search(self, query: Query) -> SearchResults:
         """Return the first provider's pages that come. Raises InvalidRequest or AllProvidersFailed."""
         run = self._new_run("search", query, self._timeouts.search, has_options=query.filters != NO_FILTERS)
-        found = await _first_reply(run, lambda candidate: candidate.provider.search(_request_for(candidate, query)))
+        found = await _first_reply(run, lambda candidate, _: candidate.provider.search(_request_for(candidate, query)))
         # Whatever a provider returns, no one gets more than was asked for.
         return replace(found, results=found.results[: int(query.max_results)])
 
@@ -300,10 +302,13 @@ class Fallback:
 
         After its text was shown to someone no other provider is asked: the provider's own PerplexityError is raised.
         """
-        run = self._run_for(question)
+        run, question = self._run_for(question), self._with_total(question)
         return await _first_reply(
             run,
-            lambda candidate: candidate.provider.answer(_request_for(candidate, question)),
+            lambda candidate, on_event: candidate.provider.answer(
+                replace(_request_for(candidate, question), on_event=on_event)
+            ),
+            total_seconds=question.total_seconds,
             check_cancelled=question.check_cancelled,
             on_event=question.on_event,
             text_shown=question.text_shown,
@@ -314,14 +319,13 @@ class Fallback:
 
         Raises InvalidRequest, AllProvidersFailed or, after the first text, the provider's own PerplexityError.
         """
-        run = self._run_for(question)
+        run, question = self._run_for(question), self._with_total(question)
         for candidate in run.candidates():
             await _check_cancelled(run, candidate, question.check_cancelled)
             self._on_candidate(candidate.provider.name, tuple(run.failed))
             begun = False
-            events = _with_timeout(
-                _with_grace(candidate.seconds), candidate.provider.stream(_request_for(candidate, question))
-            )
+            asked = candidate.provider.stream(_request_for(candidate, question))
+            events = _with_timeout(_with_grace(candidate.seconds), asked, total=question.total_seconds or 0.0)
             try:
                 async with aclosing(events):
                     async for event in events:
@@ -339,6 +343,10 @@ class Fallback:
                 candidate.permit.release()
                 raise
         raise AllProvidersFailed(run.failed)
+
+    def _with_total(self, question: Question) -> Question:
+        total = self._timeouts.total if question.seconds is None else question.total_seconds
+        return replace(question, total_seconds=total)
 
     def _run_for(self, question: Question) -> FallbackRun:
         return self._new_run(
@@ -402,10 +410,11 @@ def _request_for(candidate: Candidate, request: Request) -> Request:
 
 async def _first_reply(
     run: FallbackRun,
-    ask: Callable[[Candidate], Awaitable[Reply]],
+    ask: Callable[[Candidate, OnEvent | None], Awaitable[Reply]],
     *,
     check_cancelled: Callable[[], Awaitable[None]] | None = None,
-    on_event: Callable[[Event], None] | None = None,
+    on_event: OnEvent | None = None,
+    total_seconds: float | None = None,
     text_shown: Callable[[], bool] = lambda: False,
 ) -> Reply:
     failure: PerplexityError | None = None
@@ -418,8 +427,8 @@ async def _first_reply(
         try:
             if on_event is not None and failure is not None:
                 on_event(Restarted())
-            async with asyncio.timeout(_with_grace(candidate.seconds)):
-                reply: Reply = await ask(candidate)
+            async with asyncio.timeout(_with_grace(candidate.seconds)) as limit:
+                reply: Reply = await ask(candidate, _extending(limit, candidate, on_event, total_seconds or 0.0))
             return run.record_success(candidate, reply)
         except Exception as error:
             failure = run.record_failure(candidate, error)
@@ -452,15 +461,36 @@ def _with_grace(seconds: float) -> float:
     return seconds + min(MAX_GRACE_SECONDS, seconds / 50)
 
 
-async def _with_timeout(seconds: float, events: AsyncIterator[Event]) -> AsyncGenerator[Event, None]:
-    """Yield the events; raise TimeoutError when the seconds are over before they are."""
-    end = asyncio.get_running_loop().time() + seconds
+def _extending(limit: asyncio.Timeout, candidate: Candidate, on_event: OnEvent | None, total: float) -> OnEvent | None:
+    """Return what takes events in place of `on_event`, and gives the candidate as long again after each text."""
+    if on_event is None:
+        return None
+    clock = asyncio.get_running_loop().time
+    end = clock() + total
+
+    def take(event: Event) -> None:
+        if isinstance(event, TextDelta) and not limit.expired():
+            limit.reschedule(max(limit.when() or 0.0, min(clock() + _with_grace(candidate.seconds), end)))
+        on_event(event)
+
+    return take
+
+
+async def _with_timeout(seconds: float, events: AsyncIterator[Event], *, total: float) -> AsyncGenerator[Event, None]:
+    """Yield the events; raise TimeoutError when the seconds are over before they are.
+
+    After each text it may be as long until the next one, up to `total` in all.
+    """
+    clock = asyncio.get_running_loop().time
+    at, end = clock() + seconds, clock() + total
     try:
         while True:
-            async with asyncio.timeout_at(end):
+            async with asyncio.timeout_at(at):
                 event = await anext(events, None)
             if event is None:
                 return
+            if isinstance(event, TextDelta):
+                at = max(at, min(clock() + seconds, end))
             yield event
     finally:
         if isinstance(events, AsyncGenerator):

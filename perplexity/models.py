@@ -60,12 +60,17 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Timeouts:
-    """Seconds that one call may take, retries included, by what is asked."""
+    """Seconds that one call may take, retries included, by what is asked.
+
+    An answer whose text is handed on while it is written may take up to `total`: the others are the limits to its first
+    text, and between two texts.
+    """
 
     search: float = 10.0
     answer: float = 30.0
     reasoning: float = 60.0
     deep: float = 600.0
+    total: float = 300.0
 
     def for_effort(self, effort: Effort) -> float:
         """Return the seconds for an answer of this effort."""

@@ -52,17 +52,27 @@ class RetryPolicy:
         return chance * min(self.cap, self.base * 2.0 ** min(attempt - 1, 60))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Deadline:
-    """The moment, on a clock that only goes forward, after which nothing of one call may go on."""
+    """The moment, on a clock that only goes forward, after which nothing of one call may go on.
+
+    While text arrives, it moves: to `seconds` after the last one, up to `end`.
+    """
 
     at: float
     clock: Clock
+    seconds: float = 0.0
+    end: float = 0.0
 
     @classmethod
-    def after(cls, seconds: float, clock: Clock) -> Deadline:
-        """Return the deadline that many seconds from now."""
-        return cls(at=clock() + seconds, clock=clock)
+    def after(cls, seconds: float, clock: Clock, *, total: float | None = None) -> Deadline:
+        """Return the deadline that many seconds from now; with text, up to `total` seconds from now."""
+        now = clock()
+        return cls(at=now + seconds, clock=clock, seconds=seconds, end=now + (total or seconds))
+
+    def text_arrived(self) -> None:
+        """Allow as long for the next text."""
+        self.at = max(self.at, min(self.clock() + self.seconds, self.end))
 
     def remaining(self) -> float:
         """Return the seconds that are left, never below 0."""

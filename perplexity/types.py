@@ -101,6 +101,12 @@ class Question:
     seconds: float | None = None
     """The time that may be spent on it, retries included; None for the provider's own limit."""
 
+    total_seconds: float | None = None
+    """The time that may be spent if its text is handed on while it is written; None for no more than `seconds`.
+
+    Then `seconds` is the limit to the first text, and between two texts.
+    """
+
     run_id: str | None = None
     """A background run to resume, which was paid for already."""
 

@@ -241,7 +241,7 @@ def timeouts(seconds: float | None) -> tuple[Timeouts, FallbackTimeouts]:
     """Return the time limits of a provider and of the chain: this one for everything, or the defaults for None."""
     if seconds is None:
         return Timeouts(), FallbackTimeouts()
-    same = {"search": seconds, "answer": seconds, "reasoning": seconds, "deep": seconds}
+    same = {"search": seconds, "answer": seconds, "reasoning": seconds, "deep": seconds, "total": seconds}
     return Timeouts(**same), FallbackTimeouts(**same)
 
 

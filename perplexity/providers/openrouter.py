@@ -20,7 +20,7 @@ from typing import Self
 
 from perplexity.api import ApiClient, Runs
 from perplexity.attempts import RequestKind
-from perplexity.completions import Completions
+from perplexity.completions import Completions, answer_deadline
 from perplexity.errors import (
     APIError,
     AuthenticationError,
@@ -157,8 +157,6 @@ class OpenRouter:
 
     def _prepare(self, question: Question) -> tuple[Question, Target, Deadline]:
         target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
-        limit = self._timeouts.for_effort(target.effort)
-        seconds = limit if question.seconds is None else min(question.seconds, limit)
         checked = replace(
             question,
             messages=validate_messages(question.messages),
@@ -166,7 +164,7 @@ class OpenRouter:
             # A run is another service's, so here the question is asked again.
             run_id=None,
         )
-        return checked, target, Deadline.after(seconds, self._clock)
+        return checked, target, answer_deadline(question, target, self._timeouts, self._clock)
 
     def _model(self, question: Question, target: Target) -> str:
         wanted = choose_model(question, target)

@@ -67,7 +67,7 @@ class _JumpingSelector(selectors.DefaultSelector):
         if timeout is None and not found:
             raise RuntimeError("every task waits for something that does not happen")
         # A loop calls what is due within a nanosecond, and may do so again and again if its time stays the same.
-        self._loop.now += max(timeout or 0.0, _LEAST)
+        self._loop.now += _LEAST if found else max(timeout or 0.0, _LEAST)
         return found
 
 
