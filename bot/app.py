@@ -283,6 +283,7 @@ class _Parts:
             chat=self.chat,
             calls=self.stream_log,
             stop=partial(record_stop, questions=self.questions, metrics=self.metrics),
+            replace_original=self.status_messages.replace_original,
             in_channels=self.settings.channel_streaming,
         )
 

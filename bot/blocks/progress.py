@@ -73,7 +73,7 @@ def _tasks(queries: Sequence[str], sources: Sequence[Source], *, is_over: bool) 
 
 
 def progress_line_message(queries: Sequence[str], sources: Sequence[Source], *, question_id: str) -> OutgoingMessage:
-    """Render the same in one line without the seconds, which would stand still, for a message that is shown once."""
+    """Render the same in one line without the seconds, for a message that is shown once."""
     text = progress_text(queries, sources)
     return OutgoingMessage(text=text, blocks=(section(text), stop_button(question_id)))
 
@@ -111,6 +111,14 @@ def written_message(text: str, *, question_id: str) -> OutgoingMessage:
     return OutgoingMessage(text=fallback_text([body]), blocks=(body, stop_button(question_id)))
 
 
+def growing_message(text: str, *, question_id: str) -> OutgoingMessage:
+    """Render the first sentences of an answer, which reads well too where Slack shows the whole one below it."""
+    body = markdown(text)
+    return OutgoingMessage(
+        text=fallback_text([body]), blocks=(body, context("still writing…"), stop_button(question_id))
+    )
+
+
 def stopped_blocks(*, seconds: float, question_id: str) -> tuple[Block, ...]:
     """Return what follows the text of an answer that was stopped after so many seconds."""
     return (
@@ -120,14 +128,16 @@ def stopped_blocks(*, seconds: float, question_id: str) -> tuple[Block, ...]:
 
 
 def broken_off_blocks(
-    *, cost_usd: float | None, reference: str, question_id: str, refusal: str = ""
+    *, cost_usd: float | None, reference: str, question_id: str, refusal: str = "", limit: float | None = None
 ) -> tuple[Block, ...]:
     """Return what follows the text of an answer that broke off after some of it was shown.
 
-    If it was ended by a `refusal`, which is not escaped, that is said, and there is nothing to try again.
+    If it was ended by a `refusal`, which is not escaped, that is said, and there is nothing to try again. `limit` is
+    after how many seconds the app ended it.
     """
     cost = f", and cost {format_dollars(cost_usd)}" if cost_usd else ""
-    why = f". {escape(refusal)}" if refusal else f": it broke off{cost}."
+    ended = "it broke off" if limit is None else f"I stopped after {full_seconds(limit)}"
+    why = f". {escape(refusal)}" if refusal else f": {ended}{cost}."
     again = primary_button("Try again", action_id="retry", value=question_id)
     return (
         section(f":warning: You have only a part of this answer{why}"),

@@ -12,7 +12,7 @@ from bot.blocks.escaping import WORD_JOINER, clean
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.growing import find_final, is_open_code, last_block
 from bot.blocks.markdown.render import NO_LETTERS, Letters, count_blocks, count_letters, render_whole
-from bot.blocks.markdown.split import rendered_size
+from bot.blocks.markdown.split import MAX_MESSAGE, rendered_size
 from bot.blocks.sources import link_url
 from perplexity.block_parser import BlockKind
 from perplexity.citations import CitedText, number_citations
@@ -132,6 +132,17 @@ class StreamedText:
         self._take_notice()
         text, start = self._text[self._frozen.place : _LONGEST], self._place - self._frozen.place
         return self._text[: self._frozen.place + find_final(parse(text), self._sources, start).end]
+
+    def first_sentences(self) -> str:
+        """Return what the first 2,000 characters become up to the end of their last sentence that is final.
+
+        Empty if none is, or if that is too long for a message.
+        """
+        self._take_notice()
+        text = self._text[:_PIECE]
+        end = find_final(parse(text), self._sources, 0, whole_sentences=True).end
+        shown = self._rendered(text[:end], _Frozen())[0]
+        return shown if rendered_size(shown) <= MAX_MESSAGE else ""
 
     def take(self) -> str:
         """Return the next piece, some clauses, or an empty string if nothing more is final.

@@ -259,7 +259,7 @@ class ProgressUpdater:
             self.row.channel_id, self.row.message_ts or "", escaping.sanitize_message(message)
         )
 
-    async def _update_by_response_url(self, message: OutgoingMessage) -> bool:
+    async def _update_by_response_url(self, message: OutgoingMessage) -> bool | None:
         try:
             used = self.row.response_uses + self.response_url_uses + 1
             ours = await self.questions.mark_sending(self.row, self.row.part, uses=used)
@@ -275,7 +275,7 @@ class ProgressUpdater:
         if not isinstance(result, Sent):
             self._log_not_shown(result.error)
         await self._check_claim()
-        return isinstance(result, Sent)
+        return has_arrived(result)
 
     async def _check_claim(self) -> None:
         """Raise RequestCancelled if the question was closed or taken over; do nothing if the database is unavailable.

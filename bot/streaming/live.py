@@ -22,6 +22,7 @@ from typing import Self
 from bot.blocks import escaping
 from bot.blocks.progress import (
     answer_progress_message,
+    growing_message,
     progress_line_message,
     stopped_blocks,
     stopped_message,
@@ -33,9 +34,9 @@ from bot.blocks.streaming import StreamedText
 from bot.commands.context import PACE_SECONDS, Progress
 from bot.delivery.delivery import ClaimLost
 from bot.delivery.status_message import delete
-from bot.model.message import Block
+from bot.model.message import Block, OutgoingMessage
 from bot.model.question import QuestionRow, StreamEnding
-from bot.slack.messages import Chat, Retryable, Sent, has_arrived
+from bot.slack.messages import Chat, PostResult, Retryable, Sent, has_arrived
 from bot.slack.streams import StreamEnded, StreamResult, Streams, Unsupported
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
@@ -71,7 +72,16 @@ FIRST_STATUS_SECONDS = 1.0
 """When the first searches are shown at the soonest, unless the same message will show the text: then after the pace."""
 
 ONCE_SECONDS = 2.0
-"""When progress is shown that can be shown only once."""
+"""When progress is shown that can be shown only once; twice as late if no page is known yet."""
+
+USES_BEFORE_END = 2
+"""How often the response_url is used before the answer, for its progress and its first sentences."""
+
+LOOK_SECONDS = 0.25
+"""How often a text is looked at whose first sentences can be shown only once."""
+
+GROW_SECONDS = 0.5
+"""How long after the first of them what is there by then is shown."""
 
 LONG_SECONDS = 30.0
 LONG_PACE_SECONDS = 10.0
@@ -88,6 +98,10 @@ GIVEN_UP = frozenset({"stopped", "withdrawn"})
 """The states of a question whose answer is not wanted any more."""
 
 
+ReplaceOriginal = Callable[[str | None, OutgoingMessage], Awaitable[PostResult]]
+"""Replaces the message that a response_url belongs to."""
+
+
 class Mode(Enum):
     """How an answer's text is shown while it is written."""
 
@@ -95,7 +109,7 @@ class Mode(Enum):
     EDIT = "edit"
     """The status message, or a stream that is over, is edited."""
     NONE = "none"
-    """Only its progress is shown, once: the message can be changed a few times only."""
+    """Its progress is shown once, and its first sentences once: the message can be changed a few times only."""
 
 
 @dataclass(kw_only=True)
@@ -103,7 +117,8 @@ class LiveAnswer:
     """One question's answer while it is made; inside `async with` it shows what `on_event` takes.
 
     `mode` says how the text is shown, `messages` are the `ts` of its streams; if it is `uncertain`, one more may be
-    there. `clock` is monotonic. `on_stopped` is awaited when the reader pressed Slack's own stop.
+    there. `clock` is monotonic. `on_stopped` is awaited when the reader pressed Slack's own stop, `replace_original`
+    replaces the message of a response_url. What is shown once shows no text unless it `grows`.
     """
 
     row: QuestionRow
@@ -113,6 +128,8 @@ class LiveAnswer:
     chat: Chat
     calls: StreamLog
     on_stopped: Callable[[], Awaitable[object]]
+    replace_original: ReplaceOriginal
+    grows: bool = False
     clock: Callable[[], float] = monotonic
     text: StreamedText = field(default_factory=StreamedText)
     messages: list[str] = field(default_factory=list)
@@ -134,7 +151,10 @@ class LiveAnswer:
     _found: float | None = None
     _next_status: float = 0.0
     _progress_shown: bool = False
+    _sentence: float | None = None
+    _earlier: tuple[StreamedText, tuple[Source, ...]] | None = None
     _status_ended: bool = False
+    _status_gone: bool = False
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
@@ -188,29 +208,33 @@ class LiveAnswer:
             case Sources(sources=sources):
                 self._sources = sources
                 self.text.add_sources(sources)
-            case TextDelta() if self.mode is Mode.NONE:
-                return
             case TextDelta(text=text):
                 self.text.feed(text)
                 self._next_text = self._next_text or self.clock() + HOLD_SECONDS
             case Restarted():
                 # No text was sent yet, or nothing would be asked again.
+                if self.text.length:
+                    self._earlier = self.text, self._sources
                 self._queries, self._sources = (), ()
                 self.text, self._pending, self._next_text = StreamedText(), "", 0.0
             case _:
                 return
         self._changed.set()
 
-    async def broken_off(self) -> Answer | None:
+    async def broken_off(self, *, at_limit: bool) -> Answer | None:
         """Show nothing more, and return the part of an answer that broke off; None if no text of it was sent to Slack.
 
-        It ends with its last whole clause. Who wrote it and what it cost is not in it.
+        It ends with its last whole clause. Who wrote it and what it cost is not in it. Of one that was ended `at_limit`
+        the text is returned also if none was sent, and if no other service has written any since.
         """
         await self._end_showing()
-        if not self.has_shown_text:
+        if not (self.has_shown_text or at_limit):
             return None
-        text = await run_in_thread_if_long(self.text.length, self.text.whole_clauses)
-        return Answer(text=text, sources=self._sources, provider="", queries=self._queries)
+        for written, sources in filter(None, ((self.text, self._sources), self._earlier)):
+            text = await run_in_thread_if_long(written.length, written.whole_clauses)
+            if text or self.has_shown_text:
+                return Answer(text=text, sources=sources, provider="", queries=self._queries)
+        return None
 
     async def finish(self, ending: StreamEnding | None) -> bool:
         """End the streamed message with the rest of the answer; False if it must be delivered in another way.
@@ -245,7 +269,7 @@ class LiveAnswer:
             raise ClaimLost
         if not await self._stop(blocks=ending.blocks(end.cited)):
             return False
-        if self.row.message_ts is not None:
+        if self.row.message_ts is not None and not self._status_gone:
             await delete(self.chat, self.row.channel_id, self.row.message_ts)
         return True
 
@@ -257,6 +281,8 @@ class LiveAnswer:
         if self._written:
             ts = self.messages[-1] if self.messages else self.row.message_ts
             message = stopped_message(self._written, seconds=seconds, question_id=question)
+            if self.mode is Mode.NONE:
+                return isinstance(await self.replace_original(self.row.response_url, message), Sent)
             result = await self.chat.update(self.row.channel_id, ts or "", escaping.sanitize_message(message))
         else:
             note = stopped_note(seconds=seconds, question_id=question)
@@ -301,7 +327,7 @@ class LiveAnswer:
     async def _step(self) -> tuple[float | None, asyncio.Event]:
         """Show what is due; return the seconds until the next look, and the event that makes it sooner."""
         if self.mode is Mode.NONE:
-            return await self._show_progress_once(), self._changed
+            return await self._show_once()
         if self._broken and self.mode is Mode.STREAM:  # the whole answer comes when it is complete
             return None, self._closing
         await self._pull()
@@ -309,7 +335,7 @@ class LiveAnswer:
             return None, self._closing
         if self._pending:
             if self._next_text <= self.clock():
-                is_late = bool(self.messages)
+                is_late = bool(self.messages) or self.row.surface == "im"
                 await self._flush()
                 if is_late:
                     await self._end_status()
@@ -490,13 +516,14 @@ class LiveAnswer:
 
     async def _update(self, shown: str) -> bool:
         """Edit the message; return whether that arrived."""
-        message = written_message(shown, question_id=str(self.row.id))
+        once = self.mode is Mode.NONE
+        message = (growing_message if once else written_message)(shown, question_id=str(self.row.id))
         had_sent, self._text_sent = self._text_sent, True
         if self.messages:
             result = await self.chat.update(self.row.channel_id, self.messages[-1], escaping.sanitize_message(message))
             arrived = has_arrived(result)
         else:
-            arrived = await self.progress.update(message, milestone=False)
+            arrived = await self.progress.update(message, milestone=once)
         if arrived is False:
             self._text_sent = had_sent
         return bool(arrived)
@@ -519,24 +546,51 @@ class LiveAnswer:
         return pace
 
     async def _end_status(self) -> None:
-        """Show once, above a stream, that the searches are over; skipped for an answer that ends within a second."""
+        """Show once, above a stream, that the searches are over; skipped for an answer that ends within a second.
+
+        In a direct message, where Slack has its own stop below the stream, the status goes instead.
+        """
         if self._status_ended or self._open is None:
             return
         self._status_ended = True
+        if self.row.surface == "im":
+            self._status_gone = isinstance(await self.chat.delete(self.row.channel_id, self.row.message_ts or ""), Sent)
+            return
         message = writing_message(self._queries, self._sources, question_id=str(self.row.id))
         permit, _ = await self.calls.edit_status(self.row, shown=self._confirmed)
         self._check(permit)
         if permit is Permit.GRANTED:
             await self.progress.update(message, milestone=False)
 
+    async def _show_once(self) -> tuple[float | None, asyncio.Event]:
+        """Show by the response_url the searches and pages, and the first sentences; return as `_step`."""
+        if not self.text.length:
+            return await self._show_progress_once(), self._changed
+        used = self.row.response_uses + self.progress.response_url_uses
+        if not self.grows or self._text_sent or self._start_tries == MAX_TRIES or used >= USES_BEFORE_END:
+            return None, self._closing
+        shown = await self._read(self.text.length, self.text.first_sentences)
+        if shown and self._sentence is None:
+            self._sentence = self.clock()
+        if not shown or self._sentence is None or self.clock() < self._sentence + GROW_SECONDS:
+            return LOOK_SECONDS, self._closing
+        self._start_tries += 1
+        if await self._update(shown):
+            self._written = shown
+        return BUSY_SECONDS, self._closing
+
     async def _show_progress_once(self) -> float | None:
-        """Show the searches and pages by the response_url, once; skipped for an answer that is ready soon."""
-        if self._progress_shown or not (self._queries or self._sources):
+        """Show the searches and pages, once; skipped for an answer that is ready soon.
+
+        If one of the posts before the end was used already, the other one is for the text.
+        """
+        if self._progress_shown or not (self._queries or self._sources) or (self.grows and self.row.response_uses):
             return None
         self._found = self.clock() if self._found is None else self._found
         seconds = self.clock() - self._started
         # What a run has found may become known together with its answer.
-        if (wait := max(ONCE_SECONDS - seconds, self._found + HOLD_SECONDS - self.clock())) > 0:
+        first = ONCE_SECONDS if self._sources else 2 * ONCE_SECONDS
+        if (wait := max(first - seconds, self._found + HOLD_SECONDS - self.clock())) > 0:
             return wait
         self._progress_shown = True
         message = progress_line_message(self._queries, self._sources, question_id=str(self.row.id))
@@ -591,6 +645,7 @@ class LiveAnswers:
     chat: Chat
     calls: StreamLog
     stop: Callable[[QuestionRow], Awaitable[object]]
+    replace_original: ReplaceOriginal
     in_channels: bool = False
     clock: Callable[[], float] = monotonic
 
@@ -604,6 +659,7 @@ class LiveAnswers:
             chat=self.chat,
             calls=self.calls,
             on_stopped=lambda: self.stop(row),
+            replace_original=self.replace_original,
             clock=self.clock,
         )
 

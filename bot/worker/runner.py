@@ -52,11 +52,13 @@ from perplexity.errors import (
     AllProvidersFailed,
     PerplexityError,
     RequestCancelled,
+    TimedOut,
 )
 from perplexity.filters import in_words
 from perplexity.notes import is_empty_result
 from perplexity.request_log import BeforeSending, RequestLog
 from perplexity.threads import run_in_thread, run_in_thread_if_long
+from perplexity.types import Event
 
 NOT_ALLOWED_HERE = (
     "In this channel only some people may ask me. You can ask me in our direct messages, or ask the channel’s creator "
@@ -245,21 +247,29 @@ class CommandRunner:
     ) -> Outcome | None:
         """Return the outcome of an answer that failed after text of it was shown; None if none was.
 
-        The text stays with its sources, and what says below them that the answer broke off.
+        The text stays with its sources, and what says below them that the answer broke off. That of one that a limit
+        ended is kept also if none was shown.
         """
         command = self.commands[row.command]
-        if live is None or command.ending is None or (answer := await live.broken_off()) is None:
+        tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
+        at_limit = TimedOut.__name__ in {type(error).__name__, *(attempt.error_class for attempt in tried)}
+        if live is None or command.ending is None or (answer := await live.broken_off(at_limit=at_limit)) is None:
             return None
         provider, cost_usd = "", None
         if isinstance(error, PerplexityError):
-            tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
             provider, cost_usd = error.provider or (tried[-1].provider if tried else ""), error.cost_usd
         answer = replace(answer, provider=provider, seconds=self.clock() - started)
         request = command.parse(row.text)
         audience = self._audience(row, request)
         reply = await run_in_thread_if_long(len(answer.text), command.render, answer, request, audience)
         refusal = error.sentence if isinstance(error, Refused) else ""
-        below = broken_off_blocks(cost_usd=cost_usd, reference=row.reference, question_id=str(row.id), refusal=refusal)
+        below = broken_off_blocks(
+            cost_usd=cost_usd,
+            reference=row.reference,
+            question_id=str(row.id),
+            refusal=refusal,
+            limit=answer.seconds if at_limit else None,
+        )
         return Outcome(
             messages=with_actions(reply.messages, below),
             state="failed",
@@ -339,6 +349,8 @@ class CommandRunner:
             if turns or thread.messages:
                 request = command.add_turns(request, turns, thread)
 
+        audience = self._audience(row, request)
+
         async def on_run(run_id: str) -> None:
             if not await self._record_run(row, run_id, outgoing.take()):
                 raise RequestCancelled("another worker holds the question")
@@ -355,13 +367,12 @@ class CommandRunner:
             check_cancelled=check_cancelled,
             stages=self.stages(row),
             progress=progress,
-            on_event=None if live is None else live.on_event,
+            on_event=_take_events(live, grows=audience is Audience.ASKER and row.thread_ts is None),
             text_shown=lambda: live is not None and live.has_shown_text,
             now=self.now,
         )
         result = await self.stops.guard(row, command.answer(request, context))
         length = command.result_length(result)
-        audience = self._audience(row, request)
         reply = await run_in_thread_if_long(length, command.render, result, request, audience)
         actions = self._actions(row, command, result, request, audience)
         if not actions and outgoing.log.requests and row.surface != DIGEST_SURFACE:
@@ -488,6 +499,14 @@ class CommandRunner:
 
 def _limits(command: Command[Any, Any], request: Any, row: QuestionRow) -> list[str]:
     return [] if command.filters is None else in_words(restrict(command.filters(request), row.preferences.channel))
+
+
+def _take_events(live: LiveAnswer | None, *, grows: bool) -> Callable[[Event], None] | None:
+    """Return what takes the events of an answer that is shown while it is made."""
+    if live is None:
+        return None
+    live.grows = grows
+    return live.on_event
 
 
 def _keep_to_sites(services: Services, channel: ChannelSettings) -> Services:

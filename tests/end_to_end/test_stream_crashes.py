@@ -35,9 +35,9 @@ def each(method: str, number: int = 1) -> list[At]:
 
 ONCE = [
     *((at, 1) for at in each("chat.postMessage")),
-    *((at, 2) for method in ("chat.update", "chat.startStream") for at in each(method)),
+    *((at, 2) for method in ("chat.update", "chat.startStream", "chat.delete") for at in each(method)),
     *((at, 2) for number in (1, 2) for at in each("chat.appendStream", number)),
-    *((at, 1) for method in ("chat.stopStream", "chat.delete") for at in each(method)),
+    *((at, 1) for at in each("chat.stopStream")),
 ]
 """Where the first worker dies, and how many requests the service gets: none again for an answer that is kept."""
 

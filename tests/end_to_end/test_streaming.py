@@ -226,7 +226,8 @@ async def test_a_stop_keeps_what_was_said(harness: AppHarness, surface: str) -> 
 
 
 async def test_a_private_command_shows_its_progress_once(harness: AppHarness) -> None:
-    harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.2))
+    events = [*beginning(), *[KEEP_ALIVE] * 30, *deltas(TEXT, size=1_000), end(TEXT)]
+    harness.perplexity.script("/v1/agent", stream_reply(*events, pause=0.1))
 
     await harness.ask("/ask do heat pumps pay off?")
     await harness.wait_until_settled(1)

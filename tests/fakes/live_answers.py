@@ -18,14 +18,15 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.blocks.elements import markdown
 from bot.blocks.messages import question_stopped_message
 from bot.blocks.streaming import render_answer_text
+from bot.commands.context import Progress
 from bot.delivery.delivery import Delivery
-from bot.delivery.routes import EditMessageRoute, thread_route
-from bot.delivery.status_message import StatusMessages
+from bot.delivery.routes import default_routes
+from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import OPEN, LeftOver, QuestionRow, StreamEnding
 from bot.playground.limits import SlackError
 from bot.playground.web_api import METHODS, Arguments, WebApi
-from bot.slack.messages import Chat, Sent
+from bot.slack.messages import Chat, PostResult, ResponseUrls, Sent, has_arrived
 from bot.slack.streams import Streams
 from bot.storage.database import DatabaseRetry
 from bot.storage.streams import (
@@ -43,13 +44,15 @@ from bot.streaming.live import LiveAnswer, LiveAnswers
 from bot.worker.clear_up import ClearUp
 from perplexity.types import SearchQueries, Sources, TextDelta
 from tests.fakes.recordings import Recording
-from tests.fakes.rows import BEGAN, row
+from tests.fakes.rows import BEGAN, URL, row
 from tests.fakes.slack import FakeSlack
 
 if TYPE_CHECKING:
     from bot.delivery.withdrawal import AnswerWithdrawal
-    from bot.slack.messages import ResponseUrls
     from bot.storage.questions import Pool, QuestionStore
+
+API_URL = "https://slack.com/api/"
+
 
 CALL_SECONDS = 0.12
 """How long a call to Slack takes; Slack makes the change after half of it."""
@@ -115,8 +118,9 @@ class MemoryQuestions:
         self.rows[row.id] = replace(self.rows[row.id], run_id=run_id)
         return True
 
-    async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int) -> bool:
+    async def mark_sending(self, row: QuestionRow, part: int, *, uses: int, unconfirmed: int = 0) -> bool:
         await asyncio.sleep(QUERY_SECONDS)
+        self.rows[row.id] = replace(self.rows[row.id], part=part, response_uses=uses, unconfirmed=unconfirmed)
         return True
 
     async def cleared(self, question_id: UUID) -> None:
@@ -200,6 +204,27 @@ class MemoryCallLog(StreamLog):
         return times
 
 
+class DirectUrls(ResponseUrls):
+    """Takes posts to a response_url without a network: `posts` are those that arrived, each with its moment.
+
+    `results` are what the next posts come to, `Sent` when there are no more; a post that is in doubt arrives.
+    """
+
+    def __init__(self) -> None:
+        self.posts: list[tuple[float, OutgoingMessage]] = []
+        self.results: list[PostResult] = []
+        self.uses = 0
+
+    async def post(self, url: str, message: OutgoingMessage, *, audience: Audience, replace: bool) -> PostResult:
+        await asyncio.sleep(CALL_SECONDS / 2)
+        result = self.results.pop(0) if self.results else Sent()
+        if has_arrived(result) is not False:
+            self.uses += 1
+            self.posts.append((asyncio.get_running_loop().time(), message))
+        await asyncio.sleep(CALL_SECONDS / 2)
+        return result
+
+
 @dataclass
 class EditedStatus:
     """A question's status message."""
@@ -231,6 +256,7 @@ class LiveWorkspace:
     calls: MemoryCallLog = field(init=False)
     client: DirectClient = field(init=False)
     questions: MemoryQuestions = field(default_factory=MemoryQuestions)
+    urls: DirectUrls = field(default_factory=DirectUrls)
     cancel_runs: Callable[[UUID], Awaitable[bool]] = no_runs
 
     def __post_init__(self) -> None:
@@ -249,6 +275,7 @@ class LiveWorkspace:
             chat=Chat(self.client),
             calls=self.calls,
             stop=lambda row: self.questions.stop(row.id, user_id=row.user_id),
+            replace_original=self.status_messages.replace_original,
             clock=asyncio.get_running_loop().time,
         )
 
@@ -260,7 +287,8 @@ class LiveWorkspace:
         Return its question.
         """
         question = await self.ask(number=number, surface=surface)
-        live = self.live.answer(question, EditedStatus(Chat(self.client), question))
+        live = self.live.answer(question, self.progress(question))
+        live.grows = surface == "slash"
         self.calls.edited.add(question.id)
         with suppress(TimeoutError):
             async with live, asyncio.timeout(stopped_at):
@@ -275,21 +303,25 @@ class LiveWorkspace:
         self.calls.edited.discard(question.id)
         return question
 
-    async def leave(self, live: LiveAnswer) -> None:
-        """Do what a worker does that has lost a question: end what is shown of it, and clear up."""
-        noted = await self.live.leave(live)
-        status_messages = StatusMessages(
+    @property
+    def status_messages(self) -> StatusMessages:
+        """What replaces the messages of response_urls."""
+        return StatusMessages(
             questions=self.questions.as_store,
             database_retry=DatabaseRetry(seconds=1),
             chat=Chat(self.client),
-            response_urls=cast("ResponseUrls", None),
-            slack_api_url="",
+            response_urls=self.urls,
+            slack_api_url=API_URL,
         )
+
+    async def leave(self, live: LiveAnswer) -> None:
+        """Do what a worker does that has lost a question: end what is shown of it, and clear up."""
+        noted = await self.live.leave(live)
         clear_up = ClearUp(
             questions=self.questions.as_store,
             live=self.live,
             chat=Chat(self.client),
-            status_messages=status_messages,
+            status_messages=self.status_messages,
             withdrawal=cast("AnswerWithdrawal", None),
             cancel_runs=self.cancel_runs,
             render_stopped=lambda row: question_stopped_message(row.text, question_id=str(row.id)),
@@ -327,8 +359,28 @@ class LiveWorkspace:
         calls = [call for call in self.slack.answered if channel in {"", call.arguments["channel"]}]
         return [call.at - BEGAN.timestamp() + CALL_SECONDS / 2 for call in calls if call.method == method]
 
+    def progress(self, question: QuestionRow) -> Progress:
+        """Return what shows the progress of a question."""
+        if question.thread_ts is not None:
+            return EditedStatus(Chat(self.client), question)
+        return ProgressUpdater(
+            row=question,
+            questions=self.questions.as_store,
+            chat=Chat(self.client),
+            response_urls=self.urls,
+            slack_api_url=API_URL,
+            clock=asyncio.get_running_loop().time,
+        )
+
     async def ask(self, text: str = "why", *, number: int = 1, surface: str = "im") -> QuestionRow:
-        """Put a question into a conversation with this number, and its status message; return it."""
+        """Put a question into a conversation with this number, and its status message; return it.
+
+        One of a slash command has its acknowledgement instead.
+        """
+        if surface == "slash":
+            asked = row(id=uuid4(), text=text, surface=surface, thread_ts=None, messages=None, response_url=URL)
+            self.questions.rows[asked.id] = replace(asked, received=asyncio.get_running_loop().time())
+            return self.questions.rows[asked.id]
         channel = f"D{number}" if surface == "im" else f"C{number}"
         thread = f"{BEGAN.timestamp() - 9:.6f}"
         asked = row(
@@ -353,11 +405,19 @@ class LiveWorkspace:
         delivery = Delivery(
             questions=self.questions.as_store,
             database_retry=DatabaseRetry(seconds=1),
-            routes=(EditMessageRoute(chat=chat, streams=Streams(self.client)), thread_route(chat)),
+            routes=default_routes(
+                chat,
+                Streams(self.client),
+                self.urls,
+                slack_api_url=API_URL,
+                delete_pending=self.status_messages.delete_pending,
+            ),
             clock=clock,
         )
-        row = replace(live.row, streams=tuple(live.messages), messages=(message,), received=clock())
-        assert await delivery.deliver(row, audience=Audience.CHANNEL)
+        used = live.row.response_uses + live.progress.response_url_uses
+        row = replace(live.row, streams=tuple(live.messages), messages=(message,), received=clock(), response_uses=used)
+        audience = Audience.ASKER if row.surface == "slash" else Audience.CHANNEL
+        assert await delivery.deliver(row, audience=audience)
         await self.live.delete_leftovers(row)
 
 

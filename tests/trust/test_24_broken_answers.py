@@ -108,14 +108,14 @@ def thread(harness: AppHarness, surface: str) -> list[Post]:
     return harness.slack.thread(CHANNELS[surface], TS)
 
 
-def assert_broken_off(message: Post) -> None:
+def assert_broken_off(message: Post, *, why: str = "it broke off") -> None:
     """Check that a message shows the beginning of the answer with its sources, and what the reader can do."""
     assert message.markdown
     assert SHOWN.startswith(message.markdown)
     assert "[[1]](https://a.example/1)" in message.markdown
     assert "*Sources*" in message.shown_text
     assert "https://a.example/1" in message.shown_text.split("*Sources*")[1]
-    assert "You have only a part of this answer: it broke off" in message.shown_text
+    assert f"You have only a part of this answer: {why}" in message.shown_text
     assert "Try again" in message.shown_text
     assert "Reference `" in message.shown_text
     assert '"stop"' not in message.shown_text
@@ -134,7 +134,7 @@ async def test_after_text_is_visible_nothing_is_asked_again(
 
     assert (asked(harness.perplexity), len(second.requests)) == (1, 0)
     (message,) = thread(harness, surface)
-    assert_broken_off(message)
+    assert_broken_off(message, why="I stopped after" if broken.hang else "it broke off")
     assert "Perplexity · " in message.shown_text
     assert ("and cost $0.0023." in message.shown_text) == (broken.cost is not None)
     (row,) = await rows(harness, "SELECT state, outcome, error, cost_usd, result, remembered FROM questions")
@@ -182,7 +182,7 @@ async def test_before_text_is_visible_it_is_asked_again(harness: AppHarness, sur
 
 async def test_what_a_private_command_has_not_shown_is_asked_again(harness: AppHarness) -> None:
     harness.perplexity.script(
-        AGENT, CUT.after(*beginning(), *deltas(TEXT)[:8]), stream_reply(*whole_stream(TEXT), pause=0.02)
+        AGENT, CUT.after(*beginning(), *deltas(TEXT)[:2]), stream_reply(*whole_stream(TEXT), pause=0.02)
     )
 
     await harness.ask("/ask do heat pumps pay off?")
@@ -191,6 +191,19 @@ async def test_what_a_private_command_has_not_shown_is_asked_again(harness: AppH
     assert asked(harness.perplexity) == 2
     assert harness.slack.posts[-1].markdown == SHOWN
     assert not any("broke off" in post.shown_text for post in harness.slack.posts)
+
+
+async def test_what_a_private_command_has_shown_stays(harness: AppHarness, second: FakeBrave) -> None:
+    harness.perplexity.script(AGENT, CUT.after(*beginning(), *deltas(TEXT)[:8]))
+
+    await harness.ask("/ask do heat pumps pay off?")
+    await harness.wait_until_settled(1)
+
+    assert (asked(harness.perplexity), len(second.requests)) == (1, 0)
+    *_, growing, last = harness.slack.posts
+    assert "still writing…" in growing.shown_text
+    assert last.markdown.startswith(growing.markdown)
+    assert_broken_off(last)
 
 
 @pytest.mark.parametrize(("surface", "method"), [("im", "chat.startStream"), ("mention", "chat.update")])

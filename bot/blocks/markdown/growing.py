@@ -30,6 +30,13 @@ _CLAUSE_END = re.compile(
     r"|(?P<word>(?<=\S)(?=[ \t]))"
 )
 """What ends a clause: punctuation with what belongs to it, a line's end, and if nothing else comes, a word."""
+_SENTENCE_END = re.compile(
+    rf"(?P<sentence>[.!?…])(?:[\"'”’)\]*_~`]| ?{_MARKER})*(?=\s+[^\sa-z]|[ \t]*\n)"
+    r"|(?P<wide>[。！？])(?=[^\s\W_])"
+    r"|^[ \t>]*(?:[-+*•|]|\d{1,9}[.)])[ \t][^\n]*(?P<line>(?=\n))",
+    re.MULTILINE,
+)
+"""What ends a sentence: its sign, if no small letter follows, or the end of an item or of a row."""
 _SHORT_CLAUSE = 16
 """Characters of a clause that is long enough to be shown although its sentence continues."""
 _LONG_CLAUSE = 120
@@ -74,8 +81,15 @@ class Final:
     awaits_source: bool = False
 
 
-def find_final(document: Document, sources: Sequence[Source], start: int, *, is_finished: bool = False) -> Final:
-    """Return up to which end of a clause a text is final, `start` if none ends after that place.
+def find_final(
+    document: Document,
+    sources: Sequence[Source],
+    start: int,
+    *,
+    is_finished: bool = False,
+    whole_sentences: bool = False,
+) -> Final:
+    """Return up to which end of a clause, or of a sentence, a text is final, `start` if none ends after that place.
 
     `sources` are all that are known so far; a marker of another one, and what follows it, is not final. If the answer
     `is_finished`, no more of them come.
@@ -92,13 +106,19 @@ def find_final(document: Document, sources: Sequence[Source], start: int, *, is_
     spans += [match.span() for match in _URL.finditer(text, start)]
     kept = _Spans([*spans, *_stretches(document, RegionKind.SPAN, RegionKind.MATH)])
     code = _Spans(_stretches(document, RegionKind.FENCE, RegionKind.INDENTED))
+    tables = _Spans(
+        (document.lines[block.start], document.lines[min(block.end, len(document.lines) - 1)])
+        for block in document.blocks
+        if block.kind is BlockKind.TABLE
+    )
     has_right = not text.isascii() and RIGHT_LETTER.search(text) is not None
     tries = _TRIES
-    for match in reversed([*_CLAUSE_END.finditer(text, start, min(limit + 1, len(text)))]):
+    ends = _SENTENCE_END if whole_sentences else _CLAUSE_END
+    for match in reversed([*ends.finditer(text, start, min(limit + (3 if whole_sentences else 1), len(text)))]):
         place, ends_line = match.end(), match.lastgroup == "line"
         if not start < place <= limit or kept.hold(place):
             continue
-        if not ends_line and (code.hold(place) or not _is_long_enough(text, start, match)):
+        if not ends_line and (code.hold(place) or tables.hold(place) or not _is_long_enough(text, start, match)):
             continue
         # The mark that a line from right to left may begin with depends on all of it.
         if not ends_line and has_right and not runs_right_to_left(_line_until(text, place)):

@@ -245,6 +245,100 @@ def test_any_text_is_harmless_and_its_beginning_unless_the_ending_says_otherwise
     assert_final(streamed, shown, text)
 
 
+_words = st.sampled_from(
+    [
+        *("a heat pump", "ca. 5 houses", "costs $9,000", "3.5 %", "the U.S. market", "**less**", "*much*", "`x. y`"),
+        *("z. B.", "\\(a. b\\)", "AT&T", "なぜ。はい", "[Two](https://en.wikipedia.org/wiki/Python_(genus)?a=1)"),
+    ]
+)
+_sentences = st.builds(
+    lambda words, end, markers: " ".join(words) + end + "".join(f"[{n}]" for n in markers),
+    st.lists(_words, min_size=1, max_size=5),
+    st.sampled_from([".", ".", "!", "?", ":", "…"]),
+    st.lists(st.integers(1, 9), max_size=2),
+)
+_lines = st.lists(_sentences, min_size=1, max_size=4)
+_blocks = st.one_of(
+    _lines.map(" ".join),
+    _lines.map(lambda lines: "\n".join(f"- {line}" for line in lines)),
+    _lines.map(lambda lines: "\n".join(f"{n}. {line}" for n, line in enumerate(lines, 1))),
+    _lines.map(lambda lines: "\n".join(["| a | b |", "|---|---|", *(f"| {line} | 1 |" for line in lines)])),
+    _lines.map(lambda lines: "\n".join(["```", *lines, "```"])),
+    _lines.map(lambda lines: "\n".join(f"> {line}" for line in lines)),
+    _sentences.map(lambda line: f"## {line}"),
+    st.integers(1, 99).map(lambda n: f"$$\nE = \\frac{{m}}{{{n}}} c^2.\n$$"),
+)
+written_answers = st.lists(_blocks, min_size=1, max_size=3).map("\n\n".join)
+
+
+def assert_nothing_is_taken_back(text: str, step: int, known_from: int) -> None:
+    """Cut an answer at every event: what is shown stays, but for the numbers of markers."""
+    streamed, shown = StreamedText(), ""
+    seen = [""]
+    for place in range(0, len(text), step):
+        if place >= known_from:
+            streamed.add_sources(SOURCES)
+        streamed.feed(text[place : place + step])
+        seen.append(streamed.first_sentences())
+        shown += take_all(streamed)
+        seen.append(shown)
+    whole = _NUMBER.sub("[[n]]", golden(text))
+    for now in dict.fromkeys(seen):
+        assert whole.startswith(_NUMBER.sub("[[n]]", now))
+        assert_harmless(now)
+
+
+_NUMBER = re.compile(r"\[\[\d+\]\]")
+
+
+@given(written_answers, st.integers(4, 40), st.integers(0, 200))
+@settings(deadline=None, max_examples=60)
+def test_nothing_that_is_shown_of_an_answer_is_taken_back(text: str, step: int, known_from: int) -> None:
+    assert_nothing_is_taken_back(text, step, known_from)
+
+
+@pytest.mark.rare
+@given(written_answers, st.integers(4, 40), st.integers(0, 200))
+@settings(deadline=None, max_examples=1_000)
+def test_nothing_that_is_shown_of_a_thousand_answers_is_taken_back(text: str, step: int, known_from: int) -> None:
+    assert_nothing_is_taken_back(text, step, known_from)
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_the_first_sentences_end_with_one(name: str) -> None:
+    text = ORDINARY[name]
+    streamed = StreamedText()
+    streamed.add_sources(SOURCES)
+    for place in range(0, len(text), 7):
+        streamed.feed(text[place : place + 7])
+        shown = streamed.first_sentences()
+        assert golden(text).startswith(shown)
+        assert_harmless(shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Yes, it pays off", ""),
+        ("Yes, it pays off. ", ""),
+        ("Yes, it pays off. I", "Yes, it pays off."),
+        ("Yes, it pays off.\n", ""),
+        ("Yes, in ca. 5 houses. Most", "Yes, in ca. 5 houses."),
+        ("Yes.[1] More of", f"Yes.{ONE}"),
+        ("Yes.[9] More of", ""),
+        ("**Yes. And more", ""),
+        ("Here are three:\n\n1. One of\n2. Tw", "Here are three:\n\n1. One of"),
+        ("はい。次", "はい。"),
+    ],
+)
+def test_the_first_sentences_are_whole(text: str, shown: str) -> None:
+    streamed = StreamedText()
+    streamed.add_sources(SOURCES)
+    streamed.feed(text)
+
+    assert streamed.first_sentences() == shown
+
+
 @pytest.mark.parametrize("name", ["heat pump", "numbers", "Japanese", "links"])
 def test_no_marker_is_shown_before_its_source_is_known(name: str) -> None:
     text = ORDINARY[name]
