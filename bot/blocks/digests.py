@@ -36,7 +36,7 @@ DIGEST_EXAMPLE = 'technology "open source databases" weekdays 9:00'
 """An example of the arguments of `watch`."""
 
 NO_ZONE = (
-    "I couldn’t find your time zone, so times are in UTC. To change that, set your time zone in Slack, "
+    "I couldn’t find your time zone, so the time may not be yours. Set your time zone in Slack, "
     "then delete the digest and set it up again."
 )
 

@@ -24,7 +24,7 @@ def settings_message(preferences: Preferences, *, in_channel: bool, slash: str, 
     lists = ["\n".join([f"*{YOUR_SETTINGS}*", *_lines(PERSON, preferences.person)])]
     if in_channel:
         lists.append("\n".join(["*Settings of this channel*", *_lines(CHANNEL, preferences.channel)]))
-    hints = [RULES, *([NEEDS_SCOPES] if in_channel else []), f"For example: `{slash} effort high`"]
+    hints = [RULES, *([NEEDS_SCOPES] if in_channel else []), f"For example: `{slash} language de`"]
     if in_channel:
         hints.append(f"or `{slash} channel allow docs.python.org`")
     blocks: list[Block] = [section(escape(note))] if note else []

@@ -24,7 +24,7 @@ def over_budget_sentence(over: OverBudget, *, effort: str) -> str:
         left, cost = format_amount(over.remaining), format_amount(over.amount)
         return (
             f"{whose} has {left} left of {allowed}, and this may cost up to {cost}. It resets {wait}. "
-            "Ask with less effort, such as `--model fast`, or ask an admin for more."
+            "Ask for a quick answer, or ask an admin for more."
         )
     return f"{whose} ({allowed}) is used up. It resets {wait}. Ask again then, or ask an admin for more."
 

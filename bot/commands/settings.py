@@ -175,8 +175,8 @@ SETTINGS = free_subcommand(
     summary="See and change your settings, and those of this channel",
     usage="[channel] [NAME VALUE | NAME reset | reset]",
     examples=(
-        ("effort high", "think longer from now on"),
         ("language de", "always answer in German"),
+        ("effort high", "think longer from now on"),
         ("channel allow docs.python.org, peps.python.org", "only these sites, for everyone in this channel"),
         ("channel askers admins", "who may ask in this channel"),
         ("reset", "reset all of your settings"),

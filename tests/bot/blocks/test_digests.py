@@ -191,7 +191,7 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
     ("reply", "said"),
     [
         (Created(digest=DIGEST), f"is set up.*\\nI’ll post it here {PLAN}, only when something is new: {NEXT}."),
-        (Created(digest=DIGEST, zone_known=False), "I couldn’t find your time zone, so times are in UTC. To change"),
+        (Created(digest=DIGEST, zone_known=False), "I couldn’t find your time zone, so the time may not be yours. Set"),
         (
             Created(digest=replace(DIGEST, spec=make_spec(silence=(0, 4)))),
             ". When nothing is new, I’ll say so (Monday, Friday).",
