@@ -51,7 +51,8 @@ def test_an_example_is_taken(section: str, example: str) -> None:
     routed = route_slash_command(called, text, COMMANDS)
 
     assert routed.unknown is None
-    assert routed.command is None or routed.help or routed.command.parse(routed.rest)
+    if routed.command is not None and not routed.help:
+        routed.command.parse(routed.rest)
 
 
 @pytest.mark.parametrize("mention", MENTIONS)
