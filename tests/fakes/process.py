@@ -19,6 +19,10 @@ DEVELOPMENT = ("-X", "dev", "-W", "ignore")
 """Python's options for what starts an interpreter: its checks, without its warnings."""
 
 
+READY_SECONDS = 180
+"""A dozen interpreters that start at once on a busy machine take their time."""
+
+
 @dataclass(kw_only=True)
 class Process:
     """One `python -m bot …` with exactly the settings it is given. `output` is what it printed, `log` its log."""
@@ -70,7 +74,7 @@ class Process:
             asyncio.create_task(started._read(process.stderr, started.log)),
         ]
         try:
-            async with asyncio.timeout(60), started.logged:
+            async with asyncio.timeout(READY_SECONDS), started.logged:
                 await started.logged.wait_for(lambda: started.prints(ready) or started.ended == 2)
         except TimeoutError:
             await started.kill()
