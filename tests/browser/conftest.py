@@ -68,7 +68,7 @@ def artifacts() -> Path:
 
 
 @contextmanager
-def served(*, port: int = 0) -> Iterator[Site]:
+def served(*, port: int = 0, saved: Path | None = None) -> Iterator[Site]:
     """Serve a playground from a thread of its own, since the browser's driver blocks the test's."""
     started: list[Site] = []
     ready = threading.Event()
@@ -76,7 +76,7 @@ def served(*, port: int = 0) -> Iterator[Site]:
     stop = asyncio.Event()
 
     async def run() -> None:
-        async with serve(app=PlaygroundApp(reply=ScriptedSearch().reply), port=port) as site:
+        async with serve(app=PlaygroundApp(reply=ScriptedSearch().reply), port=port, saved=saved) as site:
             started.append(site)
             ready.set()
             await stop.wait()

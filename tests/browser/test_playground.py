@@ -214,6 +214,31 @@ def test_a_restart_is_announced_and_the_shown_messages_stay_usable(browser: WebD
         assert page.wait_until_gone("Sorry, no search service answered")
 
 
+def test_a_restart_keeps_what_was_read_for_this_page_and_a_new_one(browser: WebDriver, tmp_path: Path) -> None:
+    page, saved = Page(browser=browser), tmp_path / "playground.json"
+    with served(saved=saved) as site:
+        page.open(site.address)
+        page.open_direct()
+        asyncio.run(_post_directly(site, "Part one of your answer"))
+        page.message_with("Part one of your answer")
+        page.browser.find_element(By.CSS_SELECTOR, "button[data-channel^=C]").click()
+        page.send("hello there")
+        page.message_with("hello there")
+    page.wait(lambda: "cannot be reached" in page.notice())
+    with served(port=int(site.origin.rpartition(":")[2]), saved=saved) as site:
+        page.wait(lambda: "restarted" in page.notice())
+        page.send("hello again")
+        page.message_with("hello again")
+        assert page.browser.find_elements(By.CLASS_NAME, "unread") == []
+        asyncio.run(_post_directly(site, "Part two of your answer"))
+        page.wait(lambda: page.browser.find_elements(By.CSS_SELECTOR, "[data-channel^=D] .unread"))
+
+        page.open(site.address)
+        assert page.message_with("hello there")
+        page.open_direct()
+        assert page.message_with("Part one of your answer")
+
+
 def test_a_line_that_cannot_be_sent_is_reported_and_kept(browser: WebDriver) -> None:
     page = Page(browser=browser)
     with served() as site:

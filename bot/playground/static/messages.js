@@ -62,6 +62,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     return block && { message, block, element: holding(block, node.id) };
   }
 
+  // Returns whether the message was not known.
   function change({ channel, ts, message }) {
     const key = `${channel} ${ts}`;
     const isNew = !shown.has(key);
@@ -76,6 +77,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     // The button that was pressed may be gone with its message.
     if (hadFocus && !list.contains(document.activeElement)) list.focus({ preventScroll: true });
     if (isNew && message?.author === "you" && channel === state.channel) following.follow(shown.get(key).element);
+    return isNew;
   }
 
   function put(key, message) {

@@ -52,8 +52,8 @@ follow({
     document.body.dataset.ready = "yes";
   },
   onChange(change) {
-    messages.change(change);
-    if (change.channel !== state.channel && change.message) sidebar.mark(change.channel);
+    const isNew = messages.change(change); // after a restart, all come again
+    if (isNew && change.channel !== state.channel && change.message) sidebar.mark(change.channel);
   },
   onAround: around.change,
   onViews: views.change,
