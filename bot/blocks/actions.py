@@ -25,6 +25,7 @@ SOURCES = "sources"
 MORE = "more"
 FEEDBACK = "feedback"
 FOLLOW_UP = "follow_up"
+DIGEST = "digest_modal"
 """The ids of the actions."""
 
 RECHECK = "recheck"
@@ -58,6 +59,8 @@ def answer_actions(
         shown.append(_button("Ask about these", ASK_ABOUT, question_id))
     if buttons.more:
         shown.append(_button("More results", MORE_RESULTS, question_id))
+    if buttons.scheduled:
+        shown.append(_button("Every weekday morning", DIGEST, question_id))
     if buttons.sources:
         shown.append(_button(f"Sources ({buttons.sources})", SOURCES, question_id))
     suggested = [

@@ -148,7 +148,7 @@ def remember(summary: NewsSummary) -> str:
 
 def buttons(summary: NewsSummary, request: NewsRequest) -> AnswerButtons | None:
     """Return what can be done with the news; None if there are none."""
-    return AnswerButtons() if summary.stories else None
+    return AnswerButtons(scheduled=True) if summary.stories else None
 
 
 NEWS = Command(

@@ -32,6 +32,9 @@ DATABASE_DOWN = "I can’t reach my database just now. Please click again in a m
 NOT_YOUR_ANSWER = "Only the person who asked can use this button."
 NO_LONGER_OFFERED = "This button has expired. Please ask again."
 
+UNNAMED_CHANNELS = frozenset({"", "directmessage", "privategroup"})
+"""What Slack calls a conversation whose name the app may not know."""
+
 REPLY_SECONDS = 0.5
 
 DATABASE_SECONDS = 1.6

@@ -318,14 +318,15 @@ class StreamEnding:
 class AnswerButtons:
     """What the buttons below an answer offer: `deeper` a longer answer, `sources` so many pages with their excerpts.
 
-    `ask_about` asks about the pages that were found, `more` lists the next ones. Each of the `next_questions` can be
-    asked with one click.
+    `ask_about` asks about the pages that were found, `more` lists the next ones, `scheduled` makes a digest of news.
+    Each of the `next_questions` can be asked with one click.
     """
 
     deeper: bool = False
     sources: int = 0
     ask_about: bool = False
     more: bool = False
+    scheduled: bool = False
     next_questions: tuple[str, ...] = ()
 
 

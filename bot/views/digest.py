@@ -5,17 +5,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
+from bot.blocks.actions import DIGEST
 from bot.blocks.messages import asked_message
+from bot.commands.news import NEWS
 from bot.commands.parsing import write_arguments
 from bot.commands.watch import ALWAYS, WATCH, ZONE
 from bot.commands.watch_syntax import parse_days, parse_time, write_digest_spec
 from bot.errors import UsageError
 from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
-from bot.listeners.clicks import Click, Reply, button
+from bot.listeners.clicks import (
+    NOT_YOUR_ANSWER,
+    UNKNOWN_ANSWER,
+    UNNAMED_CHANNELS,
+    Click,
+    Reply,
+    button,
+    clicked_question,
+    may_see,
+    text_reply,
+)
 from bot.listeners.context import ListenerContext
 from bot.listeners.slash import ANY_COMMAND, bare_command
 from bot.model.digest import DigestSpec
@@ -39,7 +52,7 @@ from bot.views.opening import open_by_command, person_of, shown_problem
 from perplexity.news.summary import CATEGORIES
 
 CALLBACK_ID = "digest_modal"
-OPEN = "digest_modal"
+
 CATEGORY, TOPIC, WHEN, DAYS, TIME, PLACE = "category", "topic", "when", "days", "time", "place"
 MORE = "digest_more"
 """The button that shows the rest of the form."""
@@ -67,7 +80,7 @@ def register_command(app: AsyncApp, context: ListenerContext) -> None:
 
 def register(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> None:
     """Listen to the button that opens the form, to what changes it, and to its submission."""
-    button(app, context, OPEN, open_from_button)
+    button(app, context, DIGEST, partial(open_from_button, profiles=profiles))
     submission(app, context, CALLBACK_ID, create, first_input=TOPIC)
 
     async def on_change(ack: AsyncAck, body: dict[str, Any]) -> None:
@@ -83,17 +96,32 @@ def register(app: AsyncApp, context: ListenerContext, *, profiles: Profiles) -> 
 
 async def open_from_command(payload: Mapping[str, Any], context: ListenerContext) -> str | None:
     """Open the form for a digest in the channel of the command. Return a problem for the person."""
-    url, channel = str(payload.get("response_url", "")), str(payload.get("channel_id", ""))
-    # Elsewhere than in a channel only the direct message takes a digest.
-    here = {"url": url, "channel": channel, "name": str(payload.get("channel_name", ""))}
-    view = digest_view(metadata=here if url and channel[:1] in {"C", "G"} else {})
+    url, channel, name = (str(payload.get(key, "")) for key in ("response_url", "channel_id", "channel_name"))
+    view = digest_view(metadata=_here(url=url, channel=channel, name=name))
     return await open_modal(context, str(payload.get("trigger_id", "")), view)
 
 
-async def open_from_button(click: Click, context: ListenerContext) -> Reply | None:
-    """Open the form for a digest in the direct message."""
-    problem = await open_modal(context, click.trigger_id, digest_view(metadata={}))
-    return await shown_problem(click, context, problem)
+def _here(*, url: str, channel: str, name: str) -> dict[str, Any]:
+    """Return the metadata with the channel; elsewhere than in one only the direct message takes a digest."""
+    return {"url": url, "channel": channel, "name": name} if url and channel[:1] in {"C", "G"} else {}
+
+
+async def open_from_button(click: Click, context: ListenerContext, *, profiles: Profiles) -> Reply | None:
+    """Open the form for a digest in the direct message; below news for the same news, every weekday, there."""
+    if click.id is None:
+        problem = await open_modal(context, click.trigger_id, digest_view(metadata={}))
+        return await shown_problem(click, context, problem)
+    row = await clicked_question(click, context)
+    if row is None or row.command != NEWS.name:
+        return text_reply(UNKNOWN_ANSWER)
+    if not may_see(row, click, context.commands):
+        return text_reply(NOT_YOUR_ANSWER)
+    news, name = NEWS.parse(row.text), "" if click.channel_name in UNNAMED_CHANNELS else click.channel_name
+    metadata = _here(url=click.response_url or "", channel=click.channel, name=name) | {"more": True}
+    entered = {TOPIC: news.topic, CATEGORY: news.category, WHEN: WEEKDAYS}
+    view = digest_view(metadata=metadata, entered=entered, zone=await _zone(click.user, profiles))
+    problem = await open_modal(context, click.trigger_id, view)
+    return None if problem is None else text_reply(problem)
 
 
 async def change_form(changed: Submission, context: ListenerContext, *, profiles: Profiles, more: bool) -> None:

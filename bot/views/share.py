@@ -32,6 +32,7 @@ from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
     TEXT_DELETED,
     UNKNOWN_ANSWER,
+    UNNAMED_CHANNELS,
     Click,
     Reply,
     TextDeleted,
@@ -65,9 +66,6 @@ MAYBE_SHARED = "You’ve shared this answer already, but Slack didn’t confirm 
 TOO_LONG = "This answer is too long for a preview, so I can’t share it. Ask for a shorter one, and share that."
 NO_PARTS = "Choose at least one part."
 _NOTHING_CHOSEN = "Nothing is chosen, so nothing would be shared."
-
-UNNAMED_CHANNELS = frozenset({"", "directmessage", "privategroup"})
-"""What Slack calls a conversation whose name the app may not know."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,10 +13,13 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
+from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.playground.limits import check_view
 from bot.playground.views import View
 from bot.views.base import TOO_LATE
+from tests.end_to_end.answer_buttons import Message, ask, delete_questions, told
 from tests.end_to_end.conftest import AppHarness
+from tests.fakes.news_answers import text_reply
 from tests.fakes.slack import Fault
 
 TOPIC = "databases"
@@ -97,6 +100,35 @@ async def test_a_button_opens_it_for_the_direct_message(harness: AppHarness, dat
     await harness.wait_until_settled(1)
 
     assert [digest["channel_id"] for digest in await digests(database)] == ["DU1"]
+
+
+async def news(harness: AppHarness, typed: str) -> Message:
+    harness.perplexity.script("/v1/agent", text_reply("Rain falls in Spain | 2026-11-21 | It rains. [1]"))
+    return await ask(harness, typed)
+
+
+@pytest.mark.parametrize(("typed", "topic"), [("/news tech --lang de open chips", "open chips"), ("/news tech", "")])
+async def test_below_news_it_is_filled_in__every_weekday_at_nine_here(
+    harness: AppHarness, database: str, typed: str, topic: str
+) -> None:
+    harness.slack.workspace.zones["U1"] = "Asia/Tokyo"
+    message = await news(harness, typed)
+    assert await told(harness, message, "digest_modal") == ""
+    assert await submit(harness, shown(harness)) == {}
+    await harness.wait_until_settled(2)
+
+    (digest,) = await digests(database)
+    assert (digest["channel_id"], digest["category"], digest["topic"]) == ("C1", "technology", topic)
+    assert "Asia/Tokyo" in str(digest)
+    assert "I’ll post it here weekdays at 9:00 (Asia/Tokyo" in harness.slack.posts[-1].shown_text
+
+
+async def test_below_private_news_only_their_asker_opens_it(harness: AppHarness) -> None:
+    message = await news(harness, "/news tech")
+    assert await told(harness, message, "digest_modal", user="U2") == NOT_YOUR_ANSWER
+    await delete_questions(harness)
+
+    assert await told(harness, message, "digest_modal") == UNKNOWN_ANSWER
 
 
 @pytest.mark.parametrize("channel", ["D5", "DU1"])

@@ -34,7 +34,7 @@ async def test_news__shows_the_stories_and_when_they_were_asked_for(harness: App
     assert second["text"]["text"].startswith("*2.  <https://b.example/2|Rain falls in Spain>*\n")
     assert note["elements"][0]["text"] == "Only 2 stories were found."
     assert grey["elements"][0]["text"].endswith("only visible to you")
-    assert actions(post.payload) == ["follow_up", "share", "more"]
+    assert actions(post.payload) == ["follow_up", "share", "digest_modal", "more"]
 
 
 async def private_news(harness: AppHarness) -> Message:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from bot.blocks.actions import answer_actions, sent_actions, with_actions
+from bot.blocks.actions import answer_actions, with_actions
 from bot.blocks.admin import admin_blocks
 from bot.blocks.answer import answer_messages
 from bot.blocks.claims import claims_messages
 from bot.blocks.deepdive import deepdive_messages, deepdive_started_message
 from bot.blocks.digests import digest_failed_message, digest_messages
 from bot.blocks.escaping import sanitize_message, sanitize_view
+from bot.blocks.examples import greeting_message
 from bot.blocks.home import home_blocks
 from bot.blocks.limits import limits_message
 from bot.blocks.messages import failure_message
@@ -144,7 +145,9 @@ def _messages() -> Iterator[tuple[str, OutgoingMessage]]:
     yield "passages", answer_messages(passages, audience=public)[-1]
     yield "results", results_messages(_PAGES, query=Query(text="example"), audience=public)[-1]
     news = news_messages(_SUMMARY, filters=NO_FILTERS, audience=public)
-    yield "news", with_actions(news, sent_actions(_ID))[-1]
+    below = answer_actions(AnswerButtons(scheduled=True), question_id=_ID, private=False, thumbs=True)
+    yield "news", with_actions(news, below)[-1]
+    yield "small talk", greeting_message()
     yield "deep dive", deepdive_messages(_DIVE, audience=public, file_id=one)[-1]
     yield "deep dive under way", deepdive_started_message("example", question_id=one, public=True)
     yield "check", claims_messages(CheckedClaims(claims=(_CLAIM,), searched_by="Perplexity"))[-1]
