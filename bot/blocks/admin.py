@@ -167,7 +167,7 @@ def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:
         ]
         for one in recorded[:MAX_RECORDED]
     ]
-    yield table(["When (UTC)", "Who", "What", "Where", "Change"], cells)
+    yield table(["When (UTC)", "Who", "What", "Where", "Change"], cells, numbers=False)
 
 
 def change_text(one: Recorded) -> str:

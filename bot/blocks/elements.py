@@ -70,9 +70,9 @@ def markdown(text: str) -> Block:
     return {"type": "markdown", "text": text}
 
 
-def table(titles: Sequence[str], rows: Iterable[Sequence[Block]]) -> Block:
-    """Return a table whose first column holds names, the others numbers."""
-    settings = [{"align": "right" if place else "left"} for place in range(len(titles))]
+def table(titles: Sequence[str], rows: Iterable[Sequence[Block]], *, numbers: bool = True) -> Block:
+    """Return a table; `numbers` is whether all columns but the first hold some."""
+    settings = [{"align": "right" if place and numbers else "left"} for place in range(len(titles))]
     return {"type": "table", "rows": [[cell(leaf(title)) for title in titles], *rows], "column_settings": settings}
 
 

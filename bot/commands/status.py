@@ -22,6 +22,8 @@ from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
 from bot.storage.feedback import FeedbackStore
 
+SET_KEY = "Set `PERPLEXITY_API_KEY` or another service’s key, then restart the app."
+
 _ISSUES = {
     "AuthenticationError": ("does not accept the configured key.", "Set a new key for it, then restart the app."),
     "BillingError": ("is out of credit.", "Buy credit for it."),
@@ -71,14 +73,14 @@ class Health:
             found.append(
                 Problem(
                     text="No search service is set up, so no question can be answered.",
-                    fix="Set `PERPLEXITY_API_KEY` or another service’s key, then restart the app.",
+                    fix=SET_KEY,
                 )
             )
         elif failing >= set(self.services):
             found.append(
                 Problem(
                     text="No question can be answered, since no search service answers.",
-                    fix="Repair one of them, or set another service’s key and restart the app.",
+                    fix=SET_KEY if self.free else "Wait until one is back, or set another service’s key.",
                 )
             )
         if spending.paused_by is not None and not self.free:

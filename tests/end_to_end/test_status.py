@@ -104,7 +104,7 @@ async def test_what_keeps_every_question_from_an_answer_comes_first_with_the_nex
         await harness.ask(f"/search why {number}", trigger=f"q{number}")
         await harness.wait_until_settled(number + 1)
 
-    shown = await figures_hold(harness, "No question can be answered, since no search service answers. Repair one")
+    shown = await figures_hold(harness, "No question can be answered, since no search service answers. Wait until one")
 
     assert f"Perplexity answered none of its last {LAST_CALLS} calls." in str(shown["blocks"][0])
     async with harness.session.get(f"{harness.url}/readyz") as response:
