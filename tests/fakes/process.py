@@ -77,11 +77,13 @@ class Process:
             async with asyncio.timeout(READY_SECONDS), started.logged:
                 await started.logged.wait_for(lambda: started.prints(ready) or started.ended == 2)
         except TimeoutError:
-            await started.kill()
+            pass
         except asyncio.CancelledError:
             process.kill()
+            data.cleanup()
             raise
         if not started.prints(ready):
+            await started.kill()
             raise AssertionError(f"not ready: {started.output} {started.log}")
         return started
 
