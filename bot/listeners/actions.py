@@ -233,7 +233,7 @@ async def _send_file(
         file,
         click.user,
         on_failure=lambda: report_failure(
-            "Slack rejected the file. Your admin can run `python -m bot doctor` to check my `files:write` permission."
+            "Slack rejected the file. Please tell an admin, who can check my permission to send files."
         ),
         on_refusal=lambda: report_failure(MEMBERS_ONLY),
     )

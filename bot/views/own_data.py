@@ -45,7 +45,7 @@ async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | Non
             "label": plain(
                 "This erases your questions with their answers, your digests, settings and ratings in this workspace "
                 "for good, and stops what is being answered. Messages in Slack stay. "
-                "Today’s spending still counts until midnight (UTC)."
+                "Today’s spending still counts until tomorrow."
             ),
             "element": checkboxes,
         }

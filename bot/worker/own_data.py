@@ -54,9 +54,7 @@ class OwnData:
             self.exporting.discard((team_id, user_id))
 
     async def _export(self, team_id: str, user_id: str, content: SpooledTemporaryFile[bytes]) -> None:
-        no_file = (
-            f"I couldn’t send you the file. An admin can get it for you with `python -m bot export --user {user_id}`."
-        )
+        no_file = "I couldn’t send you the file. Please ask an admin for it."
 
         async def tell(text: str) -> None:
             await self.tell(team_id, user_id, text)
@@ -100,5 +98,5 @@ class OwnData:
             team_id,
             user_id,
             "I’ve erased everything that I kept about you in this workspace. What you spent today still counts until "
-            "midnight (UTC), without your name, and a budget that an admin set for you stays.",
+            "tomorrow, without your name, and a budget that an admin set for you stays.",
         )

@@ -142,12 +142,12 @@ async def test_of_a_channel_s_settings_a_person_gets_only_that_they_are_named(tw
     ]
 
 
-async def test_without_files_an_admin_s_command_is_named(two_people: AppHarness) -> None:
+async def test_without_files_an_admin_is_named(two_people: AppHarness) -> None:
     harness = two_people
     harness.slack.fail("files.getUploadURLExternal", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
     await press(harness, "export_own_data")
 
-    await wait_for_home(harness, "python -m bot export --user U1")
+    await wait_for_home(harness, "I couldn’t send you the file. Please ask an admin for it.")
 
 
 async def test_what_was_sent_for_any_question_is_in_its_menu(harness: AppHarness, perplexity: FakePerplexity) -> None:

@@ -57,10 +57,10 @@ async def test_without_the_scope_it_is_said__and_can_be_tried_again(harness: App
     answer = await ask(harness, "/ask why")
     harness.slack.workspace.scopes.remove("files:write")
     await told(harness, answer, "more", "save")
-    await harness.slack.wait_until(lambda: "files:write" in harness.slack.posts[-1].shown_text)
+    await harness.slack.wait_until(lambda: "rejected the file" in harness.slack.posts[-1].shown_text)
     assert (
         harness.slack.posts[-1].payload["text"]
-        == "Slack rejected the file. Your admin can run `python -m bot doctor` to check my `files:write` permission."
+        == "Slack rejected the file. Please tell an admin, who can check my permission to send files."
     )
     harness.slack.workspace.scopes.append("files:write")
 
