@@ -106,7 +106,9 @@ def test_a_message_is_checked(browser: WebDriver, database: str, shot: Callable[
         shot("check")
         page.tab_to("Check")
         page.key(Keys.ENTER)
-        page.wait(lambda: not modal_text(page))
+        page.wait(lambda: "I’ll send it to our messages." in modal_text(page))
+        shot("check-sent")
+        close_modal(page)
 
         page.tab_back_to("Direct message")
         page.key(Keys.ENTER)
