@@ -54,22 +54,19 @@ _QUESTION = """
         %(response_url)s, %(thread_ts)s::text, {message_ts}, %(parent)s::uuid, %(action)s, {conversation}"""
 
 _CONVERSATION = """CASE WHEN %(starts_conversation)s THEN %(id)s::uuid ELSE coalesce((
-            SELECT q.conversation FROM questions q
-            WHERE q.team_id = %(team_id)s AND q.channel_id = %(channel_id)s AND q.thread_ts = %(thread_ts)s::text
-            ORDER BY q.received_at DESC
+            SELECT conversation FROM questions
+            WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s::text
+            ORDER BY received_at DESC
             LIMIT 1),
         (
-            SELECT q.conversation FROM questions q
+            SELECT conversation FROM questions
             WHERE %(surface)s = 'im' AND %(delivery_key)s LIKE '%%:' || %(thread_ts)s::text
-                AND q.surface = 'im' AND q.team_id = %(team_id)s AND q.channel_id = %(channel_id)s
-                AND q.received_at > now() - %(continues_minutes)s * interval '1 minute'
-            ORDER BY q.received_at DESC
+                AND surface = 'im' AND team_id = %(team_id)s AND channel_id = %(channel_id)s
+                AND received_at > now() - %(continues_minutes)s * interval '1 minute'
+            ORDER BY received_at DESC
             LIMIT 1),
-        (
-            SELECT q.conversation FROM questions q
-            WHERE q.id = %(parent)s::uuid AND %(thread_ts)s::text IS NULL
-                AND q.team_id = %(team_id)s AND q.channel_id = %(channel_id)s),
-        %(id)s::uuid) END"""
+        (SELECT conversation FROM questions WHERE id = %(parent)s),
+        %(id)s) END"""
 """A new question's conversation: that of its thread, of the last direct message if that is not long ago, or that of
 the answer below which a button asked it."""
 

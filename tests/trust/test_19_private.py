@@ -32,19 +32,17 @@ async def test_only_the_asker_s_click_shares__there_and_with_its_citations(harne
     stranger = replace(harness.person, user="U2")
     async with await stranger.submit(view, {}, token="theft") as response:
         assert response.status == 200
-    assert not [post for post in harness.slack.posts if post.payload.get("response_type") == "in_channel"]
+    assert not [post for post in harness.slack.posts if post.payload.get("response_type") != "ephemeral"]
 
     assert await told(harness, answer, "share") == ""
     assert await submit(harness) == {}
-    await harness.slack.wait_until(
-        lambda: any(post.payload.get("response_type") == "in_channel" for post in harness.slack.posts)
-    )
+    await harness.slack.wait_until(lambda: any(post.method == "chat.postMessage" for post in harness.slack.posts))
 
-    (shared,) = [post for post in harness.slack.posts if post.payload.get("response_type") == "in_channel"]
+    (shared,) = [post for post in harness.slack.posts if post.method == "chat.postMessage"]
     for number, site in enumerate(SITES, 1):
         assert f"[[{number}]](https://{site}/{number})" in shared.shown_text
-    # Through Slack's own address for the click, which leads to the channel of the click alone.
-    assert {post.method for post in harness.slack.posts} == {"response_url"}
+    assert shared.payload["channel"] == "C1"
+    assert {post.payload.get("response_type") for post in harness.slack.posts} == {"ephemeral", None}
 
 
 async def test_an_answer_that_cannot_be_posted_goes_to_its_asker_and_to_no_channel(harness: AppHarness) -> None:
