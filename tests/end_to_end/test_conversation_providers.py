@@ -75,7 +75,7 @@ async def test_a_model_gets_both_questions_as_a_conversation(
         ("user", FIRST),
         ("user", SECOND),
     ]
-    assert [turn["role"] for turn in asked] == ["system", "user", "assistant", "user"]
+    assert [turn["role"] for turn in asked] == ["system", "system", "user", "assistant", "user"]
     assert JOINED_QUESTIONS not in shown
 
 
