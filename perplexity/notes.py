@@ -66,7 +66,6 @@ def _advice(narrowed: str, other: str) -> str:
 
 
 NO_MODEL = "No answer model is configured."
-BY_NO_MODEL = "No model wrote this."
 
 
 def fallback_notice(reply: Answer | SearchResults, *, unset: str = "") -> str:
@@ -91,7 +90,7 @@ def _stand_in(reply: Answer | SearchResults, *, unset: str) -> str:
         return fallback_sentence(reply.failed, _source("this answer is", reply.provider, reply.failed), unset=unset)
     pages = f"{_source('these are pages', reply.provider, reply.failed)}, quoted word for word"
     line = fallback_sentence(reply.failed, pages, unset=unset)
-    return f"{line} {NO_MODEL if _only_searched(reply.failed) else BY_NO_MODEL}" if line else ""
+    return f"{line} {NO_MODEL}" if line and _only_searched(reply.failed) else line
 
 
 def fallback_sentence(failed: Sequence[Attempt], what: str, *, unset: str = "") -> str:

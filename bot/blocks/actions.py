@@ -62,7 +62,7 @@ def answer_actions(
     if buttons.scheduled:
         shown.append(_button("Every weekday morning", DIGEST, question_id))
     if buttons.sources:
-        shown.append(_button(f"Sources ({buttons.sources})", SOURCES, question_id))
+        shown.append(_button("Sources", SOURCES, question_id))
     suggested = [
         {"type": "actions", "block_id": f"next-{number}:{question_id}", "elements": [_next(text)]}
         for number, text in enumerate(buttons.next_questions, 1)
@@ -70,6 +70,14 @@ def answer_actions(
     menu = _menu(*([GO_DEEPER] if buttons.deeper else []), REGENERATE, *([SAVE] if save else []), SENT)
     row = {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, menu]}
     return (*suggested, row, _thumbs(question_id)) if thumbs else (*suggested, row)
+
+
+def cut_short_actions(again: str, *, question_id: str, sources: bool) -> Block:
+    """Return the row below an answer that was stopped or broke off; `again` labels what asks it again, if anything."""
+    asked = UUID(question_id)
+    shown = [_button(again, "retry", asked)] if again else []
+    shown += [_button("Sources", SOURCES, asked)] if sources else []
+    return {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, _menu(SENT)]}
 
 
 def sent_actions(question_id: UUID) -> tuple[Block, ...]:
@@ -129,8 +137,8 @@ def _menu(*choices: str) -> Block:
 
 def _thumbs(question_id: UUID) -> Block:
     up, down = (
-        {"text": {"type": "plain_text", "text": label}, "value": value}
-        for value, label in (("up", "Good answer"), ("down", "Bad answer"))
+        {"text": {"type": "plain_text", "text": label}, "accessibility_label": f"{label} answer", "value": value}
+        for value, label in (("up", "Good"), ("down", "Bad"))
     )
     buttons = {"type": "feedback_buttons", "action_id": FEEDBACK, "positive_button": up, "negative_button": down}
     return {"type": "context_actions", "block_id": f"feedback:{question_id}", "elements": [buttons]}

@@ -1,25 +1,22 @@
-"""An answer as messages: the text after what changes how it is to be read, then its sources, then how it came about."""
+"""An answer as messages: the question, what changes how the text is to be read, the text, a line with its sources."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from bot.blocks import messages
-from bot.blocks.elements import MAX_TEXT, context, footer, note_lines, quote_question, section, warning_blocks
+from bot.blocks.elements import MAX_TEXT, context, notes_block, question_line, quote_question, section, warning_blocks
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import Part, split_markdown
-from bot.blocks.sources import link_url, source_blocks
+from bot.blocks.sources import link_url, source_line
 from bot.blocks.words import warning
 from bot.model.message import Audience, Block, OutgoingMessage
-from perplexity.attempts import cost_with_failures
 from perplexity.citations import CitedText, number_citations
-from perplexity.figures import check_figures
 from perplexity.formatting import pluralize
 from perplexity.notes import NO_MODEL, fallback_notice
 from perplexity.types import Answer, AnswerKind, Passage, Source
-from perplexity.validation import shorten_answer
+from perplexity.validation import shorten_answer, shorten_text
 
 EMPTY = "The answer came back empty."
 
@@ -34,7 +31,7 @@ def passage_blocks(answer: Answer) -> tuple[list[Block], list[Block]]:
         for text in _texts(clean(passage.text))
     ]
     others = [source for source in answer.sources if source.number not in numbers]
-    return quotes, source_blocks(used, others)
+    return quotes, source_line(used, others)
 
 
 def no_model_notice(answer: Answer) -> str:
@@ -65,48 +62,29 @@ def _quote(text: str, number: int | None, used: Sequence[Source]) -> Block:
 
 
 def answer_messages(answer: Answer, *, audience: Audience, question: str = "") -> tuple[OutgoingMessage, ...]:
-    """Render an answer as one message, or as several numbered ones; the last has the sources and the footer.
+    """Render an answer as one message, or as several numbered ones; the last has the sources.
 
-    `question` is the question, which a private answer quotes.
+    `question` is the question, which is quoted above an answer whose readers do not see it otherwise.
     """
-    shown = render_answer(shorten_answer(answer))
-    blocks = [*shown.blocks, _footer(answer, shown.cited, audience, question)]
+    blocks = [*question_line(question, audience), *render_answer(shorten_answer(answer), original=answer)]
     summary = pluralize(len(answer.sources), "source")
     return messages.pack(blocks, summary=summary, quote=quote_question(question, audience))
 
 
-@dataclass(frozen=True, kw_only=True)
-class RenderedAnswer:
-    """An answer without its footer: `blocks` in order, how many sources they list, and its text; None for passages."""
-
-    blocks: Sequence[Block | Part]
-    listed: int
-    cited: CitedText | None
-
-
-def render_answer(answer: Answer, *, original: Answer | None = None) -> RenderedAnswer:
-    """Render the warnings, the text, the sources and the notes; of a part of an answer those of the `original`."""
-    original = original or answer
-    passages = answer.kind is AnswerKind.PASSAGES and bool(answer.passages)
+def render_answer(answer: Answer, *, original: Answer | None = None) -> list[Block | Part]:
+    """Render the notes, the text and the sources; of a part of an answer, with the notes of the `original`."""
     body: Sequence[Block | Part]
-    if passages:
+    if answer.kind is AnswerKind.PASSAGES and answer.passages:
         body, tail = passage_blocks(answer)
-        listed, cited = len(answer.sources), None
     else:
         cited = number_citations(clean(answer.text), answer.sources)
-        body, tail = _text_blocks(cited), source_blocks(cited.sources, cited.others)
-        listed = len(cited.sources or cited.others)
-    notes = [context(note) for note in _notes(original)]
-    above = warning_blocks([no_model_notice(original) if passages else fallback_notice(original), original.as_of])
-    return RenderedAnswer(blocks=[*above, *body, *tail, *notes], listed=listed, cited=cited)
+        body, tail = _text_blocks(cited), source_line(cited.sources, cited.others)
+    return [*_notes(original or answer), *body, *tail]
 
 
-def answer_ending(answer: Answer, cited: CitedText, *, audience: Audience, question: str = "") -> tuple[Block, ...]:
-    """Return what follows an answer whose text is shown already: warnings, sources, notes and the footer."""
-    above = warning_blocks([fallback_notice(answer), answer.as_of])
-    notes = [context(note) for note in _notes(answer)]
-    sources = source_blocks(cited.sources, cited.others)
-    return (*above, *sources, *notes, _footer(answer, cited, audience, question))
+def answer_ending(answer: Answer, cited: CitedText) -> tuple[Block, ...]:
+    """Return what follows an answer whose text is shown already: the notes and the sources."""
+    return (*_notes(answer), *source_line(cited.sources, cited.others))
 
 
 def _text_blocks(cited: CitedText) -> Sequence[Block | Part]:
@@ -114,35 +92,15 @@ def _text_blocks(cited: CitedText) -> Sequence[Block | Part]:
     return parts or [section(EMPTY)]
 
 
-def _notes(answer: Answer) -> Iterator[str]:
+def _notes(answer: Answer) -> Iterator[Block]:
+    """Yield what changes how an answer is to be read; its other notes are with its sources."""
+    passages = answer.kind is AnswerKind.PASSAGES and bool(answer.passages)
+    notice = no_model_notice(answer) if passages else fallback_notice(answer)
+    yield from warning_blocks([notice, answer.as_of, *shorten_text(answer.text)[1]])
     if answer.incomplete is not None:
         reason = escape(shorten(one_line(answer.incomplete), 200))
-        yield warning(f"This answer is incomplete: the model stopped early{f' ({reason})' if reason else ''}.")
+        yield context(warning(f"This answer is incomplete: the model stopped early{f' ({reason})' if reason else ''}."))
+    if answer.notes and (notice or not number_citations(clean(answer.text), answer.sources).sources):
+        yield from notes_block(answer.notes)
     if not answer.sources and answer.text.strip():
-        yield "This answer has no sources, so nothing in it can be checked here."
-    yield from note_lines(answer.notes)
-
-
-def _footer(answer: Answer, cited: CitedText | None, audience: Audience, question: str) -> Block:
-    return footer(
-        answer.provider,
-        effort=answer.effort or answer.model,
-        seconds=answer.seconds,
-        cost_usd=cost_with_failures(answer.usage.cost_usd, answer.failed),
-        extra=() if cited is None else doubts(cited),
-        audience=audience,
-        question=question,
-    )
-
-
-def references_removed(count: int) -> str:
-    """Return how many citations led nowhere."""
-    return f"{pluralize(count, 'reference')} without a source removed"
-
-
-def doubts(cited: CitedText) -> Iterator[str]:
-    """Yield what was removed from an answer's text, and what of it cannot be found in the excerpts of its sources."""
-    if cited.dangling:
-        yield references_removed(cited.dangling)
-    if missing := sum(len(sentence.not_found) for sentence in check_figures(cited)):
-        yield f"{pluralize(missing, 'figure')} not in the excerpts"
+        yield context("This answer has no sources, so nothing in it can be checked here.")

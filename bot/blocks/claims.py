@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.blocks import messages
-from bot.blocks.elements import context, longest, note_lines, section, warning_blocks
+from bot.blocks.elements import longest, notes_block, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.sources import linked_title, site_and_date
-from bot.model.message import Block, OutgoingMessage
-from perplexity.attempts import cost_with_failures
+from bot.model.message import OutgoingMessage
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
-from perplexity.formatting import format_dollars, format_duration
 from perplexity.notes import fallback_sentence
 
 _SIGNS = {
@@ -30,8 +28,7 @@ def claims_messages(checked: CheckedClaims) -> tuple[OutgoingMessage, ...]:
     by = checked.judged_by or checked.searched_by
     above = warning_blocks([fallback_sentence(checked.failed, f"this was checked with {by}")] if by else [])
     body = [section(longest(_versions(claim))) for claim in checked.claims]
-    notes = [context(note) for note in note_lines(checked.notes)]
-    return messages.pack([*above, *body, *notes, _footer(checked, by)], summary="")
+    return messages.pack([*above, *body, *notes_block(checked.notes)], summary="")
 
 
 def _versions(checked: CheckedClaim) -> Iterator[str]:
@@ -49,13 +46,3 @@ def _lines(checked: CheckedClaim, *, share: int, linked: bool = True) -> Iterato
     for quote, source in checked.passages:
         yield f"> {escape(shorten(one_line(quote), _QUOTE // share))}"
         yield " · ".join(filter(None, (linked_title(source) if linked else "", site_and_date(source))))
-
-
-def _footer(checked: CheckedClaims, by: str) -> Block:
-    cost = format_dollars(cost_with_failures(checked.cost_usd, checked.failed))
-    quoted = (
-        "Quotations are word for word from the pages’ excerpts" if any(claim.quote for claim in checked.claims) else ""
-    )
-    return context(
-        " · ".join(filter(None, (quoted, escape(by), format_duration(checked.seconds), cost, "only you see this")))
-    )

@@ -7,11 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.blocks import messages
-from bot.blocks.answer import references_removed
 from bot.blocks.elements import (
     bar_chart,
     context,
-    footer,
     header,
     quote_question,
     secondary_button,
@@ -21,11 +19,11 @@ from bot.blocks.elements import (
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import Part, split_markdown
-from bot.blocks.sources import link_url, source_blocks
-from bot.blocks.words import moment, time_of_day
+from bot.blocks.sources import link_url, source_line
+from bot.blocks.words import time_of_day
 from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.citations import CitedText, Marker, number_citations
-from perplexity.deepdive.report import render_section, report_title
+from perplexity.deepdive.report import render_text
 from perplexity.deepdive.types import DeepDive, Stage, StageResult, StageUpdate
 from perplexity.formatting import format_dollars, format_duration, pluralize
 from perplexity.types import Source
@@ -38,13 +36,13 @@ def deepdive_messages(
 
     `file_id` is the value of the button that sends it as a file; None for no button.
     """
-    blocks: list[Block | Part] = [header(one_line(report_title(report.topic)))]
+    blocks: list[Block | Part] = [header(one_line(report.topic))]
     for finding in report.stages:
-        text = insert_placeholders(_cited(render_section(finding), report.sources))
+        text = insert_placeholders(_cited(render_text(finding), report.sources))
+        blocks.append(header(finding.stage.heading.capitalize()) | {"level": 4})
         blocks += split_markdown(text, [link_url(source) for source in report.sources])
         blocks += _sentiment_chart(finding)
-    blocks += [*source_blocks(report.sources, ()), *_unused_sources(report)]
-    blocks += [context("\n".join(_stage_lines(report))), _footer(report, audience)]
+    blocks += [*source_line(report.sources), context(" · ".join(_parts(report)))]
     blocks += [secondary_button("Get as a file", action_id="as_file", value=file_id)] if file_id else []
     summary = pluralize(len(report.sources), "source")
     return messages.pack(blocks, summary=summary, quote=quote_question(report.topic, audience))
@@ -58,22 +56,10 @@ def _sentiment_chart(finding: StageResult) -> Iterator[Block]:
         yield bar_chart("Posts by mood", categories=names, series={"Posts": values}, y_label="Posts")
 
 
-def _stage_lines(report: DeepDive) -> Iterator[str]:
-    """Yield a line for each stage, and when the report was finished."""
-    yield from (_stage_line(finding, report) for finding in report.stages)
-    yield f"As of {moment(report.made_at)}"
-
-
-def _stage_line(finding: StageResult, report: DeepDive) -> str:
-    voice = f"as {report.persona}" if finding.stage is Stage.ANALYSIS and not finding.failure else ""
-    items = (
-        finding.stage.heading,
-        finding.provider,
-        voice,
-        format_duration(finding.seconds),
-        format_dollars(finding.cost_usd),
-    )
-    return " · ".join(escape(item) for item in items if item)
+def _parts(report: DeepDive) -> Iterator[str]:
+    """Yield what each part cost."""
+    for finding in report.stages:
+        yield " ".join(filter(None, (finding.stage.heading.capitalize(), format_dollars(finding.cost_usd))))
 
 
 def _cited(text: str, sources: tuple[Source, ...]) -> CitedText:
@@ -81,24 +67,6 @@ def _cited(text: str, sources: tuple[Source, ...]) -> CitedText:
     cited = number_citations(clean(text), sources)
     pieces = (replace(p, number=p.source.number) if isinstance(p, Marker) else p for p in cited.pieces)
     return replace(cited, pieces=tuple(pieces))
-
-
-def _unused_sources(report: DeepDive) -> Iterator[Block]:
-    if report.unused_sources:
-        yield context(f"{pluralize(report.unused_sources, 'more source')} read")
-
-
-def _footer(report: DeepDive, audience: Audience) -> Block:
-    dangling = report.dangling
-    removed = references_removed(dangling) if dangling else ""
-    return footer(
-        "Deep dive",
-        seconds=report.seconds,
-        cost_usd=report.cost_usd,
-        extra=(removed,),
-        audience=audience,
-        question=report.topic,
-    )
 
 
 ACTIVITIES = {
@@ -125,7 +93,7 @@ def deepdive_progress_message(
     soon: then it says as of when, `now`, it is true, and of no stage that it is running.
     """
     title = _title(topic) if clock is not None else f"{_title(topic)} · as of {time_of_day(now)}"
-    lines = [f"*{stage.heading}*  {_state(stage, stages, clock)}" for stage in Stage]
+    lines = [f"*{stage.heading.capitalize()}*  {_state(stage, stages, clock)}" for stage in Stage]
     return _stoppable([title, *lines], question_id)
 
 

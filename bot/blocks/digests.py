@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from bot.blocks import messages
-from bot.blocks.elements import context, footer, join_lines, note_lines, section, warning_blocks
+from bot.blocks.elements import context, join_lines, notes_block, section, warning_blocks
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.messages import fallback_text
-from bot.blocks.news import story_block
-from bot.blocks.words import moment
+from bot.blocks.news import story_blocks
 from bot.model.digest import (
     AlreadyRunning,
     Created,
@@ -27,7 +26,7 @@ from bot.model.digest import (
     Updated,
     format_since,
 )
-from bot.model.message import Audience, Block, OutgoingMessage
+from bot.model.message import Block, OutgoingMessage
 from bot.model.schedule import format_days, format_slot
 from perplexity.formatting import format_dollars, pluralize
 from perplexity.news.summary import news_stand_in
@@ -211,25 +210,9 @@ def digest_messages(report: DigestReport) -> tuple[OutgoingMessage, ...]:
         return ()
     if not report.stories or report.summary is None:
         return (_nothing_new(report),)
-    entries = [story_block(number, story) for number, story in enumerate(report.stories, 1)]
-    notes = [context(note) for note in note_lines(report.summary.notes)]
-    last_line = footer(
-        report.summary.provider,
-        seconds=report.summary.seconds,
-        cost_usd=report.summary.cost_usd,
-        extra=_schedule_facts(report),
-        audience=Audience.CHANNEL,
-    )
-    above = warning_blocks([news_stand_in(report.summary)])
-    blocks = [
-        *above,
-        _header(report),
-        *_late(report),
-        *entries,
-        *notes,
-        last_line,
-        digest_buttons(report.digest.id),
-    ]
+    entries = [block for number, story in enumerate(report.stories, 1) for block in story_blocks(number, story)]
+    above = [_header(report), *_late(report), *warning_blocks([news_stand_in(report.summary)])]
+    blocks = [*above, *entries, *notes_block(report.summary.notes), digest_buttons(report.digest.id)]
     return messages.pack(blocks, summary="")
 
 
@@ -260,17 +243,15 @@ def home_buttons(digest: Digest) -> Block:
 
 
 def _header(report: DigestReport) -> Block:
-    heading = _heading(
-        digest_title(report.digest.title), stories=len(report.stories), since=_since(report), moment=moment(report.now)
-    )
-    return context(heading)
+    count, since = len(report.stories), _since(report)
+    new = f"{count} new stor{'y' if count == 1 else 'ies'}{f' {since}' if since else ''}"
+    return context(f"*{digest_title(report.digest.title)}* · {new}")
 
 
 def _nothing_new(report: DigestReport) -> OutgoingMessage:
     since = _since(report)
     line = f"*{digest_title(report.digest.title)}* · Nothing new{f' {since}' if since else ''}."
-    last_line = context(escape(" · ".join(filter(None, (*_schedule_facts(report), format_dollars(report.cost_usd))))))
-    blocks = (section(line), *_late(report), last_line, digest_buttons(report.digest.id))
+    blocks = (section(line), *_late(report), digest_buttons(report.digest.id))
     return OutgoingMessage(text=fallback_text(blocks), blocks=blocks)
 
 
@@ -284,15 +265,6 @@ def _late(report: DigestReport) -> Iterator[Block]:
     if report.trigger is Trigger.LATE:
         tz = report.digest.spec.schedule.tz
         yield context(f"This is late: it was due on {format_slot(report.slot, tz=tz)} ({escape(tz.key)}).")
-
-
-def _schedule_facts(report: DigestReport) -> Iterator[str]:
-    """Yield the schedule with its time zone, and the next run if there is one; not escaped yet."""
-    schedule = report.digest.spec.schedule
-    yield f"digest {report.digest.number}"
-    yield schedule.text_with_zone
-    if report.digest.next_at is not None:
-        yield f"next on {format_slot(report.digest.next_at, tz=schedule.tz)}"
 
 
 def _actions(*elements: Block) -> Block:
@@ -346,8 +318,3 @@ def _list_hint(slash: str) -> str:
 
 def _resume_hint(slash: str, number: int) -> str:
     return f"`{slash} resume {number}` resumes it."
-
-
-def _heading(title: str, *, stories: int, since: str, moment: str) -> str:
-    new = f"{stories} new stor{'y' if stories == 1 else 'ies'}"
-    return f"*{title}* · {f'{new} {since}' if since else new} · as of {moment}"

@@ -1,4 +1,4 @@
-"""Builds the Block Kit blocks that the app uses, as plain JSON, and the footer that ends an answer."""
+"""Builds the Block Kit blocks that the app uses, as plain JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.words import warning
 from bot.model.message import Audience, Block
-from perplexity.formatting import format_dollars, format_duration
 
 MAX_SERIES = 6
 MAX_CATEGORIES = 20
@@ -168,37 +167,30 @@ def note_lines(sentences: Iterable[str]) -> Iterator[str]:
     yield from (escape(sentence) for sentence in shown if sentence)
 
 
+_MAX_NOTES = 450
+
+
+def notes_block(sentences: Iterable[str]) -> list[Block]:
+    """Return untrusted sentences in one grey line; no block if they say nothing."""
+    shown = " ".join(filter(None, map(one_line, sentences)))
+    return [context(escape(shorten(shown, _MAX_NOTES)))] if shown else []
+
+
 def warning_blocks(sentences: Iterable[str]) -> list[Block]:
     """Return the warnings to show above an answer, one line each."""
     return [context(warning(sentence)) for sentence in note_lines(sentences)]
 
 
-_MAX_ITEM = 200
-_MAX_QUOTE = 100
-
-
-def footer(
-    provider: str,
-    *,
-    effort: str | None = None,
-    seconds: float,
-    cost_usd: float | None,
-    extra: Iterable[str] = (),
-    audience: Audience,
-    question: str = "",
-) -> Block:
-    """Render the known facts in one line; `extra` are further ones.
-
-    A line that only the asker sees begins with what they `question`: several answers may come at once.
-    `cost_usd` is the sum of all charges, including those of providers that failed
-    (`perplexity.attempts.cost_with_failures`).
-    """
-    items = (provider, effort or "", format_duration(seconds), format_dollars(cost_usd), *extra, audience.value)
-    shown = [escape(shorten(one_line(item), _MAX_ITEM)) for item in items if item]
-    return context(shorten(" · ".join(filter(None, [quote_question(question, audience), *shown])), 2_900))
+MAX_QUESTION = 80
 
 
 def quote_question(question: str, audience: Audience) -> str:
-    """Return a question in quotation marks, shortened, as mrkdwn; empty if others see its answer too."""
-    shown = escape(shorten(one_line(question), _MAX_QUOTE))
-    return f"“{shown}”" if shown and audience is Audience.ASKER else ""
+    """Return a question in quotation marks, shortened, as mrkdwn; empty if it is read above its answer anyway."""
+    shown = escape(shorten(one_line(question), MAX_QUESTION))
+    return f"“{shown}”" if shown and audience is not Audience.THREAD else ""
+
+
+def question_line(question: str, audience: Audience) -> list[Block]:
+    """Return the line with the question above an answer, for readers who do not see the question itself."""
+    quoted = quote_question(question, audience)
+    return [context(quoted)] if quoted else []

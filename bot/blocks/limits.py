@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bot.blocks.elements import context, section
+from bot.blocks.elements import section
 from bot.blocks.escaping import escape
 from bot.budgets.limits import limit_line
 from bot.model.limits import Limit
-from bot.model.message import Audience, Block, OutgoingMessage
+from bot.model.message import Block, OutgoingMessage
 
 
 def limits_message(limits: Iterable[Limit], *, slash: str, note: str = "") -> OutgoingMessage:
@@ -16,4 +16,4 @@ def limits_message(limits: Iterable[Limit], *, slash: str, note: str = "") -> Ou
     heading = f"*Limits*  (`{slash} limits help` shows how to set them)"
     blocks: list[Block] = [section(escape(note))] if note else []
     blocks.append(section("\n".join([heading, *map(limit_line, limits)])))
-    return OutgoingMessage(text=escape(note) or heading, blocks=(*blocks, context(Audience.ASKER.value)))
+    return OutgoingMessage(text=escape(note) or heading, blocks=tuple(blocks))

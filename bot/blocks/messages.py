@@ -12,6 +12,8 @@ from bot.blocks.elements import (
     context,
     markdown,
     primary_button,
+    question_line,
+    quote_question,
     secondary_button,
     section,
     start_again_button,
@@ -22,8 +24,6 @@ from bot.blocks.markdown.split import MAX_MESSAGE, MESSAGE_BLOCKS, rendered_size
 from bot.blocks.words import age as age_in_words
 from bot.blocks.words import ago
 from bot.model.message import Audience, Block, OutgoingMessage
-from perplexity.attempts import Attempt
-from perplexity.formatting import format_duration
 from perplexity.markdown import regions
 
 THE_MESSAGE = "The message"
@@ -237,7 +237,7 @@ def _shorten_escaped(text: str, *, room: int) -> str:
 def pack(blocks: Sequence[Block | Part], *, summary: str, quote: str = "") -> tuple[OutgoingMessage, ...]:
     """Put blocks into messages in order; `summary`, such as "3 sources", ends the last one's text.
 
-    `quote` is the question as the blocks' footer quotes it; every part without that footer quotes it with its number.
+    `quote` is the question as it is quoted above the first one; every other part quotes it with its number.
     """
     groups: list[list[Block | Part]] = []
     size = count = 0
@@ -257,11 +257,8 @@ def pack(blocks: Sequence[Block | Part], *, summary: str, quote: str = "") -> tu
 def _message(group: list[Block | Part], part: int, parts: int, summary: str, quote: str) -> OutgoingMessage:
     if parts == 1:
         return OutgoingMessage(text=fallback_text(group, ending=summary), blocks=_blocks(group))
-    has_footer = any(
-        text.startswith(quote) for block in _blocks(group) if block["type"] == "context" for text in texts_in(block)
-    )
     number = f"Part {part} of {parts}"
-    numbered = [*group, context(" · ".join(filter(None, ["" if has_footer else quote, number])))]
+    numbered = [*group, context(" · ".join(filter(None, [quote if part > 1 else "", number])))]
     text = fallback_text(group, beginning=f"{number}: ", ending=summary if part == parts else "")
     return OutgoingMessage(text=text, blocks=_blocks(numbered))
 
@@ -356,10 +353,6 @@ LATE_SECONDS = 120.0
 _QUESTION = 150
 
 
-SENT_DIRECTLY = "sent to you directly"
-"""Who can see such an answer, in its footer."""
-
-
 def as_direct_message(
     message: OutgoingMessage, *, part: int, question: str | None, public: bool, unconfirmed: bool = False, age: float
 ) -> OutgoingMessage:
@@ -367,13 +360,13 @@ def as_direct_message(
 
     The message says why it is sent directly and quotes `question`, which is not escaped yet. `age` is the question's
     age in seconds; the message gives it if the answer is late. `unconfirmed` means that the part was posted to
-    its place without a reply from Slack. Its footer no longer says that everyone can see it. `question` is None for a
-    digest, which needs no reason.
+    its place without a reply from Slack. `question` is None for a digest, which needs no reason.
     """
-    blocks = tuple(_with_true_audience(block) for block in message.blocks)
-    text = _replace_audience(message.text)
     if question is None:
-        return OutgoingMessage(text=text, blocks=blocks)
+        return OutgoingMessage(text=message.text, blocks=message.blocks)
+    asked = tuple(question_line(question, Audience.ASKER))
+    blocks = message.blocks[1:] if asked and message.blocks[:1] == asked else message.blocks
+    text = message.text.removeprefix(f"{quote_question(question, Audience.ASKER)}\n")
     quoted = escape(shorten(one_line(question), _QUESTION))
     when = f" {ago(age)}" if age >= LATE_SECONDS else ""
     why = _why_directly(quoted, when, rest=part > 0, public=public, unconfirmed=unconfirmed)
@@ -398,23 +391,6 @@ def _joined_fallback_text(why: str, text: str) -> str:
     return f"{why}\n{text}"
 
 
-def _with_true_audience(block: Block) -> Block:
-    """Return a block; in a footer, correct who can see the message."""
-    if block.get("type") != "context":
-        return block
-    return block | {"elements": [_element_with_true_audience(element) for element in block.get("elements", ())]}
-
-
-def _element_with_true_audience(element: Block) -> Block:
-    text = element.get("text")
-    return element | {"text": _replace_audience(text)} if isinstance(text, str) else element
-
-
-def _replace_audience(text: str) -> str:
-    before, found, after = text.rpartition(Audience.CHANNEL.value)
-    return f"{before}{SENT_DIRECTLY}{after}" if found else text
-
-
 FailureAction = Literal["retry", "past_week"]
 """The action of the button below a failure."""
 
@@ -426,28 +402,16 @@ def failure_message(
     *,
     reference: str,
     question_id: str,
-    attempts: Sequence[Attempt] = (),
-    seconds: float | None = None,
     action: FailureAction | None = "retry",
     private: bool = False,
-    quote: str = "",
+    question: str = "",
 ) -> OutgoingMessage:
     """Render a failure; `sentence` is not escaped yet, `action` is the button, None for no button.
 
-    `quote` is the question as the footer of a private answer quotes it, empty if others see the failure too.
+    `question` is quoted above it, empty if it is read there anyway.
     """
-    shown = escape(shorten(sentence, 1_000))
-    names = list(dict.fromkeys(attempt.provider for attempt in attempts))
-    tries = _tried(escape(", ".join(names)), seconds) if names else ""
-    last_line = " · ".join(filter(None, (quote, f"Reference {code(reference)}", tries)))
+    shown, found_by = escape(shorten(sentence, 1_000)), f"Reference {code(reference)}"
+    asked = question_line(question, Audience.ASKER)
     buttons = [primary_button(_LABELS[action], action_id=action, value=question_id)] if action else []
-    blocks = (section(shown), *buttons, context(last_line))
-    text = " ".join(filter(None, (shown, quote, f"Reference {code(reference)}")))
-    return OutgoingMessage(text=text, blocks=blocks, private=private)
-
-
-def _tried(providers: str, seconds: float | None) -> str:
-    if seconds is None:
-        return f"tried {providers}"
-    total = format_duration(seconds) if seconds < 10 else format_duration(seconds).replace(".0 s", " s")
-    return f"tried {providers} in {total}"
+    text = " ".join(filter(None, (quote_question(question, Audience.ASKER), shown, found_by)))
+    return OutgoingMessage(text=text, blocks=(*asked, section(shown), *buttons, context(found_by)), private=private)

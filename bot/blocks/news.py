@@ -1,15 +1,14 @@
-"""Renders a news summary: one entry for each story, and the time of the request."""
+"""Renders a news summary: what was asked for, then the stories."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from bot.blocks import messages
-from bot.blocks.elements import context, footer, link, longest, note_lines, quote_question, section, warning_blocks
+from bot.blocks.elements import context, link, longest, notes_block, section, warning_blocks
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.sources import describe_filters, format_iso_date, link_url, linked_title
-from bot.blocks.words import moment
-from bot.model.message import Audience, Block, OutgoingMessage
+from bot.model.message import Block, OutgoingMessage
 from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary, news_stand_in
@@ -21,50 +20,27 @@ _TOPIC = 200
 _MAX_SITES = 5
 
 
-def news_messages(
-    summary: NewsSummary, *, filters: Filters, audience: Audience, question: str = ""
-) -> tuple[OutgoingMessage, ...]:
-    """Render the stories in order, with the time and the filters of the summary.
-
-    `question` is what was asked for, which private news quote.
-    """
-    entries = [story_block(number, story) for number, story in enumerate(summary.stories, 1)]
-    notes = [context(note) for note in note_lines(summary.notes)]
-    last_line = footer(
-        summary.provider,
-        seconds=summary.seconds,
-        cost_usd=summary.cost_usd,
-        audience=audience,
-        question=question,
-    )
-    blocks = [*warning_blocks([news_stand_in(summary)]), _header(summary, filters), *entries, *notes, last_line]
-    return messages.pack(blocks, summary="", quote=quote_question(question, audience))
+def news_messages(summary: NewsSummary, *, filters: Filters) -> tuple[OutgoingMessage, ...]:
+    """Render the stories in order below a line with their category, topic and filters."""
+    entries = [block for number, story in enumerate(summary.stories, 1) for block in story_blocks(number, story)]
+    above = [_header(summary, filters), *warning_blocks([news_stand_in(summary)])]
+    blocks = [*above, *entries, *notes_block(summary.notes)]
+    return messages.pack(blocks, summary="")
 
 
-def story_block(number: int, story: Story) -> Block:
-    """Return the block of one story: linked headline, site, date, other sites with it, and one sentence."""
+def story_blocks(number: int, story: Story) -> list[Block]:
+    """Return a story: its linked headline and one sentence, then in small its site, its date and other sites."""
     headline = f"*{number}.  {linked_title(replace(story.source, title=story.headline))}*"
-    place, sentence = _site_and_date(story), escape(shorten(one_line(story.sentence), _SENTENCE))
-    linked, named = (_join(place, _other_sites(story, linked=linked)) for linked in (True, False))
-    # If long URLs leave no space, drop the least important part first.
-    versions = (
-        [headline, linked, sentence],
-        [headline, named, sentence],
-        [headline, place, sentence],
-        [headline, place],
-    )
-    return section(longest("\n".join(filter(None, parts)) for parts in (*versions, [headline])))
+    sentence = escape(shorten(one_line(story.sentence), _SENTENCE))
+    place = _site_and_date(story)
+    places = (_join(place, _other_sites(story, linked=True)), _join(place, _other_sites(story, linked=False)), place)
+    said = longest(("\n".join(filter(None, (headline, sentence))), headline))
+    return [section(said), *([context(longest(places))] if place else [])]
 
 
 def _header(summary: NewsSummary, filters: Filters) -> Block:
     topic = escape(shorten(one_line(summary.topic), _TOPIC))
-    parts = [
-        f"*{summary.category.capitalize()} news*",
-        topic,
-        *describe_filters(filters),
-        f"as of {moment(summary.made_at)}",
-    ]
-    return context(" · ".join(filter(None, parts)))
+    return context(_join(f"*{summary.category.capitalize()} news*", topic, *describe_filters(filters)))
 
 
 def _site_and_date(story: Story) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.blocks.elements import context, markdown, primary_button, section, start_again_button, stop_button
+from bot.blocks.actions import cut_short_actions
+from bot.blocks.elements import context, markdown, section, stop_button
 from bot.blocks.escaping import clean, code, escape, one_line, shorten
 from bot.blocks.markdown.render import neutralize
 from bot.blocks.messages import fallback_text
-from bot.blocks.sources import link_url
-from bot.blocks.words import full_seconds
+from bot.blocks.sources import link_url, source_line
+from bot.blocks.words import full_seconds, warning
 from bot.model.message import Block, OutgoingMessage
-from perplexity.formatting import format_dollars, pluralize
-from perplexity.types import Source
+from perplexity.citations import number_citations
+from perplexity.formatting import pluralize
+from perplexity.types import Answer, Source
 from perplexity.urls import hostname
 
 _QUERY = 80
@@ -119,41 +121,35 @@ def growing_message(text: str, *, question_id: str) -> OutgoingMessage:
     )
 
 
-def stopped_blocks(*, seconds: float, question_id: str) -> tuple[Block, ...]:
-    """Return what follows the text of an answer that was stopped after so many seconds."""
-    return (
-        context(f"You stopped this answer after {full_seconds(seconds)} · the service doesn’t say what it cost"),
-        start_again_button(question_id),
-    )
+def stopped_blocks(answer: Answer, *, question_id: str) -> tuple[Block, ...]:
+    """Return what follows the text of an answer that was stopped; `answer` is the part of it that was written."""
+    cited = number_citations(clean(answer.text), answer.sources)
+    below = cut_short_actions("Start again", question_id=question_id, sources=bool(answer.sources))
+    return (*source_line(cited.sources, cited.others), context("You stopped this answer."), below)
 
 
 def broken_off_blocks(
-    *, cost_usd: float | None, reference: str, question_id: str, refusal: str = "", limit: float | None = None
+    answer: Answer, *, reference: str, question_id: str, refusal: str = "", limit: float | None = None
 ) -> tuple[Block, ...]:
-    """Return what follows the text of an answer that broke off after some of it was shown.
+    """Return what follows the sources of an answer that broke off after some of it was shown.
 
     If it was ended by a `refusal`, which is not escaped, that is said, and there is nothing to try again. `limit` is
     after how many seconds the app ended it.
     """
-    cost = f", and cost {format_dollars(cost_usd)}" if cost_usd else ""
-    ended = "it broke off" if limit is None else f"I stopped after {full_seconds(limit)}"
-    why = f". {escape(refusal)}" if refusal else f": {ended}{cost}."
-    again = primary_button("Try again", action_id="retry", value=question_id)
-    return (
-        section(f":warning: You have only a part of this answer{why}"),
-        *(() if refusal else (again,)),
-        context(f"Reference {code(reference)}"),
-    )
+    ended = "the answer broke off" if limit is None else f"I stopped after {full_seconds(limit)}"
+    why = f". {escape(refusal)}" if refusal else f": {ended}."
+    note = warning(f"This is only a part{why} Reference {code(reference)}")
+    again = "" if refusal else "Try again"
+    return (context(note), cut_short_actions(again, question_id=question_id, sources=bool(answer.sources)))
 
 
-def stopped_note(*, seconds: float, question_id: str) -> OutgoingMessage:
+def stopped_note(answer: Answer, *, question_id: str) -> OutgoingMessage:
     """Render that an answer was stopped whose text is in the messages above."""
-    below = stopped_blocks(seconds=seconds, question_id=question_id)
-    return OutgoingMessage(text=fallback_text(below[:1]), blocks=below)
+    below = stopped_blocks(answer, question_id=question_id)
+    return OutgoingMessage(text=fallback_text(below), blocks=below)
 
 
-def stopped_message(text: str, *, seconds: float, question_id: str) -> OutgoingMessage:
+def stopped_message(text: str, answer: Answer, *, question_id: str) -> OutgoingMessage:
     """Render the text that a stopped answer had, and that it was stopped."""
     body = markdown(text)
-    below = stopped_blocks(seconds=seconds, question_id=question_id)
-    return OutgoingMessage(text=fallback_text([body]), blocks=(body, *below))
+    return OutgoingMessage(text=fallback_text([body]), blocks=(body, *stopped_blocks(answer, question_id=question_id)))

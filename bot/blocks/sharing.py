@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
-from bot.blocks.answer import doubts, render_answer
+from bot.blocks.answer import render_answer
 from bot.blocks.elements import context, quote_question
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.render import Part
@@ -18,10 +18,8 @@ from bot.blocks.sources import result_blocks
 from bot.blocks.words import ago
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.results import Result, SearchPage
-from perplexity.attempts import cost_with_failures
 from perplexity.block_parser import BlockKind
 from perplexity.citations import drop_markers, number_citations
-from perplexity.formatting import format_dollars, format_duration, pluralize
 from perplexity.markdown import Document, parse
 from perplexity.types import Answer, AnswerKind, Passage, Query, Source
 from perplexity.validation import shorten_answer
@@ -42,6 +40,8 @@ MAX_PREVIEW_SIZE = 200_000
 MAX_TEXT = 40_000
 """Longer sections do not fit the messages, whatever is in them."""
 
+
+HOUR = 3600.0
 
 T = TypeVar("T")
 
@@ -143,19 +143,19 @@ def _fits(shared: SharedAnswer, sections: Sequence[Section], count: int) -> bool
     return small and len(pack([_comment("x" * MAX_COMMENT), *blocks], summary="")) <= MAX_MESSAGES
 
 
-def shared_blocks(shared: SharedAnswer, chosen: Sequence[Section] | None) -> list[Block | Part]:
-    """Return what everyone sees but the comment: all of it, or the `chosen` sections with the sources of their own."""
+def shared_blocks(shared: SharedAnswer, chosen: Sequence[Section] | None, *, comment: str = "") -> list[Block | Part]:
+    """Return what everyone sees: the question, the comment, and all of the answer or the `chosen` sections.
+
+    Sections come with the sources of their own.
+    """
     result = shared.result if chosen is None else _only(shared.result, chosen)
-    body: Sequence[Block | Part]
     if isinstance(result, SearchPage):
-        body = result_blocks(result.results, query=shared.query)
-        count, last_line = pluralize(len(result.results.results), "result"), _last_line(shared)
+        body: Sequence[Block | Part] = result_blocks(result.results, query=shared.query)
     else:
         original = shared.result if isinstance(shared.result, Answer) else result
-        rendered = render_answer(shorten_answer(result), original=original)
-        body, count = rendered.blocks, pluralize(rendered.listed, "source")
-        last_line = _last_line(shared, *(doubts(rendered.cited) if rendered.cited is not None else ()))
-    return [context(_head(shared, count)), *body, context(last_line)]
+        body = render_answer(shorten_answer(result), original=original)
+    words = clean(comment).strip()[:MAX_COMMENT]
+    return [context(_head(shared)), *([_comment(words)] if words else []), *body]
 
 
 def _only(result: Result, chosen: Iterable[Section]) -> Result:
@@ -176,29 +176,11 @@ def _only(result: Result, chosen: Iterable[Section]) -> Result:
     return replace(result, text=text, passages=passages, sources=sources)
 
 
-def _head(shared: SharedAnswer, count: str) -> str:
-    provider = shared.result.results.provider if isinstance(shared.result, SearchPage) else shared.result.provider
+def _head(shared: SharedAnswer) -> str:
+    """Return the question, who shares its answer, and how old that is if it is not of this hour."""
     by = escape(shorten(one_line(shared.by), 80))
-    return f"Shared by *{by}* · asked of {escape(one_line(provider))} {ago(shared.asked)} · {count}"
-
-
-def _last_line(shared: SharedAnswer, *more: str) -> str:
-    """Return the question, what its answer took, since sharing it takes nothing, and `more`."""
-    result = shared.result
-    if isinstance(result, SearchPage):
-        effort, seconds, own = "", result.results.seconds, result.results.cost_usd
-        failed = result.results.failed
-    else:
-        effort, seconds, own = result.effort or result.model or "", result.seconds, result.usage.cost_usd
-        failed = result.failed
-    cost = format_dollars(cost_with_failures(own, failed))
-    items = (
-        escape(shorten(one_line(effort), 200)),
-        format_duration(seconds),
-        f"the original cost {cost}" if cost else "",
-        *more,
-    )
-    return " · ".join(filter(None, (quote_question(shared.query.text, Audience.ASKER), *items)))
+    asked = f"asked {ago(shared.asked)}" if shared.asked >= HOUR else ""
+    return " · ".join(filter(None, (quote_question(shared.query.text, Audience.CHANNEL), f"shared by *{by}*", asked)))
 
 
 def preview_blocks(blocks: Sequence[Block | Part]) -> list[Block]:
@@ -218,10 +200,8 @@ def _preview(blocks: Sequence[Block | Part], *, few: bool) -> list[Block]:
 def shared_messages(
     shared: SharedAnswer, chosen: Sequence[Section] | None, *, comment: str
 ) -> tuple[OutgoingMessage, ...]:
-    """Return the messages that everyone sees: the comment as the asker's own words, then what the preview showed."""
-    words = clean(comment).strip()[:MAX_COMMENT]
-    above = [_comment(words)] if words else []
-    return pack([*above, *shared_blocks(shared, chosen)], summary="")
+    """Return the messages that everyone sees: what the preview showed, with the comment as the asker's own words."""
+    return pack(shared_blocks(shared, chosen, comment=comment), summary="")
 
 
 def _comment(words: str) -> Block:

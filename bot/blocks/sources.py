@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from bot.blocks import messages
 from bot.blocks.elements import (
     context,
-    footer,
-    join_lines,
     link,
     longest,
-    note_lines,
+    notes_block,
+    question_line,
     quote_question,
     section,
     warning_blocks,
@@ -20,37 +19,51 @@ from bot.blocks.elements import (
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.markdown.render import LEFT_TO_RIGHT, neutralize, runs_right_to_left
 from bot.model.message import Audience, Block, OutgoingMessage
-from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters, in_words
-from perplexity.formatting import format_iso_date, pluralize
+from perplexity.formatting import format_iso_date
 from perplexity.notes import fallback_notice
 from perplexity.types import Query, SearchResults, Source
 from perplexity.urls import hostname, safe_url
 
-__all__ = ["format_iso_date", "link_url", "linked_title", "site_and_date", "source_blocks"]
+__all__ = ["format_iso_date", "link_url", "linked_title", "site_and_date", "source_line"]
 
 _TITLE = 120
+_SITE = 60
 _ADDRESS = 200
 _ESCAPED_ADDRESS = 2_200
 _LONGEST_ESCAPE = 6
 """What a character becomes at the most: `&amp;` and a joiner."""
 
 
-def source_blocks(cited: Sequence[Source], others: Sequence[Source]) -> list[Block]:
-    """List the cited sources, one line each, and count the others; if none is cited, list all."""
-    listed, more = (cited, len(others)) if cited else (others, 0)
-    rows = [
-        f"{number} {linked_title(source)}{_site_and_date_suffix(source)}" for number, source in enumerate(listed, 1)
-    ]
-    if not rows:
-        return []
-    if runs_right_to_left(listed[0].title):
-        rows.insert(0, "*Sources*")
-    else:
-        rows[0] = f"*Sources*  {rows[0]}"
-    if more:
-        rows.append(pluralize(more, "more source"))
-    return [context(text) for text in join_lines(rows)]
+MAX_SITES = 3
+
+
+def source_line(cited: Sequence[Source], others: Sequence[Source] = ()) -> list[Block]:
+    """Return a line with the sites of the first sources, each linked to its page, and how many more sources there are.
+
+    The line is that of the `others`, which were read too, if no source is cited.
+    """
+    sites: dict[str, Source] = {}
+    for source in cited or others:
+        if len(sites) < MAX_SITES:
+            sites.setdefault(_site(source), source)
+    more = len(cited) + len(others) - len(sites)
+    # No line begins with the number.
+    rest = f"\N{NO-BREAK SPACE}·\N{NO-BREAK SPACE}+{more}" if more else ""
+    # Long addresses leave no space for three links.
+    versions = (" · ".join(_site_links(sites.values(), linked=linked)) for linked in range(MAX_SITES, -1, -1))
+    return [context(longest(f"{version}{rest}" for version in versions))] if sites else []
+
+
+def _site(source: Source) -> str:
+    return shorten(hostname(source.url) or one_line(source.title) or one_line(source.url) or "untitled", _SITE)
+
+
+def _site_links(sources: Iterable[Source], *, linked: int) -> Iterator[str]:
+    """Yield the sites of sources, the first ones as links."""
+    for place, source in enumerate(sources):
+        address = link_url(source) if place < linked else None
+        yield link(address, _site(source)) if address else escape(neutralize(_site(source)))
 
 
 def link_url(source: Source) -> str | None:
@@ -94,7 +107,6 @@ def _site_and_date_suffix(source: Source) -> str:
 
 
 _SNIPPET = 350
-_QUERY = 200
 _FILTERS = 600
 
 
@@ -105,49 +117,33 @@ def results_messages(
 
     If so many were listed before, these are the next ones, and are numbered so.
     """
-    last_line = footer(
-        results.provider,
-        seconds=results.seconds,
-        cost_usd=cost_with_failures(results.cost_usd, results.failed),
-        audience=audience,
-        question=query.text,
-    )
-    blocks = [*result_blocks(results, query=query, shown_before=shown_before), last_line]
-    return messages.pack(blocks, summary="", quote=quote_question(query.text, audience))
+    quote = quote_question(query.text, audience)
+    blocks = [*question_line(query.text, audience), *result_blocks(results, query=query, shown_before=shown_before)]
+    return messages.pack(blocks, summary="", quote=quote)
 
 
 def result_blocks(results: SearchResults, *, query: Query, shown_before: int = 0) -> list[Block]:
-    """Render the results without their footer, as in `results_messages`."""
-    found = len(results.results)
-    entries = [_entry(number, source) for number, source in enumerate(results.results, shown_before + 1)]
-    none = _no_more_results(query) if shown_before else _no_results(query)
-    body = [_header(found, query, more=shown_before > 0), *entries] if found else [none]
-    notes = [context(note) for note in note_lines(results.notes)]
-    return [*warning_blocks([fallback_notice(results)]), *body, *notes]
+    """Render the results below the line with the query, as in `results_messages`."""
+    filters = describe_filters(query.filters)
+    numbered = enumerate(results.results, shown_before + 1)
+    entries = [block for number, source in numbered for block in _entry(number, source)]
+    above = [context(" · ".join(filters))] if filters and entries else []
+    body = entries or [section(_nothing_more(shown_before, ", ".join(filters)))]
+    return [*warning_blocks([fallback_notice(results)]), *above, *body, *notes_block(results.notes)]
 
 
-def _header(found: int, query: Query, *, more: bool) -> Block:
-    shown = escape(shorten(one_line(query.text), _QUERY))
-    heading = f"*{pluralize(found, 'more result' if more else 'result')} for* {shown}"
-    return context(" · ".join([heading, *describe_filters(query.filters)]))
+def _nothing_more(shown_before: int, filters: str) -> str:
+    if shown_before:
+        return "There are no more results. Other words may find other pages."
+    return f"No results. Try it {f'without the filters ({filters}) or ' if filters else ''}in other words."
 
 
-def _no_results(query: Query) -> Block:
-    shown = escape(shorten(one_line(query.text), _QUERY))
-    filters = ", ".join(describe_filters(query.filters))
-    advice = f"without the filters ({filters}) or in other words" if filters else "in other words"
-    return section(f"No results for “{shown}”. Try it {advice}.")
-
-
-def _no_more_results(query: Query) -> Block:
-    shown = escape(shorten(one_line(query.text), _QUERY))
-    return section(f"There are no more results for “{shown}”. Other words may find other pages.")
-
-
-def _entry(number: int, source: Source) -> Block:
+def _entry(number: int, source: Source) -> list[Block]:
+    """Return a result: its linked title and its excerpt, then in small its site and its date."""
     title, place = f"*{number}.  {linked_title(source)}*", site_and_date(source)
     snippets = (escape(shorten(one_line(source.snippet), _SNIPPET // share)) for share in (1, 2, 4, 8))
-    return section(longest("\n".join(filter(None, (title, place, snippet))) for snippet in (*snippets, "")))
+    said = section(longest("\n".join(filter(None, (title, snippet))) for snippet in (*snippets, "")))
+    return [said, *([context(place)] if place else [])]
 
 
 def describe_filters(filters: Filters) -> list[str]:

@@ -291,8 +291,7 @@ def render(answer: Answer, request: AskRequest, audience: Audience) -> Reply:
 
 def ending(answer: Answer, request: AskRequest, audience: Audience) -> StreamEnding:
     """Return what follows the answer's text."""
-    blocks = partial(answer_ending, answer, audience=audience, question=question_text(request))
-    return StreamEnding(answer=answer, blocks=blocks)
+    return StreamEnding(answer=answer, blocks=partial(answer_ending, answer))
 
 
 def deeper(text: str) -> str | None:
@@ -337,7 +336,8 @@ def buttons(answer: Answer, request: AskRequest) -> AnswerButtons | None:
     question = request.question
     thinks = request.agent or question.reasoning or resolve(question.model).slow
     suggested = answer.next_questions if isinstance(answer, AnswerWithNext) else ()
-    return AnswerButtons(deeper=not thinks, sources=len(answer.sources), next_questions=suggested)
+    by_model = answer.kind is AnswerKind.MODEL
+    return AnswerButtons(deeper=by_model and not thinks, sources=len(answer.sources), next_questions=suggested)
 
 
 ASK = Command(

@@ -118,7 +118,7 @@ def question_text(request: NewsRequest) -> str:
 def render(summary: NewsSummary, request: NewsRequest, audience: Audience) -> Reply:
     """Render the news."""
     return Reply(
-        messages=news_messages(summary, filters=request.filters, audience=audience, question=request.text),
+        messages=news_messages(summary, filters=request.filters),
         stats=Stats(provider=summary.provider, cost_usd=summary.cost_usd),
     )
 

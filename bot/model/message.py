@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum
 from io import IOBase
 from typing import Any, NamedTuple
 
@@ -11,11 +11,13 @@ Block = dict[str, Any]
 """A Block Kit block as plain JSON: the SDK's models drop block types that they do not know."""
 
 
-class Audience(StrEnum):
-    """Who can see an answer; the value is how the footer says it."""
+class Audience(Enum):
+    """Who can see an answer."""
 
-    ASKER = "only visible to you"
-    CHANNEL = "visible to everyone here"
+    ASKER = "asker"
+    CHANNEL = "channel"
+    THREAD = "thread"
+    """Those who read the question above it: in a thread, or in the direct messages of its asker."""
 
 
 @dataclass(frozen=True, kw_only=True)

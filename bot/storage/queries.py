@@ -378,6 +378,9 @@ KEEP_MESSAGES = f"""
 """
 """Keep the rendered messages before the first of them leaves, and record, as `BEGIN_PART` does, that it is about to."""
 
+KEEP_STOPPED = "UPDATE questions SET result = %(result)s WHERE id = %(id)s AND state = 'stopped'"
+"""Keep what was written of an answer that was stopped, for the buttons below it."""
+
 KEEP_MESSAGES_REPLACING = f"""
     WITH replaced AS (
         {REPLACE_SENT} AND EXISTS (SELECT FROM questions q WHERE q.id = %(id)s AND q.attempt = %(attempt)s))

@@ -388,6 +388,11 @@ class QuestionStore:
             **outcome.figures,
         )
 
+    async def keep_stopped(self, row: QuestionRow, result: dict[str, Any] | None) -> None:
+        """Save what was written of an answer that was stopped."""
+        async with self._pool.connection() as connection:
+            await connection.execute(queries.KEEP_STOPPED, {"id": row.id, "result": Jsonb(result)})
+
     async def result(self, question_id: UUID) -> KeptResult | None:
         """Return the answer or the search results of a question; None if it is unknown or has neither."""
         async with self._pool.connection() as connection:

@@ -36,6 +36,7 @@ from bot.delivery.delivery import ClaimLost
 from bot.delivery.status_message import delete
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import QuestionRow, StreamEnding
+from bot.model.results import dump_result
 from bot.slack.messages import Chat, PostResult, Retryable, Sent, has_arrived
 from bot.slack.streams import StreamEnded, StreamResult, Streams, Unsupported
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -224,17 +225,26 @@ class LiveAnswer:
     async def broken_off(self, *, at_limit: bool) -> Answer | None:
         """Show nothing more, and return the part of an answer that broke off; None if no text of it was sent to Slack.
 
-        It ends with its last whole clause. Who wrote it and what it cost is not in it. Of one that was ended `at_limit`
-        the text is returned also if none was sent, and if no other service has written any since.
+        Of one that was ended `at_limit` the text is returned also if none was sent, and if no other service has written
+        any since.
         """
         await self._end_showing()
         if not (self.has_shown_text or at_limit):
             return None
         for written, sources in filter(None, ((self.text, self._sources), self._earlier)):
-            text = await run_in_thread_if_long(written.length, written.whole_clauses)
-            if text or self.has_shown_text:
-                return Answer(text=text, sources=sources, provider="", queries=self._queries)
+            part = await self._part_of(written, sources)
+            if part.text or self.has_shown_text:
+                return part
         return None
+
+    async def written_part(self) -> Answer:
+        """Return the answer as far as it is written."""
+        return await self._part_of(self.text, self._sources)
+
+    async def _part_of(self, written: StreamedText, sources: tuple[Source, ...]) -> Answer:
+        """Return what is written, up to its last whole clause, without who wrote it and what it cost."""
+        text = await run_in_thread_if_long(written.length, written.whole_clauses)
+        return Answer(text=text, sources=sources, provider="", queries=self._queries)
 
     async def finish(self, ending: StreamEnding | None) -> bool:
         """End the streamed message with the rest of the answer; False if it must be delivered in another way.
@@ -275,17 +285,17 @@ class LiveAnswer:
 
     async def mark_stopped(self) -> bool:
         """Keep what was shown of an answer that was stopped, and say so below it; return whether that arrived."""
-        seconds, question = self.clock() - self._started, str(self.row.id)
-        if self._open is not None and await self._stop(blocks=stopped_blocks(seconds=seconds, question_id=question)):
+        question, answer = str(self.row.id), await self.written_part()
+        if self._open is not None and await self._stop(blocks=stopped_blocks(answer, question_id=question)):
             return True
         if self._written:
             ts = self.messages[-1] if self.messages else self.row.message_ts
-            message = stopped_message(self._written, seconds=seconds, question_id=question)
+            message = stopped_message(self._written, answer, question_id=question)
             if self.mode is Mode.NONE:
                 return isinstance(await self.replace_original(self.row.response_url, message), Sent)
             result = await self.chat.update(self.row.channel_id, ts or "", escaping.sanitize_message(message))
         else:
-            note = stopped_note(seconds=seconds, question_id=question)
+            note = stopped_note(answer, question_id=question)
             result = await self.chat.post(
                 self.row.channel_id, note, question=question, part=len(self.messages), thread_ts=self.row.thread_ts
             )
@@ -680,6 +690,7 @@ class LiveAnswers:
             if current is None:
                 await live.remove()
             elif current.state == "stopped" and live.has_confirmed_text and not live.uncertain:
+                await self.questions.keep_stopped(live.row, dump_result(await live.written_part(), limits=()))
                 return await live.mark_stopped()
             elif current.state in GIVEN_UP:
                 await live.close()

@@ -172,7 +172,7 @@ def share_view(shared: SharedAnswer, opened: _Opened, chosen: Collection[int] | 
     blocks: list[Block] = [_comment_input()]
     if len(sections) > 1:
         blocks.append(_parts_input(sections, places))
-    blocks += [{"type": "divider"}, context_block("Preview: your comment comes above it")]
+    blocks += [{"type": "divider"}, context_block("Preview, without your comment")]
     if others:
         names = ", ".join(f"“{escape(shorten(section.label, 60))}”" for section in others)
         blocks.append(context_block(warning(f"Too long for one share, so these are left out: {names}")))

@@ -10,7 +10,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import SOURCES
 from bot.blocks.elements import context as small_text
-from bot.blocks.elements import divider, section, static_select
+from bot.blocks.elements import divider, note_lines, section, static_select
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.sources import linked_title, site_and_date
 from bot.listeners.clicks import (
@@ -30,9 +30,10 @@ from bot.model.results import KeptResult
 from bot.slack.views import View
 from bot.views.base import modal, open_for_click, update_modal
 from bot.views.opening import shown_problem
+from perplexity.attempts import cost_with_failures
 from perplexity.citations import number_citations
 from perplexity.figures import CheckedSentence, check_figures
-from perplexity.formatting import pluralize
+from perplexity.formatting import format_dollars, format_duration, listed, pluralize
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Answer, Source
 from perplexity.urls import hostname
@@ -48,6 +49,9 @@ _EXCERPT = 300
 _SENTENCE = 160
 _MAX_SENTENCES = 5
 _QUERY = 80
+_FACT = 300
+_FIGURES = 2
+_NOTES = 5
 _QUERIES = 5
 
 
@@ -97,7 +101,7 @@ def sources_view(kept: KeptResult, answer: Answer, *, channel: str, site: str = 
         if site in {EVERY_SITE, _site(source)}
     ]
     blocks = [
-        small_text(_summary(answer, cited=len(cited.sources), limits=kept.limits)),
+        small_text(f"{pluralize(len(answer.sources), 'page')} · {len(cited.sources)} cited"),
         *_site_menu(answer.sources, site),
     ]
     for number, source in shown[:MAX_LISTED]:
@@ -105,15 +109,28 @@ def sources_view(kept: KeptResult, answer: Answer, *, channel: str, site: str = 
     blocks += [_other_source(number, source) for number, source in others[: MAX_LISTED - len(shown[:MAX_LISTED])]]
     if (hidden := len(shown) + len(others) - MAX_LISTED) > 0:
         blocks.append(small_text(f"{pluralize(hidden, 'more page')}. Choose a site to see its pages."))
+    if site == EVERY_SITE:
+        blocks += [section("*Details*"), small_text("\n".join(_details(kept, answer, cited.dangling, sentences)))]
     return modal(CALLBACK_ID, "Sources", blocks, metadata={"question": str(kept.question_id), "channel": channel})
 
 
-def _summary(answer: Answer, *, cited: int, limits: Sequence[str]) -> str:
-    queries = [escape(shorten(one_line(query), _QUERY)) for query in answer.queries[:_QUERIES]]
-    searched = f"searched: {', '.join(f'“{query}”' for query in queries)}" if queries else ""
-    limited = f"limited to: {escape(', '.join(limits))}" if limits else ""
-    pages = pluralize(len(answer.sources), "page")
-    return shorten(" · ".join(filter(None, (pages, f"{cited} cited", searched, limited))), 2_900)
+def _details(kept: KeptResult, answer: Answer, dangling: int, sentences: Sequence[CheckedSentence]) -> Iterator[str]:
+    """Yield a line each for how an answer came about, what was searched for, and what of it is doubtful."""
+    cost = format_dollars(cost_with_failures(answer.usage.cost_usd, answer.failed))
+    facts = (answer.provider, answer.effort or answer.model, format_duration(answer.seconds), cost)
+    yield " · ".join(escape(shorten(one_line(fact), _FACT)) for fact in facts if fact)
+    if queries := [escape(shorten(one_line(query), _QUERY)) for query in answer.queries[:_QUERIES]]:
+        yield f"Searched for {', '.join(f'“{query}”' for query in queries)}"
+    if kept.limits:
+        yield escape(shorten(f"Limited to: {', '.join(kept.limits)}", _FACT))
+    missing = [figure for sentence in sentences for figure in sentence.not_found]
+    if missing:
+        named = [escape(shorten(figure, 40)) for figure in missing[:_FIGURES]]
+        more = [pluralize(len(missing) - _FIGURES, "more figure")] if len(missing) > _FIGURES else []
+        yield f"Not found in the excerpts: {listed([*named, *more])}"
+    if dangling:
+        yield f"{pluralize(dangling, 'reference')} without a source removed"
+    yield from note_lines(answer.notes[:_NOTES])
 
 
 def _site_menu(sources: Sequence[Source], chosen: str) -> Iterator[Block]:

@@ -13,7 +13,6 @@ from uuid import UUID
 
 from bot.blocks.actions import answer_actions, sent_actions, with_actions
 from bot.blocks.elements import context as context_block
-from bot.blocks.elements import quote_question
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.messages import FailureAction, failure_message, late_message, late_note, question_stopped_message
 from bot.blocks.progress import broken_off_blocks
@@ -46,7 +45,6 @@ from bot.storage.questions import QuestionStore
 from bot.streaming.live import LiveAnswer
 from bot.worker.background import StopWatcher
 from bot.worker.error_messages import is_refusal, is_retryable, user_message
-from perplexity.attempts import Attempt
 from perplexity.deepdive.types import NullStageStore, StageStore
 from perplexity.errors import (
     AllProvidersFailed,
@@ -58,7 +56,7 @@ from perplexity.filters import in_words
 from perplexity.notes import is_empty_result
 from perplexity.request_log import BeforeSending, RequestLog
 from perplexity.threads import run_in_thread, run_in_thread_if_long
-from perplexity.types import Event
+from perplexity.types import Event, Usage
 
 NOT_ALLOWED_HERE = (
     "In this channel only some people may ask me. You can ask me in our direct messages, or ask the channel’s creator "
@@ -212,7 +210,6 @@ class CommandRunner:
         except RequestCancelled:
             raise ClaimLost from None
         except PerplexityError as error:
-            tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
             log.warning("question.failed", extra=row.ids | {"error": type(error).__name__})
             if await self._still_ours(row):
                 self.cancel_runs(row.id)
@@ -224,7 +221,6 @@ class CommandRunner:
                 sentence,
                 error=type(error).__name__,
                 seconds=self.clock() - started,
-                tried=tried,
                 way_on=way_on,
                 private=is_refusal(error),
             )
@@ -258,13 +254,14 @@ class CommandRunner:
         provider, cost_usd = "", None
         if isinstance(error, PerplexityError):
             provider, cost_usd = error.provider or (tried[-1].provider if tried else ""), error.cost_usd
-        answer = replace(answer, provider=provider, seconds=self.clock() - started)
+        usage = Usage(cost_usd=cost_usd)
+        answer = replace(answer, provider=provider, seconds=self.clock() - started, usage=usage)
         request = command.parse(row.text)
         audience = self._audience(row, request)
         reply = await run_in_thread_if_long(len(answer.text), command.render, answer, request, audience)
         refusal = error.sentence if isinstance(error, Refused) else ""
         below = broken_off_blocks(
-            cost_usd=cost_usd,
+            answer,
             reference=row.reference,
             question_id=str(row.id),
             refusal=refusal,
@@ -277,6 +274,7 @@ class CommandRunner:
             error=type(error).__name__,
             cost_usd=cost_usd,
             ending=command.ending(answer, request, audience).followed_by(below),
+            result=dump_result(answer, limits=_limits(command, request, row)),
         )
 
     def _explain(self, row: QuestionRow, error: PerplexityError) -> tuple[str, FailureAction | None]:
@@ -305,9 +303,9 @@ class CommandRunner:
         return self._audience(row, self.commands[row.command].parse(row.text))
 
     def _audience(self, row: QuestionRow, request: Any) -> Audience:
-        """Return who sees an answer: where a message asked, everyone in that conversation."""
+        """Return who sees an answer: where a message asked, those who read it there."""
         if row.surface in THREAD_SURFACES:
-            return Audience.CHANNEL if row.surface in CHANNEL_THREADS else Audience.ASKER
+            return Audience.THREAD
         return self.commands[row.command].audience(request)
 
     async def _run_once_known(
@@ -475,7 +473,6 @@ class CommandRunner:
         *,
         error: str,
         seconds: float | None,
-        tried: tuple[Attempt, ...] = (),
         way_on: FailureAction | None = "retry",
         private: bool = False,
     ) -> Outcome:
@@ -483,16 +480,14 @@ class CommandRunner:
         if command.render_failure is not None:
             message = command.render_failure(command.parse(row.text), sentence, row.reference)
         else:
-            seen_by = Audience.CHANNEL if row.surface in CHANNEL_THREADS and not private else Audience.ASKER
+            is_read = row.surface in THREAD_SURFACES
             message = failure_message(
                 sentence,
                 reference=row.reference,
                 question_id=str(row.id),
-                attempts=tried,
-                seconds=seconds,
                 action=way_on,
                 private=private,
-                quote=quote_question(command.parse_question_text(row.text), seen_by),
+                question="" if is_read else command.parse_question_text(row.text),
             )
         return Outcome(messages=(message,), state="failed", seconds=seconds, error=error)
 

@@ -116,6 +116,11 @@ def render_title(report: DeepDive) -> str:
 
 def render_section(result: StageResult) -> str:
     """Render one section with its heading; its markers are numbers of the report's sources."""
+    return f"## {result.stage.heading}\n\n{render_text(result)}"
+
+
+def render_text(result: StageResult) -> str:
+    """Render one section without its heading."""
     return "\n\n".join(_section_parts(result))
 
 
@@ -169,7 +174,6 @@ def source_line(source: Source) -> str:
 
 
 def _section_parts(result: StageResult) -> Iterator[str]:
-    yield f"## {result.stage.heading}"
     if result.stand_in:
         yield f"_{result.stand_in}_"
     yield f"_{result.failure}_" if result.failure else close_code(result.text.strip("\n"))

@@ -117,14 +117,14 @@ def test_deepdive__its_stages_are_watched_until_the_report_takes_their_place(
         watched = progress.text
         browser.save_screenshot(str(artifacts / "app-deepdive-progress.png"))
         people.release()
-        report = page.message_with(" · as Nikki · ")
+        report = page.message_with("My analysis $")
         with page.emulate(look="light", width=1100, height=1130):
             browser.save_screenshot(str(artifacts / "app-deepdive.png"))
 
         told = ("listening to what people say", "waiting for the first two", "Stop")
         assert [line for line in told if line not in watched] == []
-        headings = [heading.text for heading in report.find_elements("css selector", "h2")]
-        assert headings == [stage.heading for stage in Stage]
+        headings = [heading.text for heading in report.find_elements("css selector", "h4")]
+        assert headings == [stage.heading.capitalize() for stage in Stage]
         assert "Of 3 posts: 2 positive · 0 neutral · 1 negative · 0 mixed" in report.text
         assert {("[1]", "https://a.example/1"), ("[5]", "https://x.com/bob/status/2222")} <= {*page.links(report)}
         assert page.wait_until_gone("waiting for the first two")

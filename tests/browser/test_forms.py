@@ -61,7 +61,7 @@ def test_the_command_alone_opens_a_form_that_is_filled_in(browser: WebDriver, da
         tab_to(page, "--country")
         page.key(Keys.BACKSPACE, Keys.BACKSPACE, "GB", Keys.ENTER)
         answer = page.message_with("Example answer with a claim.")
-        assert "only visible to you" in answer.text
+        assert "Only visible to you" in answer.text
         assert asked_in(app.perplexity.requests[-1]) == "what is example"
 
 

@@ -31,7 +31,6 @@ LATE_SECONDS = 300.0
 
 HOW_LATE = re.compile(r"\b\d+\s*(?:h|hours?|min|minutes?)\b|\ban hour\b", re.IGNORECASE)
 SAID_TO_BE_DIRECT = re.compile(r"direct(?:ly| message)|here instead", re.IGNORECASE)
-SAID_TO_BE_PUBLIC = "visible to everyone"
 
 
 class NoticeKind(Enum):
@@ -329,7 +328,7 @@ def _count_direct(figures: Figures, question: QuestionRecord, copies: Sequence[C
             continue
         figures.direct += 1
         quoted = question.id in copy.words
-        if not (quoted and SAID_TO_BE_DIRECT.search(copy.words)) or SAID_TO_BE_PUBLIC in copy.words:
+        if not (quoted and SAID_TO_BE_DIRECT.search(copy.words)):
             figures.direct_unsaid.append(question.id)
         if question.late >= LATE_SECONDS:
             figures.late_direct += 1

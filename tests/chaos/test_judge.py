@@ -201,7 +201,6 @@ SAYING_SO = f"Sent as a direct message, 2 h late. You asked: {Q}"
         (SAYING_SO.replace(Q, ""), True, False),
         (SAYING_SO.replace(", 2 h late", ""), False, True),
         (f"Example answer {Q}", True, True),
-        (f"{SAYING_SO} · visible to everyone here", True, False),
     ],
 )
 def test_an_answer_that_became_a_direct_message_says_so_and_how_late_it_is(

@@ -68,7 +68,7 @@ async def test_two_clicks_ask_once__and_the_answer_comes_below(harness: AppHarne
     original, below = answers(harness)
     assert original.payload["replace_original"] is True
     assert (below.payload["replace_original"], below.payload["response_type"]) == (False, "ephemeral")
-    assert "only visible to you" in below.shown_text
+    assert "“why”" in below.shown_text
     assert not [payload for _, payload in harness.slack.calls if payload.get("delete_original")]
 
 
@@ -235,7 +235,7 @@ async def test_no_more_results_are_said(harness: AppHarness) -> None:
     await settle(harness)
 
     last = last_answer(harness)
-    assert "There are no more results for “wheels”" in last.shown_text
+    assert "There are no more results." in last.shown_text
     assert "more_results" not in actions(last.payload)
 
 

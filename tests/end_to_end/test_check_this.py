@@ -52,9 +52,12 @@ def inputs(harness: AppHarness, user: str = "U1") -> dict[str, Any]:
 
 async def result(harness: AppHarness, posts: int) -> Post:
     """Return the result once the app has posted so often."""
-    done = "only you see this"
-    await harness.slack.wait_until(lambda: sum(done in post.shown_text for post in harness.slack.posts) >= posts)
-    return [post for post in harness.slack.posts if done in post.shown_text][-1]
+
+    def results() -> list[Post]:
+        return [post for post in harness.slack.posts if any(sign in post.shown_text for sign in SIGNS.values())]
+
+    await harness.slack.wait_until(lambda: len(results()) >= posts)
+    return results()[-1]
 
 
 def verdicts(post: Post) -> list[str]:

@@ -38,7 +38,6 @@ async def test_the_report_names_who_read_the_posts_or_which_keys_are_missing(
 
     shown = harness.slack.posts[-1].shown_text
     asked = [request.json["model"] for request in router.requests if request.path == "/chat/completions"]
-    assert ("THE PUBLIC PULSE · Grok at OpenRouter · " in shown) == keyed
     assert ("Of 3 posts: 2 positive · 0 neutral · 1 negative · 0 mixed" in shown) == keyed
     assert ("Set `XAI_API_KEY` or `OPENROUTER_API_KEY`." in shown) != keyed
     assert asked == (["x-ai/grok-4.3"] if keyed else [])

@@ -84,7 +84,7 @@ async def test_an_answer_that_a_limit_ends_keeps_its_text(harness: AppHarness, t
     last = harness.slack.thread("DU1", TS)[-1] if typed == "message" else harness.slack.posts[-1]
     assert last.markdown
     assert SHOWN.startswith(last.markdown)
-    assert "You have only a part of this answer: I stopped after" in last.shown_text
+    assert "This is only a part: I stopped after" in last.shown_text
     assert "Try again" in last.shown_text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 
 import psycopg
@@ -37,16 +38,26 @@ async def test_the_modal_shows_each_page_and_the_sentences_that_cite_it(harness:
         assert response.status == 200
 
     text = shown(harness)
-    assert "2 pages · 2 cited · searched: “q1” · limited to: " in text
+    assert "2 pages · 2 cited" in text
     assert "Cited for: “It costs 28 ct a kilowatt-hour.”" in text
     assert ":mag: *28 ct* is not in the excerpts" in text
     assert "<https://a.example/1|" in text
 
 
-async def test_the_footer_counts_the_figures_that_no_excerpt_has(harness: AppHarness) -> None:
-    post = await answered(harness)
+async def test_details_are_at_the_end_and_not_around_the_answer(harness: AppHarness) -> None:
+    post = await answered(harness, f"{TEXT} [9]")
+    async with await harness.person.choose(post.payload, "sources"):
+        pass
 
-    assert " · 1 figure not in the excerpts · " in post.shown_text
+    heading, details = harness.slack.modal().blocks[-2:]
+    assert heading["text"]["text"] == "*Details*"
+    facts, searched, limited, figures, removed = details["elements"][0]["text"].splitlines()
+    assert re.fullmatch(r"Perplexity · fast · \d+\.\d s · \$0\.004", facts)
+    assert searched == "Searched for “q1”"
+    assert limited.startswith("Limited to: only a.example, b.example")
+    assert figures == "Not found in the excerpts: 28 ct"
+    assert removed == "1 reference without a source removed"
+    assert not re.search(r"fast|\d s\b|\$|excerpts|without a source", post.shown_text)
 
 
 async def test_what_is_in_another_language_is_not_checked_and_says_so(harness: AppHarness) -> None:

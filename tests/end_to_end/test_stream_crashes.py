@@ -94,7 +94,7 @@ async def the_answer_is_there_once(workspace: Workspace, *, channel: str = "DU1"
     assert await last.terminate() == 0
     shown = workspace.slack.thread(channel, TS)
     assert [message.markdown for message in shown] == [SHOWN]
-    assert shown[0].shown_text.count("*Sources*") == 1
+    assert shown[0].shown_text.count("|a.example>") == 1
     assert "Searching" not in shown[0].shown_text
     assert '"stop"' not in shown[0].shown_text
     assert all(stream.ending for stream in workspace.slack.streams(channel, TS))

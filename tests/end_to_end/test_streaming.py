@@ -51,9 +51,9 @@ async def test_a_direct_message_is_answered_by_a_stream(harness: AppHarness) -> 
     assert len([name for name in methods(harness) if name == "chat.appendStream"]) >= 2
     (message,) = harness.slack.thread("DU1", TS)
     kinds = [block["type"] for block in message.payload["blocks"]]
-    assert kinds == ["markdown", "context", "context", "actions", "context_actions"]
-    assert "*Sources*" in message.shown_text
-    assert "$0.004" in message.shown_text
+    assert kinds == ["markdown", "context", "actions", "context_actions"]
+    assert "<https://a.example/1|a.example>" in message.shown_text
+    assert "$" not in message.shown_text
     assert "Searching" not in message.shown_text
     assert not harness.slack.refusals
 
@@ -177,7 +177,7 @@ async def test_whatever_a_call_is_answered_with_the_answer_is_there_once(
 
     shown = harness.slack.thread("DU1", TS)
     assert [markdown(message.payload) for message in shown] == [SHOWN]
-    assert "*Sources*" in shown[0].shown_text
+    assert "<https://a.example/1|a.example>" in shown[0].shown_text
     assert len(harness.perplexity.requests) == 1
 
 

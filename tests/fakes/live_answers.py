@@ -126,6 +126,9 @@ class MemoryQuestions:
     async def cleared(self, question_id: UUID) -> None:
         await asyncio.sleep(QUERY_SECONDS)
 
+    async def keep_stopped(self, row: QuestionRow, result: dict[str, Any] | None) -> None:
+        await asyncio.sleep(QUERY_SECONDS)
+
     async def stop(self, question_id: UUID, *, user_id: str) -> bool:
         await asyncio.sleep(QUERY_SECONDS)
         row = self.rows[question_id]

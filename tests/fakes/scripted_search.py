@@ -14,7 +14,7 @@ SEARCHING = "Searching…"
 SEARCH_BLOCKS: list[dict[str, Any]] = [
     {
         "type": "context",
-        "elements": [{"type": "mrkdwn", "text": "*2 results for* python 3.14 free threading · past year"}],
+        "elements": [{"type": "mrkdwn", "text": "“python 3.14 free threading”"}],
     },
     {
         "type": "section",

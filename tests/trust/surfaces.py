@@ -157,9 +157,7 @@ def _summary(texts: Sequence[str], stories: tuple[Story, ...]) -> NewsSummary:
 def news(texts: Sequence[str]) -> Harms:
     stories, allowed = _stories(texts)
     made = _summary(texts, stories)
-    yield from of_messages(
-        news_messages(made, filters=Filters(), audience=Audience.CHANNEL, question=texts[0]), allowed
-    )
+    yield from of_messages(news_messages(made, filters=Filters()), allowed)
 
 
 def _digest(text: str) -> Digest:
@@ -294,7 +292,9 @@ def _streamed(pieces: Sequence[str], text: str) -> Harms:
         if shown != judged:
             yield harms_of_markdown(shown, addresses(PLAIN))
             judged = shown
-    yield from of_messages([stopped_message(shown, seconds=3.0, question_id="7")], addresses(PLAIN))
+    yield from of_messages(
+        [stopped_message(shown, Answer(text=text, sources=PLAIN, provider="P"), question_id=str(ID))], addresses(PLAIN)
+    )
     streamed.finish(Answer(text=text, sources=PLAIN, provider="P"))
     yield harms_of_markdown(shown + "".join(iter(streamed.take, "")), addresses(PLAIN))
 
@@ -461,9 +461,7 @@ class LinkedPage:
         yield from of_messages(answer_messages(answer, audience=Audience.ASKER), safe)
         yield from of_messages(results_messages(found, query=Query(text="q"), audience=Audience.ASKER), safe)
         story = Story(headline="H", source=page, others=(page,))
-        yield from of_messages(
-            news_messages(_summary(["P"], (story,)), filters=Filters(), audience=Audience.ASKER), safe
-        )
+        yield from of_messages(news_messages(_summary(["P"], (story,)), filters=Filters()), safe)
         file = result_file(answer, question="q", asked_at=AT)
         yield harms_of_markdown(file.content, safe, bare_hosts=False)
 

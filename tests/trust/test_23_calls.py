@@ -96,7 +96,7 @@ async def test_a_pause_ends_an_answer_that_is_being_written(harness: AppHarness,
     assert (call["state"], call["cost"]) == ("cut", CEILINGS["fast"])
     await harness.wait_until_settled(1)
     shown = str([message.as_slack() for message in harness.slack.timeline.seen_by("U1", "DU1")])
-    assert "You have only a part of this answer. An admin has paused all paid searches" in shown
+    assert "This is only a part. An admin has paused all paid searches" in shown
     assert "retry" not in shown
     async with asyncio.timeout(5):
         while not services.perplexity.served[0].left:  # noqa: ASYNC110 - the other end of a connection

@@ -22,8 +22,11 @@ SOURCES = (
     Source(number=3, title="", url="https://www.example.org/x", date="yesterday"),
     Source(number=4, title="Bad", url="https://user@evil.com/x"),
 )
-NEW = "1 <https://docs.python.org/3.14/|What’s new> · docs.python.org · 7 Oct 2025"
-PEP = "<https://peps.python.org/pep-0779/?a=1&amp;b=2|PEP | 779 &lt;b&gt;> · peps.python.org · 2 May 2026"
+DOCS, PEPS = (
+    "<https://docs.python.org/3.14/|docs.python.org>",
+    "<https://peps.python.org/pep-0779/?a=1&amp;b=2|peps.python.org>",
+)
+EXAMPLE = "<https://www.example.org/x|example.org>"
 ANSWER = Answer(
     text="Yes [2]. Also [1].",
     sources=SOURCES,
@@ -45,39 +48,41 @@ def context_texts(answer: Answer, audience: Audience = Audience.ASKER) -> list[s
     return [block["elements"][0]["text"] for block in blocks(answer, audience) if block["type"] == "context"]
 
 
-def test_the_answer_comes_first_then_its_sources_then_one_grey_line() -> None:
-    first, sources, footer = blocks(ANSWER)
+def test_the_answer_comes_first_then_one_line_with_its_sites() -> None:
+    first, sources = blocks(ANSWER)
 
     assert first == {
         "type": "markdown",
         "text": "Yes [[1]](https://peps.python.org/pep-0779/?a=1&b=2). Also [[2]](https://docs.python.org/3.14/).",
     }
-    assert sources["elements"][0]["text"] == f"*Sources*  1 {PEP}\n2 {NEW[2:]}\n2 more sources"
-    assert footer["elements"][0]["text"] == "Perplexity · fast · 3.4 s · $0.0014 · only visible to you"
-    assert footer["elements"][0]["verbatim"] is True
+    assert sources["elements"][0]["text"] == f"{PEPS} · {DOCS}\u00a0·\u00a0+2"
+    assert sources["elements"][0]["verbatim"] is True
 
 
-def test_without_markers_all_sources_are_listed() -> None:
-    sources, _ = context_texts(replace(ANSWER, text="Yes."))
+def test_without_markers_the_first_pages_that_were_read_are_named() -> None:
+    assert context_texts(replace(ANSWER, text="Yes.")) == [f"{DOCS} · {PEPS} · {EXAMPLE}\u00a0·\u00a0+1"]
 
-    assert sources.splitlines() == [
-        f"*Sources*  {NEW}",
-        f"2 {PEP}",
-        "3 <https://www.example.org/x|example.org> · example.org",
-        "4 Bad · https:\u2060/\u2060/user@evil\u2060.\u2060com/x · evil.com",
+
+def test_a_site_is_named_once_and_without_a_link_if_its_address_is_unsafe() -> None:
+    pages = (
+        replace(SOURCES[0], url="https://docs.python.org/3.13/"),
+        *SOURCES[:1],
+        SOURCES[3],
+        Source(number=9, title="", url=""),
+    )
+
+    assert context_texts(replace(ANSWER, text="Yes.", sources=pages)) == [
+        "<https://docs.python.org/3.13/|docs.python.org> · evil\u2060.\u2060com · untitled\u00a0·\u00a0+1"
     ]
 
 
-def test_the_footer_tells_of_removed_references_and_the_first_line_of_providers_before() -> None:
+def test_the_first_line_tells_of_providers_before() -> None:
     failed = (
         Attempt(provider="Perplexity", seconds=1, error_class="BillingError", summary="is out of credit"),
         Attempt(provider="Brave", seconds=1, error_class="X"),
     )
     answer = replace(ANSWER, text="Yes [2][9].", provider="xAI", failed=failed, usage=Usage(), effort=None, model="m/n")
 
-    assert context_texts(answer, Audience.CHANNEL)[-1] == (
-        "xAI · m/n · 3.4 s · 1 reference without a source removed · visible to everyone here"
-    )
     assert blocks(answer)[0]["elements"][0]["text"] == (
         ":warning: Perplexity is out of credit and Brave failed; this answer is from xAI."
     )
@@ -94,22 +99,29 @@ def test_the_age_of_the_newest_source_is_above_the_text() -> None:
 def test_an_incomplete_answer_says_so(reason: str, shown: str) -> None:
     warning = f":warning: This answer is incomplete: the model stopped early{shown}."
 
-    assert context_texts(replace(ANSWER, incomplete=reason))[1] == warning
+    assert context_texts(replace(ANSWER, incomplete=reason))[0] == warning
 
 
-def test_notes_are_shown_one_by_one() -> None:
+def test_notes_are_above_an_answer_only_if_it_is_a_stand_in() -> None:
     notes = ("An hour became a day <!here>.", " \x00", "No dates.")
+    failed = (Attempt(provider="Perplexity", seconds=1, error_class="X", summary="is out of credit"),)
 
-    assert context_texts(replace(ANSWER, notes=notes))[1:-1] == [
-        "An hour became a day &lt;\u2060!here&gt;.",
-        "No dates.",
-    ]
+    own, other = (context_texts(replace(ANSWER, notes=notes, failed=before)) for before in ((), failed))
+
+    assert len(own) == 1
+    assert other[1] == "An hour became a day &lt;\u2060!here&gt;. No dates."
+
+
+def test_what_is_left_out_of_a_long_text_is_said_above_it() -> None:
+    first, *_ = answer_messages(replace(ANSWER, text="word " * 45_000), audience=Audience.THREAD)
+
+    assert "Only the first" in first.blocks[0]["elements"][0]["text"]
 
 
 def test_the_fallback_text_is_complete_without_the_blocks() -> None:
     (message,) = answer_messages(ANSWER, audience=Audience.ASKER)
 
-    assert message.text.startswith("Yes [1]. Also [2].\nSources")
+    assert message.text.startswith("Yes [1]. Also [2].\npeps")
     assert message.text.endswith("(4 sources)")
 
 
@@ -135,7 +147,7 @@ PASSAGES = replace(
 
 
 def test_passages_are_quoted_word_for_word_under_a_plain_notice() -> None:
-    notice, first, second, third, _, _ = blocks(PASSAGES)
+    notice, first, second, third, _ = blocks(PASSAGES)
 
     assert notice["elements"][0]["text"] == (
         ":warning: No answer model is configured, so these are the passages that fit best, word for word."
@@ -148,16 +160,14 @@ def test_passages_are_quoted_word_for_word_under_a_plain_notice() -> None:
     assert third["elements"][0]["elements"] == [{"type": "text", "text": "Lost. "}]
 
 
-@pytest.mark.parametrize(
-    ("search_only", "notice"), [(False, "No model wrote this."), (True, "No answer model is configured.")]
-)
+@pytest.mark.parametrize(("search_only", "notice"), [(False, ""), (True, " No answer model is configured.")])
 def test_the_notice_says_whether_a_model_was_there(search_only: bool, notice: str) -> None:
     failed = Attempt(provider="P", seconds=1, error_class="X", summary="x", search_only=search_only)
     answer = replace(PASSAGES, failed=(failed,))
 
     assert (
         context_texts(answer)[0]
-        == f":warning: P x; these are pages from {answer.provider}, quoted word for word. {notice}"
+        == f":warning: P x; these are pages from {answer.provider}, quoted word for word.{notice}"
     )
 
 

@@ -43,7 +43,13 @@ def shown(message: OutgoingMessage) -> str:
 
 def shown_text(made: DeepDive) -> str:
     messages = deepdive_messages(made, audience=Audience.ASKER)
-    return "\n\n".join(block["text"] for message in messages for block in message.blocks if block["type"] == "markdown")
+    blocks = [block for message in messages for block in message.blocks][1:]
+    texts = (
+        f"## {block['text']['text']}" if block["type"] == "header" else block["text"]
+        for block in blocks
+        if "text" in block
+    )
+    return "\n\n".join(texts)
 
 
 def refusals(messages: tuple[OutgoingMessage, ...]) -> list[str]:
@@ -54,17 +60,17 @@ def refusals(messages: tuple[OutgoingMessage, ...]) -> list[str]:
     ]
 
 
-def test_a_short_report_is_one_message_with_the_figures_of_each_stage() -> None:
+def test_a_short_report_is_one_message_with_the_price_of_each_part() -> None:
     (message,) = deepdive_messages(report(), audience=Audience.ASKER)
 
     words = shown(message)
-    assert message.blocks[0]["text"]["text"] == "Deep Dive Report: heat pumps"
-    assert message.text.startswith("Deep Dive Report: heat pumps\n")
-    assert "## THE PUBLIC PULSE\n\nGlad.[[2]](https://x.com/ada/status/1)\n\nOf 1 post: 1 positive" in words
+    headers = [(block["text"]["text"], block.get("level")) for block in message.blocks if block["type"] == "header"]
+    assert headers == [("heat pumps", None), ("The situation", 4), ("The public pulse", 4), ("My analysis", 4)]
+    assert message.text.startswith("heat pumps\n")
+    assert "Glad.[[2]](https://x.com/ada/status/1)\n\nOf 1 post: 1 positive" in words
     assert "Well.[[2]](https://x.com/ada/status/1)" in words
-    assert "THE SITUATION · 30.0 s · $0.50\nTHE PUBLIC PULSE · 40.0 s\nMY ANALYSIS · as Nikki · 5.0 s · $0.10" in words
-    assert "As of <!date^1795262400^{date_short_pretty} at {time}|21 Nov 2026 12:00 UTC>" in words
-    assert "“heat pumps” · Deep dive · 45.0 s · $0.60 · only visible to you" in words
+    assert "<https://a.example/|a.example> · <https://x.com/ada/status/1|x.com>" in words
+    assert "The situation $0.50 · The public pulse · My analysis $0.10" in words
     assert refusals((message,)) == []
 
 
@@ -76,7 +82,7 @@ def test_a_failed_section_says_what_is_missing(stage: Stage) -> None:
 
     (message,) = deepdive_messages(made, audience=Audience.ASKER)
     assert "This part is missing: no service answered." in shown(message)
-    assert all(one.heading in shown(message) for one in Stage)
+    assert all(one.heading.capitalize() in shown(message) for one in Stage)
     assert any(block["type"] == "data_visualization" for block in message.blocks) is (stage is not Stage.PULSE)
 
 
@@ -129,6 +135,7 @@ def headings(text: str) -> list[str]:
 
 
 HEADINGS = [stage.heading for stage in Stage]
+SHOWN_HEADINGS = [heading.capitalize() for heading in HEADINGS]
 
 
 @pytest.mark.parametrize("stage", Stage)
@@ -155,7 +162,7 @@ def test_a_report_has_no_headings_but_its_own(stage: Stage, written: str, left: 
 
     assert f"First.\n\n{left}" in re.sub("\n{3,}", "\n\n", render_sections(made))
     assert headings(render_sections(made)) == HEADINGS
-    assert headings(shown_text(made)) == HEADINGS
+    assert headings(shown_text(made)) == SHOWN_HEADINGS
 
 
 @pytest.mark.parametrize("stage", Stage)
@@ -173,7 +180,7 @@ def test_any_report_has_exactly_three_headings(first: str, second: str, third: s
     made = report(replace(SITUATION, text=first), replace(PULSE, text=second), replace(ANALYSIS, text=third))
 
     assert headings(render_sections(made)) == HEADINGS
-    assert headings(shown_text(made)) == HEADINGS
+    assert headings(shown_text(made)) == SHOWN_HEADINGS
 
 
 @pytest.mark.parametrize("text", ["So it is.", "```\ncode\n```", "- ```\n  code", "> ```\n> code", "Inline `code", ""])
@@ -184,14 +191,14 @@ def test_a_text_whose_code_is_closed_stays_as_it_is(text: str) -> None:
 @pytest.mark.parametrize(
     ("stages", "clock", "said"),
     [
-        ([], 0.0, "*THE SITUATION*  researching the facts …\n*THE PUBLIC PULSE*  listening"),
-        ([], None, "*THE SITUATION*  no result yet\n*THE PUBLIC PULSE*  no result yet"),
-        ([], None, "*MY ANALYSIS*  waiting for the first two"),
+        ([], 0.0, "*The situation*  researching the facts …\n*The public pulse*  listening"),
+        ([], None, "*The situation*  no result yet\n*The public pulse*  no result yet"),
+        ([], None, "*My analysis*  waiting for the first two"),
         ([], None, "“heat pumps” · as of <!date^1795255200^{time_secs}|10:00:00 UTC>\n"),
         ([StageUpdate(stage=Stage.SITUATION, started=10.0)], 22.5, "researching the facts … · 12.5 s"),
-        ([StageUpdate(stage=Stage.SITUATION, started=10.0)], None, "*THE SITUATION*  no result yet\n"),
-        ([DONE, StageUpdate(stage=Stage.PULSE, started=1.0, result=PULSE)], None, "*MY ANALYSIS*  no result yet"),
-        ([DONE, StageUpdate(stage=Stage.PULSE, started=1.0, result=PULSE)], 2.0, "*MY ANALYSIS*  writing …"),
+        ([StageUpdate(stage=Stage.SITUATION, started=10.0)], None, "*The situation*  no result yet\n"),
+        ([DONE, StageUpdate(stage=Stage.PULSE, started=1.0, result=PULSE)], None, "*My analysis*  no result yet"),
+        ([DONE, StageUpdate(stage=Stage.PULSE, started=1.0, result=PULSE)], 2.0, "*My analysis*  writing …"),
         ([StageUpdate(stage=Stage.SITUATION, started=1.0, result=SITUATION)], 2.0, "done · 30.0 s · $0.50"),
         (
             [StageUpdate(stage=Stage.PULSE, started=1.0, result=replace(PULSE, failure="No."))],

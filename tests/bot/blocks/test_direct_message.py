@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from bot.blocks.elements import context, markdown
+from bot.blocks.elements import context, markdown, question_line
 from bot.blocks.messages import as_direct_message
 from bot.blocks.words import ago
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.limits import check_message
 
 HERE = "so here it is as a direct message"
-ANSWER = OutgoingMessage(
-    text=f"It is so. {Audience.CHANNEL.value}",
-    blocks=(markdown(f"It is {Audience.CHANNEL.value}."), context(f"Perplexity · $0.01 · {Audience.CHANNEL.value}")),
-)
+ANSWER = OutgoingMessage(text="It is so.", blocks=(markdown("It is so."), context("a.example")))
 
 
 def directly(*, part: int = 0, question: str | None = "why", public: bool = False, age: float = 0.0) -> OutgoingMessage:
@@ -62,12 +61,13 @@ def test_an_unconfirmed_answer_says_so(*, public: bool, where: str) -> None:
     assert "again as a direct message" in first_text(message)
 
 
-def test_the_footer_no_longer_says_that_everyone_sees_it() -> None:
-    message = directly(public=True)
+def test_the_question_is_not_quoted_twice() -> None:
+    quoted = question_line("why", Audience.ASKER)
+    above = replace(ANSWER, text=f"“why”\n{ANSWER.text}", blocks=(*quoted, *ANSWER.blocks))
 
-    assert message.blocks[1] == ANSWER.blocks[0]
-    assert message.blocks[2] == context("Perplexity · $0.01 · sent to you directly")
-    assert message.text.endswith("It is so. sent to you directly")
+    message = as_direct_message(above, part=0, question="why", public=False, age=0.0)
+
+    assert message == directly()
 
 
 def test_a_digest_needs_no_reason() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -133,15 +134,14 @@ def test_a_section_without_a_citation_lists_no_source_of_another() -> None:
     shared = share("One. [2]\n\nTwo.")
     _, second = split_sections(shared.result)
 
-    assert "Sources" not in shown(shared_blocks(shared, [second]))
-    assert "0 sources" in shown(shared_blocks(shared, [second]))
+    assert "s2.example" not in shown(shared_blocks(shared, [second]))
 
 
 def test_an_answer_without_any_citation_lists_what_was_read_with_every_section() -> None:
     shared = share("One.\n\nTwo.")
 
     blocks = shared_blocks(shared, [split_sections(shared.result)[0]])
-    assert "https://s4.example/4" in json.dumps(preview_blocks(blocks))
+    assert "https://s1.example/1" in json.dumps(preview_blocks(blocks))
 
 
 def test_warnings_go_with_every_section() -> None:
@@ -151,15 +151,18 @@ def test_warnings_go_with_every_section() -> None:
     assert [warning in text for warning in ("As of yesterday.", "Brave answered.", "incomplete")] == [True] * 3
 
 
-def test_what_cannot_be_checked_is_said_of_what_is_shared() -> None:
-    excerpts = (Source(number=1, title="Prices", url="https://s1.example/", snippet="It costs 44 dollars."),)
-    whole = Answer(text="It costs 55 dollars. [1] [9]\n\nTwo.", sources=excerpts, provider="P")
-    shared = SharedAnswer(result=whole, query=Query(text="why?"), by="ada", asked=240)
-    first, second = split_sections(shared.result)
-    doubts = ("1 figure not in the excerpts", "1 reference without a source removed")
+@pytest.mark.parametrize(("asked", "said"), [(240.0, ""), (7_300.0, " · asked 2 hours ago")])
+def test_the_question_is_first_then_who_shares_the_answer_and_how_old_it_is(asked: float, said: str) -> None:
+    first, *_ = shared_blocks(replace(share("One. [1]"), asked=asked), None)
 
-    assert [doubt in shown(preview_blocks(shared_blocks(shared, [first]))) for doubt in doubts] == [True, True]
-    assert [doubt in shown(preview_blocks(shared_blocks(shared, [second]))) for doubt in doubts] == [False, False]
+    assert isinstance(first, dict)
+    assert first["elements"][0]["text"] == f"“why?” · shared by *ada*{said}"
+
+
+def test_the_comment_is_below_the_question() -> None:
+    (message,) = shared_messages(share("One. [1]"), None, comment="Look")
+
+    assert [block["type"] for block in message.blocks] == ["context", "rich_text", "markdown", "context"]
 
 
 def test_passages_are_shared_with_their_own_sources() -> None:

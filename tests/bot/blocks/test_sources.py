@@ -33,50 +33,50 @@ FOUND = SearchResults(
 QUERY = Query(text="free <threading>")
 
 
-def test_results_are_counted_and_listed_with_a_footer() -> None:
+def test_results_are_listed_below_what_was_searched_for() -> None:
     (message,) = results_messages(FOUND, query=QUERY, audience=Audience.ASKER)
 
-    header, first, second, note, last = message.blocks
-    assert header["elements"][0]["text"] == "*2 results for* free &lt;threading&gt;"
-    title, place, snippet = first["text"]["text"].split("\n")
+    asked, first, place, second, other, note = message.blocks
+    assert asked["elements"][0]["text"] == "“free &lt;threading&gt;”"
+    title, snippet = first["text"]["text"].split("\n")
     assert title == "*1.  <https://docs.python.org/3.14/|What’s *New*>*"
-    assert place == "docs.python.org · 7 Oct 2025"
+    assert place["elements"][0]["text"] == "docs.python.org · 7 Oct 2025"
     assert snippet.startswith("# Free &lt;b&gt;threaded&lt;/b&gt; | @\u2060here word")
     assert snippet.endswith("word …")
-    assert second["text"]["text"] == "*2.  <https://x.example/|Bare>*\nx.example"
+    assert second["text"]["text"] == "*2.  <https://x.example/|Bare>*"
+    assert other["elements"][0]["text"] == "x.example"
     assert note["elements"][0]["text"] == "A note."
-    assert last["elements"][0]["text"] == "“free &lt;threading&gt;” · Perplexity · 0.4 s · $0.005 · only visible to you"
-    assert message.text.startswith("2 results for free")
+    assert message.text.startswith("“free")
 
 
 @pytest.mark.parametrize(
     ("filters", "said"),
     [
         (Filters(), ""),
-        (Filters(recency="year"), " · past year"),
-        (Filters(after=date(2026, 1, 1), before=date(2026, 6, 30)), " · after 1 Jan 2026 · before 30 Jun 2026"),
-        (Filters(domains=("a.com", "b.com")), " · only a.com, b.com"),
-        (Filters(domains=("-a.com", "-b.com")), " · without a.com, b.com"),
-        (Filters(languages=("de", "en"), country="CH"), " · language de, en · country CH"),
-        (Filters(mode="academic"), " · academic papers"),
-        (Filters(mode="sec"), " · SEC filings"),
+        (Filters(recency="year"), "past year"),
+        (Filters(after=date(2026, 1, 1), before=date(2026, 6, 30)), "after 1 Jan 2026 · before 30 Jun 2026"),
+        (Filters(domains=("a.com", "b.com")), "only a.com, b.com"),
+        (Filters(domains=("-a.com", "-b.com")), "without a.com, b.com"),
+        (Filters(languages=("de", "en"), country="CH"), "language de, en · country CH"),
+        (Filters(mode="academic"), "academic papers"),
+        (Filters(mode="sec"), "SEC filings"),
         (Filters(mode="web"), ""),
     ],
 )
-def test_the_header_lists_the_filters(filters: Filters, said: str) -> None:
+def test_a_line_above_the_results_lists_the_filters(filters: Filters, said: str) -> None:
     query = Query(text="q", filters=filters)
     one = SearchResults(results=FOUND.results[:1], provider="P")
 
-    (message,) = results_messages(one, query=query, audience=Audience.ASKER)
+    (message,) = results_messages(one, query=query, audience=Audience.THREAD)
 
-    assert message.blocks[0]["elements"][0]["text"] == f"*1 result for* q{said}"
+    assert [block["elements"][0]["text"] for block in message.blocks[:-2]] == ([said] if said else [])
 
 
 @pytest.mark.parametrize(
     ("filters", "advice"),
     [
-        (Filters(), "No results for “q”. Try it in other words."),
-        (Filters(recency="day"), "No results for “q”. Try it without the filters (past day) or in other words."),
+        (Filters(), "No results. Try it in other words."),
+        (Filters(recency="day"), "No results. Try it without the filters (past day) or in other words."),
     ],
 )
 def test_no_results_say_what_to_try(filters: Filters, advice: str) -> None:
@@ -84,7 +84,7 @@ def test_no_results_say_what_to_try(filters: Filters, advice: str) -> None:
 
     (message,) = results_messages(none, query=Query(text="q", filters=filters), audience=Audience.ASKER)
 
-    assert message.blocks[0]["text"]["text"] == advice
+    assert message.blocks[1]["text"]["text"] == advice
 
 
 def test_twenty_long_results_fit_and_none_is_missing() -> None:

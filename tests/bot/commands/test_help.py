@@ -8,7 +8,6 @@ import pytest
 
 from bot.blocks import escaping
 from bot.blocks.answer import answer_messages
-from bot.blocks.elements import quote_question
 from bot.blocks.examples import LINES
 from bot.blocks.messages import failure_message, without_blocks
 from bot.commands import COMMANDS
@@ -27,7 +26,6 @@ from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.limits import check_message
 from bot.storage.preferences import PreferenceStore
-from perplexity.attempts import Attempt
 from perplexity.types import Answer, AnswerKind, Passage, Source
 from tests.fakes.renderer import mentions
 
@@ -48,39 +46,19 @@ def shown_text(message: OutgoingMessage) -> str:
 
 
 def test_a_private_failure_quotes_the_question_first() -> None:
-    message = failure_message("No.", reference="r", question_id="q", quote=quote_question("why <b>", Audience.ASKER))
+    message = failure_message("No.", reference="r", question_id="q1", question="why <b>")
 
-    assert shown_text(message).splitlines()[-1] == "“why &lt;b&gt;” · Reference `r`"
-    assert message.text == "No. “why &lt;b&gt;” Reference `r`"
+    assert shown_text(message).splitlines() == ["“why &lt;b&gt;”", "No.", "Reference `r`"]
+    assert message.text == "“why &lt;b&gt;” No. Reference `r`"
 
 
 def test_a_failure_has_a_sentence_a_button_and_a_reference() -> None:
-    tried = [Attempt(provider=name, seconds=1) for name in ("Perplexity", "Perplexity", "DuckDuckGo")]
+    message = failure_message(SENTENCE, reference="a7f3-19c2", question_id="q1")
 
-    message = failure_message(SENTENCE, reference="a7f3-19c2", question_id="q1", attempts=tried, seconds=60.04)
-
-    assert shown_text(message) == f"{SENTENCE}\nReference `a7f3-19c2` · tried Perplexity, DuckDuckGo in 60 s"
+    assert shown_text(message) == f"{SENTENCE}\nReference `a7f3-19c2`"
     (button,) = message.blocks[1]["elements"]
     assert (button["action_id"], button["value"], button["text"]["text"]) == ("retry", "q1", "Try again")
     assert message.text == f"{SENTENCE} Reference `a7f3-19c2`"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "tried", "grey"),
-    [
-        (None, [], "Reference `r`"),
-        (5.04, [], "Reference `r`"),
-        (None, ["A"], "Reference `r` · tried A"),
-        (5.04, ["A"], "Reference `r` · tried A in 5.0 s"),
-        (130.0, ["A"], "Reference `r` · tried A in 2 min 10 s"),
-    ],
-)
-def test_a_failure_s_footer_has_the_known_facts(seconds: float | None, tried: list[str], grey: str) -> None:
-    attempts = [Attempt(provider=name, seconds=1) for name in tried]
-
-    message = failure_message("No.", reference="r", question_id="q", attempts=attempts, seconds=seconds)
-
-    assert shown_text(message).splitlines()[-1] == grey
 
 
 @pytest.mark.parametrize(

@@ -137,4 +137,4 @@ async def test_it_searches_and_renders_what_was_found() -> None:
 
     assert (reply, provider.queries) == (SearchPage(results=results_by("One")), [read.query])
     assert "<https://example.com/1|A page>" in json.dumps(message.blocks)
-    assert "visible to everyone here" in json.dumps(message.blocks)
+    assert message.blocks[0]["elements"][0]["text"] == "“pages”"

@@ -144,7 +144,7 @@ def _messages() -> Iterator[tuple[str, OutgoingMessage]]:
     yield "longest answer", answer_messages(_LONG, audience=Audience.ASKER)[0]
     yield "passages", answer_messages(passages, audience=public)[-1]
     yield "results", results_messages(_PAGES, query=Query(text="example"), audience=public)[-1]
-    news = news_messages(_SUMMARY, filters=NO_FILTERS, audience=public)
+    news = news_messages(_SUMMARY, filters=NO_FILTERS)
     below = answer_actions(AnswerButtons(scheduled=True), question_id=_ID, private=False, thumbs=True)
     yield "news", with_actions(news, below)[-1]
     yield "small talk", greeting_message()
@@ -155,7 +155,7 @@ def _messages() -> Iterator[tuple[str, OutgoingMessage]]:
     yield "failed digest", digest_failed_message(subject="example", digest_id=_ID, sentence="It failed.", reference="1")
     yield "failure", failure_message("It failed.", reference="1", question_id=one)
     yield "answer under way", answer_progress_message(["example"], [_SOURCE], seconds=2.0, question_id=one)
-    yield "stopped answer", stopped_message("An example.", seconds=2.0, question_id=one)
+    yield "stopped answer", stopped_message("An example.", _ANSWER, question_id=one)
     yield "shared answer", shared_messages(_SHARED, None, comment="See this.")[-1]
     yield "settings", settings_message(Preferences(), in_channel=True, slash="/pplx")
     yield "limits", limits_message(_LIMITS.values(), slash="/pplx")
