@@ -8,7 +8,9 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
+from selenium.webdriver.remote.webelement import WebElement
 
+from tests.browser.hands import mouse
 from tests.browser.page import Page
 from tests.browser.test_whole_app import running
 from tests.end_to_end.conftest import asked_in
@@ -76,3 +78,60 @@ def test_a_digest_is_set_up_in_a_form(browser: WebDriver, database: str, artifac
         page.key("open source databases", Keys.ENTER)
 
         assert "weekdays at 9:00" in page.message_with("is set up").text
+
+
+FORMS = {
+    "/ask": "Ask a question",
+    "/search": "Search for pages",
+    "/news": "Read the news",
+    "/deepdive": "Deep dive",
+    "/pplx watch": "News on a schedule",
+    "/pplx settings": "Settings",
+}
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_every_form_and_the_help_by_mouse(browser: WebDriver, database: str, artifacts: Path, width: int) -> None:
+    page = Page(browser=browser, timeout_seconds=20)
+    with running(database, with_key=True) as app, page.emulate(look="light", width=width):
+        for line, title in FORMS.items():
+            page.open(app.url)
+            page.send(line)
+            wait_for_modal(page, title)
+            name = f"form-{line.strip('/').replace(' ', '-')}-{width}"
+            browser.save_screenshot(str(artifacts / f"{name}.png"))
+            if line == "/pplx watch":
+                page.key("tea")
+                mouse(page, choice_of(page, "Choose days"))
+                page.wait(lambda: "Monday" in modal_of(page).text)
+            elif line != "/pplx settings":
+                page.key("tea")
+            if line != "/pplx settings":
+                mouse(page, button_of(page, "More"))
+                page.wait(lambda: "More" not in modal_of(page).text.splitlines())
+                assert page.faults() == []
+                assert modal_of(page).find_element(By.CSS_SELECTOR, "textarea, input").get_attribute("value") == "tea"
+                browser.save_screenshot(str(artifacts / f"{name}-more.png"))
+            mouse(page, button_of(page, "Cancel"))
+            page.wait(lambda: not browser.find_elements(By.CSS_SELECTOR, "#modal[open]"))
+
+        page.open(app.url)
+        page.send("/pplx help")
+        helped = page.message_with("Ask me anything")
+        assert page.faults() == []
+        browser.save_screenshot(str(artifacts / f"help-{width}.png"))
+        page.press(helped, "All options")
+        wait_for_modal(page, "All options")
+        browser.save_screenshot(str(artifacts / f"help-options-{width}.png"))
+
+
+def modal_of(page: Page) -> WebElement:
+    return page.browser.find_element(By.CSS_SELECTOR, "#modal[open]")
+
+
+def button_of(page: Page, label: str) -> WebElement:
+    return next(one for one in modal_of(page).find_elements(By.TAG_NAME, "button") if one.text == label)
+
+
+def choice_of(page: Page, label: str) -> WebElement:
+    return next(one for one in modal_of(page).find_elements(By.TAG_NAME, "label") if one.text == label)
