@@ -10,10 +10,10 @@ EXAMPLES = "examples"
 
 LINES = {
     "Why is the sky blue?": "Why is the sky blue?",
-    "Compare the planets in a table": "Compare the planets in a table",
-    "News of the week in science": "news science --recency week",
+    "How do the planets compare?": "How do the planets compare?",
+    "What’s new in science?": "news science --recency week",
 }
-"""The examples by their labels, as they are typed in a direct message."""
+"""The examples by their labels, as they are typed in a direct message; the playground has recordings of them."""
 
 
 def example_buttons() -> tuple[Block, ...]:
@@ -23,5 +23,5 @@ def example_buttons() -> tuple[Block, ...]:
 
 def greeting_message() -> OutgoingMessage:
     """Render the reply to small talk, whatever was said."""
-    text = "Happy to help! Ask me anything, and I’ll answer from the web, with sources. For example:"
+    text = "Happy to help: ask me anything, and I’ll answer from the web, with sources."
     return OutgoingMessage(text=text, blocks=(section(text), *example_buttons()))
