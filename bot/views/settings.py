@@ -184,7 +184,7 @@ def _input(part: str, setting: Setting, values: Any) -> Block:
     block: Block = {
         "type": "input",
         "block_id": f"{part}:{setting.name}",
-        "optional": True,
+        "optional": not setting.choices,
         "label": plain(setting.label),
         "element": _select(setting, words) if setting.choices else _text(setting, words),
     }
