@@ -1,1 +1,0 @@
-"""The texts of surfaces that do not keep them where they are shown yet; imports nothing else of the app."""
