@@ -114,9 +114,11 @@ class TestInThreads:
         said = {"type": "message", "channel": "C1", "channel_type": "channel", "ts": LATER, "thread_ts": TS}
         async with await harness.person.event(said | {"text": "thanks!"}, id="Ev2") as response:
             assert response.status == 200
-        assert (await harness.ask("/ask thank you"))["text"] == SAID
+        await harness.send_direct_message("thank you", ts="1795255320.000100")
+        await harness.slack.wait_for(posts + 1)
 
-        assert (len(harness.slack.posts), len(await questions(harness))) == (posts, 1)
+        assert [post.payload["channel"] for post in harness.slack.posts[posts:]] == ["DU1"]
+        assert len(await questions(harness)) == 1
 
 
 async def test_an_example_is_answered_privately__once(harness: AppHarness) -> None:
