@@ -301,12 +301,13 @@ class LiveAnswer:
             )
         return isinstance(result, Sent)
 
-    async def close(self) -> None:
-        """End the present message as it is, if it is open."""
+    async def close(self, *, given_up: bool = False) -> None:
+        """End the present message as it is, if it is open. The clear-up can end that of one that is `given_up`."""
         if self._open is not None:
             ts, self._open = self._open, None
-            await end_stream(self.streams, self.row, ts, part=len(self.messages) - 1)
-            await self._record_end()
+            ended = await end_stream(self.streams, self.row, ts, part=len(self.messages) - 1)
+            if not (given_up and isinstance(ended, Retryable)):
+                await self._record_end()
 
     async def remove(self) -> None:
         """Delete what was shown of an answer whose question was erased, and its status message."""
@@ -693,7 +694,7 @@ class LiveAnswers:
                 await self.questions.keep_stopped(live.row, dump_result(await live.written_part(), limits=()))
                 return await live.mark_stopped()
             elif current.state in GIVEN_UP:
-                await live.close()
+                await live.close(given_up=True)
         return False
 
     async def end(self, row: QuestionRow) -> QuestionRow:
@@ -710,7 +711,7 @@ class LiveAnswers:
         known = {row.message_ts or "", *row.streams, *(await self.calls.known(row) if found else ())}
         for ts in () if isinstance(found, Retryable) else found:
             if ts not in known:
-                await end_stream(self.streams, row, ts, part=len(row.streams))
+                results.append(await end_stream(self.streams, row, ts, part=len(row.streams)))
                 results.append(await delete(self.chat, row.channel_id, ts))
         if any(isinstance(one, Retryable) for one in (*results, found)):
             return row

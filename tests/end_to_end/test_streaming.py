@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import Any
 
+import psycopg
 import pytest
 
 from bot.playground.streams import Ending
@@ -144,6 +146,29 @@ async def test_channels_without_streams_leave_those_of_direct_messages(harness: 
     await harness.wait_until_settled(3)
 
     assert len(harness.slack.streams("DU1", TS)) == 1
+
+
+@pytest.mark.parametrize("settings", [{"channel_streaming": True}], indirect=True)
+async def test_a_stream_that_cannot_be_ended_goes_when_slack_is_available_again(harness: AppHarness) -> None:
+    harness.slack.workspace.scopes.append("channels:history")
+    harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
+    await harness.mention("do heat pumps pay off?", ts=TS)
+    await harness.slack.wait_until(lambda: bool(harness.slack.streams("C1", TS)))
+    async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
+        await connection.execute("UPDATE questions SET streams = '{}'")
+        # Each tries three times, the worker that writes it and the clear-up. No one may delete an open stream.
+        harness.slack.fail("chat.stopStream", *[Fault(status=500, body="down")] * 6)
+        gone = {"type": "message", "user": "U1", "text": "<@U0APP> do heat pumps pay off?", "ts": TS}
+        event: dict[str, Any] = {
+            "type": "message", "subtype": "message_deleted", "channel": "C1", "channel_type": "channel",
+        }  # fmt: skip
+        event |= {"ts": "1795255300.000200", "hidden": True, "deleted_ts": TS, "previous_message": gone}
+        async with await harness.person.event(event) as response:
+            assert response.status == 200
+
+        async with asyncio.timeout(60):
+            while harness.slack.thread("C1", TS):  # noqa: ASYNC110 - theirs
+                await asyncio.sleep(0.1)
 
 
 FAULTS = {
