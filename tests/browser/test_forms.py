@@ -135,3 +135,16 @@ def button_of(page: Page, label: str) -> WebElement:
 
 def choice_of(page: Page, label: str) -> WebElement:
     return next(one for one in modal_of(page).find_elements(By.TAG_NAME, "label") if one.text == label)
+
+
+def test_the_composer_takes_text_after_a_form_was_closed(browser: WebDriver, database: str) -> None:
+    page = Page(browser=browser, timeout_seconds=20)
+    with running(database, with_key=True) as app:
+        page.open(app.url)
+        page.send("/ask")
+        wait_for_modal(page, "Ask a question")
+        page.key(Keys.ESCAPE)
+        page.wait(lambda: not browser.find_elements(By.CSS_SELECTOR, "#modal[open]"))
+        page.send("/ask what is example")
+
+        assert page.message_with("Example answer with a claim.")

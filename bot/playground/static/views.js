@@ -71,7 +71,9 @@ export function createViews({ state }) {
     modal.clear();
     if (!dialog.open) return;
     dialog.close(); // gives the focus back
-    if (document.activeElement === document.body) document.querySelector("#input").focus();
+    const focused = document.activeElement === document.body ? document.querySelector("#input") : document.activeElement;
+    focused.blur(); // a field that had the focus before the dialog would take no text
+    focused.focus();
   }
 
   async function press(view, surface, what) {
