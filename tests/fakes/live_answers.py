@@ -283,13 +283,19 @@ class LiveWorkspace:
         )
 
     async def answer(
-        self, recording: Recording, *, number: int = 1, surface: str = "im", stopped_at: float | None = None
+        self,
+        recording: Recording,
+        *,
+        number: int = 1,
+        surface: str = "im",
+        stopped_at: float | None = None,
+        uses: int = 0,
     ) -> QuestionRow:
         """Show an answer as it was recorded, and deliver it unless it is stopped after some seconds.
 
-        Return its question.
+        Return its question. `uses` is how often its response_url was used before.
         """
-        question = await self.ask(number=number, surface=surface)
+        question = replace(await self.ask(number=number, surface=surface), response_uses=uses)
         live = self.live.answer(question, self.progress(question))
         live.grows = surface == "slash"
         self.calls.edited.add(question.id)

@@ -119,17 +119,20 @@ TAKEN = Sent()
 
 
 @pytest.mark.parametrize("results", [*product([TAKEN, BUSY, DOWN, RESET, REFUSED], repeat=3)])
-def test_a_response_url_is_never_used_too_often(results: tuple[PostResult, ...]) -> None:
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_a_response_url_is_never_used_too_often(before: int, results: tuple[PostResult, ...]) -> None:
+    """Whatever its posts come to, and whatever a worker that died had posted `before`."""
+
     async def answer() -> LiveWorkspace:
         workspace = LiveWorkspace()
-        workspace.urls.results = list(results)
-        await workspace.answer(RECORDING, surface="slash")
+        workspace.urls.results, workspace.urls.uses = list(results), before
+        await workspace.answer(RECORDING, surface="slash", uses=before)
         return workspace
 
     workspace = run_in_virtual_time(answer())
 
     (row,) = workspace.questions.rows.values()
     before_end = [message for at, message in workspace.urls.posts if at < SECONDS]
-    assert len(before_end) <= USES_BEFORE_END
+    assert before + len(before_end) <= USES_BEFORE_END
     assert workspace.urls.uses <= row.response_uses + 1 <= MAX_USES
     assert seen(0.0, [vars(workspace.urls.posts[-1][1])]).text == SHOWN
