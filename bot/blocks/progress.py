@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.blocks.actions import cut_short_actions
-from bot.blocks.elements import context, markdown, section, stop_button
+from bot.blocks.elements import context, markdown, question_line, section, stop_button
 from bot.blocks.escaping import clean, code, escape, one_line, shorten
 from bot.blocks.markdown.render import neutralize
 from bot.blocks.messages import fallback_text
 from bot.blocks.sources import link_url, source_line
 from bot.blocks.words import full_seconds, warning
-from bot.model.message import Block, OutgoingMessage
+from bot.model.message import Audience, Block, OutgoingMessage
 from perplexity.citations import number_citations
 from perplexity.formatting import pluralize
 from perplexity.types import Answer, Source
@@ -113,11 +113,12 @@ def written_message(text: str, *, question_id: str) -> OutgoingMessage:
     return OutgoingMessage(text=fallback_text([body]), blocks=(body, stop_button(question_id)))
 
 
-def growing_message(text: str, *, question_id: str) -> OutgoingMessage:
-    """Render the first sentences of an answer, which reads well too where Slack shows the whole one below it."""
+def growing_message(text: str, *, question: str, question_id: str) -> OutgoingMessage:
+    """Render the first sentences of a private answer, which reads well too where Slack shows the whole one below it."""
     body = markdown(text)
+    above = question_line(question, Audience.ASKER)
     return OutgoingMessage(
-        text=fallback_text([body]), blocks=(body, context("still writing…"), stop_button(question_id))
+        text=fallback_text([body]), blocks=(*above, body, context("still writing…"), stop_button(question_id))
     )
 
 

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Self
 
 from bot.blocks import escaping
+from bot.blocks.elements import question_line
 from bot.blocks.progress import (
     answer_progress_message,
     growing_message,
@@ -34,7 +35,7 @@ from bot.blocks.streaming import StreamedText
 from bot.commands.context import PACE_SECONDS, Progress
 from bot.delivery.delivery import ClaimLost
 from bot.delivery.status_message import delete
-from bot.model.message import Block, OutgoingMessage
+from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import QuestionRow, StreamEnding
 from bot.model.results import dump_result
 from bot.slack.messages import Chat, PostResult, Retryable, Sent, has_arrived
@@ -119,7 +120,8 @@ class LiveAnswer:
 
     `mode` says how the text is shown, `messages` are the `ts` of its streams; if it is `uncertain`, one more may be
     there. `clock` is monotonic. `on_stopped` is awaited when the reader pressed Slack's own stop, `replace_original`
-    replaces the message of a response_url. What is shown once shows no text unless it `grows`.
+    replaces the message of a response_url. What is shown once shows no text unless it has a `question`, which is quoted
+    above it.
     """
 
     row: QuestionRow
@@ -130,7 +132,7 @@ class LiveAnswer:
     calls: StreamLog
     on_stopped: Callable[[], Awaitable[object]]
     replace_original: ReplaceOriginal
-    grows: bool = False
+    question: str | None = None
     clock: Callable[[], float] = monotonic
     text: StreamedText = field(default_factory=StreamedText)
     messages: list[str] = field(default_factory=list)
@@ -292,6 +294,8 @@ class LiveAnswer:
             ts = self.messages[-1] if self.messages else self.row.message_ts
             message = stopped_message(self._written, answer, question_id=question)
             if self.mode is Mode.NONE:
+                above = question_line(self.question or "", Audience.ASKER)
+                message = replace(message, blocks=(*above, *message.blocks))
                 return isinstance(await self.replace_original(self.row.response_url, message), Sent)
             result = await self.chat.update(self.row.channel_id, ts or "", escaping.sanitize_message(message))
         else:
@@ -527,8 +531,12 @@ class LiveAnswer:
 
     async def _update(self, shown: str) -> bool:
         """Edit the message; return whether that arrived."""
-        once = self.mode is Mode.NONE
-        message = (growing_message if once else written_message)(shown, question_id=str(self.row.id))
+        once, question_id = self.mode is Mode.NONE, str(self.row.id)
+        message = (
+            growing_message(shown, question=self.question or "", question_id=question_id)
+            if once
+            else written_message(shown, question_id=question_id)
+        )
         had_sent, self._text_sent = self._text_sent, True
         if self.messages:
             result = await self.chat.update(self.row.channel_id, self.messages[-1], escaping.sanitize_message(message))
@@ -578,7 +586,7 @@ class LiveAnswer:
         if not self.text.length:
             return await self._show_progress_once(), self._changed
         used = self.row.response_uses + self.progress.response_url_uses
-        if not self.grows or self._text_sent or self._start_tries == MAX_TRIES or used >= USES_BEFORE_END:
+        if self.question is None or self._text_sent or self._start_tries == MAX_TRIES or used >= USES_BEFORE_END:
             return None, self._closing
         shown = await self._read(self.text.length, self.text.first_sentences)
         if shown and self._sentence is None:
@@ -595,7 +603,11 @@ class LiveAnswer:
 
         If one of the posts before the end was used already, the other one is for the text.
         """
-        if self._progress_shown or not (self._queries or self._sources) or (self.grows and self.row.response_uses):
+        if (
+            self._progress_shown
+            or not (self._queries or self._sources)
+            or (self.question is not None and self.row.response_uses)
+        ):
             return None
         self._found = self.clock() if self._found is None else self._found
         seconds = self.clock() - self._started

@@ -365,7 +365,7 @@ class CommandRunner:
             check_cancelled=check_cancelled,
             stages=self.stages(row),
             progress=progress,
-            on_event=_take_events(live, grows=audience is Audience.ASKER and row.thread_ts is None),
+            on_event=None if live is None else _take_events(live, command, audience),
             text_shown=lambda: live is not None and live.has_shown_text,
             now=self.now,
         )
@@ -496,11 +496,10 @@ def _limits(command: Command[Any, Any], request: Any, row: QuestionRow) -> list[
     return [] if command.filters is None else in_words(restrict(command.filters(request), row.preferences.channel))
 
 
-def _take_events(live: LiveAnswer | None, *, grows: bool) -> Callable[[Event], None] | None:
-    """Return what takes the events of an answer that is shown while it is made."""
-    if live is None:
-        return None
-    live.grows = grows
+def _take_events(live: LiveAnswer, command: Command[Any, Any], audience: Audience) -> Callable[[Event], None]:
+    """Return what takes the events of an answer that is shown while it is made; a private one grows."""
+    if audience is Audience.ASKER and live.row.thread_ts is None:
+        live.question = command.parse_question_text(live.row.text)
     return live.on_event
 
 

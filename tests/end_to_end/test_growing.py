@@ -41,6 +41,8 @@ async def test_the_first_sentences_come_before_the_answer_and_the_answer_in_thei
     assert "still writing…" in growing.shown_text
     assert growing.markdown.endswith(("(https://a.example/1)", "(https://b.example/2)"))
     assert SHOWN.startswith(growing.markdown)
+    assert growing.payload["blocks"][0] == answer.payload["blocks"][0]
+    assert "“do heat pumps pay off?”" in str(growing.payload["blocks"][0])
     assert stop_button(growing.payload)
     assert answer.markdown == SHOWN
     assert all(post.payload["replace_original"] for post in harness.slack.posts)
@@ -98,7 +100,7 @@ async def test_first_sentences_in_doubt_count_as_shown(harness: AppHarness) -> N
     await harness.wait_until_settled(1)
 
     assert not any("still writing…" in post.shown_text for post in harness.slack.posts)
-    assert "You have only a part of this answer: it broke off" in harness.slack.posts[-1].shown_text
+    assert "This is only a part: the answer broke off" in harness.slack.posts[-1].shown_text
     assert [request.path for request in harness.perplexity.requests].count("/v1/agent") == 1
 
 

@@ -297,7 +297,7 @@ class LiveWorkspace:
         """
         question = replace(await self.ask(number=number, surface=surface), response_uses=uses)
         live = self.live.answer(question, self.progress(question))
-        live.grows = surface == "slash"
+        live.question = question.text if surface == "slash" else None
         self.calls.edited.add(question.id)
         with suppress(TimeoutError):
             async with live, asyncio.timeout(stopped_at):

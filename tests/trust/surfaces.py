@@ -29,7 +29,13 @@ from bot.blocks.messages import (
     question_stopped_message,
 )
 from bot.blocks.news import news_messages
-from bot.blocks.progress import answer_progress_message, progress_line_message, stopped_message, writing_message
+from bot.blocks.progress import (
+    answer_progress_message,
+    growing_message,
+    progress_line_message,
+    stopped_message,
+    writing_message,
+)
 from bot.blocks.sent import sent_blocks
 from bot.blocks.settings import settings_message
 from bot.blocks.sharing import SharedAnswer, shared_messages
@@ -288,6 +294,8 @@ def _streamed(pieces: Sequence[str], text: str) -> Harms:
     streamed.add_sources(PLAIN)
     for piece in pieces:
         streamed.feed(piece)
+        if first := streamed.first_sentences():
+            yield from of_messages([growing_message(first, question=text, question_id=str(ID))], addresses(PLAIN))
         shown += "".join(iter(streamed.take, ""))
         if shown != judged:
             yield harms_of_markdown(shown, addresses(PLAIN))
