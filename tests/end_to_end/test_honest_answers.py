@@ -47,8 +47,9 @@ def buttons(post: Post) -> list[tuple[str, str]]:
 
 
 def first_line(post: Post) -> str:
-    """Return the small line that a message begins with; an empty string if it begins with something else."""
-    first = post.payload["blocks"][0]
+    """Return the small line below the question; an empty string if the answer begins there."""
+    # The question is above it.
+    first = post.payload["blocks"][1]
     return str(first["elements"][0]["text"]) if first["type"] == "context" else ""
 
 
