@@ -56,7 +56,7 @@ def digest_result_message(reply: DigestResult, *, command: str, channel: str) ->
         blocks += [section(line), home_buttons(digest)]
     blocks += [section(text) for text in join_lines(said[len(listed) + 1 :] if listed else said)]
     blocks += [context(hint)] if hint else []
-    return OutgoingMessage(text=shorten("\n".join(said), 3_000), blocks=tuple(blocks))
+    return OutgoingMessage(text=fallback_text(blocks), blocks=tuple(blocks))
 
 
 def digest_name(digest: Digest) -> str:
