@@ -226,11 +226,11 @@ def _leaving(request: SentRequest | None, id: UUID, *, with_call: bool = False) 
 
 @dataclass(frozen=True, kw_only=True)
 class _Way:
-    """A way to ask a question, with what to say about it; `last` without a cheaper one."""
+    """A way to ask a question, with the line to say first of its answer; `last` without a cheaper one."""
 
     call: PaidCall
     question: Question
-    notes: tuple[str, ...] = ()
+    stand_in: str = ""
     last: bool = True
 
 
@@ -264,7 +264,7 @@ class MeteredProvider(ForwardingProvider):
                 async with self._asked(way) as (call, asked):
                     answer = await self.provider.answer(asked)
                     call.succeeded(answer.usage.cost_usd)
-                    return replace(answer, notes=(*answer.notes, *way.notes)) if way.notes else answer
+                    return replace(answer, stand_in=way.stand_in) if way.stand_in else answer
             except BudgetUsedUp:
                 if way.last or way.call.was_granted:
                     raise
@@ -278,7 +278,7 @@ class MeteredProvider(ForwardingProvider):
                     async for event in events:
                         if isinstance(event, Done):
                             call.succeeded(event.answer.usage.cost_usd)
-                            yield Done(answer=replace(event.answer, notes=(*event.answer.notes, *way.notes)))
+                            yield Done(answer=replace(event.answer, stand_in=way.stand_in))
                         else:
                             yield event
                 return
@@ -296,7 +296,7 @@ class MeteredProvider(ForwardingProvider):
             yield _Way(
                 call=self._call(FAST),
                 question=faster,
-                notes=("Answered fast instead of with reasoning: the rest of the budget wouldn’t cover it.",),
+                stand_in="Answered fast instead of with reasoning: the rest of the budget wouldn’t cover it.",
             )
 
     def _call(self, effort: str) -> PaidCall:

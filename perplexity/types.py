@@ -264,7 +264,7 @@ class Answer:
     """The line to show first if the question asked for something newer than what the answer cites."""
 
     stand_in: str = ""
-    """The line above that if the answer was made from the results of another provider than the first choice."""
+    """The line above that if the answer is not quite what was asked for: from another provider, or with less effort."""
 
 
 @dataclass(frozen=True, kw_only=True)

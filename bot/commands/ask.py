@@ -195,7 +195,7 @@ async def answer(
         if suggests and reply.kind is AnswerKind.MODEL:
             reply = take_next_questions(reply)
         reply = answer_about(reply, pages) if pages else reply
-        reply = replace(reply, notes=(note, *reply.notes)) if note else reply
+        reply = replace(reply, stand_in=note) if note else reply
     return await run_in_thread_if_long(
         len(reply.text), add_newest_source_line, reply, request.question, now=context.now()
     )

@@ -157,7 +157,7 @@ async def harness(database: str) -> AsyncIterator[WorkerHarness]:
 async def test_an_answer_is_delivered_to_the_asker(harness: WorkerHarness) -> None:
     assert await harness.run(await harness.receive()) == "answered"
     ((text, audience),) = harness.delivery.delivered
-    assert (text.startswith("It is so [1]"), audience) == (True, Audience.ASKER)
+    assert ("It is so [1]" in text, audience) == (True, Audience.ASKER)
 
 
 async def test_a_public_answer_goes_to_the_channel(harness: WorkerHarness) -> None:
@@ -171,7 +171,7 @@ async def test_whatever_breaks__the_asker_gets_one_sentence_privately(harness: W
 
     assert await harness.run(await harness.receive("--public why")) == "failed"
     ((text, audience),) = harness.delivery.delivered
-    assert (text.startswith("Sorry, "), "secret words" in text, audience) == (True, False, Audience.ASKER)
+    assert ("Sorry, " in text, "secret words" in text, audience) == (True, False, Audience.ASKER)
 
 
 @pytest.mark.parametrize("kind", [NothingFound, RunFailed])
@@ -377,7 +377,7 @@ async def test_whatever_step_breaks_the_asker_is_told_and_the_question_ends(harn
 
     assert await harness.run(question, breaks=step) == "failed"
     ((text, audience),) = harness.delivery.delivered
-    assert (text.startswith("Sorry, "), "mistake" in text, audience) == (True, False, Audience.ASKER)
+    assert ("Sorry, " in text, "mistake" in text, audience) == (True, False, Audience.ASKER)
     assert harness.ended == [question]
 
 

@@ -125,9 +125,7 @@ async def test_a_first_choice_that_cannot_is_stood_in_for(services: FakePerplexi
 
     told = await TOOL(query="python threads")
 
-    assert told.startswith(
-        "Perplexity is out of credit; these are pages from DuckDuckGo, quoted word for word. No model"
-    )
+    assert told.startswith("Perplexity is out of credit; these are pages from DuckDuckGo, quoted word for word.\n")
 
 
 MALFORMED = [

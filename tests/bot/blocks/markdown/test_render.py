@@ -205,7 +205,7 @@ def test_code_keeps_its_language(info: str, language: str) -> None:
 def test_an_empty_answer_says_so(text: str) -> None:
     messages = answer_messages(Answer(text=text, sources=(), provider="P"), audience=Audience.ASKER)
 
-    assert messages[0].blocks[0]["text"]["text"] == EMPTY
+    assert EMPTY in [block.get("text", {}).get("text") for block in messages[0].blocks]
 
 
 def test_an_answer_without_sources_says_so() -> None:
