@@ -35,8 +35,8 @@ def no_results_text(text: str, filters: Filters | None = None) -> str:
 def no_news_text(category: str, topic: str, filters: Filters) -> str:
     """Return "No technology news about “chips” was found (past day). Try another topic or a longer period."""
     about = f" about “{format_query(topic)}”" if topic.strip() else ""
-    narrowed = format_filters(filters)
-    return f"No {category} news{about} was found{narrowed}. Try another topic, a longer period or fewer filters."
+    narrowed, news = format_filters(filters), f"{category} news".lstrip()
+    return f"No {news}{about} was found{narrowed}. Try another topic, a longer period or fewer filters."
 
 
 def format_query(text: str) -> str:

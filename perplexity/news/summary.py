@@ -146,10 +146,11 @@ async def news_summary(
     that moment is searched, and the longer ago it is, the more stories are asked for. `seconds` is as in a `Question`.
     `max_stories` limits the stories; None returns all that were found, for a caller that chooses among them, without a
     note on how few they are.
+    `category` may be empty if there is a topic, which is then looked for in all news.
     Raises InvalidRequest for an unknown category, NothingFound if no page has a story, or another PerplexityError.
     """
-    category = parse_category(category)
     topic = parse_query(topic) if topic.strip() else ""
+    category = parse_category(category) if category.strip() or not topic else ""
     filters = default_to_past_day(filters or Filters()) if since is None else _since(since, filters or Filters())
     messages = build_messages(
         category=category,

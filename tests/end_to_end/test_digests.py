@@ -121,6 +121,15 @@ async def test_a_digest_posts_what_is_new_and_then_only_what_is_newer(harness: A
     assert harness.slack.refusals == []
 
 
+async def test_a_topic_without_a_category_is_looked_for_in_all_news(harness: AppHarness) -> None:
+    await create_watch(harness, '/pplx watch "wind power" weekdays 9:00')
+    await run(harness, BUDGET, settled=3, trigger="t2")
+
+    (post,) = channel_posts(harness)
+    assert (BUDGET in post.shown_text, "*wind power* · 1 new story" in post.shown_text) == (True, True)
+    assert "most important news about wind power" in str(harness.perplexity.requests[-1])
+
+
 @pytest.mark.parametrize("stories", [(BUDGET,), ()], ids=["news", "none"])
 async def test_what_a_run_costs_is_recorded_and_listed(
     harness: AppHarness, database: str, stories: tuple[str, ...]

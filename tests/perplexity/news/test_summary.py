@@ -317,6 +317,22 @@ async def test_news_since_a_moment_are_the_more_stories_the_longer_ago_it_is(hou
     assert f"technology news since {since:%Y-%m-%d %H:%M} and list 5 to {most} stories" in question.messages[0].content
 
 
+async def test_a_topic_alone_is_looked_for_in_all_news() -> None:
+    provider = NewsHarness(lines(6))
+    summary = await news_summary(provider, category="", topic="chips", now=NOW)
+
+    (question,) = provider.questions
+    instructions, query = (message.content for message in question.messages)
+    assert ("most important news about chips" in instructions, query) == (True, "chips news")
+    assert (summary.category, summary.topic) == ("", "chips")
+
+
+@pytest.mark.parametrize("topic", ["", " "])
+async def test_neither_category_nor_topic_is_refused(topic: str) -> None:
+    with pytest.raises(InvalidRequest):
+        await news_summary(NewsHarness(""), category="", topic=topic, now=NOW)
+
+
 async def test_an_unknown_category_is_refused_before_any_call() -> None:
     provider = NewsHarness(lines(5))
 
