@@ -46,10 +46,15 @@ _TITLE = 200
 _STATES = {State.ACTIVE: "switched off here", State.PAUSED: "paused", State.STOPPED: "stopped itself"}
 
 
-def digest_result_message(reply: DigestResult, *, command: str, channel: str) -> OutgoingMessage:
-    """Render the result of a `watch` command; `command` is the text to type it, `channel` its channel."""
+def digest_result_message(
+    reply: DigestResult, *, command: str, channel: str, with_app: bool = False
+) -> OutgoingMessage:
+    """Render the result of a `watch` command; `command` is the text to type it, `channel` its channel.
+
+    `with_app` is set if that is known to be a person's direct message with the app.
+    """
     said = _result_lines(reply, command=command, channel=channel)
-    hint = _hint(reply, command=command)
+    hint = _hint(reply, command=command, with_app=with_app)
     listed = reply.digests[:MAX_WITH_BUTTONS] if isinstance(reply, DigestList) else ()
     blocks = [section(said[0])] if listed else []
     for line, digest in zip(said[1:], listed, strict=False):
@@ -157,11 +162,11 @@ def _cost(digest: Digest) -> Iterator[str]:
         yield "cost unknown"
 
 
-def _hint(reply: DigestResult, *, command: str) -> str:
+def _hint(reply: DigestResult, *, command: str, with_app: bool) -> str:
     match reply:
-        case Created(digest=digest):
+        case Created(digest=digest) if not with_app:
             return _after_creation(command, direct=digest.channel_id.startswith("D"))
-        case LimitReached(channel=False) | LimitReached(share=True):
+        case Created() | LimitReached(channel=False) | LimitReached(share=True):
             return _list_hint(command)
         case Updated(action=DigestAction.PAUSE, digest=digest):
             return _resume_hint(command, digest.number)

@@ -54,11 +54,15 @@ WatchRequest = DigestSpec | ChangeDigest | ListDigests
 
 @dataclass(frozen=True, kw_only=True)
 class WatchResult:
-    """The result, and what its message needs: the command's label and the channel of the request."""
+    """The result, and what its message needs: the command's label and the channel of the request.
+
+    `with_app` is set if that is known to be the person's direct message with the app.
+    """
 
     reply: DigestResult
     command_label: str
     channel: str
+    with_app: bool
 
 
 def parse(text: str) -> WatchRequest:
@@ -99,7 +103,8 @@ class WatchCommand:
                 reply = await digests.apply(action, number, owner=owner, by=str(row.id))
             case ListDigests():
                 reply = await digests.list_digests(owner)
-        return WatchResult(reply=reply, command_label=digests.command_label, channel=row.channel_id)
+        label, with_app = digests.command_label, row.surface == "im"
+        return WatchResult(reply=reply, command_label=label, channel=row.channel_id, with_app=with_app)
 
 
 def audience_of(_: WatchRequest) -> Audience:
@@ -109,7 +114,10 @@ def audience_of(_: WatchRequest) -> Audience:
 
 def render(result: WatchResult, _: WatchRequest, audience: Audience) -> Reply:
     """Render the result."""
-    return Reply(messages=(digest_result_message(result.reply, command=result.command_label, channel=result.channel),))
+    message = digest_result_message(
+        result.reply, command=result.command_label, channel=result.channel, with_app=result.with_app
+    )
+    return Reply(messages=(message,))
 
 
 def _parse_list(rest: list[str]) -> ListDigests:

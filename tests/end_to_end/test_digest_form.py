@@ -19,7 +19,7 @@ from bot.playground.views import View
 from bot.views.base import TOO_LATE
 from tests.end_to_end.answer_buttons import Message, ask, delete_questions, told
 from tests.end_to_end.conftest import AppHarness
-from tests.fakes.news_answers import text_reply
+from tests.fakes.news_answers import BUDGET, news_answer, text_reply
 from tests.fakes.slack import Fault
 
 TOPIC = "databases"
@@ -100,6 +100,14 @@ async def test_a_button_opens_it_for_the_direct_message(harness: AppHarness, dat
     await harness.wait_until_settled(1)
 
     assert [digest["channel_id"] for digest in await digests(database)] == ["DU1"]
+    assert "Digest 1 (databases) is set up." in harness.slack.posts[-1].shown_text
+    assert "direct message" not in harness.slack.posts[-1].shown_text
+
+    harness.perplexity.script("/v1/agent", news_answer(BUDGET))
+    await harness.ask("/pplx watch run 1")
+    await harness.wait_until_settled(3)
+    (made,) = [post for post in harness.slack.posts if BUDGET in post.shown_text]
+    assert (made.payload["channel"], "*databases* · 1 new story" in made.shown_text) == ("DU1", True)
 
 
 async def news(harness: AppHarness, typed: str) -> Message:

@@ -246,6 +246,13 @@ def test_a_channel_needs_an_invitation_and_a_direct_message_the_app_itself() -> 
     assert ["only if it is the one with me" in one for one in said] == [False, False, True]
 
 
+def test_in_the_direct_message_with_the_app_no_place_needs_a_condition() -> None:
+    created = Created(digest=replace(DIGEST, channel_id="D1"))
+    said = words(digest_result_message(created, command="/pplx watch", channel="D1", with_app=True))
+
+    assert ("only if" in said, "`/pplx watch list` shows your digests." in said) == (False, True)
+
+
 @given(wild, st.integers(1, 8), st.sampled_from(Trigger))
 def test_any_news_is_accepted_by_slack_and_mentions_no_one(text: str, count: int, why: Trigger) -> None:
     digest = replace(DIGEST, spec=make_spec(topic=text, silence=range(7)))
