@@ -50,8 +50,8 @@ def allowed(bound: int | None = None) -> str:
 
 
 def typed(limit: Limit) -> str:
-    """Return what an admin would type for what holds today."""
-    return str(limit.value or OFF)
+    """Return what a form shows of what holds today; nothing for no limit."""
+    return str(limit.value or "")
 
 
 def limit_line(limit: Limit) -> str:

@@ -17,14 +17,13 @@ from bot.commands.base import ROOT_COMMAND
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.membership import team_of
-from bot.model.message import Block
 from bot.model.spending import NO_BUDGETS, BudgetLine, Budgets, Scope
 from bot.slack.views import View
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
 from bot.views.admin import admin_refusal, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
-from bot.views.forms import input_block
+from bot.views.forms import limit_input
 
 log = logging.getLogger(__name__)
 
@@ -58,19 +57,14 @@ def budgets_view(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, sl
     taken = "Dollars such as 2.50, or off for no limit. Empty a field to go back to what the app is set up with."
     blocks = [
         context_block(taken),
-        *(_input(scope, shown[scope]) for scope in SCOPES),
+        *(limit_input(scope, LABELS[scope], shown[scope]) for scope in SCOPES),
         context_block(f"For one person or one channel, type `{slash} budget help`."),
     ]
     return modal(CALLBACK_ID, "Budgets", blocks, submit="Save", close="Cancel", metadata=shown)
 
 
 def _shown(amount: int | None) -> str:
-    return OFF if amount is None else format_amount(amount).removeprefix("$").replace(",", "")
-
-
-def _input(scope: Scope, shown: str) -> Block:
-    element: Block = {"type": "plain_text_input", "action_id": scope, "max_length": 20, "initial_value": shown}
-    return input_block(scope, LABELS[scope], element, optional=True)
+    return "" if amount is None else format_amount(amount).removeprefix("$").replace(",", "")
 
 
 async def save_budgets(

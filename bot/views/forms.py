@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bot.blocks.elements import secondary_button
 from bot.blocks.escaping import shorten
+from bot.budgets.limits import NO_LIMIT
 from bot.commands.base import Option, ValueKind
 from bot.errors import UsageError
 from bot.model.message import Block
@@ -28,6 +29,13 @@ def input_block(
     block: Block = {"type": "input", "block_id": block_id, "label": plain(label), "element": element}
     block |= {"hint": plain(shorten(hint, MAX_HINT))} if hint else {}
     return block | ({"optional": True} if optional else {}) | ({"dispatch_action": True} if dispatch else {})
+
+
+def limit_input(name: str, label: str, shown: str) -> Block:
+    """Return an input for a limit; an empty one says that there is none."""
+    element: Block = {"type": "plain_text_input", "action_id": name, "max_length": 20}
+    element |= {"initial_value": shown} if shown else {"placeholder": plain(NO_LIMIT)}
+    return input_block(name, label, element, optional=True)
 
 
 def menu(action_id: str, labels: Mapping[str, str], *, chosen: str = "") -> Block:

@@ -14,13 +14,12 @@ from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.limits import NAMES, Limit, LimitName
 from bot.model.membership import team_of
-from bot.model.message import Block
 from bot.slack.views import View
 from bot.storage.audit_chain import AuditStore
 from bot.storage.limits import LimitStore
 from bot.views.admin import admin_refusal, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
-from bot.views.forms import input_block
+from bot.views.forms import limit_input
 
 CALLBACK_ID = "limit_modal"
 
@@ -43,13 +42,8 @@ def limits_view(limits: Mapping[LimitName, Limit]) -> View:
     """Build the form with the limits of today."""
     shown: dict[str, str] = {name: typed(limits[name]) for name in NAMES}
     taken = "Whole numbers, or off for no limit. Empty a field to go back to what the app is set up with."
-    blocks = [context_block(taken), *(_input(name, shown[name]) for name in NAMES)]
+    blocks = [context_block(taken), *(limit_input(name, LABELS[name], shown[name]) for name in NAMES)]
     return modal(CALLBACK_ID, "Limits", blocks, submit="Save", close="Cancel", metadata=shown)
-
-
-def _input(name: LimitName, shown: str) -> Block:
-    element: Block = {"type": "plain_text_input", "action_id": name, "max_length": 20, "initial_value": shown}
-    return input_block(name, LABELS[name], element, optional=True)
 
 
 async def save_limits(

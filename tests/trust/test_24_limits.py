@@ -159,10 +159,14 @@ async def test_where_there_is_one_workspace_its_admins_may_also_raise_limits(fir
     )
     await open_form(first)
     note, *inputs = first.slack.modal().blocks
-    shown = {block["block_id"]: block["element"]["initial_value"] for block in inputs}
-    assert shown == {"open": "50", "user": "off", "channel": "off", "thread": "off", "workspace": "7"}
+    shown = {block["block_id"]: block["element"].get("initial_value") for block in inputs}
+    assert shown == {"open": "50", "user": None, "channel": None, "thread": None, "workspace": "7"}
+    told = [block["element"]["placeholder"]["text"] for block in inputs if shown[block["block_id"]] is None]
+    assert told == ["no limit"] * 3
     assert "Empty a field to go back to what the app is set up with." in note["elements"][0]["text"]
     assert ["hint" in block for block in inputs] == [False] * 5
+    assert await submit(first, {"open": "49"}) == {}
+    await home(first, "Open questions per person: *49*", "Questions in a thread each minute: *no limit*")
 
 
 async def test_what_another_admin_has_set_already_is_not_recorded_again(first: AppHarness, database: str) -> None:
