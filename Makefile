@@ -7,7 +7,8 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 BIN := $(VENV)/bin
 # Which tests `make test` runs, by their markers.
 MARKS ?= not rare
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes
+# The locks name every package, so pip need not resolve anything: an old one takes a newer pydantic for its extras.
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --no-deps
 # The locks hold no address of a package index: pip's own configuration says where packages come from.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" pyproject.toml
