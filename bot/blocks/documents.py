@@ -88,5 +88,6 @@ def _remarks(sentences: Iterable[str]) -> Iterator[str]:
 
 def _facts(provider: str, effort: str, seconds: float, cost_usd: float | None, failed: Sequence[Attempt]) -> str:
     cost = format_dollars(cost_with_failures(cost_usd, failed))
-    parts = (neutralize_line(provider), neutralize_line(effort), format_duration(seconds), cost)
+    duration = format_duration(seconds) if seconds else ""
+    parts = (neutralize_line(provider), neutralize_line(effort), duration, cost)
     return " · ".join(filter(None, parts))

@@ -292,7 +292,7 @@ _MAX_STOPPED = 150
 def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
     """Render that the asker stopped a question, with a button that asks it again."""
     question = escape(shorten(one_line(text), _MAX_STOPPED))
-    said = f"*Stopped{f' “{question}”' if question else ''}.*  I’ve cancelled the research."
+    said = f"*Stopped{f' “{question}”' if question else ''}.*"
     return OutgoingMessage(text=said, blocks=(section(said), start_again_button(question_id)))
 
 

@@ -94,6 +94,11 @@ class StreamedText:
         return self.length >= self._due and not self._awaits_source
 
     @property
+    def taken(self) -> str:
+        """What the model wrote of what was returned so far, by `take` or `first_sentences`."""
+        return self._text[: self._place]
+
+    @property
     def is_complete(self) -> bool:
         """Whether the text is finished, and `take` has returned all of it."""
         return self._shown == self._whole
@@ -142,7 +147,10 @@ class StreamedText:
         text = self._text[:_PIECE]
         end = find_final(parse(text), self._sources, 0, whole_sentences=True).end
         shown = self._rendered(text[:end], _Frozen())[0]
-        return shown if rendered_size(shown) <= MAX_MESSAGE else ""
+        if rendered_size(shown) > MAX_MESSAGE:
+            return ""
+        self._place = end
+        return shown
 
     def take(self) -> str:
         """Return the next piece, some clauses, or an empty string if nothing more is final.

@@ -98,6 +98,10 @@ SAME_LANGUAGE = Message(
 """Is sent with a question for the web whose language no option and no setting names."""
 
 
+NO_QUESTION = "Write your question."
+"""What a form says if its question is empty."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AskRequest:
     """A question; `agent` sends it to the agent.
@@ -363,7 +367,7 @@ ASK = Command(
     buttons=buttons,
     filters=filters,
     deeper=deeper,
-    form=CommandForm(title="Ask a question", text="Question"),
+    form=CommandForm(title="Ask a question", text="Question", missing=NO_QUESTION),
     prefer=prefer,
     nothing_found=nothing_found_text,
     pending_label="Searching the web",

@@ -69,11 +69,13 @@ class Option:
 class CommandForm:
     """How the modal for questions offers a command: in a menu as `title`, with a field for the `text`.
 
-    `categories` are the words one of which comes before the text, which is then `optional`.
+    `missing` is what is said if that is empty. `categories` are the words one of which comes before the text, which is
+    then `optional`.
     """
 
     title: str
     text: str
+    missing: str = ""
     categories: tuple[str, ...] = ()
 
     @property

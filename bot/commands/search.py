@@ -149,7 +149,7 @@ SEARCH = Command(
     stoppable=True,
     question_text=question_text,
     buttons=buttons,
-    form=CommandForm(title="Search for pages", text="What to search for"),
+    form=CommandForm(title="Search for pages", text="What to search for", missing="Write what to search for."),
     filters=filters,
     prefer=prefer,
 )

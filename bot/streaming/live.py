@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
+from functools import partial
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -141,6 +142,7 @@ class LiveAnswer:
     _sources: tuple[Source, ...] = ()
     _pending: str = ""
     _written: str = ""
+    _shown: Answer = field(default_factory=partial(Answer, text="", sources=(), provider=""))
     _confirmed: int = 0
     _open: str | None = None
     _opened: float = 0.0
@@ -239,9 +241,10 @@ class LiveAnswer:
                 return part
         return None
 
-    async def written_part(self) -> Answer:
-        """Return the answer as far as it is written."""
-        return await self._part_of(self.text, self._sources)
+    @property
+    def shown_part(self) -> Answer:
+        """The answer as far as Slack has confirmed its text, with the pages that were known then."""
+        return replace(self._shown, seconds=self.clock() - self._started)
 
     async def _part_of(self, written: StreamedText, sources: tuple[Source, ...]) -> Answer:
         """Return what is written, up to its last whole clause, without who wrote it and what it cost."""
@@ -287,7 +290,7 @@ class LiveAnswer:
 
     async def mark_stopped(self) -> bool:
         """Keep what was shown of an answer that was stopped, and say so below it; return whether that arrived."""
-        question, answer = str(self.row.id), await self.written_part()
+        question, answer, self._pending = str(self.row.id), self.shown_part, ""
         if self._open is not None and await self._stop(blocks=stopped_blocks(answer, question_id=question)):
             return True
         if self._written:
@@ -527,6 +530,7 @@ class LiveAnswer:
         if permit is Permit.GRANTED and self._pending and await self._update(shown):
             self._written, self._pending = shown, ""
             self._confirmed = len(shown)
+            self._keep()
         self._next_text = self._next_edit = self.clock() + max(PACE_SECONDS, pause)
 
     async def _update(self, shown: str) -> bool:
@@ -596,6 +600,7 @@ class LiveAnswer:
         self._start_tries += 1
         if await self._update(shown):
             self._written = shown
+            self._keep()
         return BUSY_SECONDS, self._closing
 
     async def _show_progress_once(self) -> float | None:
@@ -625,7 +630,12 @@ class LiveAnswer:
         self._written += self._pending
         self._confirmed += len(self._pending)
         self._pending = ""
+        self._keep()
         self._next_text = self.clock() + max(FLUSH_SECONDS, pause)
+
+    def _keep(self) -> None:
+        """Take note of what is shown now."""
+        self._shown = Answer(text=self.text.taken, sources=self._sources, provider="", queries=self._queries)
 
     async def _record_end(self) -> None:
         reserved, self._reserved = self._reserved, None
@@ -703,7 +713,7 @@ class LiveAnswers:
             if current is None:
                 await live.remove()
             elif current.state == "stopped" and live.has_confirmed_text and not live.uncertain:
-                await self.questions.keep_stopped(live.row, dump_result(await live.written_part(), limits=()))
+                await self.questions.keep_stopped(live.row, dump_result(live.shown_part, limits=()))
                 return await live.mark_stopped()
             elif current.state in GIVEN_UP:
                 await live.close(given_up=True)

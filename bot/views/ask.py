@@ -257,14 +257,16 @@ async def ask(submitted: Submission, context: ListenerContext, *, choices: Choic
     """Ask what was entered: where the command was typed that opened the modal, or in the direct message."""
     about = submitted.value(MESSAGE)
     name = _name(submitted)
-    command = next((one for one in context.commands if one.name == name and one.form is not None), None)
-    if command is None:
+    command = next((one for one in context.commands if one.name == name), None)
+    if command is None or command.form is None:
         return errors(**{QUESTION: UNKNOWN_FORM})
     if command.name != submitted.metadata.get(SHOWN, command.name):
         # Two quick choices, or an update that failed: the form has another command's options.
         return shows(_again(submitted, context, more=True))
     question = str(submitted.value(QUESTION) or "").strip()
     text = quote_message(question, str(about).strip()) if about and str(about).strip() else question
+    if not (text or command.form.optional):
+        return errors(**{QUESTION: command.form.missing})
     try:
         entered = _entered(submitted, command)
         line = write_arguments(entered, " ".join(filter(None, (str(submitted.value(CATEGORY) or ""), text))))

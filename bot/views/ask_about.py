@@ -12,7 +12,7 @@ from bot.blocks.elements import context as context_block
 from bot.blocks.elements import join_lines
 from bot.blocks.escaping import shorten, unescape_slack
 from bot.blocks.sources import linked_title, site_and_date
-from bot.commands.ask import ASK, write_question
+from bot.commands.ask import ASK, NO_QUESTION, write_question
 from bot.conversations.pages import numbered_pages
 from bot.conversations.small_talk import is_small_talk
 from bot.errors import UsageError
@@ -109,8 +109,9 @@ async def ask_about(submitted: Submission, context: ListenerContext) -> Response
         return errors(**{QUESTION: NOT_YOUR_ANSWER})
     public = row.thread_ts is None and is_public(row, context.commands)
     text = write_question(typed, public=public)
-    if is_small_talk(typed):
-        return errors(**{QUESTION: "Happy to help! What would you like to know?"})
+    if not typed.strip() or is_small_talk(typed):
+        said = "Happy to help! What would you like to know?" if typed.strip() else NO_QUESTION
+        return errors(**{QUESTION: said})
     try:
         ASK.parse(text)
     except UsageError as error:

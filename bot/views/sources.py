@@ -109,16 +109,18 @@ def sources_view(kept: KeptResult, answer: Answer, *, channel: str, site: str = 
     blocks += [_other_source(number, source) for number, source in others[: MAX_LISTED - len(shown[:MAX_LISTED])]]
     if (hidden := len(shown) + len(others) - MAX_LISTED) > 0:
         blocks.append(small_text(f"{pluralize(hidden, 'more page')}. Choose a site to see its pages."))
-    if site == EVERY_SITE:
-        blocks += [section("*Details*"), small_text("\n".join(_details(kept, answer, cited.dangling, sentences)))]
+    if site == EVERY_SITE and (details := "\n".join(_details(kept, answer, cited.dangling, sentences))):
+        blocks += [section("*Details*"), small_text(details)]
     return modal(CALLBACK_ID, "Sources", blocks, metadata={"question": str(kept.question_id), "channel": channel})
 
 
 def _details(kept: KeptResult, answer: Answer, dangling: int, sentences: Sequence[CheckedSentence]) -> Iterator[str]:
     """Yield a line each for how an answer came about, what was searched for, and what of it is doubtful."""
     cost = format_dollars(cost_with_failures(answer.usage.cost_usd, answer.failed))
-    facts = (answer.provider, answer.effort or answer.model, format_duration(answer.seconds), cost)
-    yield " · ".join(escape(shorten(one_line(fact), _FACT)) for fact in facts if fact)
+    duration = format_duration(answer.seconds) if answer.seconds else ""
+    facts = (answer.provider, answer.effort or answer.model, duration, cost)
+    if known := [escape(shorten(one_line(fact), _FACT)) for fact in facts if fact]:
+        yield " · ".join(known)
     if queries := [escape(shorten(one_line(query), _QUERY)) for query in answer.queries[:_QUERIES]]:
         yield f"Searched for {', '.join(f'“{query}”' for query in queries)}"
     if kept.limits:

@@ -49,6 +49,12 @@ def script_offline(harness: AppHarness, text: str) -> None:
     harness.perplexity.script("/v1/agent", stream_reply(*deltas(text), end))
 
 
+async def test_without_a_question_one_is_asked_for(harness: AppHarness) -> None:
+    assert await told(harness, await results(harness), "ask_about") == ""
+
+    assert await submit(harness, question=" ") == {"question": "Write your question."}
+
+
 async def test_the_pages_go_along_as_data__and_are_the_sources(harness: AppHarness) -> None:
     message = await results(harness, snippet=HOSTILE)
     assert await told(harness, message, "ask_about") == ""

@@ -204,6 +204,9 @@ WRONG = [
     ("ask", {"after": "2026-02-01", "before": "2026-01-01"}, "--before", "It must not lie before"),
     ("search", {"n": "50"}, "--n", "“How many pages” must be between 1 and 20."),
     ("search", {"question": "\u200b"}, "question", "empty"),
+    ("ask", {"question": " \n"}, "question", "Write your question."),
+    ("search", {"question": " "}, "question", "Write what to search for."),
+    ("deepdive", {"question": " "}, "question", "Write your topic."),
 ]
 
 

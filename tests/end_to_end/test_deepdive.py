@@ -247,7 +247,7 @@ async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(harness: 
         assert response.status == 200
     await harness.slack.wait_until(lambda: is_report(harness.slack.posts[-1]))
 
-    assert said.payload["text"] == "*Stopped “heat pumps”.*  I’ve cancelled the research."
+    assert said.payload["text"] == "*Stopped “heat pumps”.*"
     assert (again["text"]["text"], again["action_id"]) == ("Start again", "retry")
     begun = next(post for post in harness.slack.posts if post.payload.get("token") == "again")
     assert (begun.payload["replace_original"], bool(stop_button(begun))) == (True, True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import re
 from dataclasses import replace
 
 import psycopg
@@ -12,8 +15,8 @@ from tests.end_to_end.conftest import AppHarness, Workspace
 from tests.end_to_end.test_stop import stop_button
 from tests.end_to_end.test_stream_crashes import give_back
 from tests.end_to_end.test_streaming import SHOWN, TEXT, TS
-from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, whole_stream
-from tests.fakes.perplexity import stream_reply
+from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, pages, whole_stream
+from tests.fakes.perplexity import sse, stream_reply
 from tests.fakes.slack import Fault, Post
 
 FIRST = stream_reply(*beginning(), *deltas(TEXT)[:8], hang=True)
@@ -70,6 +73,33 @@ async def test_a_stop_keeps_what_was_shown(harness: AppHarness) -> None:
 
     assert harness.slack.posts[-1].markdown == growing.markdown
     assert "Start again" in harness.slack.posts[-1].shown_text
+
+
+async def test_the_sources_of_a_stopped_answer_are_those_of_what_was_shown(harness: AppHarness) -> None:
+    found = sse({"type": "response.reasoning.search_results", "results": pages("a.example", "b.example", "c.example")})
+    first, later = deltas(TEXT)[:8], [found, *deltas(" Its price fell.[3] " * 20, size=400)]
+    events = [*beginning(), *first, *[KEEP_ALIVE] * 15, *later]
+    harness.perplexity.script("/v1/agent", stream_reply(*events, pause=0.1, hang=True))
+    await harness.ask("/ask do heat pumps pay off?")
+    growing = await grown(harness)
+    # What comes meanwhile is not shown. The test is green too if it comes too late.
+    await asyncio.sleep(2.0)
+
+    async with await harness.person.click("stop", stop_button(growing.payload), token="stop") as response:
+        assert response.status == 200
+    await harness.slack.wait_until(lambda: "You stopped this answer" in harness.slack.posts[-1].shown_text)
+    async with await harness.person.choose(harness.slack.posts[-1].payload, "sources") as response:
+        assert response.status == 200
+
+    blocks = harness.slack.modal().blocks
+    shown = json.dumps(blocks, ensure_ascii=False)
+    assert "2 pages · 2 cited" in shown
+    assert "Cited for: “Yes, a heat pump costs less to run" in shown
+    assert "Its price fell" not in shown
+    assert "c.example" not in shown + harness.slack.posts[-1].shown_text
+    known, searched = blocks[-1]["elements"][0]["text"].splitlines()
+    assert re.fullmatch(r"[2-9]\.\d s", known)
+    assert searched == "Searched for “q1”"
 
 
 @pytest.mark.parametrize("settings", [{"answer_provider_seconds": 3.0, "answer_chain_seconds": 3.0}], indirect=True)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import psycopg
 import pytest
 
+from bot.blocks.streaming import render_answer_text
+from bot.model.results import load_result
 from bot.playground.streams import Ending
 from bot.playground.timeline import Author, Message
 from bot.settings import Settings
+from perplexity.types import Answer
 from tests.end_to_end.conftest import AppHarness
 from tests.end_to_end.test_stop import stop_button
 from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, end, whole_stream
@@ -248,6 +252,38 @@ async def test_a_stop_keeps_what_was_said(harness: AppHarness, surface: str) -> 
     assert SHOWN.startswith(markdown(message.payload))
     assert "Start again" in message.shown_text
     assert '"stop"' not in message.shown_text
+
+
+@pytest.mark.parametrize("surface", ["im", "mention"])
+async def test_of_a_stopped_answer_what_was_shown_is_kept(harness: AppHarness, surface: str) -> None:
+    text = " ".join(f"Pump {number} pays off.[1]" for number in range(300))
+    harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(text), pause=0.05))
+    channel = "DU1" if surface == "im" else "C1"
+    send = harness.send_direct_message if surface == "im" else harness.mention
+    await send("do heat pumps pay off?", ts=TS)
+    thread = partial(harness.slack.thread, channel, TS)
+    await harness.slack.wait_until(lambda: any("Pump 1 " in message.shown_text for message in thread()))
+    # What comes meanwhile is not shown.
+    await asyncio.sleep(0.5)
+
+    async with await harness.person.click("stop", await question_id(harness), token="stop") as response:
+        assert response.status == 200
+    await harness.slack.wait_until(lambda: any("You stopped this answer" in one.shown_text for one in thread()))
+
+    (message,) = [message for message in thread() if markdown(message.payload)]
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        ((result,),) = await (await connection.execute("SELECT result FROM questions")).fetchall()
+    kept = load_result(result)
+    assert isinstance(kept, Answer)
+    assert render_answer_text(kept)[0] == markdown(message.payload)
+    assert text.startswith(kept.text)
+
+
+async def question_id(harness: AppHarness) -> str:
+    """Return the id of the only question."""
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        ((found,),) = await (await connection.execute("SELECT id FROM questions")).fetchall()
+    return str(found)
 
 
 async def test_a_private_command_shows_its_progress_once(harness: AppHarness) -> None:
