@@ -18,7 +18,18 @@ from bot.budgets.ceilings import CEILINGS, FAST, POSTS, REASONING, SEARCH
 from bot.budgets.sentences import over_budget_sentence
 from bot.errors import BudgetUnknown, BudgetUsedUp, QuestionErased, SpendingPaused
 from bot.model.asker import current_asker
-from bot.model.spending import CallState, Ended, Erased, Granted, OverBudget, Paused, RequestText, Reservation
+from bot.model.spending import (
+    CallState,
+    Ended,
+    Erased,
+    Granted,
+    OverBudget,
+    Paused,
+    RequestText,
+    Reservation,
+    TakenOver,
+    Verdict,
+)
 from bot.privacy.outgoing import current_outgoing
 from bot.storage.database import DatabaseRetry
 from bot.storage.ledger import Ledger, LedgerAway
@@ -30,6 +41,7 @@ from perplexity.errors import (
     NothingFound,
     NotPermitted,
     PerplexityError,
+    RequestCancelled,
 )
 from perplexity.models import Effort, resolve
 from perplexity.providers.base import ForwardingProvider, announces_requests, generates_text, resumes_runs
@@ -144,10 +156,13 @@ class Meter:
     async def reserve(
         self, provider: str, effort: str, *, resumes: bool = False, request: SentRequest | None = None
     ) -> UUID:
-        """Reserve a call, save the `request` that it is about to send, and return its id. Raises SpendingRefused."""
+        """Reserve a call, save the `request` that it is about to send, and return its id.
+
+        Raises SpendingRefused, and RequestCancelled if this worker has lost its claim on the question.
+        """
         asker, unsaved = current_asker(), _unsaved(request)
 
-        async def book() -> Granted | OverBudget | Paused | Erased:
+        async def book() -> Verdict:
             # A name of its own for each try: the one before may have been booked, and its reply lost.
             named = replace(wanted, id=self.new_id())
             return await self.ledger.reserve(named, _leaving(unsaved, named.id, with_call=True))
@@ -162,9 +177,15 @@ class Meter:
             effort=effort,
             ceiling=CEILINGS[effort],
             resumes=resumes,
+            claim=asker.claim if asker else None,
         )
+        began = self.database_retry.clock()
         try:
             verdict = await self.database_retry(book)
+            if isinstance(verdict, Granted) and not resumes and self.database_retry.clock() - began > AWAY_SECONDS:
+                # Suspended meanwhile, this process may read what was granted before another one claimed the question.
+                self.ledger.end(Ended(id=verdict.id, state="released"))
+                verdict = await self.database_retry(book)
         except LedgerAway:
             raise BudgetUnknown(BUDGET_UNKNOWN) from None
         match verdict:
@@ -174,6 +195,8 @@ class Meter:
                 raise SpendingPaused(SPENDING_PAUSED)
             case Erased():
                 raise QuestionErased("This question was erased.")
+            case TakenOver():
+                raise RequestCancelled("another worker has claimed the question, or it was stopped")
             case OverBudget():
                 raise BudgetUsedUp(over_budget_sentence(verdict, effort=effort))
 

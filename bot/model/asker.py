@@ -11,12 +11,16 @@ from uuid import UUID
 
 @dataclass(frozen=True, kw_only=True)
 class Asker:
-    """A person in a conversation of a workspace; `question_id` is None while a form asks for something."""
+    """A person in a conversation of a workspace; `question_id` is None while a form asks for something.
+
+    `claim` is that of the worker that answers the question.
+    """
 
     team_id: str
     user_id: str
     channel_id: str
     question_id: UUID | None = None
+    claim: int | None = None
 
 
 _current: ContextVar[Asker | None] = ContextVar("asker", default=None)

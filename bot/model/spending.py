@@ -36,7 +36,8 @@ NO_BUDGETS = Budgets()
 class Reservation:
     """A call that is about to be made, and for whom. `ceiling` is what it costs at most while nothing is known.
 
-    One that `resumes` a run takes over what was reserved for that.
+    One that `resumes` a run takes over what was reserved for that. One with a `claim` may be made only while its
+    question is claimed so.
     """
 
     id: UUID
@@ -48,6 +49,7 @@ class Reservation:
     effort: str
     ceiling: int
     resumes: bool = False
+    claim: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +105,12 @@ class OverBudget:
     resets: float
 
 
-Verdict = Granted | Paused | OverBudget | Erased
+@dataclass(frozen=True, kw_only=True)
+class TakenOver:
+    """No call may be made: another worker has claimed the question, or it was closed."""
+
+
+Verdict = Granted | Paused | OverBudget | Erased | TakenOver
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -89,7 +89,9 @@ class QuestionWorker:
             return False
         row = claimed.row
         log.info("question.claimed", extra=row.ids | {"attempt": row.claim, "returns": row.redeliveries})
-        asker = Asker(team_id=row.team_id, user_id=row.user_id, channel_id=row.channel_id, question_id=row.id)
+        asker = Asker(
+            team_id=row.team_id, user_id=row.user_id, channel_id=row.channel_id, question_id=row.id, claim=row.claim
+        )
         try:
             with working_for(asker):
                 await self._bring_to_its_end(claimed, job=job)

@@ -21,7 +21,10 @@ MARGIN_SECONDS = 1.0
 """A process that dies this soon after an answer, or a post, came back may not have been able to write it down; on a
 machine that is busy with other things, as much later as it makes everyone wait."""
 
-MOST_COPIES = 2
+MOST_POSTS = 2
+"""How often an answer is posted by a response_url without being sure; then it goes as a direct message."""
+
+MOST_COPIES = MOST_POSTS + 1
 
 EVENTS = frozenset({"mention", "im"})
 """The surfaces whose questions Slack delivers again where they are refused."""
@@ -306,8 +309,10 @@ def _count_copies(
     figures.copies = max(figures.copies, len(outcomes))
     if len(outcomes) < 2:
         return
-    first, second, *more = sorted(outcomes, key=lambda copy: copy.at)
-    excused = not more and first.by_response_url and _cut(first, second, interruptions)
+    ordered = sorted(outcomes, key=lambda copy: copy.at)
+    excused = sum(copy.by_response_url for copy in ordered) <= MOST_POSTS and all(
+        copy.by_response_url and _cut(copy, again, interruptions) for copy, again in pairwise(ordered)
+    )
     (figures.doubled_excused if excused else figures.doubled).append(question.id)
 
 

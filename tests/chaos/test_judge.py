@@ -77,6 +77,9 @@ def test_another_question_s_answer_is_not_this_one_s() -> None:
     assert judge([asked()], [replace(copy(), question="zq00002")], []).lost == [Q]
 
 
+DIRECT = copy(30, by_response_url=False, direct=True)
+
+
 @pytest.mark.parametrize(
     ("copies", "interruptions", "doubled", "excused"),
     [
@@ -86,6 +89,11 @@ def test_another_question_s_answer_is_not_this_one_s() -> None:
         ([copy(12), copy(20, by_response_url=False, direct=True)], [], True, False),
         ([copy(12, acknowledged=False), copy(20)], [], False, True),
         ([copy(12, acknowledged=False), copy(20, acknowledged=False), copy(30)], [], True, False),
+        ([copy(12, acknowledged=False), copy(20, acknowledged=False), DIRECT], [], False, True),
+        ([copy(12), copy(20), DIRECT], [killed(12.1), killed(20.1)], False, True),
+        ([copy(12), copy(20), DIRECT], [killed(12.1)], True, False),
+        ([copy(12), copy(20), DIRECT], [killed(20.1)], True, False),
+        ([copy(12, acknowledged=False), copy(20, by_response_url=False), DIRECT], [], True, False),
         ([copy(12, by_response_url=False, acknowledged=False), copy(20)], [], True, False),
         ([copy(12), copy(20)], [killed(12.1)], False, True),
         ([copy(12), copy(20)], [killed(15)], True, False),

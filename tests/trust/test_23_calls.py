@@ -81,6 +81,33 @@ async def test_what_was_paid_is_not_paid_again_when_the_database_is_away_for_a_m
     assert len(services.perplexity.requests) == len(CALLS[line])
 
 
+CLAIMED_TWICE = """
+    CREATE FUNCTION claim_again() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        UPDATE questions SET attempt = attempt + 1 WHERE id = NEW.id;
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER claim_again AFTER UPDATE OF attempt ON questions FOR EACH ROW
+        WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION claim_again();
+"""
+JOBS = "SELECT FROM procrastinate_jobs WHERE status IN ('todo', 'doing')"
+
+
+@pytest.mark.parametrize("line", CALLS)
+async def test_a_worker_that_lost_its_claim_before_it_asked_makes_no_call(
+    harness: AppHarness, services: Services, line: str
+) -> None:
+    async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
+        await connection.execute(CLAIMED_TWICE)
+        await harness.ask(line, trigger="t1")
+        async with asyncio.timeout(20):
+            while await (await connection.execute(JOBS)).fetchall():  # noqa: ASYNC110 - theirs
+                await asyncio.sleep(0.05)
+        calls = await (await connection.execute("SELECT FROM ledger")).fetchall()
+
+    assert (calls, services.perplexity.requests, services.posts.requests) == ([], [], [])
+
+
 async def test_a_pause_ends_an_answer_that_is_being_written(harness: AppHarness, services: Services) -> None:
     harness.slack.workspace.admins.add("U1")
     services.perplexity._pause = 1.0

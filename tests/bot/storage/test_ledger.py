@@ -18,12 +18,26 @@ from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
 from bot.budgets.ceilings import CEILINGS
+from bot.metering import AWAY_SECONDS, Meter
+from bot.model.asker import Asker, working_for
 from bot.model.question import Outcome
-from bot.model.spending import BudgetLine, Budgets, Ended, Granted, OverBudget, Paused, RequestText, Reservation
+from bot.model.spending import (
+    BudgetLine,
+    Budgets,
+    Ended,
+    Granted,
+    OverBudget,
+    Paused,
+    RequestText,
+    Reservation,
+    TakenOver,
+)
 from bot.storage.budgets import BudgetStore
+from bot.storage.database import DatabaseRetry
 from bot.storage.ledger import MOST_AT_ONCE, Ledger, LedgerAway
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import SPENDS_PAUSED, Pool, QuestionStore, connection_pool
+from perplexity.errors import RequestCancelled
 from tests.fakes.rows import claim
 
 CENT = 10_000
@@ -556,3 +570,64 @@ async def test_what_did_not_leave_after_all_is_deleted_with_the_answer_of_the_cl
 
         await questions.record_sent(question, None, [refused.id])
     assert await sent(pool) == ["left"]
+
+
+async def test_a_call_is_made_only_under_the_claim_that_its_question_has(pool: Pool) -> None:
+    questions, question = QuestionStore(pool), await asked(pool)
+    async with Ledger(pool) as ledger:
+        lost = await claim(questions, question)
+        held = await claim(questions, question)
+        assert lost is not None
+        assert held is not None
+        late = call(question_id=question, claim=lost.claim)
+        wanted = (late, call(question_id=question, claim=held.claim), call())
+        refused, *granted = await asyncio.gather(
+            ledger.reserve(late, leaving(question, "late", id=late.id, with_call=True)),
+            *(ledger.reserve(one) for one in wanted[1:]),
+        )
+
+    assert refused == TakenOver()
+    assert granted == [Granted(id=one.id) for one in wanted[1:]]
+    assert await states(pool) == [("reserved", None)] * 2
+    assert await sent(pool) == []
+
+
+@dataclass
+class SuspendedAfterBooking:
+    """A pool whose process is suspended once a call was booked, until another worker has claimed the question."""
+
+    pool: Pool
+    question: UUID
+    now: float = 0.0
+    taken_over: bool = True
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+        async with self.pool.connection() as connection:
+            yield connection
+        if not self.now:
+            self.now = AWAY_SECONDS + 1
+            if self.taken_over:
+                await claim(QuestionStore(self.pool), self.question)
+
+
+@pytest.mark.parametrize("taken_over", [True, False])
+async def test_what_was_granted_before_a_process_was_suspended_is_asked_for_again(
+    pool: Pool, *, taken_over: bool
+) -> None:
+    question = await asked(pool)
+    row = await claim(QuestionStore(pool), question)
+    assert row is not None
+    suspended = SuspendedAfterBooking(pool, question, taken_over=taken_over)
+    asker = Asker(team_id="T1", user_id="U1", channel_id="C1", question_id=question, claim=row.claim)
+    retry = DatabaseRetry(seconds=AWAY_SECONDS, clock=lambda: suspended.now)
+    async with Ledger(cast("Pool", suspended)) as ledger:
+        meter = Meter(ledger=ledger, database_retry=retry)
+        with working_for(asker):
+            if taken_over:
+                with pytest.raises(RequestCancelled):
+                    await meter.reserve("Perplexity", "fast")
+            else:
+                await meter.reserve("Perplexity", "fast")
+
+    assert await states(pool) == [("released", 0), ("reserved", None)][: 1 if taken_over else 2]
