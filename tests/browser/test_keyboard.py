@@ -68,7 +68,7 @@ def test_an_answer_is_saved_asked_again_deepened_and_rated(browser: WebDriver, d
         assert [request.json["effort"] for request in app.perplexity.requests] == ["fast", "fast", "medium"]
 
         page.tab_to("Message")
-        page.tab_back_to("Negative feedback")
+        page.tab_back_to("Bad answer")
         page.key(Keys.ENTER)
         page.wait(lambda: "What was wrong?" in modal(page))
         page.key(Keys.SPACE)
@@ -105,7 +105,7 @@ def test_a_message_is_asked_about_and_a_shortcut_asks(browser: WebDriver, databa
 
         page.tab_back_to("Direct message")
         page.key(Keys.ENTER)
-        page.message_with("“what is example”")
+        page.message_with("You asked: what is example")
         page.wait(lambda: len(app.perplexity.requests) == 2)
         assert "The tower is 330 m tall." in str(app.perplexity.requests[0].json["input"])
 
