@@ -74,7 +74,11 @@ def last_in(harness: AppHarness, channel: str, thread_ts: str) -> Message:
 
 def last_answer(harness: AppHarness) -> Post:
     """Return the last post, except notices that an answer will follow: Slack may take one after the answer itself."""
-    return [post for post in harness.slack.posts if not post.shown_text.startswith(TOLD)][-1]
+    return [post for post in harness.slack.posts if not _is_notice(post)][-1]
+
+
+def _is_notice(post: Post) -> bool:
+    return str(post.payload["text"]).startswith(TOLD)
 
 
 async def click(
@@ -87,17 +91,20 @@ async def click(
     channel: str = "C1",
     token: str = "",
 ) -> list[Post]:
-    """Use an element of a message; return what was sent until the click was acknowledged."""
-    before = len(harness.slack.posts)
-    person = replace(harness.person, user=user)
-    async with await person.choose(message, action, value, token=token or str(uuid4()), channel=channel) as response:
+    """Use an element of a message; return what was sent to the address of this click until it was acknowledged."""
+    token, person = token or str(uuid4()), replace(harness.person, user=user)
+    async with await person.choose(message, action, value, token=token, channel=channel) as response:
         assert response.status == 200
-    return harness.slack.posts[before:]
+    return [post for post in harness.slack.posts if post.payload.get("token") == token]
 
 
 async def told(harness: AppHarness, message: Mapping[str, Any], action: str, value: object = None, **more: Any) -> str:
-    """Use an element of a message; return what the person is told, empty for nothing."""
-    return "".join(str(post.payload["text"]) for post in await click(harness, message, action, value, **more))
+    """Use an element of a message; return what the person is told, empty for nothing.
+
+    The answer to a question that is asked by the click may come before it is told that it will.
+    """
+    replies = await click(harness, message, action, value, **more)
+    return "".join(str(post.payload["text"]) for post in [post for post in replies if _is_notice(post)] or replies)
 
 
 async def submit(harness: AppHarness, *, user: str = "U1", token: str = "", **values: Any) -> dict[str, str]:
