@@ -7,7 +7,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from tests.benchmarks import client, imports, neighbours, question, rendering
+from tests.benchmarks import client, imports, morning, neighbours, question, rendering
 from tests.benchmarks.measure import Figure
 
 Benchmark = tuple[Callable[[int], Awaitable[list[Figure]]], int]
@@ -18,6 +18,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "question": (question.figures, 5),
     "neighbours": (neighbours.figures, 2),
     "client": (client.figures, 21),
+    "morning": (morning.figures, 1),
     "import": (imports.figures, 11),
 }
 

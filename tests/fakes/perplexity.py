@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -15,7 +16,18 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.fakes.service import SERVED, FakeService, Fault, Served, json_reply, send, sse, stream_reply, whole
+from tests.fakes.service import (
+    SERVED,
+    FakeService,
+    Fault,
+    RateWindow,
+    Served,
+    json_reply,
+    send,
+    sse,
+    stream_reply,
+    whole,
+)
 
 # What a test of Perplexity wants comes from here, the ways in which any service fails included.
 __all__ = [
@@ -26,6 +38,7 @@ __all__ = [
     "SONAR_FIELDS",
     "FakePerplexity",
     "Fault",
+    "RateWindow",
     "fixture",
     "json_reply",
     "sse",
@@ -106,7 +119,7 @@ class FakePerplexity(FakeService):
 
     `key` is the only key it takes, None takes any; every answer waits `delay` seconds. A background run is told to be
     in progress `polls` times before it is finished. The events of a stream come `pause` seconds
-    apart. `retired` takes the chat completions out of service.
+    apart. `retired` takes the chat completions out of service. `rate` is how many answers a minute the key may ask for.
     """
 
     def __init__(
@@ -118,6 +131,7 @@ class FakePerplexity(FakeService):
         polls: int = 0,
         pause: float = 0.0,
         retired: bool = False,
+        rate: RateWindow | None = None,
     ) -> None:
         super().__init__(port=port, delay=delay)
         self.runs: dict[str, list[dict[str, Any]]] = {}
@@ -125,6 +139,7 @@ class FakePerplexity(FakeService):
         self.cancelled: list[str] = []
         self.cancel_requested = asyncio.Event()
         self._key, self._polls, self._pause, self.retired = key, polls, pause, retired
+        self.rate = rate
 
     def routes(self) -> Iterable[web.RouteDef]:
         """Return what it serves."""
@@ -168,6 +183,9 @@ class FakePerplexity(FakeService):
         return await self.fault(request) or self._unauthorized(request) or listed
 
     async def _agent(self, request: web.Request) -> web.StreamResponse:
+        if self.rate is not None and (wait := self.rate.take()) > 0:
+            headers = {"Retry-After": str(math.ceil(wait))}
+            return await send(request, json_reply(json.loads(fixture("err.429.json")), status=429, headers=headers))
         body = await self.received(request)
         refused = self._unauthorized(request) or _refusal(body)
         if (fault := await self.fault(request)) is not None:
@@ -208,6 +226,11 @@ class FakePerplexity(FakeService):
         self.cancelled.append(run_id)
         self.cancel_requested.set()
         return web.json_response({"response_id": run_id, "status": "cancelling"})
+
+    async def _prepare(self, request: web.Request, response: web.StreamResponse) -> None:
+        await super()._prepare(request, response)
+        if self.rate is not None and request.method == "POST":
+            response.headers["x-ratelimit-limit"] = str(self.rate.per_minute)
 
     def _unauthorized(self, request: web.Request) -> web.Response | None:
         if self._key is None or request.headers.get("Authorization") == f"Bearer {self._key}":

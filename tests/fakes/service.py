@@ -67,6 +67,34 @@ class Served:
 SERVED = web.RequestKey("served", Served)
 
 
+@dataclass(kw_only=True)
+class RateWindow:
+    """What a key may ask: so many requests in any second, and in any minute. A refused request does not count."""
+
+    per_second: int
+    per_minute: int
+    clock: Callable[[], float] = time.monotonic
+    taken: deque[float] = field(default_factory=deque)
+    refused: int = 0
+
+    def take(self) -> float:
+        """Count a request; return 0, or the seconds to wait if it is one too many, which is not counted."""
+        now = self.clock()
+        while self.taken and now - self.taken[0] >= 60:
+            self.taken.popleft()
+        ends = [
+            self.taken[-most] + seconds
+            for most, seconds in ((self.per_second, 1.0), (self.per_minute, 60.0))
+            if len(self.taken) >= most
+        ]
+        wait = max([0.0, *(end - now for end in ends)])
+        if wait > 0:
+            self.refused += 1
+        else:
+            self.taken.append(now)
+        return wait
+
+
 def sse(*events: object) -> bytes:
     """Write events as the services stream them."""
     return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
