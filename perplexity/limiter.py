@@ -1,0 +1,192 @@
+"""When a call may leave: a service takes so many a second and a minute, and says no to the others.
+
+Perplexity's limits: https://docs.perplexity.ai/docs/admin/rate-limits-usage-tiers
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol, get_args
+
+from perplexity.errors import InvalidRequest, RateLimitError
+from perplexity.own_keys import current_own_keys
+
+CallKind = Literal["search", "answer", "background"]
+"""What is counted apart: searches, answers, and answers that run in the background (`Target.background`)."""
+
+WAIT_SECONDS = 60.0
+"""How long a caller that is not patient waits at most for its turn."""
+
+PROBE_SECONDS = 10.0
+"""How long the one call after a refusal keeps the others waiting, if nothing is heard of it."""
+
+STOP_SECONDS = 1.0
+"""How long nothing leaves after a refusal that names no time."""
+
+SECONDS_PER_MINUTE = 50
+"""A service that takes so many calls a minute takes a fiftieth of them a second."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How many calls a service takes; None for no limit that is known."""
+
+    per_second: int | None = None
+    per_minute: int | None = None
+
+    @classmethod
+    def learned(cls, per_minute: int) -> Limits:
+        """Return the limits of a service that names those of a minute."""
+        return cls(per_second=max(1, per_minute // SECONDS_PER_MINUTE), per_minute=per_minute)
+
+
+SMALLEST = Limits(per_second=1, per_minute=50)
+"""Perplexity's limits for the answers of a new key."""
+
+DEFAULT_LIMITS: Mapping[tuple[str, CallKind], Limits] = {
+    ("perplexity", "answer"): SMALLEST,
+    ("perplexity", "background"): SMALLEST,
+    ("perplexity", "search"): Limits(per_second=50),
+}
+"""The limits as long as neither a setting nor a reply has named others, by service and kind of call."""
+
+
+def parse_limits(text: str, *, services: Collection[str]) -> dict[tuple[str, CallKind], Limits]:
+    """Read limits such as `perplexity.answer=50/min,perplexity.answer=1/s`. Raises InvalidRequest.
+
+    What is given for a minute alone allows its fiftieth a second.
+    """
+    form = (
+        "it takes service.kind=number/s or service.kind=number/min, each once, separated by commas; "
+        f"services: {', '.join(services)}; kinds: {', '.join(get_args(CallKind))}"
+    )
+    found: dict[tuple[str, CallKind], Limits] = {}
+    for part in filter(None, (one.strip().lower() for one in text.split(","))):
+        match = re.fullmatch(r"(\w+)\.(\w+)\s*=\s*([1-9]\d{0,5})\s*/\s*(s|min)", part)
+        kind = next((one for one in get_args(CallKind) if match and one == match[2]), None)
+        if match is None or kind is None or match[1] not in services:
+            raise InvalidRequest.for_field("limits", part, form)
+        span, lane = "per_second" if match[4] == "s" else "per_minute", (match[1], kind)
+        if getattr(found.get(lane), span, None) is not None:
+            raise InvalidRequest.for_field("limits", part, form)
+        found[lane] = replace(found.get(lane, Limits()), **{span: int(match[3])})
+    return {
+        lane: Limits.learned(one.per_minute) if one.per_minute and not one.per_second else one
+        for lane, one in found.items()
+    }
+
+
+class Limiter(Protocol):
+    """Decides when the next call to a service may leave. Calls are counted by service, key and kind."""
+
+    async def turn(self, provider: str, kind: CallKind, *, patient: bool = True) -> None:
+        """Return when a call may leave.
+
+        Unless `patient`, raise RateLimitError at once, with the wait, if it would have to wait too long.
+        """
+        ...
+
+    async def replied(self, provider: str, kind: CallKind, *, per_minute: int | None = None) -> None:
+        """Take note that the service took a call, and of the limit that its reply names (requests a minute)."""
+        ...
+
+    async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
+        """Take note that the service refused a call because of its rate.
+
+        Nothing leaves for so many seconds, then one call, and the others once the service has taken that one.
+        """
+        ...
+
+
+@dataclass(kw_only=True)
+class _Lane:
+    limits: Limits
+    learns: bool
+    left: deque[float] = field(default_factory=deque)
+    stopped_until: float | None = None
+    waiting: int = 0
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def free_at(self, now: float) -> float:
+        """Return when the next call may leave."""
+        while self.left and self.left[0] < now - 60:
+            self.left.popleft()
+        at = [now]
+        for calls, seconds in ((self.limits.per_second, 1.0), (self.limits.per_minute, 60.0)):
+            if calls is not None and len(self.left) >= calls:
+                at.append(self.left[-calls] + seconds)
+        if self.stopped_until is not None:
+            at.append(self.left[-1] + PROBE_SECONDS if self.probes else self.stopped_until)
+        return max(at)
+
+    @property
+    def probes(self) -> bool:
+        """Whether a call has left since the end of a stop."""
+        return self.stopped_until is not None and bool(self.left) and self.left[-1] >= self.stopped_until
+
+    @property
+    def seconds_each(self) -> float:
+        return max(1 / (self.limits.per_second or 1e9), 60 / (self.limits.per_minute or 1e9))
+
+
+class MemoryLimiter:
+    """The limiter of one process. `limits` are not changed by what replies say; `clock` only goes forward."""
+
+    def __init__(
+        self,
+        limits: Mapping[tuple[str, CallKind], Limits] | None = None,
+        *,
+        wait_seconds: float = WAIT_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._set = limits or {}
+        self._wait_seconds = wait_seconds
+        self._clock = clock
+        self._sleep = sleep
+        self._lanes: dict[tuple[str, CallKind, str], _Lane] = {}
+
+    async def turn(self, provider: str, kind: CallKind, *, patient: bool = True) -> None:
+        """Return when a call may leave, in the order in which they came."""
+        lane, now = self._lane(provider, kind), self._clock()
+        wait = lane.free_at(now) - now + lane.waiting * lane.seconds_each
+        if not patient and wait > self._wait_seconds:
+            raise RateLimitError("it would have to wait too long", provider=provider, retry_after=wait)
+        lane.waiting += 1
+        try:
+            async with lane.lock:
+                while (at := lane.free_at(now := self._clock())) > now:
+                    await self._sleep(min(at - now, 1.0))
+                lane.left.append(now)
+        finally:
+            lane.waiting -= 1
+
+    async def replied(self, provider: str, kind: CallKind, *, per_minute: int | None = None) -> None:
+        """Let the others leave, at the rate that the reply names."""
+        lane = self._lane(provider, kind)
+        if lane.probes:
+            lane.stopped_until = None
+        if lane.learns and per_minute:
+            lane.limits = Limits.learned(per_minute)
+
+    async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
+        """Stop what would leave; a call that left before a stop prolongs it only by the time that its refusal names."""
+        lane, now = self._lane(provider, kind), self._clock()
+        until = now + (STOP_SECONDS if retry_after is None else retry_after)
+        if lane.stopped_until is None or lane.probes:
+            lane.stopped_until = until
+        elif retry_after is not None:
+            lane.stopped_until = max(lane.stopped_until, until)
+
+    def _lane(self, provider: str, kind: CallKind) -> _Lane:
+        own, name = current_own_keys(), provider.lower()
+        owner = own.owner if own is not None and provider in own.names else ""
+        default = DEFAULT_LIMITS.get((name, kind), Limits())
+        limits = self._set.get((name, kind), default)
+        learns = (name, kind) not in self._set and default.per_minute is not None
+        return self._lanes.setdefault((provider, kind, owner), _Lane(limits=limits, learns=learns))
