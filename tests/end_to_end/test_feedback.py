@@ -16,6 +16,7 @@ from bot.blocks.actions import answer_actions
 from bot.listeners.clicks import UNKNOWN_ANSWER
 from bot.model.question import AnswerButtons
 from bot.views.feedback import UNKNOWN_RATING
+from tests.end_to_end.answer_buttons import settle, told
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.slack import Fault
@@ -26,9 +27,8 @@ Message = dict[str, Any]
 
 async def answered(harness: AppHarness, text: str = "/ask --public why") -> Message:
     """Ask and return the answer."""
-    before = len(harness.slack.posts)
     await harness.ask(text, trigger=str(uuid4()))
-    await harness.slack.wait_for(before + 1)
+    await settle(harness)
     return last_message(harness)
 
 
@@ -38,12 +38,7 @@ def last_message(harness: AppHarness) -> Message:
 
 async def rate(harness: AppHarness, answer: Message, choice: str, *, user: str = "U1", channel: str = "C1") -> str:
     """Click a thumb and return what the person is told, empty for nothing."""
-    before = len(harness.slack.posts)
-    person = replace(harness.person, user=user)
-    async with await person.choose(answer, "feedback", choice, token=str(uuid4()), channel=channel) as response:
-        assert response.status == 200
-    told = harness.slack.posts[before:]
-    return str(told[0].payload["text"]) if told else ""
+    return await told(harness, answer, "feedback", choice, user=user, channel=channel)
 
 
 async def submit(harness: AppHarness, user: str = "U1", **values: Any) -> Mapping[str, str]:

@@ -69,10 +69,10 @@ async def test_a_stop_keeps_what_was_shown(harness: AppHarness) -> None:
     asker = replace(harness.person, user="U1")
     async with await asker.click("stop", stop_button(growing.payload), token="stop") as response:
         assert response.status == 200
-    await harness.slack.wait_until(lambda: "You stopped this answer" in harness.slack.posts[-1].shown_text)
+    stopped = await harness.slack.wait_for_text("You stopped this answer")
 
-    assert harness.slack.posts[-1].markdown == growing.markdown
-    assert "Start again" in harness.slack.posts[-1].shown_text
+    assert stopped.markdown == growing.markdown
+    assert "Start again" in stopped.shown_text
 
 
 async def test_the_sources_of_a_stopped_answer_are_those_of_what_was_shown(harness: AppHarness) -> None:
@@ -87,8 +87,8 @@ async def test_the_sources_of_a_stopped_answer_are_those_of_what_was_shown(harne
 
     async with await harness.person.click("stop", stop_button(growing.payload), token="stop") as response:
         assert response.status == 200
-    await harness.slack.wait_until(lambda: "You stopped this answer" in harness.slack.posts[-1].shown_text)
-    async with await harness.person.choose(harness.slack.posts[-1].payload, "sources") as response:
+    stopped = await harness.slack.wait_for_text("You stopped this answer")
+    async with await harness.person.choose(stopped.payload, "sources") as response:
         assert response.status == 200
 
     blocks = harness.slack.modal().blocks
@@ -96,7 +96,7 @@ async def test_the_sources_of_a_stopped_answer_are_those_of_what_was_shown(harne
     assert "2 pages · 2 cited" in shown
     assert "Cited for: “Yes, a heat pump costs less to run" in shown
     assert "Its price fell" not in shown
-    assert "c.example" not in shown + harness.slack.posts[-1].shown_text
+    assert "c.example" not in shown + stopped.shown_text
     known, searched = blocks[-1]["elements"][0]["text"].splitlines()
     assert re.fullmatch(r"[2-9]\.\d s", known)
     assert searched == "Searched for “q1”"

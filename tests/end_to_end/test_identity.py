@@ -248,7 +248,7 @@ async def test_a_guest_gets_no_file_although_everyone_reads_the_report(harness: 
     await harness.wait_until_settled(1)
     harness.slack.workspace.profiles["U2"] = {"is_restricted": True}
     await click_for_file(harness, file_button(harness.slack.posts[-1]), user="U2")
-    await harness.slack.wait_until(lambda: MEMBERS_ONLY in harness.slack.posts[-1].shown_text)
+    await harness.slack.wait_for_text(MEMBERS_ONLY)
 
     assert harness.slack.files == {}
 

@@ -57,9 +57,9 @@ async def test_without_the_scope_it_is_said__and_can_be_tried_again(harness: App
     answer = await ask(harness, "/ask why")
     harness.slack.workspace.scopes.remove("files:write")
     await told(harness, answer, "more", "save")
-    await harness.slack.wait_until(lambda: "rejected the file" in harness.slack.posts[-1].shown_text)
+    refused = await harness.slack.wait_for_text("rejected the file")
     assert (
-        harness.slack.posts[-1].payload["text"]
+        refused.payload["text"]
         == "Slack rejected the file. Please tell an admin, who can check my permission to send files."
     )
     harness.slack.workspace.scopes.append("files:write")

@@ -268,7 +268,7 @@ async def test_a_lost_reply_is_said__and_nothing_is_posted_again(harness: AppHar
     before = len(shared(harness))
     harness.slack.fail("chat.postMessage", fault)
     assert await submit(harness) == {}
-    await harness.slack.wait_until(lambda: "confirm" in harness.slack.posts[-1].shown_text)
+    await harness.slack.wait_for_text("Slack didn’t confirm")
 
     assert len(shared(harness)) - before == fault.take_message
     assert await shares(harness) == [("C1", "unconfirmed")]
@@ -341,8 +341,7 @@ async def undo_notice(harness: AppHarness) -> Message:
     """Share an answer; return what its asker alone is told."""
     await click(harness, await answered(harness))
     await submit(harness)
-    await harness.slack.wait_until(lambda: "Undo" in harness.slack.posts[-1].shown_text)
-    notice = harness.slack.posts[-1].payload
+    notice = (await harness.slack.wait_for_text("Undo")).payload
     assert (notice["text"], notice["response_type"]) == ("Shared in #general.", "ephemeral")
     return notice
 
@@ -353,9 +352,8 @@ async def test_a_share_is_undone__and_can_be_shared_again(harness: AppHarness) -
     assert await told(harness, notice, "share", user="U2") == NOT_YOUR_ANSWER
     assert len(harness.slack.shown) == 1
     await click(harness, notice)
-    await harness.slack.wait_until(lambda: "Deleted." in harness.slack.posts[-1].shown_text)
 
-    assert harness.slack.posts[-1].payload["replace_original"] is True
+    assert (await harness.slack.wait_for_text("Deleted.")).payload["replace_original"] is True
     assert not harness.slack.shown
     assert await shares(harness) == []
 
@@ -366,7 +364,7 @@ async def test_after_a_minute_it_is_too_late(harness: AppHarness) -> None:
         await connection.execute("UPDATE shares SET at = at - interval '61 seconds'")
     assert "too late" in await click(harness, notice)
 
-    assert harness.slack.posts[-1].payload["replace_original"] is True
+    assert (await harness.slack.wait_for_text("too late")).payload["replace_original"] is True
     assert len(harness.slack.shown) == 1
     assert await shares(harness) == [("C1", "posted")]
 
@@ -376,11 +374,10 @@ async def test_an_answer_that_came_as_a_direct_message_is_shared_where_it_was_as
     assert await click(harness, answer, channel="DU1") == ""
     assert harness.slack.modal().content["title"]["text"] == "Share this answer"
     await submit(harness)
-    await harness.slack.wait_until(lambda: len(harness.slack.posts) >= 3)
+    await harness.slack.wait_for_text("Shared in that channel.")
 
     (post,) = shared(harness)
     assert (post.method, post.payload["channel"]) == ("chat.postMessage", "C1")
-    assert "Shared in that channel." in harness.slack.posts[-1].shown_text
 
 
 NO_SCOPE = Fault(status=200, body='{"ok": false, "error": "missing_scope"}')

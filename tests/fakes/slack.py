@@ -322,6 +322,11 @@ class FakeSlack:
         async with asyncio.timeout(seconds), self._changed:
             await self._changed.wait_for(predicate)
 
+    async def wait_for_text(self, text: str) -> Post:
+        """Wait until a message was taken that shows a text, and return the last one. Raises TimeoutError."""
+        await self.wait_until(lambda: any(text in post.shown_text for post in self.posts))
+        return [post for post in self.posts if text in post.shown_text][-1]
+
     def thread(self, channel: str, thread_ts: str) -> list[Post]:
         """Return what the app shows in a thread now, in the order in which it was posted."""
         return [
