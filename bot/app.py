@@ -36,7 +36,7 @@ from bot.delivery.shares import Sharing
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.digests.service import DigestComponents
-from bot.listeners import actions, answer_actions, messages, slash
+from bot.listeners import actions, answer_actions, event_limit, messages, slash
 from bot.listeners import installation as lifecycle
 from bot.listeners.admission import Admission
 from bot.listeners.context import ListenerContext, Register
@@ -97,6 +97,7 @@ from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
 from bot.web.signature import RequestVerifier
+from bot.worker.admin_notices import AdminNotices
 from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller, StopWatcher
 from bot.worker.budget_watch import BudgetWatch
 from bot.worker.clear_up import ClearUp
@@ -475,20 +476,15 @@ class _Parts:
         )
 
     @cached_property
-    def budget_watch(self) -> BudgetWatch:
+    def notices(self) -> AdminNotices:
         async def told(team_id: str) -> list[str]:
             # Those who have set budgets, unless they are no admins any more.
             setters = await self.budgets.setters(team_id)
             still = [one for one in setters if await self.admins.verify_admin(one) is not False]
             return list(dict.fromkeys([*self.settings.admins, *still]))
 
-        return BudgetWatch(
-            ledger=self.meter.ledger,
-            chat=self.chat,
-            admins=told,
-            other_admins=AdminList(self.client).read,
-            slash=self.slash_command,
-            enter=self.enter_team,
+        return AdminNotices(
+            chat=self.chat, admins=told, other_admins=AdminList(self.client).read, enter=self.enter_team
         )
 
     # The listeners.
@@ -552,6 +548,7 @@ class _Parts:
         digest_store = DigestStore(acks, many=self.settings.oauth_configured)
         return (
             partial(lifecycle.register, installation=self.installation, find_workspace=self.find_workspace),
+            partial(event_limit.register, tell=self.notices.tell),
             partial(ask.register_command, choices=choices),
             digest.register_command,
             partial(settings.register_command, store=self.preferences_before_ack, managers=self.managers),
@@ -671,7 +668,7 @@ async def compose(
             attempt_log=attempt_log,
             audit=AuditWriter(audit=parts.audit),
             retention=Retention(pool=work, days=settings.retention_days),
-            budget_watch=parts.budget_watch,
+            budget_watch=BudgetWatch(ledger=meter.ledger, notices=parts.notices, slash=parts.slash_command),
             scheduler=parts.digests.scheduler,
             installation=parts.installation,
             server=parts.server if http else None,

@@ -30,7 +30,7 @@ CHECKS = (
     Check(providers.X_POSTS, providers.check_x_posts, needs={"xai_api_key", "xai_base_url"}, seconds=6),
     Check(providers.AGENT, providers.check_agent, needs=_AGENT, seconds=1, hint=_BUG),
     Check(database.RECENT_ERRORS, database.check_recent_errors, hint=_DATABASE),
-    Check(database.LATE, database.check_late_events, hint=_DATABASE),
+    Check(database.LATE, database.check_events, hint=_DATABASE),
     Check(database.AUDIT, database.check_audit, needs={"audit_key"}, hint=_DATABASE),
     Check(database.RETENTION, database.check_retention, needs={"retention_days"}, hint=_DATABASE),
     Check(spending.BUDGETS, spending.check_budgets, needs=_BUDGETS, hint=_DATABASE),

@@ -180,9 +180,12 @@ async def check_recent_errors(context: Context) -> Sequence[Finding]:
 LATE = "Late events"
 
 _LATE = """
-    SELECT count(*) AS late, max(late_seconds) AS longest FROM questions
+    SELECT count(*) AS late, max(late_seconds) AS longest, EXISTS (
+        SELECT FROM refused_deliveries WHERE split_part(delivery_key, ':', 2) = 'app_rate_limited') AS limited
+    FROM questions
     WHERE late_seconds > %(seconds)s AND received_at > now() - interval '7 days'
 """
+"""That events were dropped is kept for about an hour."""
 
 
 _NONE_LATE = (
@@ -190,9 +193,19 @@ _NONE_LATE = (
     "settings, under Event Subscriptions, so that mentions and direct messages survive an outage."
 )
 
+EVENTS = "Events"
 
-async def check_late_events(context: Context) -> Sequence[Finding]:
-    """Return whether Slack has delivered messages late, which only its Delayed Events do.
+_DROPPED = warning(
+    EVENTS,
+    "Slack has dropped events in the last hour: it sends an app at most 30,000 an hour from a workspace. Mentions and "
+    "direct messages can stay without an answer; commands and buttons work.",
+    fix="Remove the app from the busiest channels, or set FOLLOW_UPS=mention, replace the manifest with what "
+    "`python -m bot manifest` prints, and reinstall the app.",
+)
+
+
+async def check_events(context: Context) -> Sequence[Finding]:
+    """Return whether Slack has dropped events, or delivered messages late, which only its Delayed Events do.
 
     No method of Slack's says whether they are switched on. Nothing is returned if the database cannot be read.
     """
@@ -206,14 +219,16 @@ async def check_late_events(context: Context) -> Sequence[Finding]:
             row = await (await connection.execute(_LATE, {"seconds": LATE_AFTER_SECONDS})).fetchone()
     except (OperationalError, UndefinedTable, UndefinedColumn):
         return []
+    dropped = [_DROPPED] if row and row["limited"] else []
     if row is None or not row["late"]:
-        return [] if context.settings.slack_signing_secret is None else [skipped(LATE, _NONE_LATE)]
+        return dropped if context.settings.slack_signing_secret is None else [skipped(LATE, _NONE_LATE), *dropped]
     text = (
         f"In the last week Slack delivered {pluralize(row['late'], 'message')} late, at most {row['longest'] // 60} "
         "minutes: Delayed Events is on, and the app could not be reached. Such an answer says how old its question is; "
         "after two hours the app asks first."
     )
-    return [warning(LATE, text, fix="Look in Slack’s app settings, Event Subscriptions, for failed deliveries.")]
+    fix = "Look in Slack’s app settings, Event Subscriptions, for failed deliveries."
+    return [warning(LATE, text, fix=fix), *dropped]
 
 
 AUDIT = "Audit log"

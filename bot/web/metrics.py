@@ -23,6 +23,9 @@ class Metrics:
         )
         self._settled = Counter("questions_settled", "Questions closed", ["command", "state"], registry=self.registry)
         self._refused = Counter("requests_refused", "Requests refused", ["status"], registry=self.registry)
+        self._events_limited = Counter(
+            "events_limited", "Minutes in which Slack dropped events of a workspace", registry=self.registry
+        )
         self._ack = Histogram(
             "ack_seconds", "From a request's arrival to its ack", buckets=SECONDS, registry=self.registry
         )
@@ -60,6 +63,10 @@ class Metrics:
     def refused(self, status: int) -> None:
         """Count a refused request."""
         self._refused.labels(str(status)).inc()
+
+    def events_limited(self) -> None:
+        """Count a minute in which Slack dropped events."""
+        self._events_limited.inc()
 
     def acked(self, seconds: float) -> None:
         """Record how long an ack took."""

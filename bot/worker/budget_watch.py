@@ -5,21 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from psycopg import Error
 
-from bot.blocks.elements import section
 from bot.budgets.sentences import notice_text
-from bot.errors import Undecryptable
-from bot.model.message import OutgoingMessage
 from bot.model.spending import BudgetNotice
-from bot.slack.messages import FAILURES, Chat, PostResult, Retryable, Sent, classify_error
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.ledger import Ledger
-from bot.worker.worker import only_workspace
+from bot.worker.admin_notices import AdminNotices
 
 log = logging.getLogger(__name__)
 
@@ -31,18 +27,11 @@ HAND_BACK_SECONDS = 0.8
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetWatch:
-    """The round of one process. `slash` is the umbrella command.
-
-    `admins` returns who of a workspace is told, and `other_admins` who is told if none of these can be; None if Slack
-    does not say. `enter` has the task act for a workspace in Slack, as for `QuestionWorker`.
-    """
+    """The round of one process. `slash` is the umbrella command."""
 
     ledger: Ledger
-    chat: Chat
-    admins: Callable[[str], Awaitable[Sequence[str]]]
-    other_admins: Callable[[str], Awaitable[Sequence[str] | None]]
+    notices: AdminNotices
     slash: str
-    enter: Callable[[str], Awaitable[bool]] = only_workspace
     seconds: float = WATCH_SECONDS
     _sent: deque[BudgetNotice] = field(default_factory=deque)
 
@@ -91,31 +80,7 @@ class BudgetWatch:
     async def _tell(self, notice: BudgetNotice) -> bool:
         """Return False if no admin could be told and a later try may succeed."""
         log.warning("budget.noticed", extra={"kind": notice.scope, "count": notice.percent})
-        try:
-            if not await self.enter(notice.team_id):
-                return True
-        except Undecryptable:
-            return False
-        text = notice_text(notice, slash=self.slash)
-        message = OutgoingMessage(text=text, blocks=(section(text),))
-        told = await self._send_to(await self.admins(notice.team_id), message)
-        if told is False:
-            others = await self.other_admins(notice.team_id)
-            told = None if others is None else await self._send_to(others, message)
+        told = await self.notices.tell(notice.team_id, notice_text(notice, slash=self.slash), "budget")
         if told is False:
             log.error("budget.not_told", extra={"kind": notice.scope, "count": notice.percent})
         return told is not None
-
-    async def _send_to(self, admins: Sequence[str], message: OutgoingMessage) -> bool | None:
-        """Return whether one of them got it; None if none did and a later try may succeed."""
-        results = [await self._send(message, admin) for admin in admins]
-        if any(isinstance(one, Sent) for one in results):
-            return True
-        return None if any(isinstance(one, Retryable) for one in results) else False
-
-    async def _send(self, message: OutgoingMessage, admin: str) -> PostResult:
-        try:
-            channel = await self.chat.open_direct_message(admin)
-        except FAILURES as error:
-            return classify_error(error)
-        return await self.chat.post(channel, message, question="budget", part=0)

@@ -327,6 +327,11 @@ def used_shortcuts(setup: DoctorSetup) -> None:
         connection.execute("INSERT INTO homes (team_id, user_id) VALUES ('T1', 'U1')")
 
 
+def events_dropped(setup: DoctorSetup) -> None:
+    with psycopg.connect(setup.database) as connection:
+        connection.execute("INSERT INTO refused_deliveries (delivery_key) VALUES ('T1:app_rate_limited')")
+
+
 BREAKINGS: Sequence[Breaking] = (
     no_settings,
     malformed,
@@ -372,4 +377,5 @@ BREAKINGS: Sequence[Breaking] = (
     texts_kept_too_long,
     spent,
     used_shortcuts,
+    events_dropped,
 )

@@ -14,6 +14,7 @@ from bot.model.spending import Budgets, Ended, Reservation
 from bot.slack.messages import Chat
 from bot.storage.ledger import TELLING_SECONDS, Ledger
 from bot.storage.questions import Pool, connection_pool
+from bot.worker.admin_notices import AdminNotices
 from bot.worker.budget_watch import BudgetWatch
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
@@ -58,7 +59,8 @@ def watch_of(
     ledger: Ledger, slack: FakeSlack, *, admins: Callable[[str], Awaitable[Sequence[str]]] = one_admin
 ) -> BudgetWatch:
     chat = Chat(AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[]))
-    return BudgetWatch(ledger=ledger, chat=chat, admins=admins, other_admins=no_others, slash="/pplx")
+    notices = AdminNotices(chat=chat, admins=admins, other_admins=no_others)
+    return BudgetWatch(ledger=ledger, notices=notices, slash="/pplx")
 
 
 def people_told_of(slack: FakeSlack) -> list[str]:

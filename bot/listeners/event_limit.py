@@ -1,0 +1,63 @@
+"""Slack's limit of events: an app gets at most 30,000 an hour from a workspace. More are lost, and Slack says so.
+
+https://docs.slack.dev/reference/events/app_rate_limited
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any
+
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.response import BoltResponse
+
+from bot.blocks.words import moment
+from bot.clock import utc_now
+from bot.listeners.context import ListenerContext
+from bot.model.membership import RequestOrigin
+from bot.storage.database import DATABASE_UNAVAILABLE
+
+log = logging.getLogger(__name__)
+
+APP_RATE_LIMITED = "app_rate_limited"
+
+
+TellAdmins = Callable[[str, str, str], Awaitable[bool | None]]
+"""As `AdminNotices.tell`."""
+
+
+def register(app: AsyncApp, context: ListenerContext, *, tell: TellAdmins) -> None:
+    """Take what Slack sends in each minute in which it drops events; with no event inside, it reaches no listener."""
+
+    @app.middleware
+    async def events_limited(body: dict[str, Any], next: Callable[[], Awaitable[BoltResponse]]) -> BoltResponse | None:
+        if body.get("type") != APP_RATE_LIMITED:
+            await next()
+            return None
+        team_id = RequestOrigin.from_body(body).team_id
+        context.metrics.events_limited()
+        log.warning("events.limited")
+        context.start(_tell_once(team_id, limit_text(utc_now()), context, tell))
+        return BoltResponse(status=200)
+
+
+async def _tell_once(team_id: str, text: str, context: ListenerContext, tell: TellAdmins) -> None:
+    """Tell admins at most once in an hour, by whichever process."""
+    try:
+        if await context.questions.take_delivery(f"{team_id}:{APP_RATE_LIMITED}") and not await tell(
+            team_id, text, "events"
+        ):
+            log.error("events.not_told")
+    except DATABASE_UNAVAILABLE as error:
+        log.error("events.not_told", extra={"error": type(error).__name__})
+
+
+def limit_text(since: datetime) -> str:
+    """Return what admins are told."""
+    return (
+        f"Since {moment(since)} Slack drops some of what is written to me: it sends an app at most 30,000 events an "
+        "hour. Mentions and direct messages can stay without an answer until there are fewer; commands and buttons "
+        "work. Every message in my channels is an event: remove me from the busiest, or set `FOLLOW_UPS=mention`."
+    )
