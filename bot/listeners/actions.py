@@ -77,6 +77,8 @@ async def retry_question(click: Click, context: ListenerContext) -> Reply | None
     if earlier is None or not click.is_by_asker(earlier):
         log.warning("click.stale", extra={"error": "unknown question" if earlier is None else "not the asker"})
         return text_reply(UNKNOWN_QUESTION if earlier is None else "Only the person who asked can try this again.")
+    if earlier.state == "stopped" and earlier.just_settled:
+        return None  # the second click of a double click on Stop, in whose place "Start again" is now
     wider = click.action_id == PAST_WEEK
     text = _past_week(earlier, context) if wider else earlier.text
     if text is None:

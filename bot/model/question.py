@@ -225,6 +225,9 @@ class QuestionRow:
     """Whether the answer to a command is for everyone in the channel; None before there is one."""
 
     late_seconds: int = 0
+    just_settled: bool = False
+    """Whether it came to its end in the last two seconds, by the database's clock."""
+
     text_deleted_at: datetime | None = None
     """When the texts of the question and its answer were deleted; None while they are kept."""
 

@@ -218,11 +218,12 @@ NOTICE = """
 _COLUMNS = """
     id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, response_uses, message_ts,
     thread_ts, state, attempt, returns, messages, outcome, part, run_id, received_at, unconfirmed, conversation,
-    streams, shown, streaming, parent, action, public, text_deleted_at, late_seconds
+    streams, shown, streaming, parent, action, public, text_deleted_at, late_seconds, settled_at
 """
 """Named one by one: a prepared statement fails when a newer version's migration adds a column to its result."""
 
-_ROW = f"{_COLUMNS}, extract(epoch FROM clock_timestamp() - received_at)::float8 AS age"
+_ROW = f"""{_COLUMNS}, extract(epoch FROM clock_timestamp() - received_at)::float8 AS age,
+    coalesce(settled_at > clock_timestamp() - interval '2 seconds', false) AS just_settled"""
 
 
 def of_installation(team_id: LiteralString) -> LiteralString:

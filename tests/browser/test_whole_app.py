@@ -20,6 +20,7 @@ from bot.conversations.prompts import EXAMPLES
 from bot.playground.examples import OFFLINE
 from tests.browser.page import Page
 from tests.end_to_end.conftest import asked_in
+from tests.end_to_end.test_stop import move_stop
 from tests.fakes.answers import beginning, deltas, whole_stream
 from tests.fakes.perplexity import FakePerplexity, stream_reply
 from tests.fakes.ports import free_port
@@ -232,6 +233,7 @@ def test_by_keyboard_a_stream_grows_is_followed_up_and_stopped(
         page.key("and in Austria?", Keys.ENTER)
         page.wait(lambda: all(words in page.texts()[-1] for words in ("Writing …", "in most buildings")))
         _stop(page, app, shot=artifacts / "app-stream-stopped.png")
+        asyncio.run(move_stop(database, "-3 seconds"))
         page.tab_to("Start again")
         page.key(Keys.ENTER)
         page.wait(lambda: all(words in page.texts()[-1] for words in ("Stop", "in most buildings")))

@@ -18,6 +18,7 @@ from pydantic import SecretStr
 from bot.settings import Settings
 from tests.end_to_end.answer_buttons import actions, ask, click, last_answer, settle, submit
 from tests.end_to_end.conftest import AppHarness, Workspace, asked_in
+from tests.end_to_end.test_stop import move_stop
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import FakePerplexity
@@ -243,6 +244,7 @@ async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(harness: 
     said, *_ = click_replies(harness)  # the worker may say the same after it
     (again,) = [block["elements"][0] for block in said.payload["blocks"] if block["type"] == "actions"]
     posts.release()
+    await move_stop(harness.database, "-3 seconds")
     async with await harness.person.click(again["action_id"], again["value"], token="again") as response:
         assert response.status == 200
     await harness.slack.wait_until(lambda: any(map(is_report, harness.slack.posts)))

@@ -121,6 +121,30 @@ async def test_each_of_several_questions_is_stopped(harness: AppHarness) -> None
     assert {post.payload["token"] for post in harness.slack.posts} == {f"stop{number}" for number in range(3)}
 
 
+async def move_stop(database: str, by: str) -> None:
+    """Move the time when every question was settled."""
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute("UPDATE questions SET settled_at = now() + %s::interval", [by])
+
+
+async def test_a_double_click_on_stop_does_not_start_it_again(harness: AppHarness, database: str) -> None:
+    harness.perplexity.hold()
+    question = stop_button(await harness.ask(f"/ask {QUESTION}"))
+    await harness.perplexity.wait_for(1)
+    assert "Start again" in await click(harness, question)
+    harness.perplexity.release()
+
+    await move_stop(database, "1 minute")
+    assert await harness.click_retry(question, token="second") == 200
+    assert [post for post in harness.slack.posts if post.payload.get("token") == "second"] == []
+    await move_stop(database, "-3 seconds")
+    assert await harness.click_retry(question, token="later") == 200
+    await harness.wait_until_settled(2)
+
+    later = [post for post in harness.slack.posts if post.payload.get("token") == "later"]
+    assert "Example answer" in later[-1].shown_text
+
+
 async def test_a_slow_slack_is_not_taken_for_a_stranger_or_a_database(harness: AppHarness) -> None:
     harness.slack.workspace.admins.add("U3")
     harness.slack.lasting["users.info"] = Fault(status=200, seconds=2.0, serve_first=True)
