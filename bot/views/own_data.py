@@ -44,8 +44,8 @@ async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | Non
             "block_id": UNDERSTOOD,
             "label": plain(
                 "This erases your questions with their answers, your digests, settings and ratings in this workspace "
-                "for good, and stops what is being answered. Messages in Slack stay. "
-                "Today’s spending still counts until tomorrow."
+                "for good, and stops what is being answered. Messages in Slack stay; "
+                "an admin can delete those that you shared. Today’s spending still counts until tomorrow."
             ),
             "element": checkboxes,
         }

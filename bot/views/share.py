@@ -64,6 +64,7 @@ ALREADY_PUBLIC = "Everyone here sees this answer already."
 ALREADY_SHARED = "You’ve shared this answer already."
 MAYBE_SHARED = "You’ve shared this answer already, but Slack didn’t confirm it. Look in the channel."
 TOO_LONG = "This answer is too long for a preview, so I can’t share it. Ask for a shorter one, and share that."
+TOO_LATE_TO_UNDO = "It’s too late to undo this share. An admin can delete the post."
 NO_PARTS = "Choose at least one part."
 _NOTHING_CHOSEN = "Nothing is chosen, so nothing would be shared."
 
@@ -125,11 +126,11 @@ async def share_or_undo(click: Click, context: ListenerContext, *, shares: Shari
 async def undo(click: Click, context: ListenerContext, *, shares: Sharing) -> Reply | None:
     """Start deleting what was shared in the last minute; say so if it is too late."""
     row = await clicked_question(click, context, needs_text=False)
-    if row is None or not click.is_by_asker(row):
-        return text_reply(UNKNOWN_ANSWER if row is None else NOT_YOUR_ANSWER)
+    if row is not None and not click.is_by_asker(row):
+        return text_reply(NOT_YOUR_ANSWER)
     channel_id, *stamps = click.choice.split(":")
-    if not await shares.take_back(row.id, channel_id):
-        return Reply(message=text_message("It’s too late to undo this share."), replaces=True)
+    if row is None or not await shares.take_back(row.id, channel_id):
+        return Reply(message=text_message(TOO_LATE_TO_UNDO), replaces=True)
     context.start(shares.delete(channel_id, stamps, response_url=click.response_url))
     return None
 

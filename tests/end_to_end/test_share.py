@@ -369,6 +369,14 @@ async def test_after_a_minute_it_is_too_late(harness: AppHarness) -> None:
     assert await shares(harness) == [("C1", "posted")]
 
 
+async def test_once_the_question_is_erased_it_is_too_late_too(harness: AppHarness) -> None:
+    notice = await undo_notice(harness)
+    await delete_questions(harness)
+
+    assert await click(harness, notice) == "It’s too late to undo this share. An admin can delete the post."
+    assert len(harness.slack.shown) == 1
+
+
 async def test_an_answer_that_came_as_a_direct_message_is_shared_where_it_was_asked(harness: AppHarness) -> None:
     answer = await answered(harness)
     assert await click(harness, answer, channel="DU1") == ""
