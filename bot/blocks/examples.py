@@ -21,7 +21,15 @@ def example_buttons() -> tuple[Block, ...]:
     return tuple(secondary_button(label, action_id=EXAMPLES, value=line) for label, line in LINES.items())
 
 
-def greeting_message() -> OutgoingMessage:
-    """Render the reply to small talk, whatever was said."""
-    text = "Happy to help: ask me anything, and I’ll answer from the web, with sources."
+_REPLIES = {
+    "thanks": "You’re welcome!",
+    "goodbye": "Goodbye, until next time!",
+    "greeting": "Hello! Ask me anything, and I’ll answer from the web, with sources.",
+    "": "Happy to help: ask me anything, and I’ll answer from the web, with sources.",
+}
+
+
+def greeting_message(kind: str = "") -> OutgoingMessage:
+    """Render the reply to small talk of this kind, by default of any."""
+    text = _REPLIES[kind]
     return OutgoingMessage(text=text, blocks=(section(text), *example_buttons()))

@@ -91,6 +91,12 @@ def is_small_talk(text: str) -> bool:
     )
 
 
+def small_talk_kind(text: str) -> str:
+    """Return what small talk is: thanks, a goodbye or a greeting, the first of these that is in it, or nothing."""
+    said = unicodedata.normalize("NFKC", text).casefold()
+    return next((kind for kind, words in _lists()["kinds"].items() if re.search(words, said, re.VERBOSE)), "")
+
+
 def _words(text: str) -> list[str]:
     """Return the words of a text without accents, apostrophes and punctuation."""
     bare = _LATIN_ACCENTS.sub("", unicodedata.normalize("NFD", _APOSTROPHES.sub("", text)))
@@ -107,9 +113,14 @@ def _squeeze(word: str) -> str:
 
 
 @cache
+def _lists() -> Mapping[str, Mapping[str, str]]:
+    return tomllib.loads((Path(__file__).parent / "small_talk.toml").read_text("utf-8"))
+
+
+@cache
 def _languages() -> Mapping[str, _Language]:
-    lists = tomllib.loads((Path(__file__).parent / "small_talk.toml").read_text("utf-8"))
-    shared = lists.pop("everywhere")
+    shared = _lists()["everywhere"]
+    lists = {name: own for name, own in _lists().items() if own is not shared and name != "kinds"}
     return {
         name: _language(*(_phrases(f"{shared[kind]},{own.get(kind, '')}") for kind in ("alone", "around", "mistyped")))
         for name, own in lists.items()

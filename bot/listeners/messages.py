@@ -20,6 +20,7 @@ from bot.commands.ask import ASK
 from bot.commands.help import SHOWN_AHEAD, text_message
 from bot.commands.routing import begins_conversation, is_talk, route_message
 from bot.conversations.prompts import choose_prompts
+from bot.conversations.small_talk import small_talk_kind
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import THREAD_FULL, Submitted
 from bot.listeners.slash import too_many_open
@@ -187,14 +188,15 @@ async def _asks(
         return event.surface != "follow_up" or await _continues_thread(event, context)
     if edited or event.surface == "follow_up" or await context.refuses(body, event.user, event.channel):
         return False
-    await context.intake.within_ack_deadline(_greet(event, context), seconds=RECORD_SECONDS)
+    await context.intake.within_ack_deadline(_greet(question, event, context), seconds=RECORD_SECONDS)
     return False
 
 
-async def _greet(event: MessageEvent, context: ListenerContext) -> None:
+async def _greet(question: NewQuestion, event: MessageEvent, context: ListenerContext) -> None:
     """Answer small talk, once for all deliveries of the message."""
     if await context.questions.take_delivery(f"{event.delivery_key}:talk"):
-        context.start(_send_to_asker(event, greeting_message(), context))
+        said = greeting_message(small_talk_kind(question.text))
+        context.start(_send_to_asker(event, said, context))
         log.info("small_talk.answered", extra={"surface": event.surface})
 
 

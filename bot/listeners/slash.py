@@ -24,6 +24,7 @@ from bot.commands.help import (
     usage_message,
 )
 from bot.commands.routing import RoutedCommand, is_talk, mention_line, route_slash_command
+from bot.conversations.small_talk import small_talk_kind
 from bot.errors import UsageError
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.context import ListenerContext
@@ -94,7 +95,7 @@ async def respond(payload: dict[str, Any], context: ListenerContext) -> Outgoing
     if command.at_once is not None:
         return await _do_at_once(command.at_once, payload, route, context)
     return (
-        greeting_message()
+        greeting_message(small_talk_kind(route.rest))
         if is_talk(command.name, route.rest)
         else await _enqueue(payload, route, command, request, context)
     )

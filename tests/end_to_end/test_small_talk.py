@@ -15,14 +15,14 @@ from tests.end_to_end.answer_buttons import TS, actions, click, last_answer, que
 from tests.end_to_end.conftest import AppHarness, asked_in
 from tests.fakes.slack import Post
 
-SAID = greeting_message().text
+HELLO, THANKS, GOODBYE, OTHER = (greeting_message(kind).text for kind in ("greeting", "thanks", "goodbye", ""))
 LATER = "1795255260.000100"
 
 
-async def greeting(harness: AppHarness) -> Post:
-    """Return the app's only post, which greets."""
+async def greeting(harness: AppHarness, reply: str = HELLO) -> Post:
+    """Return the app's only post, which greets, or replies otherwise."""
     (post,) = await harness.slack.wait_for(1)
-    assert post.payload["text"] == SAID
+    assert post.payload["text"] == reply
     assert actions(post.payload) == ["examples"] * 3
     return post
 
@@ -32,12 +32,23 @@ def shown_labels(message: Mapping[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "said", ["hi", "Danke!! :pray:", "qu'est-ce que tu sais faire ?", "ayúdame", "またね 👋", "", " \n "]
+    ("said", "reply"),
+    [
+        ("hi", HELLO),
+        ("Danke!! :pray:", THANKS),
+        ("ok thx bye", THANKS),
+        ("qu'est-ce que tu sais faire ?", OTHER),
+        ("ayúdame", OTHER),
+        ("またね 👋", GOODBYE),
+        ("hasta luego", GOODBYE),
+        ("", OTHER),
+        (" \n ", OTHER),
+    ],
 )
-async def test_a_mention_is_greeted_for_its_author_alone(harness: AppHarness, said: str) -> None:
+async def test_a_mention_is_greeted_for_its_author_alone(harness: AppHarness, said: str, reply: str) -> None:
     await harness.mention(said)
 
-    post = await greeting(harness)
+    post = await greeting(harness, reply)
     assert (post.method, post.payload["channel"], post.payload["user"]) == ("chat.postEphemeral", "C1", "U1")
     assert (harness.perplexity.requests, await questions(harness)) == ([], [])
 
@@ -45,14 +56,14 @@ async def test_a_mention_is_greeted_for_its_author_alone(harness: AppHarness, sa
 async def test_a_mention_in_a_thread_is_greeted_there(harness: AppHarness) -> None:
     await harness.mention("thanks!", ts=LATER, thread_ts=TS)
 
-    post = await greeting(harness)
+    post = await greeting(harness, THANKS)
     assert (post.method, post.payload["thread_ts"]) == ("chat.postEphemeral", TS)
 
 
 async def test_a_direct_message_is_greeted_in_its_thread(harness: AppHarness) -> None:
     await harness.send_direct_message("good morning &amp; thanks :wave:")
 
-    post = await greeting(harness)
+    post = await greeting(harness, THANKS)
     assert (post.method, post.payload["channel"], post.payload["thread_ts"]) == ("chat.postMessage", "DU1", TS)
     assert (harness.perplexity.requests, await questions(harness)) == ([], [])
 
@@ -60,7 +71,7 @@ async def test_a_direct_message_is_greeted_in_its_thread(harness: AppHarness) ->
 async def test_a_command_is_greeted_in_its_acknowledgement(harness: AppHarness) -> None:
     shown = await harness.ask("/ask hello there")
 
-    assert (shown["text"], shown["response_type"]) == (SAID, "ephemeral")
+    assert (shown["text"], shown["response_type"]) == (HELLO, "ephemeral")
     assert (harness.slack.posts, harness.perplexity.requests, await questions(harness)) == ([], [], [])
 
 
