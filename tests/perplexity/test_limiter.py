@@ -16,7 +16,7 @@ SERVICES = ("perplexity", "brave")
 
 @dataclass
 class Moment:
-    """A clock that goes on when somebody sleeps."""
+    """A clock that goes on when a caller sleeps."""
 
     now: float = 100.0
     slept: list[float] = field(default_factory=list)
