@@ -5,12 +5,14 @@ What an answer means, the wires know. https://docs.perplexity.ai/docs/agent-api/
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from perplexity.errors import APIError, MalformedResponse, PerplexityError, RunFailed, StreamTruncated, TimedOut
+from perplexity.limiter import CallKind
 from perplexity.request_log import BeforeSending
 from perplexity.retry import Deadline, Retrier, is_retryable, is_safe_to_repeat
 from perplexity.transport import Method, Response, StreamingResponse, Transport
@@ -21,15 +23,22 @@ from perplexity.wire.sse import Decoder, ServerSentEvent
 
 _END = "[DONE]"
 
+OnLimit = Callable[[CallKind, int], Awaitable[None]]
+"""Awaited with the requests a minute that a reply says the key may make, of this kind."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ApiClient:
-    """A service, reached through a transport; `error_map` is how it names errors. `now` gives seconds since 1970."""
+    """A service, reached through a transport; `error_map` is how it names errors. `now` gives seconds since 1970.
+
+    `on_limit` is awaited as soon as the headers of a reply name the key's limit.
+    """
 
     transport: Transport
     retries: Retrier
     now: Callable[[], float]
     error_map: ErrorMap = PERPLEXITY_ERRORS
+    on_limit: OnLimit | None = None
 
     async def request(
         self,
@@ -50,6 +59,7 @@ class ApiClient:
 
         async def attempt() -> dict[str, JSON]:
             response = await self.transport.request(method, path, body, before_sending=before_sending)
+            await self._note_limit(body, response.headers)
             return decode(self._raise_for_status(response).body)
 
         return await self.retries.run(
@@ -67,6 +77,7 @@ class ApiClient:
         async with AsyncExitStack() as stack:
             opening = self.transport.open("POST", path, body, accept="text/event-stream", before_sending=before_sending)
             opened = await deadline.run(stack.enter_async_context(opening))
+            await self._note_limit(body, opened.headers)
             if opened.status >= 300 or _is_whole(opened):
                 yield iter(
                     [_as_event(decode(self._raise_for_status(await deadline.run(self.transport.read(opened))).body))]
@@ -79,6 +90,14 @@ class ApiClient:
                 if _END in [event.data for event in events]:
                     return
             yield _objects(decoder.finish(), last=True)
+
+    async def _note_limit(self, body: JSON, headers: Mapping[str, str]) -> None:
+        """Hand on what a reply says of the limit for requests such as this; looking up a run is not one."""
+        limit = headers.get("x-ratelimit-limit", "")
+        if self.on_limit is None or not isinstance(body, dict) or not re.fullmatch(r"[1-9]\d{0,6}", limit, re.ASCII):
+            return
+        kind: CallKind = "search" if "query" in body else "background" if body.get("background") else "answer"
+        await self.on_limit(kind, int(limit))
 
     def _raise_for_status(self, response: Response) -> Response:
         if not 200 <= response.status < 300:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack, get_args
 
-from perplexity.api import ApiClient, Runs
+from perplexity.api import ApiClient, OnLimit, Runs
 from perplexity.completions import Completions, answer_deadline
 from perplexity.domains import filter_results
 from perplexity.errors import EndpointRetired, InvalidRequest, MissingKey, PerplexityError
@@ -168,8 +168,8 @@ class PerplexityClient:
     seconds, by what is asked. `reasoning_effort` is what `reasoning=True` means. `proxy` returns the proxy for an
     address, by default the one that the environment names; a `session` has its own. With `api="sonar"` answers come
     from Sonar until the service says that it has retired it for this key; from then on, and for background runs always,
-    from the Agent API. `clock` only goes forward, `now` gives seconds since 1970. Raises InvalidRequest for a key, an
-    address, an `api` or an `open_timeout` that cannot be right.
+    from the Agent API. `on_limit` is awaited with the limits that replies name. `clock` only goes forward, `now` gives
+    seconds since 1970. Raises InvalidRequest for a key, an address, an `api` or an `open_timeout` that cannot be right.
     """
 
     def __init__(
@@ -184,6 +184,7 @@ class PerplexityClient:
         limits: Timeouts | None = None,
         reasoning_effort: Effort = "medium",
         proxy: ProxyFor = proxy_for,
+        on_limit: OnLimit | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -194,7 +195,7 @@ class PerplexityClient:
         self._reasoning_effort = reasoning_effort
         self._clock = clock
         retries = Retrier(policy=retry or RetryPolicy(), sleep=sleep, random=random)
-        self._api = ApiClient(transport=self._transport, retries=retries, now=now)
+        self._api = ApiClient(transport=self._transport, retries=retries, now=now, on_limit=on_limit)
         self._runs = Runs(api=self._api, path=Agent.path, sleep=sleep)
         self._endpoints = Endpoints(
             [Completions(api=self._api, runs=self._runs, wire=wire, clock=clock) for wire in _wires(api)]

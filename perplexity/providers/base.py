@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeVar
 
 from perplexity.attempts import Attempt, RequestKind
 from perplexity.errors import AllProvidersFailed, PerplexityError
+from perplexity.limiter import Limiter
 from perplexity.models import Effort, Timeouts
 from perplexity.retry import RetryPolicy
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, proxy_for
@@ -156,7 +157,7 @@ class ProviderConfig:
     """Everything that any provider may want; a provider whose part is missing is not made.
 
     `keys` and `base_urls` are by the provider's name in lower case. `api` is Perplexity's interface for answers.
-    The rest is as for `PerplexityClient`.
+    `limiter` is told the limits that replies name. The rest is as for `PerplexityClient`.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -168,6 +169,7 @@ class ProviderConfig:
     session: Session | None = None
     proxy: ProxyFor = proxy_for
     open_timeout: float = OPEN_SECONDS
+    limiter: Limiter | None = None
 
     def address(self, name: str, default: str) -> str:
         """Return the address of a provider's service."""

@@ -8,6 +8,7 @@ from typing import Self
 
 from perplexity.client import BASE_URL, DEFAULT_BASE_URL, KEYS, PerplexityClient
 from perplexity.errors import AuthenticationError, BillingError, ConnectionFailed, PerplexityError, TimedOut
+from perplexity.limiter import CallKind
 from perplexity.providers.base import SEARCH_AND_ANSWER, Diagnosis, ProviderConfig, ProviderSpec
 from perplexity.retry import RetryPolicy
 from perplexity.types import Answer, Event, Query, Question, SearchResults
@@ -54,6 +55,12 @@ def build(config: ProviderConfig) -> PerplexityProvider | None:
     """Return the provider if there is a key for it."""
     if "perplexity" not in config.keys:
         return None
+    limiter = config.limiter
+
+    async def on_limit(kind: CallKind, per_minute: int) -> None:
+        if limiter is not None:
+            await limiter.replied(PerplexityProvider.name, kind, per_minute=per_minute)
+
     return PerplexityProvider(
         PerplexityClient(
             config.keys["perplexity"],
@@ -65,6 +72,7 @@ def build(config: ProviderConfig) -> PerplexityProvider | None:
             limits=config.timeouts,
             proxy=config.proxy,
             reasoning_effort=config.reasoning_effort,
+            on_limit=on_limit,
         )
     )
 
