@@ -333,7 +333,7 @@ class _Parts:
             health=self.troubles,
             budgets=self.budgets,
         ).command()
-        yield SettingsCommand(store=self.preferences, managers=self.managers, slash=slash).command()
+        yield SettingsCommand(store=self.preferences, managers=self.managers, admins=admins, slash=slash).command()
         yield BudgetCommand(admins=admins, budgets=self.budgets, slash=slash).command()
         yield from BudgetCommand(admins=admins, budgets=self.budgets_before_ack, slash=slash).switches()
         yield LimitsCommand(admins=admins, store=self.limits, slash=slash).command()

@@ -9,21 +9,30 @@ from bot.blocks.elements import context, secondary_button, section
 from bot.blocks.escaping import code, escape
 from bot.model.message import Block, OutgoingMessage
 from bot.model.preferences import Preferences
-from bot.preferences.settings import CHANNEL, PERSON, Setting
+from bot.preferences.settings import CHANNEL, PERSON, WORKSPACE, Setting
 
 YOUR_SETTINGS = "Your settings"
-RULES = "A channel’s sites outrank yours. What you type with a question outranks your settings."
+RULES = (
+    "The rules of the workspace and of a channel outrank yours. What you type with a question outranks your settings."
+)
 NEEDS_SCOPES = "Replies without a mention, and what others wrote, reach me only if an admin has set that up."
 
 SETTINGS_BUTTON = "settings_modal"
 """The id of the button that opens the form."""
 
 
-def settings_message(preferences: Preferences, *, in_channel: bool, slash: str, note: str = "") -> OutgoingMessage:
-    """Render the settings of a person, and of the channel if there is one; `note` is what was done, not escaped."""
+def settings_message(
+    preferences: Preferences, *, in_channel: bool, slash: str, note: str = "", for_admins: bool = False
+) -> OutgoingMessage:
+    """Render the settings of a person, of the channel if there is one, and for admins those of the workspace.
+
+    `note` is what was done, not escaped.
+    """
     lists = ["\n".join([f"*{YOUR_SETTINGS}*", *_lines(PERSON, preferences.person)])]
     if in_channel:
         lists.append("\n".join(["*Settings of this channel*", *_lines(CHANNEL, preferences.channel)]))
+    if for_admins:
+        lists.append("\n".join(["*Settings of this workspace*", *_lines(WORKSPACE, preferences.workspace)]))
     hints = [RULES, *([NEEDS_SCOPES] if in_channel else []), f"For example: `{slash} language de`"]
     if in_channel:
         hints.append(f"or `{slash} channel allow docs.python.org`")

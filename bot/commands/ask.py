@@ -210,24 +210,24 @@ async def _earlier(
 ) -> tuple[tuple[Answer, datetime] | None, str]:
     """Return the answer with which the new one is compared, and when it was asked for; None without one.
 
-    The second value is a note for the asker if there is one that its channel's sites no longer allow. Raise database
-    errors.
+    The second value is a note for the asker if there is one that the rules of its channel no longer allow. Raise
+    database errors.
     """
     parent = context.parent if context.row.action == RECHECK else None
     if parent is None or not isinstance(parent.result, Answer):
         return None, ""
     row = context.row
-    channel = row.preferences.channel
+    rules = row.preferences.rules
     if preferences is not None and parent.channel_id != row.channel_id:
         place = {"team_id": row.team_id, "user_id": row.user_id}
-        channel = (await preferences.get(**place, channel_id=parent.channel_id)).channel
-    if not allows_all(parent.result.sources, channel):
+        rules = (await preferences.get(**place, channel_id=parent.channel_id)).rules
+    if not allows_all(parent.result.sources, rules):
         return None, EARLIER_NOT_ALLOWED
     return (parent.result, parent.asked_at), ""
 
 
 def _pages(context: CommandContext) -> tuple[Source, ...]:
-    """Return the pages that the question is about, within the channel's sites; none if it is one for the web.
+    """Return the pages that the question is about, within the sites of the rules; none if it is one for the web.
 
     Raise PerplexityError if it is about pages, and none is left.
     """
@@ -236,7 +236,7 @@ def _pages(context: CommandContext) -> tuple[Source, ...]:
     shown = context.parent.result if context.parent is not None else None
     if not isinstance(shown, SearchPage):
         raise Refused("I no longer have these pages. Please search again.")
-    pages = allowed_pages(numbered_pages(shown), context.row.preferences.channel)
+    pages = allowed_pages(numbered_pages(shown), context.row.preferences.rules)
     if not pages:
         raise Refused("This channel’s settings no longer allow any of these pages. Please search again.")
     return pages

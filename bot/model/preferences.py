@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 Visibility = Literal["private", "public"]
 
@@ -34,6 +34,8 @@ class ChannelSettings:
     `external` is whether guests and people from elsewhere may ask.
     """
 
+    place: ClassVar[str] = "channel"
+
     model: str | None = None
     visibility: Visibility | None = None
     language: str | None = None
@@ -46,11 +48,30 @@ class ChannelSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WorkspaceSettings:
+    """The rules of a workspace, which its channels can only narrow: `allow` and `deny` as in `ChannelSettings`."""
+
+    place: ClassVar[str] = "workspace"
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+Rules = WorkspaceSettings | ChannelSettings
+
+
+@dataclass(frozen=True, kw_only=True)
 class Preferences:
-    """The settings of a person, and of the channel that the person is in."""
+    """The settings of a person, of the channel that the person is in, and of the workspace."""
 
     person: PersonSettings = PersonSettings()
     channel: ChannelSettings = ChannelSettings()
+    workspace: WorkspaceSettings = WorkspaceSettings()
+
+    @property
+    def rules(self) -> tuple[Rules, ...]:
+        """What holds for everyone there, the wider first."""
+        return self.workspace, self.channel
 
 
 NO_PREFERENCES = Preferences()

@@ -1,4 +1,7 @@
-"""Which setting outranks which: what is typed, then the person's, then the channel's; a channel's sites outrank all."""
+"""Which setting outranks which: what is typed, then the person's, then the channel's.
+
+The rules of the workspace outrank all, and those of the channel all but these.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from bot.model.preferences import ADMINS, EVERYONE, ChannelSettings, Preferences
+from bot.model.preferences import ADMINS, EVERYONE, ChannelSettings, Preferences, Rules, WorkspaceSettings
 from perplexity.domains import DomainPolicy
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MAX_DOMAINS, NO_FILTERS, Filters
@@ -36,11 +39,11 @@ class Preferred:
 
 
 def preferred(preferences: Preferences) -> Preferred:
-    """Return what applies to a person in a channel: the person's settings within the channel's rules, then defaults."""
+    """Return what applies to a person in a channel: the person's settings within the rules, then defaults."""
     person, channel = preferences.person, preferences.channel
     visibility = person.visibility or channel.visibility
     try:
-        restrict(replace(NO_FILTERS, domains=person.domains), channel)
+        restrict(replace(NO_FILTERS, domains=person.domains), *preferences.rules)
         domains = person.domains
     except InvalidRequest:
         domains = ()
@@ -57,31 +60,45 @@ def may_ask(channel: ChannelSettings, user_id: str, *, is_admin: bool) -> bool:
     return channel.askers == EVERYONE or is_admin or (channel.askers != ADMINS and user_id in channel.askers.split())
 
 
-def restrict(filters: Filters, channel: ChannelSettings) -> Filters:
-    """Return the filters within a channel's sites: at most what is allowed, and nothing of what is denied.
+def restrict(filters: Filters, *rules: Rules) -> Filters:
+    """Return the filters within the sites of all rules: at most what is allowed, and nothing of what is denied.
 
     Raises InvalidRequest if no site is left that was asked for.
     """
-    if not (channel.allow or channel.deny):
+    for one in rules:
+        filters = _within(filters, one)
+    return filters
+
+
+def _within(filters: Filters, rules: Rules) -> Filters:
+    if not (rules.allow or rules.deny):
         return filters
     asked = [domain for domain in filters.domains if not domain.startswith("-")]
     denied = [domain[1:] for domain in filters.domains if domain.startswith("-")]
-    denied = list(dict.fromkeys([*channel.deny, *denied, *filters.excluded]))
-    if not (asked or channel.allow):
+    denied = list(dict.fromkeys([*rules.deny, *denied, *filters.excluded]))
+    if not (asked or rules.allow):
         sent, rest = denied[:MAX_DOMAINS], denied[MAX_DOMAINS:]
         return replace(filters, domains=tuple(f"-{domain}" for domain in sent), excluded=tuple(rest))
-    both = _common(asked, channel.allow) if asked and channel.allow else asked or list(channel.allow)
+    both = _common(asked, rules.allow) if asked and rules.allow else asked or list(rules.allow)
     left = [domain for domain in both if not any(_covers(one, domain) for one in denied)]
     if not left:
-        raise InvalidRequest.for_field("domain", ", ".join(asked or channel.allow), _allowed(channel))
+        raise InvalidRequest.for_field("domain", ", ".join(asked or rules.allow), _allowed(rules))
     inside = tuple(one for one in denied if any(_covers(domain, one) for domain in left))
     return replace(filters, domains=tuple(left[:MAX_DOMAINS]), excluded=inside)
 
 
-def _allowed(channel: ChannelSettings) -> str:
-    if channel.allow:
-        return f"answers in this channel come from {', '.join(channel.allow)} only"
-    return f"answers in this channel never come from {', '.join(channel.deny)}"
+def _allowed(rules: Rules) -> str:
+    if rules.allow:
+        return f"answers in this {rules.place} come from {', '.join(rules.allow)} only"
+    return f"answers in this {rules.place} never come from {', '.join(rules.deny)}"
+
+
+def check_narrows(channel: ChannelSettings, workspace: WorkspaceSettings) -> None:
+    """Raise InvalidRequest if the workspace allows none of the sites that a channel is to allow."""
+    try:
+        restrict(replace(NO_FILTERS, domains=channel.allow), *([workspace] if channel.allow else []))
+    except InvalidRequest as error:
+        raise InvalidRequest.for_field("allow", error.value or "", error.allowed or "") from None
 
 
 def _common(asked: Sequence[str], allowed: Sequence[str]) -> list[str]:
@@ -106,61 +123,64 @@ class AnswersWithin(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RestrictedAgent:
-    """An agent that keeps to a channel's sites."""
+    """An agent that keeps to the rules of where it is asked."""
 
     agent: AnswersWithin
-    channel: ChannelSettings
+    rules: Sequence[Rules]
 
     async def answer(self, question: Question) -> Answer:
-        """Return an answer from the channel's sites. Raises PerplexityError."""
-        return await self.agent.answer(replace(question, filters=restrict(question.filters, self.channel)))
+        """Return an answer from the sites of the rules. Raises PerplexityError."""
+        return await self.agent.answer(replace(question, filters=restrict(question.filters, *self.rules)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class RestrictedProvider(ForwardingProvider):
-    """A provider that keeps to a channel's sites: `perplexity.domains` enforces them on what comes back."""
+    """A provider that keeps to the rules: `perplexity.domains` enforces the sites on what comes back."""
 
-    channel: ChannelSettings
+    rules: Sequence[Rules]
 
     async def search(self, query: Query) -> SearchResults:
-        """Return pages of the channel's sites. Raises PerplexityError."""
-        return await self.provider.search(replace(query, filters=restrict(query.filters, self.channel)))
+        """Return pages of the sites of the rules. Raises PerplexityError."""
+        return await self.provider.search(replace(query, filters=restrict(query.filters, *self.rules)))
 
     async def answer(self, question: Question) -> Answer:
-        """Return an answer from the channel's sites. Raises PerplexityError."""
+        """Return an answer from the sites of the rules. Raises PerplexityError."""
         return await self.provider.answer(self._within(question))
 
     def stream(self, question: Question) -> AsyncIterator[Event]:
-        """Yield the events of an answer from the channel's sites. Raises PerplexityError."""
+        """Yield the events of an answer from the sites of the rules. Raises PerplexityError."""
         return self.provider.stream(self._within(question))
 
     def _within(self, question: Question) -> Question:
-        return replace(question, filters=restrict(question.filters, self.channel))
+        return replace(question, filters=restrict(question.filters, *self.rules))
 
 
-def are_restricted(channel: ChannelSettings) -> bool:
-    """Return whether a channel has rules for sites."""
-    return bool(channel.allow or channel.deny)
+def are_restricted(rules: Iterable[Rules]) -> bool:
+    """Return whether there are rules for sites."""
+    return any(one.allow or one.deny for one in rules)
 
 
-def allowed_pages(pages: Sequence[Source], channel: ChannelSettings) -> tuple[Source, ...]:
-    """Return the pages that a channel's sites allow, with their numbers.
+def allowed_pages(pages: Sequence[Source], rules: Sequence[Rules]) -> tuple[Source, ...]:
+    """Return the pages that the rules allow, with their numbers.
 
     Raises InvalidRequest if no site is allowed.
     """
-    allowed, _ = DomainPolicy(restrict(NO_FILTERS, channel).enforced).split(pages)
+    allowed, _ = DomainPolicy(restrict(NO_FILTERS, *rules).enforced).split(pages)
     return allowed
 
 
-def allows_all(pages: Sequence[Source], channel: ChannelSettings) -> bool:
-    """Return whether a channel's sites allow each of some pages."""
+def allows_all(pages: Sequence[Source], rules: Sequence[Rules]) -> bool:
+    """Return whether the rules allow each of some pages."""
     try:
-        return not are_restricted(channel) or len(allowed_pages(pages, channel)) == len(pages)
+        return not are_restricted(rules) or len(allowed_pages(pages, rules)) == len(pages)
     except InvalidRequest:
         return not pages
 
 
-def excludes_posts(channel: ChannelSettings, hosts: Iterable[str] = ("x.com",)) -> bool:
-    """Return whether posts on X may not be shown in a channel."""
-    denied = any(_covers(one, host) for one in channel.deny for host in hosts)
-    return denied or (bool(channel.allow) and not any(_covers(one, host) for one in channel.allow for host in hosts))
+def excludes_posts(rules: Iterable[Rules], host: str = "x.com") -> bool:
+    """Return whether posts on X may not be shown."""
+    return any(
+        any(_covers(site, host) for site in one.deny)
+        or (bool(one.allow) and not any(_covers(site, host) for site in one.allow))
+        for one in rules
+    )

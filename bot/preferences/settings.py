@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeVar
 
-from bot.model.preferences import ADMINS, EVERYONE, ChannelSettings, PersonSettings
+from bot.model.preferences import ADMINS, EVERYONE, ChannelSettings, PersonSettings, WorkspaceSettings
 from perplexity.errors import InvalidRequest
 from perplexity.filters import parse_domain, parse_domains, parse_language
 from perplexity.models import EFFORTS, resolve
@@ -19,6 +19,7 @@ CREATOR_UNKNOWN = (
     "Slack doesn’t let me read who created this channel, so only admins can change its settings. "
     "An admin can give me the scope `channels:read`, or `groups:read` for private channels."
 )
+NOT_ADMIN = "Only admins of this workspace can see and change its settings."
 
 Value = str | bool | tuple[str, ...]
 Kind = Literal["choice", "text", "people"]
@@ -160,6 +161,17 @@ _ASKERS = replace(
     choices={EVERYONE: "Everyone", ADMINS: "Admins"},
 )
 
+_SITES = (
+    _written(
+        "allow",
+        "Only these sites",
+        DOMAINS_UNSET,
+        "Answers here come from these sites only, such as a.com, b.com",
+        parse=_hosts("allow"),
+    ),
+    _written("deny", "Never these sites", "none", "Answers here never come from these sites", parse=_hosts("deny")),
+)
+
 PERSON = (
     _MODEL,
     _VISIBILITY,
@@ -179,14 +191,7 @@ CHANNEL = (
     _MODEL,
     _VISIBILITY,
     _LANGUAGE,
-    _written(
-        "allow",
-        "Only these sites",
-        DOMAINS_UNSET,
-        "Answers here come from these sites only, such as a.com, b.com",
-        parse=_hosts("allow"),
-    ),
-    _written("deny", "Never these sites", "none", "Answers here never come from these sites", parse=_hosts("deny")),
+    *_SITES,
     _ASKERS,
     _switch("history", "Questions in a thread include what others wrote there"),
     _FOLLOW_UPS,
@@ -194,10 +199,18 @@ CHANNEL = (
 )
 """What a channel's creator and admins can set."""
 
+WORKSPACE = (*_SITES,)
+"""What admins can set for the whole workspace; what a channel sets can only narrow it."""
+
+Part = Literal["person", "channel", "workspace"]
+"""Whose settings: a field of `Preferences`."""
+
+TABLES: Mapping[Part, Sequence[Setting]] = {"person": PERSON, "channel": CHANNEL, "workspace": WORKSPACE}
+
 EFFORT = "effort"
 """Another word for `model`, which takes efforts only."""
 
-S = TypeVar("S", PersonSettings, ChannelSettings)
+S = TypeVar("S", PersonSettings, ChannelSettings, WorkspaceSettings)
 
 
 def find_setting(settings: Sequence[Setting], name: str) -> Setting | None:
@@ -226,6 +239,11 @@ def load_person(saved: object) -> PersonSettings:
 def load_channel(saved: object) -> ChannelSettings:
     """Return a channel's settings from JSON, without what cannot be used."""
     return ChannelSettings(**_load(CHANNEL, saved))
+
+
+def load_workspace(saved: object) -> WorkspaceSettings:
+    """Return a workspace's settings from JSON, without what cannot be used."""
+    return WorkspaceSettings(**_load(WORKSPACE, saved))
 
 
 def _load(settings: Sequence[Setting], saved: object) -> dict[str, Any]:

@@ -203,6 +203,8 @@ TABLES: Mapping[str, Table] = {
         },
         columns=_columns(person="settings user_id", place="team_id channel_id", none="at"),
     ),
+    # These rules are the workspace's own, and name no one.
+    "workspace_settings": Table(of_workspace=_WORKSPACE, columns=_columns(place="team_id", none="settings at")),
     "homes": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,

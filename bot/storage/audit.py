@@ -37,6 +37,7 @@ _USED = """
             SELECT team_id, settled_at AS at FROM questions
             UNION ALL SELECT team_id, at FROM budgets
             UNION ALL SELECT team_id, at FROM channel_settings WHERE settings <> '{}'
+            UNION ALL SELECT team_id, at FROM workspace_settings WHERE settings <> '{}'
             UNION ALL SELECT team_id, at FROM spending_pauses) recorded
         WHERE at > (
             SELECT m.applied_at + interval '5 seconds' FROM schema_migrations m WHERE m.name = '0024_audit.sql')) known

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from psycopg.types.json import Jsonb
 
 from bot.model.audit import Change
-from bot.model.preferences import ChannelSettings, PersonSettings, Preferences
-from bot.preferences.settings import S, changes, load_channel, load_person
+from bot.model.preferences import ChannelSettings, PersonSettings, Preferences, WorkspaceSettings
+from bot.preferences.settings import changes, load_channel, load_person, load_workspace
 from bot.storage.audit import record_change
 from bot.storage.questions import Pool
+
+R = TypeVar("R", ChannelSettings, WorkspaceSettings)
 
 _READ = """
     SELECT
         (SELECT settings FROM person_settings WHERE team_id = %(team_id)s AND user_id = %(user_id)s) AS person,
-        (SELECT settings FROM channel_settings WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s) AS channel
+        (SELECT settings FROM channel_settings WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s) AS channel,
+        (SELECT settings FROM workspace_settings WHERE team_id = %(team_id)s) AS workspace
 """
 
 _LOCK_PERSON = """
@@ -47,6 +51,18 @@ _CHANGE_CHANNEL = """
 """
 """Change some settings of a channel, and note who did."""
 
+_LOCK_WORKSPACE = """
+    INSERT INTO workspace_settings (team_id, settings) VALUES (%(team_id)s, '{}')
+    ON CONFLICT (team_id) DO UPDATE SET settings = workspace_settings.settings
+    RETURNING settings
+"""
+
+_CHANGE_WORKSPACE = """
+    UPDATE workspace_settings SET settings = jsonb_strip_nulls(settings || %(changes)s::jsonb), at = now()
+    WHERE team_id = %(team_id)s
+    RETURNING settings
+"""
+
 
 class PreferenceStore:
     """The tables' operations."""
@@ -55,11 +71,26 @@ class PreferenceStore:
         self._pool = pool
 
     async def get(self, *, team_id: str, user_id: str, channel_id: str) -> Preferences:
-        """Return the settings of a person and of a channel."""
+        """Return the settings of a person, of a channel and of the workspace."""
         values = {"team_id": team_id, "user_id": user_id, "channel_id": channel_id}
         async with self._pool.connection() as connection:
             row = await (await connection.execute(_READ, values)).fetchone() or {}
-        return Preferences(person=load_person(row.get("person")), channel=load_channel(row.get("channel")))
+        return Preferences(
+            person=load_person(row.get("person")),
+            channel=load_channel(row.get("channel")),
+            workspace=load_workspace(row.get("workspace")),
+        )
+
+    async def change(
+        self, before: Preferences, after: Preferences, *, team_id: str, user_id: str, channel_id: str
+    ) -> bool:
+        """Save what a person has changed, who must be allowed to; return False if some of it is not as `before`."""
+        place = {"team_id": team_id, "user_id": user_id}
+        return (
+            await self.change_rules(before.workspace, after.workspace, **place)
+            and await self.change_rules(before.channel, after.channel, **place, channel_id=channel_id)
+            and await self.change_person(before.person, after.person, **place)
+        )
 
     async def change_person(self, before: PersonSettings, after: PersonSettings, *, team_id: str, user_id: str) -> bool:
         """Save what a person has changed; return False, and save nothing, if that is no longer as it was `before`."""
@@ -73,28 +104,29 @@ class PreferenceStore:
             await connection.execute(_CHANGE_PERSON, {**place, "changes": Jsonb(dict(changed))})
         return True
 
-    async def change_channel(
-        self, before: ChannelSettings, after: ChannelSettings, *, team_id: str, channel_id: str, user_id: str
-    ) -> bool:
-        """Save what a person has changed for a channel, who must be allowed to, and record it in the audit log.
+    async def change_rules(self, before: R, after: R, *, team_id: str, user_id: str, channel_id: str = "") -> bool:
+        """Save what a person has changed for a channel or the workspace, and record it in the audit log.
 
-        Return False, and save nothing, if what is changed is no longer as it was `before`.
+        The person must be allowed to. Return False, and save nothing, if what is changed is no longer as it was
+        `before`.
         """
-        changed, place = changes(before, after), {"team_id": team_id, "channel_id": channel_id}
+        of_channel = isinstance(before, ChannelSettings)
+        lock, change = (_LOCK_CHANNEL, _CHANGE_CHANNEL) if of_channel else (_LOCK_WORKSPACE, _CHANGE_WORKSPACE)
+        load = load_channel if of_channel else load_workspace
+        place = {"team_id": team_id, "channel_id": channel_id, "user_id": user_id}
+        changed = changes(before, after)
         if not changed:
             return True
-        values = {**place, "user_id": user_id, "changes": Jsonb(dict(changed))}
         async with self._pool.transaction() as connection:
-            was = await (await connection.execute(_LOCK_CHANNEL, values)).fetchone()
-            if _differ(changed, before, load_channel(was and was["settings"])):
+            was = await (await connection.execute(lock, place)).fetchone()
+            if _differ(changed, before, load(was and was["settings"])):
                 return False
-            becomes = await (await connection.execute(_CHANGE_CHANNEL, values)).fetchone()
+            becomes = await (await connection.execute(change, {**place, "changes": Jsonb(dict(changed))})).fetchone()
             await record_change(
                 connection,
                 Change(
                     **place,
-                    user_id=user_id,
-                    what="channel.settings",
+                    what=f"{before.place}.settings",
                     before=was["settings"] if was else {},
                     after=becomes["settings"] if becomes else {},
                 ),
@@ -102,6 +134,6 @@ class PreferenceStore:
         return True
 
 
-def _differ(names: Iterable[str], one: S, other: S) -> bool:
+def _differ(names: Iterable[str], one: object, other: object) -> bool:
     """Return whether some of these settings differ."""
     return any(getattr(one, name) != getattr(other, name) for name in names)

@@ -272,6 +272,7 @@ CLAIM = f"""
             WHERE p.team_id = held.team_id AND p.user_id = held.user_id) AS person_settings,
         (SELECT c.settings FROM channel_settings c
             WHERE c.team_id = held.team_id AND c.channel_id = held.channel_id) AS channel_settings,
+        (SELECT w.settings FROM workspace_settings w WHERE w.team_id = held.team_id) AS workspace_settings,
         EXISTS (
             SELECT 1 FROM homes h WHERE h.team_id = held.team_id AND h.user_id = held.user_id
                 AND h.opened_at > now() - interval '12 hours') AS home_open

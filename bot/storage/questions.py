@@ -36,7 +36,7 @@ from bot.model.question import (
     message_ts,
 )
 from bot.model.results import KeptResult, load_result
-from bot.preferences.settings import load_channel, load_person
+from bot.preferences.settings import load_channel, load_person, load_workspace
 from bot.privacy.outgoing import Sent, load_sent
 from bot.storage import queries
 from bot.storage.audit import record_change
@@ -293,7 +293,9 @@ class QuestionStore:
         if row is None:
             return None
         preferences = Preferences(
-            person=load_person(row["person_settings"]), channel=load_channel(row["channel_settings"])
+            person=load_person(row["person_settings"]),
+            channel=load_channel(row["channel_settings"]),
+            workspace=load_workspace(row["workspace_settings"]),
         )
         taken = replace(_row_of(row, now=self._clock()), preferences=preferences)
         return Claimed(

@@ -1,10 +1,10 @@
-"""Settings: a form for what a person prefers, and for the channel in which it was opened."""
+"""Settings: a form for what a person prefers, for the channel in which it was opened, and for admins the workspace."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2s
@@ -22,13 +22,18 @@ from bot.listeners.context import ListenerContext
 from bot.listeners.slash import ANY_COMMAND, bare_command
 from bot.model.message import Block
 from bot.model.preferences import ADMINS, EVERYONE, Preferences
+from bot.preferences.precedence import check_narrows
 from bot.preferences.settings import (
     CHANNEL,
     CREATOR_UNKNOWN,
     MAX_PEOPLE,
+    NOT_ADMIN,
     NOT_MANAGER,
     PERSON,
     SAVED,
+    TABLES,
+    WORKSPACE,
+    Part,
     S,
     Setting,
     parse_setting,
@@ -49,16 +54,13 @@ log = logging.getLogger(__name__)
 
 CALLBACK_ID = "settings_modal"
 
-OWN, OF_CHANNEL = "own", "channel"
-"""What the ids of the inputs of the two parts begin with."""
-
 PEOPLE = "people"
 """The input for people who are named."""
 
 UNSET, NAMED = "unset", "named"
 """Choices besides those of the setting."""
 
-FIRST_INPUT = f"{OWN}:{PERSON[0].name}"
+FIRST_INPUT = f"own:{PERSON[0].name}"
 
 MANAGEMENT_SECONDS = 0.4
 """How long the form waits for Slack to say who may change the channel's settings."""
@@ -108,11 +110,22 @@ async def open_settings(
     """Open the form of a person, with the part of the channel that it is opened in. Return a problem for the person."""
     channel = channel if channel[:1] in {"C", "G"} else ""
     team, user = person_of(body)
-    preferences, management = await asyncio.gather(
+    preferences, management, is_admin = await asyncio.gather(
         store.get(team_id=team, user_id=user, channel_id=channel),
         _management(user, channel, managers),
+        _is_admin(user, context),
     )
-    return await open_modal(context, str(body.get("trigger_id", "")), settings_view(preferences, channel, management))
+    view = settings_view(preferences, channel, management, is_admin=is_admin)
+    return await open_modal(context, str(body.get("trigger_id", "")), view)
+
+
+async def _is_admin(user_id: str, context: ListenerContext) -> bool:
+    """Return whether a person may change the workspace's settings, by what Slack says in time."""
+    try:
+        async with asyncio.timeout(MANAGEMENT_SECONDS):
+            return await context.admins.is_admin(user_id)
+    except TimeoutError:
+        return False
 
 
 async def _management(user_id: str, channel: str, managers: ChannelManagers) -> Management | None:
@@ -126,17 +139,27 @@ async def _management(user_id: str, channel: str, managers: ChannelManagers) -> 
         return None
 
 
-def settings_view(preferences: Preferences, channel: str, management: Management | None) -> View:
+def settings_view(
+    preferences: Preferences, channel: str, management: Management | None, *, is_admin: bool = False
+) -> View:
     """Build the form; `channel` is empty if it was opened outside of one."""
     blocks = [
         header("Yours"),
-        *(_input(OWN, one, preferences.person) for one in PERSON),
+        *(_input("person", one, preferences.person) for one in PERSON),
         context_block(escape(RULES)),
     ]
-    manages = bool(channel) and management is Management.ALLOWED
+    parts: list[Part] = ["person"]
     if channel:
         blocks.append(header("Of this channel"))
-        blocks += list(_channel_inputs(preferences)) if manages else [context_block(escape(_why_not(management)))]
+    if channel and management is Management.ALLOWED:
+        parts.append("channel")
+        blocks += _channel_inputs(preferences)
+    elif channel:
+        blocks.append(context_block(escape(_why_not(management))))
+    if is_admin:
+        parts.append("workspace")
+        blocks.append(header("Of the whole workspace"))
+        blocks += [_input("workspace", one, preferences.workspace) for one in WORKSPACE]
     return modal(
         CALLBACK_ID,
         "Settings",
@@ -144,16 +167,22 @@ def settings_view(preferences: Preferences, channel: str, management: Management
         submit="Save",
         close="Cancel",
         metadata={
-            "channel": channel if manages else "",
-            "shown": _digests(OWN, PERSON, preferences.person)
-            | (_digests(OF_CHANNEL, CHANNEL, preferences.channel) if manages else {}),
+            "channel": channel if "channel" in parts else "",
+            "workspace": is_admin,
+            "shown": {name: digest for part in parts for name, digest in _digests(part, preferences)},
         },
     )
 
 
-def _digests(part: str, settings: Sequence[Setting], values: Any) -> dict[str, str]:
-    """Return what names the value of each input, by block: the values themselves may be too long for the metadata."""
-    return {f"{part}:{one.name}": _digest(one.words(getattr(values, one.field))) for one in settings}
+def _block_id(part: Part, setting: Setting) -> str:
+    return f"{'own' if part == 'person' else part}:{setting.name}"
+
+
+def _digests(part: Part, preferences: Preferences) -> Iterator[tuple[str, str]]:
+    """Yield what names the value of each input, by block: the values themselves may be too long for the metadata."""
+    values = getattr(preferences, part)
+    for one in TABLES[part]:
+        yield _block_id(part, one), _digest(one.words(getattr(values, one.field)))
 
 
 def _digest(words: str) -> str:
@@ -168,7 +197,7 @@ def _why_not(management: Management | None) -> str:
 
 def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
     for setting in CHANNEL:
-        yield _input(OF_CHANNEL, setting, preferences.channel)
+        yield _input("channel", setting, preferences.channel)
         if setting.kind == "people":
             named = [one for one in preferences.channel.askers.split() if one not in {EVERYONE, ADMINS}]
             people: Block = {"type": "multi_users_select", "action_id": PEOPLE, "max_selected_items": MAX_PEOPLE}
@@ -179,11 +208,11 @@ def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
     yield context_block(escape(NEEDS_SCOPES))
 
 
-def _input(part: str, setting: Setting, values: Any) -> Block:
+def _input(part: Part, setting: Setting, values: Any) -> Block:
     words = setting.words(getattr(values, setting.field))
     block: Block = {
         "type": "input",
-        "block_id": f"{part}:{setting.name}",
+        "block_id": _block_id(part, setting),
         "optional": not setting.choices,
         "label": plain(setting.label),
         "element": _select(setting, words) if setting.choices else _text(setting, words),
@@ -216,23 +245,28 @@ def _select(setting: Setting, words: str) -> Block:
 async def save_settings(
     submitted: Submission, context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers
 ) -> Response | None:
-    """Save what the person changed in a form: the own part, and the channel's if the person still may change it."""
+    """Save what the person changed in a form: the own part, and the others if the person still may change them."""
+    if refusal := await _refusal(submitted, context, managers):
+        return errors(**{FIRST_INPUT: refusal})
     channel = str(submitted.metadata.get("channel") or "")
-    if channel and (refusal := await _management(submitted.user, channel, managers)) is not Management.ALLOWED:
-        return errors(**{FIRST_INPUT: _why_not(refusal)})
-    own, own_problems = _entered(submitted, OWN, PERSON)
-    ours, problems = _entered(submitted, OF_CHANNEL, CHANNEL) if channel else ({}, {})
-    if own_problems or problems:
-        return errors(**own_problems, **problems)
     team, user = person_of(submitted.body)
-    place = {"team_id": team, "user_id": user}
-    before = await store.get(**place, channel_id=channel)
-    person, own_problems = _changed(submitted, OWN, PERSON, before.person, own)
-    after, problems = _changed(submitted, OF_CHANNEL, CHANNEL, before.channel, ours) if channel else (None, {})
-    if own_problems or problems:
-        return errors(**own_problems, **problems)
-    saved = after is None or await store.change_channel(before.channel, after, **place, channel_id=channel)
-    if not (saved and await store.change_person(before.person, person, **place)):
+    place = {"team_id": team, "user_id": user, "channel_id": channel}
+    before = after = await store.get(**place)
+    problems: dict[str, str] = {}
+    for part in TABLES:
+        if part == "person" or submitted.metadata.get(part):
+            entered, wrong = _entered(submitted, part)
+            changed, conflicts = _changed(submitted, part, getattr(before, part), entered)
+            after = replace(after, **{part: changed})
+            problems |= {**conflicts, **wrong}
+    try:
+        if after.channel.allow != before.channel.allow:
+            check_narrows(after.channel, after.workspace)
+    except InvalidRequest as error:
+        problems["channel:allow"] = _problem(error)
+    if problems:
+        return errors(**problems)
+    if not await store.change(before, after, **place):
         # Someone saved another value since it was read: read it again, and say which.
         return await save_settings(submitted, context, store=store, managers=managers)
     log.info("settings.saved", extra={"view": CALLBACK_ID})
@@ -240,14 +274,24 @@ async def save_settings(
     return None
 
 
-def _entered(
-    submitted: Submission, part: str, settings: Sequence[Setting]
-) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+async def _refusal(submitted: Submission, context: ListenerContext, managers: ChannelManagers) -> str:
+    """Return why a person may not change all parts of a form any more; an empty text if they may."""
+    channel = str(submitted.metadata.get("channel") or "")
+    if channel and (management := await _management(submitted.user, channel, managers)) is not Management.ALLOWED:
+        return _why_not(management)
+    return NOT_ADMIN if submitted.metadata.get("workspace") and not await _is_admin(submitted.user, context) else ""
+
+
+def _problem(error: InvalidRequest) -> str:
+    return f"{error.value} cannot be used: {error.allowed}."[:2000]
+
+
+def _entered(submitted: Submission, part: Part) -> tuple[Mapping[str, Any], Mapping[str, str]]:
     """Return the values of a part by field, and the sentences about those that cannot be used, by block."""
     values: dict[str, Any] = {}
     problems: dict[str, str] = {}
-    for setting in settings:
-        block = f"{part}:{setting.name}"
+    for setting in TABLES[part]:
+        block = _block_id(part, setting)
         words = str(submitted.value(block) or "").strip()
         if setting.kind == "people" and words == NAMED:
             block, words = PEOPLE, " ".join(submitted.value(PEOPLE) or ())
@@ -258,13 +302,11 @@ def _entered(
         try:
             values[setting.field] = parse_setting(setting, setting.name, words)
         except InvalidRequest as error:
-            problems[block] = f"{error.value} cannot be used: {error.allowed}."[:2000]
+            problems[block] = _problem(error)
     return values, problems
 
 
-def _changed(
-    submitted: Submission, part: str, settings: Sequence[Setting], now: S, entered: Mapping[str, Any]
-) -> tuple[S, Mapping[str, str]]:
+def _changed(submitted: Submission, part: Part, now: S, entered: Mapping[str, Any]) -> tuple[S, Mapping[str, str]]:
     """Return the values as they are now with what the person changed, and the sentences about conflicts, by block.
 
     What is as the form showed it was not changed, even if another value was set since the form was opened.
@@ -273,8 +315,8 @@ def _changed(
     form = replace(type(now)(), **entered)
     values: dict[str, Any] = {}
     problems: dict[str, str] = {}
-    for setting in settings:
-        block = f"{part}:{setting.name}"
+    for setting in TABLES[part]:
+        block = _block_id(part, setting)
         words, words_now = (setting.words(getattr(one, setting.field)) for one in (form, now))
         if words == words_now or _digest(words) == shown.get(block):
             continue

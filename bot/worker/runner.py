@@ -25,7 +25,7 @@ from bot.delivery.delivery import ClaimLost
 from bot.delivery.routes import DIGEST_SURFACE
 from bot.errors import BudgetUnknown, Interrupted, Refused
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.model.preferences import ChannelSettings
+from bot.model.preferences import Rules
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Outcome, QuestionRow, Thread, Turn
 from bot.model.results import KeptResult, dump_result
 from bot.preferences.precedence import (
@@ -360,7 +360,7 @@ class CommandRunner:
         context = CommandContext(
             row=row,
             parent=await self._parent(row),
-            services=_keep_to_sites(self.services, row.preferences.channel),
+            services=_keep_to_rules(self.services, row.preferences.rules),
             on_run=on_run,
             check_cancelled=check_cancelled,
             stages=self.stages(row),
@@ -493,7 +493,7 @@ class CommandRunner:
 
 
 def _limits(command: Command[Any, Any], request: Any, row: QuestionRow) -> list[str]:
-    return [] if command.filters is None else in_words(restrict(command.filters(request), row.preferences.channel))
+    return [] if command.filters is None else in_words(restrict(command.filters(request), *row.preferences.rules))
 
 
 def _take_events(live: LiveAnswer, command: Command[Any, Any], audience: Audience) -> Callable[[Event], None]:
@@ -503,19 +503,19 @@ def _take_events(live: LiveAnswer, command: Command[Any, Any], audience: Audienc
     return live.on_event
 
 
-def _keep_to_sites(services: Services, channel: ChannelSettings) -> Services:
-    """Return services that keep to a channel's sites, for every command."""
-    if not are_restricted(channel):
+def _keep_to_rules(services: Services, rules: Sequence[Rules]) -> Services:
+    """Return services that keep to the rules of where a question is asked, for every command."""
+    if not are_restricted(rules):
         return services
     dives = services.deepdives
     return replace(
         services,
-        provider=RestrictedProvider(provider=services.provider, channel=channel),
-        agent=RestrictedAgent(agent=services.agent, channel=channel),
+        provider=RestrictedProvider(provider=services.provider, rules=rules),
+        agent=RestrictedAgent(agent=services.agent, rules=rules),
         deepdives=replace(
             dives,
-            facts=RestrictedProvider(provider=dives.facts, channel=channel),
-            synthesis=RestrictedProvider(provider=dives.synthesis, channel=channel),
-            posts=None if excludes_posts(channel) else dives.posts,
+            facts=RestrictedProvider(provider=dives.facts, rules=rules),
+            synthesis=RestrictedProvider(provider=dives.synthesis, rules=rules),
+            posts=None if excludes_posts(rules) else dives.posts,
         ),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -14,8 +16,17 @@ from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.model.preferences import ChannelSettings, PersonSettings, Preferences
-from bot.preferences.precedence import RestrictedProvider, are_restricted, excludes_posts, may_ask, preferred, restrict
+from bot.model.preferences import ChannelSettings, PersonSettings, Preferences, WorkspaceSettings
+from bot.preferences.precedence import (
+    RestrictedProvider,
+    allows_all,
+    are_restricted,
+    check_narrows,
+    excludes_posts,
+    may_ask,
+    preferred,
+    restrict,
+)
 from perplexity.domains import DomainPolicy, filter_answer, filter_results
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MAX_DOMAINS, Filters, validate
@@ -122,35 +133,69 @@ HOSTS = ("a.com", "x.a.com", "y.x.a.com", "www.a.com", "b.com", "x.b.com", "c.or
 hosts = st.lists(st.sampled_from(HOSTS[:7]), max_size=4, unique=True).map(tuple)
 
 
-@given(asked=hosts, deny_asked=st.booleans(), allow=hosts, deny=hosts)
-def test_nothing_comes_back_from_outside_a_channel_s_sites(
-    asked: tuple[str, ...], deny_asked: bool, allow: tuple[str, ...], deny: tuple[str, ...]
+policies = st.tuples(hosts, hosts)
+
+
+@given(asked=hosts, deny_asked=st.booleans(), workspace=policies, channel=policies)
+def test_nothing_is_asked_for_or_cited_from_outside_the_sites_of_the_workspace_and_the_channel(
+    asked: tuple[str, ...],
+    deny_asked: bool,
+    workspace: tuple[tuple[str, ...], tuple[str, ...]],
+    channel: tuple[tuple[str, ...], tuple[str, ...]],
 ) -> None:
-    """Whatever was asked and however a provider answers, what is shown is of the channel's sites."""
-    channel = ChannelSettings(allow=allow, deny=deny)
+    """Whatever was asked and however a provider answers."""
+    rules = (
+        WorkspaceSettings(allow=workspace[0], deny=workspace[1]),
+        ChannelSettings(allow=channel[0], deny=channel[1]),
+    )
     typed = tuple(f"-{host}" for host in asked) if deny_asked else asked
+    allowed = [DomainPolicy(one.allow) for one in rules]
+    denied = [DomainPolicy([f"-{host}" for host in one.deny]) for one in rules]
+    policies = [*allowed, *denied, DomainPolicy(typed)]
+    left = [host for host in HOSTS if not any(one.excludes(f"https://{host}") for one in policies)]
     pages = tuple(Source(number=n, title=host, url=f"https://{host}/p") for n, host in enumerate(HOSTS, start=1))
     text = " ".join(f"{host} [{n}] [t](https://{host}/l)." for n, host in enumerate(HOSTS, start=1))
     try:
-        filters = restrict(Filters(domains=typed), channel)
-    except InvalidRequest:
+        filters = restrict(Filters(domains=typed), *rules)
+    except InvalidRequest as error:
+        refusal = error
+    else:
+        refusal = InvalidRequest("none")
+    if refusal.field:
+        assert (left, refusal.field, "answers in this" in (refusal.allowed or "")) == ([], "domain", True)
         return
     answer = filter_answer(Answer(text=text, sources=pages, provider="P"), filters.enforced)
     found = filter_results(SearchResults(results=pages, provider="P"), filters.enforced)
 
-    allowed, denied = DomainPolicy(allow), DomainPolicy([f"-{host}" for host in deny])
-    for source in (*answer.sources, *found.results):
-        assert not allowed.excludes(source.url)
-        assert not denied.excludes(source.url)
-        assert not DomainPolicy(typed).excludes(source.url)
-    links = [host for host in HOSTS if f"](https://{host}/l)" in answer.text]
-    assert [host for host in links if allowed.excludes(f"https://{host}") or denied.excludes(f"https://{host}")] == []
+    assert [urlsplit(one.url).hostname for one in found.results] == left
+    assert {urlsplit(one.url).hostname for one in answer.sources} <= set(left)
+    assert [host for host in HOSTS if f"](https://{host}/l)" in answer.text and host not in left] == []
+    wanted = [domain for domain in filters.domains if not domain.startswith("-")]
+    assert not [one for one in wanted if any(policy.excludes(f"https://{one}") for policy in allowed)]
+    assert not {*workspace[1], *channel[1]} & set(wanted)
     assert len(filters.domains) <= MAX_DOMAINS
+    assert allows_all(found.results, rules)
+
+
+@pytest.mark.parametrize(
+    ("allow", "problem"),
+    [
+        (("b.com",), "answers in this workspace come from a.com only"),
+        (("x.a.com",), ""),
+        (("a.com", "b.com"), ""),
+        ((), ""),
+    ],
+)
+def test_a_channel_that_would_be_left_nothing_by_the_workspace_is_not_saved(
+    allow: tuple[str, ...], problem: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=problem) if problem else nullcontext():
+        check_narrows(ChannelSettings(allow=allow), WorkspaceSettings(allow=("a.com",)))
 
 
 async def test_every_call_of_a_provider_is_restricted() -> None:
     provider = FakeProvider("P")
-    restricted = RestrictedProvider(provider=provider, channel=ChannelSettings(allow=("a.com",)))
+    restricted = RestrictedProvider(provider=provider, rules=[ChannelSettings(allow=("a.com",))])
     question = Question(messages=(Message(role="user", content="why"),))
 
     await restricted.search(Query(text="why"))
@@ -190,4 +235,4 @@ def test_who_may_ask(askers: str, user: str, is_admin: bool, expected: bool) -> 
     ],
 )
 def test_posts_on_x_are_pages_too(channel: ChannelSettings, restricted: bool, without_posts: bool) -> None:
-    assert (are_restricted(channel), excludes_posts(channel)) == (restricted, without_posts)
+    assert (are_restricted([channel]), excludes_posts([channel])) == (restricted, without_posts)

@@ -30,15 +30,18 @@ from tests.fakes.hostile_text import short
         ("follow-ups off", SettingsRequest(field="follow_ups", value=False)),
         ("effort reset", SettingsRequest(field="model")),
         ("reset", SettingsRequest(reset=True)),
-        ("channel", SettingsRequest(of_channel=True)),
-        ("channel reset", SettingsRequest(of_channel=True, reset=True)),
+        ("channel", SettingsRequest(part="channel")),
+        ("channel reset", SettingsRequest(part="channel", reset=True)),
         (
             "channel allow docs.python.org",
-            SettingsRequest(of_channel=True, field="allow", value=("docs.python.org",)),
+            SettingsRequest(part="channel", field="allow", value=("docs.python.org",)),
         ),
-        ("channel askers ADMINS", SettingsRequest(of_channel=True, field="askers", value="admins")),
-        ("channel askers <@U111|bob>, U222", SettingsRequest(of_channel=True, field="askers", value="U111 U222")),
-        ("channel history on", SettingsRequest(of_channel=True, field="history", value=True)),
+        ("channel askers ADMINS", SettingsRequest(part="channel", field="askers", value="admins")),
+        ("channel askers <@U111|bob>, U222", SettingsRequest(part="channel", field="askers", value="U111 U222")),
+        ("workspace", SettingsRequest(part="workspace")),
+        ("Workspace deny b.com", SettingsRequest(part="workspace", field="deny", value=("b.com",))),
+        ("workspace reset", SettingsRequest(part="workspace", reset=True)),
+        ("channel history on", SettingsRequest(part="channel", field="history", value=True)),
     ],
 )
 def test_words(text: str, expected: SettingsRequest) -> None:
@@ -64,6 +67,7 @@ def test_words(text: str, expected: SettingsRequest) -> None:
         ("efort high", "Did you mean `effort`?"),
         ("allow a.com", "is a channel setting: add `channel`"),
         ("channel domains a.com", "is a personal setting: leave out `channel`"),
+        ("workspace askers admins", "is a channel setting: add `channel`"),
         ("x" * 9_000, "Shorten it"),
     ],
 )

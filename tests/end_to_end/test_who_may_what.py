@@ -1,0 +1,287 @@
+"""What admins allow, tried on every surface: a signed request in, what reached the services and what was shown out.
+
+A new setting is a line in `ROWS`, a new surface one in `SURFACES`; each setting is tried on each surface.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from bot.listeners.admission import MEMBERS_ONLY
+from bot.preferences.settings import NOT_ADMIN
+from bot.settings import Settings
+from tests.end_to_end.answer_buttons import TS, Message, ask, click, mention, settle, submit
+from tests.end_to_end.conftest import AppHarness
+from tests.trust.services import Services, services, with_all_services
+from tests.trust.test_21_outsiders import GUESTS
+
+__all__ = ["services"]
+
+ADMIN = "U9"
+LATER = "1795255260.000100"
+
+
+@pytest.fixture
+def settings(settings: Settings, services: Services) -> Settings:
+    return with_all_services(settings, services).model_copy(update={"follow_ups": "always"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """What became of a question: the bodies of the requests to the services, by path, and what Slack was told."""
+
+    surface: str
+    asked: Sequence[tuple[str, dict[str, Any]]]
+    shown: str
+
+    @property
+    def searching(self) -> list[dict[str, Any]]:
+        """The bodies of those that search the web."""
+        offline = [body.get("tool_choice") == "none" for _, body in self.asked]
+        return [
+            body for (path, body), alone in zip(self.asked, offline, strict=True) if path in PERPLEXITY and not alone
+        ]
+
+    @property
+    def answers(self) -> list[dict[str, Any]]:
+        """The bodies of those that have an answer written."""
+        return [body for path, body in self.asked if path == "/v1/agent"]
+
+
+PERPLEXITY = {"/search", "/v1/agent"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surface:
+    """A way to ask; `options` are those of `/ask`, where they can be given. `before` is done before the setting."""
+
+    act: Callable[[AppHarness, str, Message], Awaitable[object]]
+    before: Callable[[AppHarness], Awaitable[Message]]
+    takes_options: bool = False
+
+
+async def nothing(harness: AppHarness) -> Message:
+    return {}
+
+
+async def by_command(harness: AppHarness, options: str, _: Message) -> None:
+    await ask(harness, f"/ask {options} why is the sky blue")
+
+
+async def by_mention(harness: AppHarness, options: str, _: Message) -> None:
+    assert await harness.mention(f"{options} why is the sky blue".strip(), id=str(uuid4())) == 200
+
+
+async def answered_mention(harness: AppHarness) -> Message:
+    return await mention(harness, "why is the sky blue")
+
+
+async def by_follow_up(harness: AppHarness, options: str, _: Message) -> None:
+    text = f"{options} and at night?".strip()
+    said = {"type": "message", "channel": "C1", "channel_type": "channel", "text": text, "ts": LATER, "thread_ts": TS}
+    async with await harness.person.event(said, id=str(uuid4())) as response:
+        assert response.status == 200
+
+
+async def answered_command(harness: AppHarness) -> Message:
+    return await ask(harness, "/ask why is the sky blue")
+
+
+async def by_button(harness: AppHarness, _: str, answer: Message) -> None:
+    await click(harness, answer, "more", "go_deeper")
+
+
+async def by_form(harness: AppHarness, _: str, __: Message) -> None:
+    """Choose the highest effort that the form offers."""
+    async with await harness.person.shortcut("ask_anything", token=str(uuid4())) as response:
+        assert response.status == 200
+    blocks = {block["block_id"]: block for block in harness.slack.modal().blocks}
+    efforts = [option["value"] for option in blocks["--effort"]["element"]["options"]]
+    assert await submit(harness, question="why is the sky blue", **{"--effort": efforts[-1]}) == {}
+
+
+async def planned_digest(harness: AppHarness) -> Message:
+    harness.slack.workspace.zones["U1"] = "Europe/Berlin"
+    return await ask(harness, '/pplx watch world "europe" weekdays 9:00')
+
+
+async def by_digest(harness: AppHarness, _: str, __: Message) -> None:
+    await ask(harness, "/pplx watch run 1")
+
+
+async def by_check(harness: AppHarness, _: str, __: Message) -> None:
+    await ask(harness, "/pplx check The tower is 330 m tall.")
+
+
+async def by_deepdive(harness: AppHarness, _: str, __: Message) -> None:
+    await ask(harness, "/deepdive heat pumps")
+
+
+async def by_agent(harness: AppHarness, _: str, __: Message) -> None:
+    await ask(harness, "/ask --agent why is the sky blue")
+
+
+SURFACES: Mapping[str, Surface] = {
+    "command": Surface(act=by_command, before=nothing, takes_options=True),
+    "mention": Surface(act=by_mention, before=nothing, takes_options=True),
+    "follow-up": Surface(act=by_follow_up, before=answered_mention, takes_options=True),
+    "button": Surface(act=by_button, before=answered_command),
+    "form": Surface(act=by_form, before=nothing),
+    "digest": Surface(act=by_digest, before=planned_digest),
+    "check": Surface(act=by_check, before=nothing),
+    "deep dive": Surface(act=by_deepdive, before=nothing),
+    "agent": Surface(act=by_agent, before=nothing),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What an admin types after `/pplx settings`, and what then holds of each cell.
+
+    `options` are typed with the question. `says` are words that a surface shows, and `refused` the surfaces that
+    search nothing.
+    """
+
+    typed: Sequence[str]
+    holds: Callable[[Cell], bool]
+    options: str = ""
+    says: Mapping[str, str] = field(default_factory=dict)
+    refused: frozenset[str] = frozenset()
+
+
+def domains(body: Mapping[str, Any]) -> list[str]:
+    tools = [tool.get("filters", {}) for tool in body.get("tools", ()) if tool["type"] == "web_search"]
+    filters = tools[0] if tools else body
+    return list(filters.get("search_domain_filter", []))
+
+
+def only_from(site: str) -> Callable[[Cell], bool]:
+    """Return whether nothing else was asked for, or shown."""
+
+    def holds(cell: Cell) -> bool:
+        links = re.findall(r"https://([a-z.]+)/", cell.shown)
+        return (
+            all(domains(body) == [site] for body in cell.searching)
+            and {link for link in links if link.endswith(".example")} <= {site}
+            and not any(path == "/v1/responses" for path, _ in cell.asked)  # no posts on X
+        )
+
+    return holds
+
+
+ROWS: Mapping[str, Row] = {
+    "sites of the workspace": Row(typed=["workspace allow a.example"], holds=only_from("a.example")),
+    "sites that a channel narrows": Row(
+        typed=["channel allow b.example, c.example", "workspace allow a.example, b.example"],
+        holds=lambda cell: cell.surface == "form" or only_from("b.example")(cell),  # its answer is a direct message
+    ),
+    "sites that a channel cannot widen": Row(
+        typed=["channel allow b.example", "workspace allow a.example"],
+        holds=lambda cell: cell.surface == "form" or only_from("a.example")(cell),
+        says=dict.fromkeys(("command", "button"), "answers in this channel come from b.example only"),
+        refused=frozenset(SURFACES) - {"form"},
+    ),
+}
+
+
+async def cell_of(harness: AppHarness, services: Services, row: Row, name: str) -> Cell:
+    """Ask on a surface under the settings of a row."""
+    surface = SURFACES[name]
+    harness.slack.workspace.admins.add(ADMIN)
+    before = await surface.before(harness)
+    admin = replace(harness, person=replace(harness.person, user=ADMIN))
+    for typed in row.typed:
+        assert "Saved." in json.dumps(await ask(admin, f"/pplx settings {typed}")), typed
+    posts, requests = len(harness.slack.posts), len(log(services))
+    await surface.act(harness, row.options, before)
+    await settle(harness)
+    asked = log(services)[requests:]
+    shown = [json.dumps(post.payload, ensure_ascii=False) for post in harness.slack.posts[posts:]]
+    return Cell(surface=name, asked=asked, shown=" ".join(shown))
+
+
+def log(services: Services) -> list[tuple[str, dict[str, Any]]]:
+    served = [*services.perplexity.served, *services.posts.served]
+    bodies = [(one.path, json.loads(one.content)) for one in served if one.content]
+    return [*bodies, *(("/model", dict(body)) for body in services.model.requests)]
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize("row", ROWS)
+async def test_setting_by_surface(harness: AppHarness, services: Services, row: str, surface: str) -> None:
+    cell = await cell_of(harness, services, ROWS[row], surface)
+
+    assert bool(cell.searching) is (surface not in ROWS[row].refused)
+    assert ROWS[row].holds(cell)
+    assert ROWS[row].says.get(surface, "") in cell.shown
+    assert harness.slack.refusals == []
+
+
+OTHERS: Mapping[str, Mapping[str, Any]] = {
+    "a member": {"id": "U7", "team_id": "T1"},
+    **GUESTS,
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+async def test_no_one_else_sets_or_sees_what_a_workspace_allows(harness: AppHarness, kind: str) -> None:
+    harness.slack.workspace.profiles["U7"] = dict(OTHERS[kind])
+    other = replace(harness, person=replace(harness.person, user="U7"))
+    for typed in ("workspace allow a.example", "workspace reset", "workspace"):
+        async with await other.person.type_command(f"/pplx settings {typed}", trigger=str(uuid4())) as response:
+            assert response.status == 200
+            told = await response.text()
+        await settle(harness)
+        told += " ".join(post.shown_text for post in harness.slack.posts)
+        assert MEMBERS_ONLY in told or NOT_ADMIN in told
+        assert "Saved." not in told
+
+    harness.slack.workspace.admins.add(ADMIN)
+    admin = replace(harness, person=replace(harness.person, user=ADMIN))
+    assert "a.example" not in json.dumps(await ask(admin, "/pplx settings workspace"))
+
+
+async def test_the_form_has_the_part_of_the_workspace_for_admins_and_is_checked_again(harness: AppHarness) -> None:
+    harness.slack.workspace.admins.add(ADMIN)
+    for user in ("U1", ADMIN):
+        person = replace(harness.person, user=user)
+        async with await person.type_command("/pplx settings", trigger=str(uuid4())) as response:
+            assert response.status == 200
+        shown = {block.get("block_id") for block in harness.slack.modal(user).blocks}
+        assert ("workspace:allow" in shown) is (user == ADMIN)
+    view = harness.slack.modal(ADMIN)
+
+    async with await harness.person.submit(view, {"workspace:allow": "a.example"}, token=str(uuid4())) as response:
+        assert response.status == 200
+    assert list(view_errors(harness, view)) == ["own:model"]
+    changed = {"workspace:allow": "", "workspace:deny": "b.example", "channel:deny": "c.example"}
+    assert await submit(harness, user=ADMIN, **changed) == {}
+
+    admin = replace(harness, person=replace(harness.person, user=ADMIN))
+    told = json.dumps(await ask(admin, "/pplx settings workspace"))
+    assert ("a.example" in told, "*b.example*" in told, "*c.example*" in told) == (False, True, True)
+
+
+def view_errors(harness: AppHarness, view: Any) -> Mapping[str, str]:
+    left = harness.slack.views.find(view.id)
+    return {} if left is None else left.errors
+
+
+async def test_a_channel_that_would_be_left_no_site_is_told_what_is_allowed(harness: AppHarness) -> None:
+    harness.slack.workspace.admins.add(ADMIN)
+    admin = replace(harness, person=replace(harness.person, user=ADMIN))
+    await ask(admin, "/pplx settings workspace allow a.example")
+    refusal = "answers in this workspace come from a.example only"
+
+    assert refusal in json.dumps(await ask(harness, "/pplx settings channel allow b.example"))
+    async with await harness.person.type_command("/pplx settings", trigger=str(uuid4())) as response:
+        assert response.status == 200
+    assert refusal in (await submit(harness, **{"channel:allow": "b.example"}))["channel:allow"]
+    assert "b.example" not in json.dumps(await ask(harness, "/pplx settings channel"))
