@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from bot.playground.files import File
@@ -34,9 +34,11 @@ def save(path: Path, messages: Sequence[Message]) -> None:
     written = json.dumps([message.as_page() for message in messages[-MAX_REMEMBERED:]])
     try:
         # A new file, which only this user can read, replaces the old one at once, so that it is never incomplete.
-        with NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as file:
-            file.write(written)
-        Path(file.name).replace(path)
+        with TemporaryDirectory(dir=path.parent) as folder:
+            new = Path(folder, path.name)
+            new.touch(0o600)
+            new.write_text(written, encoding="utf-8")
+            new.replace(path)
     except OSError as error:
         log.warning("playground.not_saved", extra={"path": str(path), "error": type(error).__name__})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,8 +14,8 @@ import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.memory import MAX_REMEMBERED
-from bot.playground.timeline import GENERAL, TEAM_ID, USER_ID
+from bot.playground.memory import MAX_REMEMBERED, save
+from bot.playground.timeline import GENERAL, TEAM_ID, USER_ID, Author, Message
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site, serve
 
@@ -129,6 +130,18 @@ async def test_a_folder_that_cannot_be_written_is_logged(tmp_path: Path, caplog:
     async with opened(tmp_path / "missing" / "playground.json") as (_, client, _browser):
         await client.chat_postMessage(channel=GENERAL.id, text="Here")
 
+    assert [record.msg for record in caplog.records if record.levelname == "WARNING"] == ["playground.not_saved"]
+
+
+def test_a_full_disk_is_logged_and_leaves_no_file_behind(saved: Path, caplog: pytest.LogCaptureFixture) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        save(saved, [Message(channel=GENERAL.id, ts="1.000001", author=Author.APP, text="Here")])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert [*saved.parent.iterdir()] == []
     assert [record.msg for record in caplog.records if record.levelname == "WARNING"] == ["playground.not_saved"]
 
 
