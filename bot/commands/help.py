@@ -129,14 +129,25 @@ def options_button(command: str, slash: str) -> Block:
 
 
 def options_of(commands: Sequence[Command[Any, Any]], value: str, *, admin: bool) -> list[str]:
-    """Return the options and examples of the commands that the value of an `options_button` names, as mrkdwn."""
+    """Return the options and examples of the commands that the value of an `options_button` names, as mrkdwn.
+
+    Many commands share options: of all commands the examples come first, then each option once.
+    """
     name, _, slash = value.partition(" ")
     if name != EVERY_COMMAND:
         return [text for command in commands if command.name == name for text in _options(command, slash)]
-    named = (
-        (one, _slash_name(slash, one.name) if one.has_slash_command else f"{slash} {one.name}") for one in commands
-    )
-    return [text for one, typed in named if admin or not one.for_admins for text in _options(one, typed)]
+    texts: list[str] = []
+    takers: dict[str, list[str]] = {}
+    for one in commands:
+        if admin or not one.for_admins:
+            typed = _slash_name(slash, one.name) if one.has_slash_command else f"{slash} {one.name}"
+            texts.append("\n".join([f"*{escape(one.summary)}*", *(_examples(one, typed) or [code(typed)])]))
+            for option in one.options:
+                takers.setdefault(_option(option), []).append(code(typed))
+    groups: dict[str, list[str]] = {}
+    for line, of in takers.items():
+        groups.setdefault(f"*Options of* {', '.join(of)}", []).append(line)
+    return [*texts, *("\n".join([heading, *lines]) for heading, lines in groups.items())]
 
 
 def _slash_name(umbrella: str, name: str) -> str:

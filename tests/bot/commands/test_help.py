@@ -210,3 +210,12 @@ def test_sanitizing_breaks_mentions_in_any_block(kind: str) -> None:
         "verbatim": True,
         "elements": [{"type": kind, "text": "<\u2060@U1>"}],
     }
+
+
+def test_of_every_command_each_option_is_listed_once_with_the_commands_that_take_it() -> None:
+    texts = options_of(COMMANDS, "all /pplx", admin=False)
+    [recency] = [text for text in texts if "`--recency hour" in text]
+
+    assert recency.splitlines()[0] == "*Options of* `/search`, `/ask`, `/news`"
+    assert "`--domain" in recency
+    assert [text for text in texts if "`/ask what changed" in text and "`--" not in text.splitlines()[1]]
