@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from aiohttp import web
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
@@ -17,8 +18,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.playground.timeline import GENERAL, TEAM_ID, USER_ID
 from tests.browser.conftest import serve_app
 from tests.browser.page import Page
-from tests.fakes.playground_app import BOT_TOKEN, Site
+from tests.fakes.playground_app import BOT_TOKEN, Fields, Site
 from tests.fakes.ports import free_port
+from tests.fakes.views import BUTTON, Block, buttons, plain
 
 pytestmark = pytest.mark.browser
 
@@ -62,9 +64,9 @@ class App:
     def __init__(self, site: Site) -> None:
         self._site = site
 
-    def post(self, markdown: str, **more: Any) -> str:
-        """Post a message to the channel and return its `ts`."""
-        return str(self._call("chat_postMessage", text="x", blocks=[_block(markdown)], **more)["ts"])
+    def post(self, markdown: str, *, below: Sequence[Block] = (), **more: Any) -> str:
+        """Post a message to the channel, with blocks below its text, and return its `ts`."""
+        return str(self._call("chat_postMessage", text="x", blocks=[_block(markdown), *below], **more)["ts"])
 
     def update(self, ts: str, markdown: str) -> None:
         """Change a message."""
@@ -168,6 +170,56 @@ def test_who_is_at_the_end_of_the_channel_gets_a_long_answer_from_its_beginning(
     app.update(ts, LONG)
 
     assert abs(above(page, page.message_with("Paragraph 59"))) < 1
+
+
+def test_what_follows_a_click_is_in_view(page: Page, app: App, site: Site) -> None:
+    async def thank(fields: Fields) -> web.Response:
+        if fields.get("type") == "block_actions":
+            client = AsyncWebClient(token=BOT_TOKEN, base_url=f"{site.origin}/playground/api/")
+            await client.chat_postEphemeral(channel=GENERAL.id, user=USER_ID, text="Thank you\nfor that")
+        return web.Response()
+
+    site.app.reply = thank
+    with page.emulate(look="light", width=1100, height=500):
+        page.send("why?")
+        page.message_with("why?")
+        app.post("Because." + MORE, below=[buttons(BUTTON)])
+        button = page.message_with("Because.").find_element(By.ID, str(BUTTON["action_id"]))
+        assert below(page, button) < 0
+        button.click()
+
+        assert below(page, page.message_with("for that")) < 1
+
+
+def test_who_scrolled_up_is_told_of_new_messages_and_goes_there(page: Page, app: App) -> None:
+    for number in range(25):
+        app.post(f"Message {number}{MORE}")
+    reading = page.message_with("Message 12")
+    assert "New messages" not in page.buttons()
+    page.browser.execute_script("arguments[0].scrollIntoView({block: 'start'})", reading)
+    app.post(f"Message 25{MORE}")
+    newest = page.message_with("Message 25")
+    told = page.browser.find_element(By.ID, "newer")
+    assert page.wait(told.is_displayed)
+    assert (abs(above(page, reading)) < 1, page.faults(), page.low_contrast_texts()) == (True, [], [])
+    told.click()
+    page.wait(lambda: not told.is_displayed())
+
+    assert below(page, newest) < 1
+
+
+def test_rows_of_buttons_are_as_close_as_the_buttons_of_a_row(page: Page, app: App) -> None:
+    more = {**BUTTON, "action_id": "more", "text": plain("What is the largest planet of all of them?")}
+    app.post("An answer", below=[{**buttons(more), "block_id": "alone"}, buttons(BUTTON, more)])
+    page.message_with("An answer")
+    boxes = "return [...document.querySelectorAll('.body button')].map(one => one.getBoundingClientRect().toJSON())"
+    alone, left, right = page.browser.execute_script(boxes)
+    with page.emulate(look="light", width=320):
+        narrow = page.browser.execute_script(boxes)
+
+    assert (left["top"] - alone["bottom"], right["left"] - left["right"], right["top"]) == (8, 8, left["top"])
+    assert narrow[2]["top"] - narrow[1]["bottom"] == 8
+    assert max(one["right"] for one in narrow) < 320
 
 
 def test_the_stop_button_of_a_long_answer_stays_in_view(page: Page, app: App) -> None:
@@ -299,7 +351,7 @@ def test_axe_finds_nothing_serious(
     browser: WebDriver, database: str, artifacts: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     found: dict[str, Any] = {}
     overflows = []
     with serve_app(database) as url:

@@ -19,8 +19,9 @@ from bot.playground.timeline import GENERAL
 from bot.playground.views import FAILURE
 from tests.browser.conftest import served
 from tests.browser.page import Page
-from tests.fakes.dialogs import DialogApp
+from tests.fakes.dialogs import QUOTE, DialogApp
 from tests.fakes.playground_app import BOT_TOKEN, Fields, Site
+from tests.fakes.views import modal as modal_of
 from tests.fakes.views import plain
 
 pytestmark = pytest.mark.browser
@@ -132,7 +133,7 @@ def test_while_the_app_answers_nothing_is_sent_twice_and_a_failure_keeps_what_wa
     answered = threading.Event()
 
     async def fail(_: Fields) -> web.Response:
-        await asyncio.to_thread(answered.wait, 2)
+        await asyncio.to_thread(answered.wait, 60)
         return web.Response(status=500)
 
     site.app.reply = fail
@@ -163,6 +164,30 @@ def test_views_are_stacked_and_closed_one_by_one_or_together(page: Page, site: S
     wait_until_closed(page)
     page.wait(lambda: requests(site, "view_closed"))
     assert page.focused() == "shortcuts"
+
+
+def test_a_modal_opens_at_its_top_wherever_the_one_before_was_left(page: Page, site: Site) -> None:
+    view = modal_of(*[QUOTE] * 20, title=plain("Sources"))
+    del view["submit"]
+
+    async def reply(fields: Fields) -> web.Response:
+        client = AsyncWebClient(token=BOT_TOKEN, base_url=f"{site.origin}/playground/api/")
+        await client.views_open(trigger_id=fields["trigger_id"], view=view)
+        return web.Response()
+
+    page.key(Keys.TAB, Keys.ENTER)
+    page.wait(lambda: focused_label(page) == "Ask the web")
+    page.key(Keys.ESCAPE)
+    for _ in range(2):
+        site.app.reply = reply
+        page.key(Keys.ENTER)
+        page.wait(lambda: focused_label(page) == "Ask the web")
+        page.key(Keys.ENTER)
+        blocks = modal(page).find_element(By.CLASS_NAME, "blocks")
+        assert blocks.get_property("scrollTop") == 0
+        page.browser.execute_script("arguments[0].scrollTop = 200", blocks)
+        page.key(Keys.ESCAPE)
+        wait_until_closed(page)
 
 
 def test_the_focus_stays_inside_the_modal(page: Page) -> None:

@@ -39,7 +39,7 @@ export function createAround({ state, onPrompt, onStop }) {
   return { change, clear, show };
 }
 
-function button(label, onClick) {
+export function button(label, onClick) {
   const made = document.createElement("button");
   made.type = "button";
   made.textContent = label;

@@ -23,17 +23,11 @@ document.querySelector("#messages").addEventListener("keydown", (event) => {
   const next = { Home: links[0], End: links.at(-1) }[event.key] ?? links[links.indexOf(event.target) + STEPS[event.key]];
   if (!(event.key in STEPS) && !["Home", "End"].includes(event.key)) return;
   event.preventDefault();
-  if (next) move(event.target, next);
+  next?.focus();
 });
 
-// A citation that was clicked is where the arrow keys go on from.
+// The citation that has the focus is the stop, and where the arrow keys go on from.
 document.querySelector("#messages").addEventListener("focusin", ({ target }) => {
   if (!target.matches?.("a.citation") || target.tabIndex === 0) return;
   for (const link of citationsIn(target.closest(".body"))) link.tabIndex = link === target ? 0 : -1;
 });
-
-function move(from, to) {
-  from.tabIndex = -1;
-  to.tabIndex = 0;
-  to.focus();
-}

@@ -1,4 +1,6 @@
 // What a newcomer can press: questions to ask, or, where no key is set, recorded examples.
+import { button } from "./around.js";
+
 const list = document.querySelector("#examples");
 const inside = document.querySelector("#empty");
 const outside = document.querySelector("#recorded");
@@ -16,9 +18,11 @@ export function createExamples({ state, onPrompt }) {
   function fill() {
     const questions = QUESTIONS.map(([where, label]) => ({ label, line: lineOf(where, label) }));
     const prompts = state.prompts.length ? state.prompts : questions.filter(({ line }) => line);
-    list.replaceChildren(...prompts.map(({ label, line }) => button(label, line, () => onPrompt(line))));
+    list.replaceChildren(...prompts.map(made));
     about.textContent = state.prompts.length ? RECORDED : usual;
   }
+
+  const made = ({ label, line }) => Object.assign(button(label, () => onPrompt(line)), { title: line });
 
   // A command's name may carry a prefix, so its end says which it is.
   function lineOf(where, question) {
@@ -33,13 +37,4 @@ export function createExamples({ state, onPrompt }) {
   }
 
   return { fill, place };
-}
-
-function button(label, title, onClick) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.textContent = label;
-  made.title = title;
-  made.addEventListener("click", onClick);
-  return made;
 }

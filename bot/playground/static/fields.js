@@ -22,6 +22,8 @@ export function rawOf(state) {
   return Array.isArray(value) ? value.map((one) => one.value ?? one) : (value?.value ?? value ?? null);
 }
 
+const PUBLIC = { filter: { include: ["public"] } };
+
 const MAKERS = {
   button,
   overflow,
@@ -40,8 +42,8 @@ const MAKERS = {
   multi_users_select: (element, context) => choices(element, context, context.people),
   conversations_select: (element, context) => menu(element, context, [{ options: conversations(element, context) }]),
   multi_conversations_select: (element, context) => choices(element, context, conversations(element, context)),
-  channels_select: (element, context) => menu(element, context, [{ options: publicOnes(context) }]),
-  multi_channels_select: (element, context) => choices(element, context, publicOnes(context)),
+  channels_select: (element, context) => menu(element, context, [{ options: conversations(PUBLIC, context) }]),
+  multi_channels_select: (element, context) => choices(element, context, conversations(PUBLIC, context)),
 };
 
 function button(element, { onPick }) {
@@ -166,10 +168,6 @@ function groupsOf({ options, option_groups: groups }) {
 function conversations({ filter }, { channels }) {
   const kinds = filter?.include;
   return channels.filter(({ direct }) => !kinds || kinds.includes(direct ? "im" : "public"));
-}
-
-function publicOnes({ channels }) {
-  return channels.filter(({ direct }) => !direct);
 }
 
 function nameOf({ type, placeholder }) {

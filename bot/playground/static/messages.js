@@ -53,6 +53,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     const { message, block, element } = elementOf(node);
     const { channel, ts, text, blocks, private: hidden } = message;
     const place = { channel, ts, text, blocks, private: hidden, block_id: block.block_id, action_id: node.id };
+    following.acted();
     await post("click", { ...place, choice: choiceOf(element, at) });
   }
 
@@ -90,7 +91,8 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     element.querySelector(".more").hidden = message.private || !messageShortcuts().length;
     showLive(key);
     const body = element.querySelector(".body");
-    render(body, message.blocks.length || !message.text ? message.blocks : [asBlock(message.text)]);
+    const text = { type: "section", text: { type: "mrkdwn", text: message.text } };
+    render(body, message.blocks.length || !message.text ? message.blocks : [text]);
     gatherCitations(body);
     attachMenus(body, { optionsOf: (menu) => elementOf(menu).element.options, onChoose: choose });
   }
@@ -122,7 +124,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     element.dataset.place = `${message.thread_ts ?? message.ts} ${message.ts}`;
     element.dataset.channel = message.channel;
     element.dataset.author = message.author;
-    element.querySelector(".name").textContent = nameOf(message.author, state);
+    element.querySelector(".name").textContent = state[message.author] ?? "Slackbot";
     const time = element.querySelector("time");
     const date = new Date(Number(message.ts) * 1000);
     time.dateTime = date.toISOString();
@@ -170,7 +172,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     following.stay();
   }
 
-  return { change, show, reveal, followEnd: following.followEnd };
+  return { change, show, reveal, followEnd: following.followEnd, acted: following.acted };
 }
 
 function labelOf(element, { private: hidden, ...message }) {
@@ -204,12 +206,4 @@ function choiceOf({ positive_button: positive, negative_button: negative, option
 function encloses(block, button) {
   const element = button.closest("article").querySelector(`[id="${CSS.escape(block.block_id)}"]`);
   return element?.contains(button) ?? false;
-}
-
-function asBlock(text) {
-  return { type: "section", text: { type: "mrkdwn", text } };
-}
-
-function nameOf(author, { app, you }) {
-  return { app, you }[author] ?? "Slackbot";
 }

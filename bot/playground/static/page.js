@@ -25,7 +25,7 @@ const composer = createComposer({
   onSend: (text, thread) => say(text, thread),
   onShortcut: (shortcut) => post("shortcut", { channel: state.channel, callback_id: shortcut }),
 });
-const views = createViews({ state });
+const views = createViews({ state, onSubmit: messages.acted });
 const tabs = createTabs({ state });
 const sidebar = createSidebar({
   state,

@@ -12,7 +12,7 @@ const [back, dismiss] = dialog.querySelectorAll("header button");
 const [cancel, submit] = dialog.querySelectorAll("footer button");
 const home = document.querySelector("#home");
 
-export function createViews({ state }) {
+export function createViews({ state, onSubmit }) {
   let top = null; // the view that is seen
   let depth = 0;
   const entered = new Map(); // view id -> what was entered, for the views below the top
@@ -51,6 +51,7 @@ export function createViews({ state }) {
     modal.show(isOther ? withEntered(next) : next);
     top = next;
     if (!dialog.open) dialog.showModal();
+    if (isOther) blocks.scrollTop = 0;
     if (isOther || (isNews && Object.keys(next.errors).length)) modal.focus(next);
   }
 
@@ -73,7 +74,7 @@ export function createViews({ state }) {
     dialog.close(); // gives the focus back
     const focused = document.activeElement === document.body ? document.querySelector("#input") : document.activeElement;
     focused.blur(); // a field that had the focus before the dialog would take no text
-    focused.focus();
+    focused.focus({ preventScroll: true });
   }
 
   async function press(view, surface, what) {
@@ -105,6 +106,7 @@ export function createViews({ state }) {
     event.preventDefault();
     if (!top?.view.submit) return;
     const body = { channel: state.channel, view_id: top.id, values: modal.values() };
+    onSubmit();
     busy(() => post("submit", body), submit);
   });
   form.addEventListener("keydown", (event) => {
