@@ -84,7 +84,7 @@ def served(*, port: int = 0, saved: Path | None = None) -> Iterator[Site]:
     thread = threading.Thread(target=lambda: loop.run_until_complete(run()))
     thread.start()
     try:
-        assert ready.wait(10)
+        assert ready.wait(60)
         yield started[0]
     finally:
         loop.call_soon_threadsafe(stop.set)
@@ -119,7 +119,7 @@ def serve_app(database: str, **settings: Any) -> Iterator[str]:
     thread = threading.Thread(target=lambda: loop.run_until_complete(run()))
     thread.start()
     try:
-        assert ready.wait(20)
+        assert ready.wait(60)
         yield started_at[0]
     finally:
         loop.call_soon_threadsafe(stop.set)

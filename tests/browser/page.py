@@ -46,7 +46,7 @@ class Page:
     """The page in a browser. `timeout_seconds` is how long anything may take to appear."""
 
     browser: WebDriver
-    timeout_seconds: float = 10
+    timeout_seconds: float = 60
 
     def open(self, address: str) -> None:
         """Open the playground at the address that the app prints, and wait until its stream is there."""

@@ -76,7 +76,7 @@ def saved_without_faults(browser: WebDriver, path: Path) -> None:
 def test_sources_are_read_and_an_answer_is_shared(
     browser: WebDriver, database: str, shot: Callable[[str], None]
 ) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with running(database, with_key=True) as app:
         app.perplexity.script("/v1/agent", stream_reply(*map(as_in_the_docs, whole_stream(TEXT))))
         page.open(app.url)
@@ -103,7 +103,7 @@ def test_sources_are_read_and_an_answer_is_shared(
 
 
 def test_a_message_is_checked(browser: WebDriver, database: str, shot: Callable[[str], None]) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with running(database, with_key=True) as app:
         found = {"title": "Eiffel Tower", "url": "https://en.wikipedia.org/wiki/Eiffel_Tower", "snippet": QUOTE}
         app.perplexity.script("/v1/agent", json_reply(written(claims_block([CLAIM]))))
@@ -138,7 +138,7 @@ def test_a_message_is_checked(browser: WebDriver, database: str, shot: Callable[
 def test_an_answer_is_saved_and_the_file_is_downloaded(
     browser: WebDriver, database: str, shot: Callable[[str], None], tmp_path: Path
 ) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     page.download_to(tmp_path)
     with running(database, with_key=True) as app:
         page.open(app.url)
@@ -168,7 +168,7 @@ def test_an_answer_is_saved_and_the_file_is_downloaded(
 def test_the_home_lists_a_question_and_opens_the_settings(
     browser: WebDriver, database: str, shot: Callable[[str], None]
 ) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with running(database, with_key=True) as app:
         page.open(app.url)
         page.send("/pplx watch science daily 9:00")
@@ -197,7 +197,7 @@ def test_the_home_lists_a_question_and_opens_the_settings(
 def test_results_are_continued_asked_about_and_saved(
     browser: WebDriver, database: str, shot: Callable[[str], None]
 ) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with running(database, with_key=True) as app:
         found = [
             {"title": f"Result {number}", "url": f"https://a.example/{number}", "snippet": "It is blue."}

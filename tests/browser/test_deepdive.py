@@ -75,7 +75,7 @@ class Posts:
 def posts() -> Iterator[Posts]:
     served = Posts()
     with in_background(served.main):
-        assert served.ready.wait(10)
+        assert served.ready.wait(60)
         try:
             yield served
         finally:
@@ -104,7 +104,7 @@ def text_reply(body: dict[str, Any], text: str) -> Fault:
 def test_deepdive__its_stages_are_watched_until_the_report_takes_their_place(
     browser: WebDriver, database: str, artifacts: Path
 ) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with (
         posts() as people,
         running(database, with_key=True, XAI_API_KEY=grok.KEY, XAI_BASE_URL=people.fake.api_url) as app,

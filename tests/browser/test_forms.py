@@ -43,7 +43,7 @@ def press_more(page: Page) -> None:
 
 
 def test_the_command_alone_opens_a_form_that_is_filled_in(browser: WebDriver, database: str, artifacts: Path) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with running(database, with_key=True) as app:
         page.open(app.url)
         page.send("/pplx")
@@ -68,7 +68,7 @@ def test_the_command_alone_opens_a_form_that_is_filled_in(browser: WebDriver, da
 
 
 def test_a_digest_is_set_up_in_a_form(browser: WebDriver, database: str, artifacts: Path) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with running(database, with_key=True) as app:
         page.open(app.url)
         page.send("/pplx watch")
@@ -92,7 +92,7 @@ FORMS = {
 
 @pytest.mark.parametrize("width", [1280, 375])
 def test_every_form_and_the_help_by_mouse(browser: WebDriver, database: str, artifacts: Path, width: int) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with running(database, with_key=True) as app, page.emulate(look="light", width=width):
         for line, title in FORMS.items():
             page.open(app.url)
@@ -138,7 +138,7 @@ def choice_of(page: Page, label: str) -> WebElement:
 
 
 def test_the_composer_takes_text_after_a_form_was_closed(browser: WebDriver, database: str) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with running(database, with_key=True) as app:
         page.open(app.url)
         page.send("/ask")

@@ -48,7 +48,7 @@ def press(page: Page, label: str) -> None:
 
 
 def test_an_answer_is_saved_asked_again_deepened_and_rated(browser: WebDriver, database: str) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with running(database, with_key=True) as app:
         page.open(app.url)
         page.send("/ask --public what is example")
@@ -79,7 +79,7 @@ def test_an_answer_is_saved_asked_again_deepened_and_rated(browser: WebDriver, d
 
 
 def test_a_message_is_asked_about_and_a_shortcut_asks(browser: WebDriver, database: str) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with running(database, with_key=True) as app:
         page.open(app.url)
         page.send("The tower is 330 m tall.")
@@ -120,7 +120,7 @@ def open_home(page: Page) -> WebElement:
 
 
 def test_the_home_s_menus(browser: WebDriver, database: str) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with running(database, with_key=True) as app:
         page.open(app.url)
         page.send("/ask what is example")

@@ -25,7 +25,7 @@ Parliament passes the budget | 2026-11-20 | It passed by three votes after a nig
 def test_news__stories_are_linked_headlines_with_their_sites(
     browser: WebDriver, database: str, artifacts: Path
 ) -> None:
-    page = Page(browser=browser, timeout_seconds=20)
+    page = Page(browser=browser)
     with running(database, with_key=True) as app:
         app.perplexity.script("/v1/agent", text_reply(LINES))
         page.open(app.url)
