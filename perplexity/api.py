@@ -14,7 +14,7 @@ from urllib.parse import quote
 from perplexity.errors import APIError, MalformedResponse, PerplexityError, RunFailed, StreamTruncated, TimedOut
 from perplexity.limiter import CallKind
 from perplexity.request_log import BeforeSending
-from perplexity.retry import Deadline, Retrier, is_retryable, is_safe_to_repeat
+from perplexity.retry import Deadline, Retrier, Retries, is_retryable, is_safe_to_repeat
 from perplexity.transport import Method, Response, StreamingResponse, Transport
 from perplexity.types import JSON, BeforeRetry
 from perplexity.wire.errors import PERPLEXITY_ERRORS, ErrorMap, error_from_status
@@ -48,13 +48,13 @@ class ApiClient:
         *,
         deadline: Deadline,
         retryable: Callable[[PerplexityError], bool] | None = None,
-        persist: bool = False,
+        retries: Retries | None = None,
         before_retry: BeforeRetry | None = None,
         before_sending: BeforeSending | None = None,
     ) -> dict[str, JSON]:
         """Return the decoded object. Raises any PerplexityError.
 
-        `retryable`, `persist` and `before_retry` are as for `Retrier.run`, `before_sending` is as in a `Query`.
+        `retryable`, `retries` and `before_retry` are as for `Retrier.run`, `before_sending` is as in a `Query`.
         """
 
         async def attempt() -> dict[str, JSON]:
@@ -63,7 +63,7 @@ class ApiClient:
             return decode(self._raise_for_status(response).body)
 
         return await self.retries.run(
-            attempt, deadline=deadline, retryable=retryable, persist=persist, before_retry=before_retry
+            attempt, deadline=deadline, retryable=retryable, retries=retries, before_retry=before_retry
         )
 
     async def stream(
@@ -166,7 +166,7 @@ class Runs:
         body: JSON,
         *,
         deadline: Deadline,
-        persist: bool = False,
+        retries: Retries | None = None,
         before_retry: BeforeRetry | None = None,
         before_sending: BeforeSending | None = None,
     ) -> dict[str, JSON]:
@@ -181,7 +181,7 @@ class Runs:
             body,
             deadline=deadline,
             retryable=is_safe_to_repeat,
-            persist=persist,
+            retries=retries,
             before_retry=before_retry,
             before_sending=before_sending,
         )

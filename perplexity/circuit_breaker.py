@@ -18,7 +18,9 @@ class BreakerPolicy:
 
 
 class Breaker:
-    """The breaker of one provider. `clock` only goes forward."""
+    """The breaker of one provider. `clock` only goes forward; `reason` says how the last request failed."""
+
+    reason = "failed"
 
     def __init__(self, policy: BreakerPolicy, *, clock: Callable[[], float]) -> None:
         self._policy = policy
@@ -27,11 +29,18 @@ class Breaker:
         self._open_until = 0.0
         self._probe: Permit | None = None
         self._probe_ends = 0.0
+        self._retrying: set[Permit] = set()
 
     @property
     def is_open(self) -> bool:
         """Whether requests are kept away, but for one now and then."""
         return self._failures >= self._policy.failures
+
+    @property
+    def seconds_left(self) -> float:
+        """The seconds until it lets a request out, 0 if it would let one out now."""
+        ends = max(self._open_until, self._probe_ends if self._probe else 0.0)
+        return max(0.0, ends - self._clock()) if self.is_open else 0.0
 
     def try_acquire(self, *, seconds: float) -> Permit | None:
         """Let a request of at most so many seconds go out, or none.
@@ -49,9 +58,14 @@ class Breaker:
 
     def force(self) -> Permit:
         """Let a request go out whatever the state; the result of it counts as that of any other."""
-        return Permit(self._on_end)
+        return Permit(self._on_failure, self._on_end)
+
+    def _on_failure(self, permit: Permit, retried: bool) -> bool:
+        self._retrying.add(permit)
+        return not self.is_open and (not retried or len(self._retrying) == 1)
 
     def _on_end(self, permit: Permit, well: bool | None) -> None:
+        self._retrying.discard(permit)
         if self._probe is permit:
             self._probe = None
         if well:
@@ -65,8 +79,16 @@ class Breaker:
 class Permit:
     """Leave for one request, which ends in one of three ways. Only its first end counts."""
 
-    def __init__(self, ended: Callable[[Permit, bool | None], None]) -> None:
+    def __init__(self, failed: Callable[[Permit, bool], bool], ended: Callable[[Permit, bool | None], None]) -> None:
+        self._failed = failed
         self._ended: Callable[[Permit, bool | None], None] | None = ended
+
+    def may_retry(self, *, retried: bool) -> bool:
+        """Return whether a request that failed may be sent again: not while the breaker is open.
+
+        One that was `retried` may be only as long as no other one fails: of many at once, each is sent twice at most.
+        """
+        return self._failed(self, retried)
 
     def succeeded(self) -> None:
         """Close the breaker: the provider is well."""

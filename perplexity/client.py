@@ -262,7 +262,7 @@ class PerplexityClient:
                 search.build(wanted),
                 deadline=deadline,
                 retryable=is_retryable_unpaid,
-                persist=wanted.persist,
+                retries=wanted.retries,
                 before_retry=wanted.before_retry,
                 before_sending=wanted.before_sending,
             )

@@ -17,7 +17,7 @@ from perplexity.attempts import total_cost
 from perplexity.domains import TextFilter, filter_answer
 from perplexity.errors import MalformedResponse, PerplexityError, RequestCancelled, RunFailed, StreamTruncated
 from perplexity.models import Target, Timeouts
-from perplexity.retry import Clock, Deadline, is_retryable, is_safe_to_repeat
+from perplexity.retry import Clock, Deadline, Retries, is_retryable, is_safe_to_repeat
 from perplexity.threads import run_in_thread
 from perplexity.types import (
     JSON,
@@ -169,7 +169,7 @@ class Completions:
                 body,
                 deadline=deadline,
                 retryable=_retry_rule(target),
-                persist=question.persist,
+                retries=question.retries,
                 before_retry=question.before_retry,
                 before_sending=question.before_sending,
             )
@@ -198,6 +198,7 @@ class Completions:
         text was shown to someone.
         """
         readers, body = _Readers(wire=self.wire), self.wire.build(question, target, stream=True)
+        retries = question.retries or Retries()
         while True:
             reader, yielded, began = readers.next(), False, False
             try:
@@ -229,13 +230,13 @@ class Completions:
             finally:
                 self._abandon(reader)
             yield [Restarted()] if yielded else []
-            await self._wait_or_raise(failure, question, attempts=len(readers.made), deadline=deadline)
+            await self._wait_or_raise(failure, question, retries=retries, deadline=deadline)
 
     async def _wait_or_raise(
-        self, failure: PerplexityError, question: Question, *, attempts: int, deadline: Deadline
+        self, failure: PerplexityError, question: Question, *, retries: Retries, deadline: Deadline
     ) -> None:
         """Wait before the next stream; raise the error if none may be opened."""
-        await self.api.retries.wait_or_raise(failure, attempts=attempts, deadline=deadline, persist=question.persist)
+        await self.api.retries.wait_or_raise(failure, retries=retries, deadline=deadline)
         if question.before_retry is not None:
             await question.before_retry(failure)
 
@@ -290,7 +291,7 @@ class Completions:
         state = await self.runs.create(
             body,
             deadline=deadline,
-            persist=question.persist,
+            retries=question.retries,
             before_retry=question.before_retry,
             before_sending=question.before_sending,
         )

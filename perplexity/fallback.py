@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from perplexity.attempts import Attempt, RequestKind, cost_with_failures
@@ -29,7 +30,7 @@ from perplexity.filters import NO_FILTERS
 from perplexity.models import Effort, FallbackTimeouts, resolve
 from perplexity.own_keys import current_own_keys
 from perplexity.providers.base import Provider, generates_text, log_attempt, resumes_runs
-from perplexity.retry import is_transient
+from perplexity.retry import CHAIN_PAUSE_SECONDS, Retries
 from perplexity.types import Answer, Done, Event, Query, Question, Restarted, SearchResults, TextDelta
 
 log = logging.getLogger(__name__)
@@ -48,8 +49,7 @@ CIRCUIT_OPEN = "Resting"
 class Candidate:
     """A provider whose turn it is: its breaker's permit, the seconds it may use, and when it began.
 
-    After the `last` one there is no other to ask, so it may use its time for more attempts. One that is asked `retried`
-    failed earlier in the same round.
+    After the `last` one there is no other to ask.
     """
 
     provider: Provider
@@ -57,16 +57,16 @@ class Candidate:
     seconds: float
     started: float
     last: bool = False
-    retried: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class FallbackRun:
     """One request. `failed` grows by the attempts that failed; `on_attempt` is called after every attempt.
 
-    `resumes` says that it is for a run that is paid for already: providers that can resume it come first, and none is
-    skipped, since another one would be paid again. `short_deadline` says that the caller gave less time than usual,
-    `has_options` that something was chosen that a service may refuse: then its refusal ends the round.
+    `resumes` says that it is for a run that is paid for already: providers that can resume it come first, and none of
+    these is skipped, since another one would be paid again. `short_deadline` says that the caller gave less time than
+    usual, `has_options` that something was chosen that a service may refuse: then its refusal ends the round. `retries`
+    are those at all providers together.
     """
 
     kind: RequestKind
@@ -80,37 +80,28 @@ class FallbackRun:
     short_deadline: bool = False
     has_options: bool = False
     failed: list[Attempt] = field(default_factory=list)
-    recoverable: list[Provider] = field(default_factory=list)
+    retries: Retries = field(default_factory=lambda: Retries(seconds=CHAIN_PAUSE_SECONDS))
 
     def candidates(self) -> Iterator[Candidate]:
-        """Yield each provider in its turn while there is time, and, if all rest after failures, all of them anyway.
+        """Yield each provider in its turn while there is time; one that rests after failures is noted and passed over.
 
-        If every one failed and time is left, the first whose failure may pass is asked again for the rest of the time.
+        A run that is paid for is asked for where it runs, resting or not.
         """
         end = self.clock() + self.total
-        yield from self._available(end)
-        left = end - self.clock() if self.recoverable else 0.0
-        if left > 0:
-            provider = self.recoverable[0]
-            permit = self.breakers[provider.name].force()
-            yield Candidate(provider=provider, permit=permit, seconds=left, started=end - left, last=True, retried=True)
-
-    def _available(self, end: float) -> Iterator[Candidate]:
-        resting: list[Provider] = []
-        used = False
-        for candidate in self._in_order(end):
-            breaker = self.breakers[candidate.provider.name]
-            permit = candidate.permit if self.resumes else breaker.try_acquire(seconds=candidate.seconds)
+        offering = self._offering()
+        for place, provider in enumerate(offering, start=1):
+            now = self.clock()
+            if now >= end:
+                return
+            breaker = self.breakers[provider.name]
+            seconds = self.timeouts.share(end - now, behind=len(offering) - place)
+            resumes = self.resumes and resumes_runs(provider)
+            permit = breaker.force() if resumes else breaker.try_acquire(seconds=seconds)
             if permit is None:
-                resting.append(candidate.provider)
+                self._record_skipped(provider)
                 continue
-            self._record_skipped(resting)
-            resting, used = [], True
-            yield replace(candidate, permit=permit)
-        if used:
-            self._record_skipped(resting)
-        else:
-            yield from self._in_order(end)
+            self.retries.may_retry = partial(self._may_retry, permit, self.retries.made)
+            yield Candidate(provider=provider, permit=permit, seconds=seconds, started=now, last=place == len(offering))
 
     def record_success(self, candidate: Candidate, reply: Reply) -> Reply:
         """Return the reply with what came before it."""
@@ -119,7 +110,7 @@ class FallbackRun:
         self.on_attempt(
             Attempt(provider=candidate.provider.name, seconds=self._elapsed(candidate), kind=self.kind, cost_usd=cost)
         )
-        return replace(reply, failed=(*self._failed_before(candidate), *reply.failed))
+        return replace(reply, failed=(*self.failed, *reply.failed))
 
     def record_failure(self, candidate: Candidate, error: Exception) -> PerplexityError:
         """Note a failure and return it as callers may see it; raise it if no other provider may be asked.
@@ -140,15 +131,8 @@ class FallbackRun:
             search_only=not generates_text(candidate.provider),
         )
         before = bool(self.failed)
-        if (
-            not candidate.retried
-            or attempt.cost_usd
-            or attempt.error_class not in self._error_classes(candidate.provider)
-        ):
-            self.failed.append(attempt)
+        self.failed.append(attempt)
         self.on_attempt(attempt)
-        if not candidate.last and is_transient(failure) and not failure.retry_after:
-            self.recoverable.append(candidate.provider)
         if isinstance(failure, RequestCancelled):
             candidate.permit.release()
             raise self.with_total_cost(failure)
@@ -164,7 +148,11 @@ class FallbackRun:
             if refused_by_service:
                 raise AllProvidersFailed(self.failed)
             return failure
-        (candidate.permit.failed if self._counts_against_provider(failure, candidate) else candidate.permit.release)()
+        if self._counts_against_provider(failure, candidate):
+            self.breakers[candidate.provider.name].reason = failure.summary
+            candidate.permit.failed()
+        else:
+            candidate.permit.release()
         return failure
 
     def with_total_cost(self, error: PerplexityError) -> PerplexityError:
@@ -172,49 +160,37 @@ class FallbackRun:
         error.cost_usd = cost_with_failures(None, self.failed)
         return error
 
-    def _failed_before(self, candidate: Candidate) -> list[Attempt]:
-        """Return the failed attempts that explain why the candidate was asked; if retried, the charged ones too."""
-        if not candidate.retried:
-            return self.failed
-        names = [provider.name for provider in self.providers]
-        earlier = names[: names.index(candidate.provider.name)]
-        return [attempt for attempt in self.failed if attempt.provider in earlier or attempt.cost_usd]
-
-    def _error_classes(self, provider: Provider) -> set[str | None]:
-        return {attempt.error_class for attempt in self.failed if attempt.provider == provider.name}
-
     def _counts_against_provider(self, error: PerplexityError, candidate: Candidate) -> bool:
         """Return whether a failure is the provider's: an empty web is not, nor a time-out for want of time."""
         if isinstance(error, TimedOut):
             return not self.short_deadline and candidate.seconds > self.timeouts.minimum
         return not isinstance(error, NothingFound)
 
-    def _in_order(self, end: float) -> Iterator[Candidate]:
-        offering = [provider for provider in self.providers if self.kind in provider.capabilities]
-        if self.resumes:
-            offering.sort(key=resumes_runs, reverse=True)
-        for place, provider in enumerate(offering, start=1):
-            now = self.clock()
-            if now < end:
-                seconds = self.timeouts.share(end - now, behind=len(offering) - place)
-                permit = self.breakers[provider.name].force()
-                yield Candidate(
-                    provider=provider, permit=permit, seconds=seconds, started=now, last=place == len(offering)
-                )
+    def all_failed(self) -> AllProvidersFailed:
+        """Return the error of a round without a reply; its `retry_after` is when the first provider is asked again."""
+        error = AllProvidersFailed(self.failed)
+        waits = [self.breakers[provider.name].seconds_left for provider in self._offering()]
+        error.retry_after = min(waits, default=0.0) or None
+        return error
 
-    def _record_skipped(self, resting: Sequence[Provider]) -> None:
-        """Note those that were passed over, once it is clear that another one is asked."""
-        for provider in resting:
-            attempt = Attempt(
-                provider=provider.name,
-                seconds=0.0,
-                kind=self.kind,
-                error_class=CIRCUIT_OPEN,
-                summary="is left alone for a moment after several failures",
-                search_only=not generates_text(provider),
-            )
-            self.failed.append(attempt)
-            self.on_attempt(attempt)
+    def _offering(self) -> list[Provider]:
+        offering = [provider for provider in self.providers if self.kind in provider.capabilities]
+        return sorted(offering, key=resumes_runs, reverse=True) if self.resumes else offering
+
+    def _may_retry(self, permit: Permit, made_before: int) -> bool:
+        return permit.may_retry(retried=self.retries.made > made_before)
+
+    def _record_skipped(self, provider: Provider) -> None:
+        attempt = Attempt(
+            provider=provider.name,
+            seconds=0.0,
+            kind=self.kind,
+            error_class=CIRCUIT_OPEN,
+            summary=f"is left alone for a moment: it {self.breakers[provider.name].reason}",
+            search_only=not generates_text(provider),
+        )
+        self.failed.append(attempt)
+        self.on_attempt(attempt)
 
     def _elapsed(self, candidate: Candidate) -> float:
         return self.clock() - candidate.started
@@ -293,7 +269,9 @@ class Fallback:
     async def search(self, query: Query) -> SearchResults:
         """Return the first provider's pages that come. Raises InvalidRequest or AllProvidersFailed."""
         run = self._new_run("search", query, self._timeouts.search, has_options=query.filters != NO_FILTERS)
-        found = await _first_reply(run, lambda candidate, _: candidate.provider.search(_request_for(candidate, query)))
+        found = await _first_reply(
+            run, lambda candidate, _: candidate.provider.search(_request_for(run, candidate, query))
+        )
         # Whatever a provider returns, no one gets more than was asked for.
         return replace(found, results=found.results[: int(query.max_results)])
 
@@ -306,7 +284,7 @@ class Fallback:
         return await _first_reply(
             run,
             lambda candidate, on_event: candidate.provider.answer(
-                replace(_request_for(candidate, question), on_event=on_event)
+                replace(_request_for(run, candidate, question), on_event=on_event)
             ),
             total_seconds=question.total_seconds,
             check_cancelled=question.check_cancelled,
@@ -324,7 +302,7 @@ class Fallback:
             await _check_cancelled(run, candidate, question.check_cancelled)
             self._on_candidate(candidate.provider.name, tuple(run.failed))
             begun = False
-            asked = candidate.provider.stream(_request_for(candidate, question))
+            asked = candidate.provider.stream(_request_for(run, candidate, question))
             events = _with_timeout(_with_grace(candidate.seconds), asked, total=question.total_seconds or 0.0)
             try:
                 async with aclosing(events):
@@ -342,7 +320,7 @@ class Fallback:
             except BaseException:
                 candidate.permit.release()
                 raise
-        raise AllProvidersFailed(run.failed)
+        raise run.all_failed()
 
     def _with_total(self, question: Question) -> Question:
         total = self._timeouts.total if question.seconds is None else question.total_seconds
@@ -403,9 +381,9 @@ def _has_options(question: Question) -> bool:
     return any(chosen) or question.filters != NO_FILTERS
 
 
-def _request_for(candidate: Candidate, request: Request) -> Request:
-    """Return what the provider of a candidate is asked: in its own time, and the last one until that is over."""
-    return replace(request, seconds=candidate.seconds, persist=candidate.last)
+def _request_for(run: FallbackRun, candidate: Candidate, request: Request) -> Request:
+    """Return what the provider of a candidate is asked: in its own time, with the retries that the round has left."""
+    return replace(request, seconds=candidate.seconds, retries=run.retries)
 
 
 async def _first_reply(
@@ -437,7 +415,7 @@ async def _first_reply(
         except BaseException:
             candidate.permit.release()
             raise
-    raise AllProvidersFailed(run.failed)
+    raise run.all_failed()
 
 
 async def _check_cancelled(

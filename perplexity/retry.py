@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC
-from math import copysign, isfinite
+from math import copysign, inf, isfinite
 from typing import TypeVar
 
 from perplexity.errors import (
@@ -24,6 +24,9 @@ from perplexity.errors import (
 
 Result = TypeVar("Result")
 Clock = Callable[[], float]
+
+CHAIN_PAUSE_SECONDS = 10.0
+"""The most that all pauses for one question to a chain take together: the asker soon hears that none answers."""
 
 MAX_PAUSE_SECONDS = 60.0
 """A service that asks for a longer pause is not waited for, however much time is left: another one is asked."""
@@ -87,6 +90,18 @@ class Deadline:
             raise TimedOut("the deadline passed") from None
 
 
+@dataclass(kw_only=True)
+class Retries:
+    """The retries that one question has had, at all services together: how many, and the seconds paused for them.
+
+    Of the pauses `seconds` are left. `may_retry` returns whether the service that failed may be asked again.
+    """
+
+    made: int = 0
+    seconds: float = inf
+    may_retry: Callable[[], bool] = lambda: True
+
+
 @dataclass(frozen=True, kw_only=True)
 class Retrier:
     """The loop: a policy and what it needs from the world."""
@@ -101,43 +116,44 @@ class Retrier:
         *,
         deadline: Deadline,
         retryable: Callable[[PerplexityError], bool] | None = None,
-        persist: bool = False,
+        retries: Retries | None = None,
         before_retry: Callable[[PerplexityError], Awaitable[None]] | None = None,
     ) -> Result:
         """Return the first result. Raise the last error, or TimedOut; `retryable` says which errors are worth a retry.
 
-        `persist` repeats what `is_transient` allows until the time is over. `before_retry` is awaited after each pause.
+        `retries` are those that were made for it elsewhere. `before_retry` is awaited after each pause.
         """
-        made = 0
+        retries = retries or Retries()
         while True:
-            made += 1
             try:
                 return await deadline.run(attempt())
             except PerplexityError as error:
                 if not (retryable or is_retryable)(error):
                     raise
-                await self.wait_or_raise(error, attempts=made, deadline=deadline, persist=persist)
+                await self.wait_or_raise(error, retries=retries, deadline=deadline)
                 if before_retry is not None:
                     await before_retry(error)
 
-    async def wait_or_raise(
-        self, error: PerplexityError, *, attempts: int, deadline: Deadline, persist: bool = False
-    ) -> None:
+    async def wait_or_raise(self, error: PerplexityError, *, retries: Retries, deadline: Deadline) -> None:
         """Wait before the next attempt; raise the error if none is left, or none that would come in time.
 
-        A pause that the service asks for and that is longer than a minute, or than what is left, is not begun. With
-        `persist`, the number of attempts has no limit for errors that are `is_transient`, unless it is 1.
+        A pause that the service asks for and that is longer than a minute, or than what is left, is not begun. While it
+        lasts, others may find out that the service is down.
         """
         requested = error.retry_after or 0.0
-        seconds = max(self.policy.delay(attempts, self.random()), requested)
-        unlimited = persist and self.policy.attempts > 1 and is_transient(error)
+        seconds = max(self.policy.delay(retries.made + 1, self.random()), requested)
         if (
-            (attempts >= self.policy.attempts and not unlimited)
+            not retries.may_retry()
+            or retries.made + 1 >= self.policy.attempts
             or requested > MAX_PAUSE_SECONDS
-            or seconds >= deadline.remaining()
+            or seconds >= min(deadline.remaining(), retries.seconds)
         ):
             raise error
+        retries.seconds -= seconds
         await self.sleep(seconds)
+        if not retries.may_retry():
+            raise error
+        retries.made += 1
 
 
 def is_retryable(error: PerplexityError) -> bool:
@@ -153,15 +169,6 @@ def is_retryable_unpaid(error: PerplexityError) -> bool:
     A search is such a request, and whatever asks for a list. An answer by a model is paid for by then.
     """
     return is_retryable(error) or (isinstance(error, MalformedResponse) and not error.too_large)
-
-
-def is_transient(error: PerplexityError) -> bool:
-    """Return whether a request may be repeated until its time is over: after a 5xx or a limit that was not charged.
-
-    A lost connection is not among these: without a network the asker is informed at once.
-    """
-    limited = isinstance(error, RateLimitError)
-    return not error.cost_usd and (limited or (isinstance(error, ServerError) and (error.status or 0) >= 500))
 
 
 def is_safe_to_repeat(error: PerplexityError) -> bool:

@@ -11,6 +11,7 @@ from perplexity.attempts import Attempt
 from perplexity.errors import PerplexityError
 from perplexity.filters import NO_FILTERS, Filters
 from perplexity.request_log import BeforeSending
+from perplexity.retry import Retries
 
 Context = Literal["low", "medium", "high"]
 
@@ -51,8 +52,8 @@ class Query:
     seconds: float | None = None
     """The time that may be spent on it, retries included; None for the provider's own limit."""
 
-    persist: bool = field(default=False, compare=False)
-    """Whether to repeat it after a 5xx or a rate limit until `seconds` are over, as a chain's last provider does."""
+    retries: Retries | None = field(default=None, compare=False, repr=False)
+    """The retries that it has had elsewhere, which count: a chain's providers share them."""
 
     before_retry: BeforeRetry | None = field(default=None, compare=False, repr=False)
     """Awaited before a request is sent again, with the error that ended the one before; what it raises is raised."""
@@ -116,7 +117,7 @@ class Question:
     A run that is given up because its time is over, or because `on_run` raised, is cancelled in any case.
     """
 
-    persist: bool = field(default=False, compare=False)
+    retries: Retries | None = field(default=None, compare=False, repr=False)
     """As in a `Query`."""
 
     on_run: Callable[[str], Awaitable[None]] | None = field(default=None, compare=False, repr=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from bot.errors import AgentNotSetUp, BudgetUnknown, NoKey, Refused
 from perplexity.attempts import attempt_reasons
 from perplexity.errors import (
@@ -60,7 +62,8 @@ def _all_failed(error: AllProvidersFailed) -> str:
     if kinds == {TimedOut.__name__}:
         return TIMED_OUT
     reasons = "; ".join(attempt_reasons(error.attempts))
-    next_step = ". Please tell the app’s admin." if kinds & ADMIN_ERRORS else ", so you can try again."
+    when = f" in {ceil(error.retry_after)} seconds" if error.retry_after else ""
+    next_step = ". Please tell the app’s admin." if kinds & ADMIN_ERRORS else f", so you can try again{when}."
     return f"Sorry, no search service could answer this just now: {reasons}. I’ve kept your question{next_step}"
 
 

@@ -102,7 +102,7 @@ class Brave:
             max_results=_NEWS_PAGES if question.news else _PASSAGE_PAGES,
             news=question.news,
             seconds=question.seconds,
-            persist=question.persist,
+            retries=question.retries,
             before_retry=question.before_retry,
             before_sending=question.before_sending,
         )
@@ -128,7 +128,7 @@ class Brave:
                 f"{path}?{parameters}",
                 deadline=deadline,
                 retryable=is_retryable_unpaid,
-                persist=query.persist,
+                retries=query.retries,
                 before_retry=query.before_retry,
                 before_sending=query.before_sending,
             )

@@ -147,6 +147,40 @@ def test_only_the_first_end_of_a_request_counts(breaker: Breaker) -> None:
     assert not breaker.is_open
 
 
+@pytest.mark.parametrize(
+    ("passed", "probing", "left"), [(0.0, False, 30.0), (29.0, False, 1.0), (30.0, False, 0.0), (30.0, True, REQUEST)]
+)
+def test_it_says_when_it_lets_a_request_out(
+    breaker: Breaker, time: Time, passed: float, probing: bool, left: float
+) -> None:
+    assert breaker.seconds_left == 0.0
+    fail(breaker, 3)
+    time.now += passed
+    if probing:
+        assert admits(breaker)
+
+    assert breaker.seconds_left == left
+
+
+def test_a_request_is_sent_again_while_the_breaker_is_closed(breaker: Breaker) -> None:
+    permit = breaker.force()
+    assert [permit.may_retry(retried=retried) for retried in (False, False, True, True)] == [True] * 4
+
+    fail(breaker, 3)
+
+    assert not permit.may_retry(retried=False)
+
+
+def test_of_requests_that_fail_at_the_same_time_each_is_sent_again_once(breaker: Breaker) -> None:
+    first, second = breaker.force(), breaker.force()
+    assert [first.may_retry(retried=False), second.may_retry(retried=False)] == [True, True]
+    assert [first.may_retry(retried=True), second.may_retry(retried=True)] == [False, False]
+
+    second.release()
+
+    assert first.may_retry(retried=True)
+
+
 class AnyOrder(RuleBasedStateMachine):
     """Requests that begin and end in any order, at any time; what must hold of a breaker after each of them."""
 

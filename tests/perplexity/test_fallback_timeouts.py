@@ -77,7 +77,7 @@ async def test_repeated_failures_open_the_circuit_and_that_is_reported() -> None
 
     assert len(first.queries) == 2
     assert [(a.error_class, a.seconds, a.kind) for a in found.failed] == [("Resting", 0.0, "search")]
-    assert found.failed[0].summary == "is left alone for a moment after several failures"
+    assert found.failed[0].summary == f"is left alone for a moment: it {DOWN.summary}"
     assert chain.take_attempts() == [("One", "Resting"), ("Two", None)]
 
 
@@ -105,27 +105,30 @@ async def test_a_recovered_provider_is_the_first_choice_again() -> None:
     assert chain.take_attempts() == [("One", None)] * 2
 
 
-async def test_with_every_circuit_open_all_are_called_anyway_and_reported_once_each() -> None:
+async def test_with_every_circuit_open_none_is_called_and_the_error_says_when_one_will_be() -> None:
     chain = Chain(ScriptedProvider("One", error=DOWN), ScriptedProvider("Two", error=DOWN))
     for _ in range(2):
         with pytest.raises(AllProvidersFailed):
             await chain.fallback.search(QUERY)
     chain.take_attempts()
+    chain.time.now += 12
 
     with pytest.raises(AllProvidersFailed) as caught:
         await chain.fallback.search(QUERY)
 
-    told = [("One", "ServerError"), ("Two", "ServerError")]
+    told = [("One", "Resting"), ("Two", "Resting")]
     assert ([(a.provider, a.error_class) for a in caught.value.attempts], chain.take_attempts()) == (told, told)
+    assert caught.value.retry_after == POLICY.seconds - 12
 
 
-async def test_one_that_answers_although_all_rest_closes_its_breaker() -> None:
+async def test_of_several_that_rested_the_probe_that_answers_closes_its_breaker() -> None:
     second = ScriptedProvider("Two", error=DOWN)
     chain = Chain(ScriptedProvider("One", error=DOWN), second)
     for _ in range(2):
         with pytest.raises(AllProvidersFailed):
             await chain.fallback.search(QUERY)
     second.behave()
+    chain.time.now += POLICY.seconds
     await chain.searches(1)
     chain.take_attempts()
 
@@ -135,23 +138,21 @@ async def test_one_that_answers_although_all_rest_closes_its_breaker() -> None:
 
 
 async def test_providers_with_an_open_circuit_after_the_last_call_are_reported_too() -> None:
-    second = ScriptedProvider("Two", error=DOWN)
     first = ScriptedProvider("One")
-    chain = Chain(first, second)
-    first.behave(error=DOWN)
+    chain = Chain(first, ScriptedProvider("Two", error=DOWN))
     for _ in range(2):
+        first.behave()
+        await chain.searches(1)
+        first.behave(error=DOWN)
         with pytest.raises(AllProvidersFailed):
             await chain.fallback.search(QUERY)
-    first.behave()
-    await chain.searches(1)
-    first.behave(error=DOWN)
     chain.take_attempts()
 
     with pytest.raises(AllProvidersFailed) as caught:
         await chain.fallback.search(QUERY)
 
     assert chain.take_attempts() == [("One", "ServerError"), ("Two", "Resting")]
-    assert str(caught.value) == "One: ServerError; Two: Resting"
+    assert (str(caught.value), caught.value.retry_after) == ("One: ServerError; Two: Resting", 30)
 
 
 async def test_of_many_requests_at_once_one_is_the_probe() -> None:
@@ -270,18 +271,6 @@ async def test_a_refusal_after_an_open_circuit_names_both() -> None:
     ]
 
 
-async def test_a_run_that_is_paid_for_is_resumed_where_it_runs_resting_or_not() -> None:
-    first = ScriptedProvider("One", error=DOWN)
-    chain = Chain(first, ScriptedProvider("Two"))
-    await chain.searches(2)
-    first.behave()
-    chain.take_attempts()
-
-    await chain.fallback.answer(replace(QUESTION, run_id="resp_1"))
-
-    assert chain.take_attempts() == [("One", None)]
-
-
 async def test_a_provider_is_not_asked_for_what_it_does_not_offer() -> None:
     answers_only = ScriptedProvider("One", offers=frozenset({"answer"}))
     chain = Chain(answers_only, ScriptedProvider("Two"))
@@ -359,6 +348,35 @@ class TakesUpRuns(ScriptedProvider):
     """Goes on with a run by its id."""
 
     resumes = True
+
+
+async def test_a_run_that_is_paid_for_is_resumed_where_it_runs_resting_or_not() -> None:
+    first = TakesUpRuns("One", error=DOWN)
+    chain = Chain(first, ScriptedProvider("Two"))
+    await chain.searches(2)
+    first.behave()
+    chain.take_attempts()
+
+    await chain.fallback.answer(replace(QUESTION, run_id="resp_1"))
+
+    assert chain.take_attempts() == [("One", None)]
+
+
+async def test_a_run_that_is_lost_is_not_begun_again_by_who_rests() -> None:
+    first, second = TakesUpRuns("One"), ScriptedProvider("Two", error=DOWN)
+    chain = Chain(first, second)
+    for _ in range(2):
+        first.behave()
+        await chain.searches(1)
+        first.behave(error=DOWN)
+        with pytest.raises(AllProvidersFailed):
+            await chain.fallback.search(QUERY)
+    chain.take_attempts()
+
+    with pytest.raises(AllProvidersFailed):
+        await chain.fallback.answer(replace(QUESTION, run_id="resp_1"))
+
+    assert chain.take_attempts() == [("One", "ServerError"), ("Two", "Resting")]
 
 
 async def test_a_run_that_is_paid_for_is_taken_up_by_who_began_it_whatever_the_order() -> None:

@@ -25,6 +25,11 @@ def attempt(error: type[PerplexityError]) -> Attempt:
     return Attempt(provider="P", seconds=1, error_class=error.__name__, summary=error.summary)
 
 
+def waiting(error: AllProvidersFailed, *, seconds: float) -> AllProvidersFailed:
+    error.retry_after = seconds
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
@@ -59,6 +64,13 @@ def attempt(error: type[PerplexityError]) -> Attempt:
             (
                 "Sorry, no search service could answer this just now: P is out of credit; P does not take mode sec. "
                 "I’ve kept your question. Please tell the app’s admin."
+            ),
+        ),
+        (
+            waiting(AllProvidersFailed([replace(attempt(ServerError), error_class="Resting")]), seconds=11.2),
+            (
+                "Sorry, no search service could answer this just now: P is having trouble. "
+                "I’ve kept your question, so you can try again in 12 seconds."
             ),
         ),
         (TimedOut("secret words"), TIMED_OUT),
