@@ -439,8 +439,9 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
             return asyncio.run(_answer_data_request(settings, parsed, conninfo=conninfo))
         if not settings.slack_configured and (team := asyncio.run(_workspace_in(conninfo))) is not None:
             raise SettingsError(_NO_PLAYGROUND.format(team=team))
+        settings, began = asyncio.run(_with_first_budget(settings, conninfo))
         try:
-            asyncio.run(_serve(settings, parsed, stop, conninfo=conninfo, described=described))
+            asyncio.run(_serve(settings, parsed, stop, conninfo=conninfo, described=f"{described}{began}"))
         except ConnectionFailed as error:  # a proxy in the environment that cannot be used
             raise SettingsError(error.message) from None
         except CannotListen as error:
@@ -454,6 +455,22 @@ async def _workspace_in(conninfo: str) -> str | None:
     from bot.storage.installation import other_installation
 
     return await other_installation(conninfo, TEAM_ID)
+
+
+async def _with_first_budget(settings: Settings, conninfo: str) -> tuple[Settings, str]:
+    """Return the settings with the budget that the database began with, and a line that names it, empty without one."""
+    from psycopg import AsyncConnection
+    from psycopg.rows import dict_row
+
+    from bot.budgets.sentences import first_budget_sentence
+    from bot.commands.base import ROOT_COMMAND
+    from bot.storage.budgets import with_first_budget
+
+    async with await AsyncConnection.connect(conninfo, row_factory=dict_row, prepare_threshold=None) as connection:
+        begun = await with_first_budget(settings, connection)
+    if begun.budgets == settings.budgets or (amount := begun.budgets.user) is None:
+        return settings, ""
+    return begun, f"\nBudget    {first_budget_sentence(amount, slash=f'/{settings.command_prefix}{ROOT_COMMAND}')}"
 
 
 def _cannot_listen(cause: BaseException | None, settings: Settings) -> str:

@@ -8,13 +8,13 @@ the reservation if the provider announces its requests, otherwise by itself.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from uuid import UUID, uuid4
 
 from bot.budgets.amounts import micros
-from bot.budgets.ceilings import CEILINGS, FAST, POSTS, REASONING, SEARCH
+from bot.budgets.ceilings import CEILINGS, FAST, POSTS, REASONING, SEARCH, cheaper
 from bot.budgets.sentences import over_budget_sentence
 from bot.errors import BudgetUnknown, BudgetUsedUp, QuestionErased, SpendingPaused
 from bot.model.asker import current_asker
@@ -198,7 +198,15 @@ class Meter:
             case TakenOver():
                 raise RequestCancelled("another worker has claimed the question, or it was stopped")
             case OverBudget():
-                raise BudgetUsedUp(over_budget_sentence(verdict, effort=effort))
+                raise BudgetUsedUp(over_budget_sentence(verdict, effort=effort, fits=await self._fits(wanted)))
+
+    async def _fits(self, wanted: Reservation) -> str:
+        """Return the highest effort that a person may choose and that still fits; empty if none is."""
+        cheap = cheaper(wanted.effort)
+        with suppress(LedgerAway):
+            fitting = await self.ledger.fitting(wanted, cheap) if cheap else ()
+            return next((one for one in reversed(cheap) if one in fitting), "")
+        return ""
 
     async def keep(self, request: SentRequest) -> None:
         """Save what is about to leave for a question, unless that was done with a reservation. Raises BudgetUnknown."""

@@ -249,6 +249,11 @@ class Settings(_ProviderSettings):
         compile_patterns(words)
         return words
 
+    @field_validator("budget_user_day_usd", "budget_channel_day_usd", "budget_workspace_month_usd", mode="before")
+    @classmethod
+    def _lift_budget(cls, amount: object) -> object:
+        return None if isinstance(amount, str) and amount.strip().casefold() in {"none", "off"} else amount
+
     @field_validator("security_contact")
     @classmethod
     def _validate_contact(cls, contact: str) -> str:
@@ -374,6 +379,11 @@ class Settings(_ProviderSettings):
         """The keys that are set, by the provider's name."""
         keys = {name: getattr(self, f"{name}_api_key", None) for name in PROVIDERS}
         return {name: key.get_secret_value() for name, key in keys.items() if key is not None}
+
+    @property
+    def user_budget_unset(self) -> bool:
+        """Whether BUDGET_USER_DAY_USD says nothing, not even `none`: then what the database began with applies."""
+        return "budget_user_day_usd" not in self.model_fields_set
 
     @property
     def budgets(self) -> Budgets:

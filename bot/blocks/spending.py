@@ -8,11 +8,14 @@ from bot.blocks.elements import cell, channel, context, leaf, person, section, t
 from bot.blocks.escaping import escape
 from bot.budgets.amounts import format_amount, format_rounded
 from bot.model.message import Block, OutgoingMessage
-from bot.model.spending import BudgetLine, Budgets, Scope, Spending, Spent
+from bot.model.spending import WEEK, BudgetLine, Budgets, Scope, Spending, Spent
 
 LABELS: Mapping[Scope, str] = {
     "user": "Each person, a day",
+    "user_week": "Each person, a week",
     "channel": "Each channel, a day",
+    "channel_week": "Each channel, a week",
+    "workspace_week": "The workspace, a week",
     "workspace": "The workspace, a month",
 }
 """What each budget is called."""
@@ -49,16 +52,19 @@ def budget_blocks(lines: Sequence[BudgetLine], defaults: Budgets) -> list[Block]
     """Return the budgets; `defaults` apply if none is set."""
     set_for_all = {line.scope: line.amount for line in lines if not line.subject}
     allowed = "\n".join(
-        f"{label}: *{_amount(set_for_all.get(scope, getattr(defaults, scope)))}*" for scope, label in LABELS.items()
+        f"{label}: *{_amount(set_for_all.get(scope, defaults.of(scope)))}*"
+        for scope, label in LABELS.items()
+        if scope in set_for_all or not scope.endswith(WEEK)
     )
-    named = [[_subject(line), leaf(f": {_amount(line.amount)}")] for line in lines if line.subject][:MAX_NAMED]
+    named = [_named(line) for line in lines if line.subject][:MAX_NAMED]
     items = [{"type": "rich_text_section", "elements": elements} for elements in named]
     listed = {"type": "rich_text", "elements": [{"type": "rich_text_list", "style": "bullet", "elements": items}]}
     return [section(f"*Budgets*\n{allowed}"), *([listed] if items else [])]
 
 
-def _subject(line: BudgetLine) -> Block:
-    return person(line.subject) if line.scope == "user" else channel(line.subject)
+def _named(line: BudgetLine) -> list[Block]:
+    subject = person(line.subject) if line.scope.startswith("user") else channel(line.subject)
+    return [subject, leaf(f": {_amount(line.amount)}{' a week' if line.scope.endswith(WEEK) else ''}")]
 
 
 def _amount(amount: int | None) -> str:

@@ -23,3 +23,11 @@ REASONING = frozenset({"medium"})
 """The efforts that become `FAST` near the end of a budget."""
 
 FAST = "fast"
+
+OFFERED = (FAST, "medium", "high")
+"""The efforts that a refusal may offer."""
+
+
+def cheaper(effort: str) -> dict[str, int]:
+    """Return the ceilings of the efforts that a person can choose instead of a more expensive call."""
+    return {one: CEILINGS[one] for one in OFFERED if effort != POSTS and CEILINGS[one] < CEILINGS[effort]}

@@ -6,26 +6,27 @@ from collections.abc import Mapping
 
 from bot.budgets.amounts import format_amount
 from bot.model.question import RateWait
-from bot.model.spending import BudgetNotice, OverBudget, Scope
+from bot.model.spending import WEEK, BudgetNotice, OverBudget, Scope
 
 WHOSE: Mapping[Scope, str] = {
     "user": "Your budget for today",
+    "user_week": "Your budget for this week",
     "channel": "This channel’s budget for today",
+    "channel_week": "This channel’s budget for this week",
+    "workspace_week": "This workspace’s budget for this week",
     "workspace": "This workspace’s budget for this month",
 }
 
 
-def over_budget_sentence(over: OverBudget, *, effort: str) -> str:
-    """Return why a call is refused, when its budget resets, and what can be done."""
+def over_budget_sentence(over: OverBudget, *, effort: str, fits: str = "") -> str:
+    """Return why a call is refused, when its budget resets, and what can be done; `fits` is an effort that fits."""
     if not over.allowed:
         return f"{WHOSE[over.scope]} is $0.00, so I can’t make paid searches for it. Ask an admin for more."
     whose, allowed, wait = WHOSE[over.scope], format_amount(over.allowed), _wait(over.resets)
-    if effort in {"high", "xhigh"} and over.remaining:
+    if fits or (effort in {"high", "xhigh"} and over.remaining):
         left, cost = format_amount(over.remaining), format_amount(over.amount)
-        return (
-            f"{whose} has {left} left of {allowed}, and this may cost up to {cost}. It resets {wait}. "
-            "Ask for a quick answer, or ask an admin for more."
-        )
+        next_step = f"`{fits}` still fits; for more, ask an admin." if fits else "Ask an admin for more."
+        return f"{whose} has {left} left of {allowed}, and this may cost up to {cost}. It resets {wait}. {next_step}"
     return f"{whose} ({allowed}) is used up. It resets {wait}. Ask again then, or ask an admin for more."
 
 
@@ -38,14 +39,19 @@ def notice_text(notice: BudgetNotice, *, slash: str) -> str:
     return f"{_whose(notice)} {share}: {spent} of {allowed}. {refused}Change it with `{slash} budget`."
 
 
+def first_budget_sentence(amount: int, *, slash: str) -> str:
+    """Return what a new installation begins with, and how to change that."""
+    return (
+        f"Each person may spend {format_amount(amount)} a day, as in every new installation. `{slash} budget user` and "
+        "BUDGET_USER_DAY_USD change that; `none` lifts it."
+    )
+
+
 def _whose(notice: BudgetNotice) -> str:
-    match notice.scope:
-        case "user":
-            return f"<@{notice.subject}>’s budget for {notice.period:%-d %B}"
-        case "channel":
-            return f"<#{notice.subject}>’s budget for {notice.period:%-d %B}"
-        case "workspace":
-            return f"The workspace’s budget for {notice.period:%B}"
+    kind = notice.scope.removesuffix(WEEK)
+    whose = {"user": f"<@{notice.subject}>’s", "channel": f"<#{notice.subject}>’s"}.get(kind, "The workspace’s")
+    month, week = notice.scope == "workspace", "the week from " if notice.scope.endswith(WEEK) else ""
+    return f"{whose} budget for {notice.period:%B}" if month else f"{whose} budget for {week}{notice.period:%-d %B}"
 
 
 def too_fast_sentence(wait: RateWait | None) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import get_args
+from typing import cast
 
 from bot.blocks.spending import spending_message
 from bot.budgets.amounts import ALLOWED, parse_amount
@@ -16,7 +16,7 @@ from bot.commands.help import text_message
 from bot.commands.parsing import check_length, choose_from, closest_match, inline_code, parse_nothing
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.model.spending import NO_BUDGETS, Budgets, Scope, Spending
+from bot.model.spending import NO_BUDGETS, WEEK, Budgets, Scope, Spending
 from bot.slack.users import Admins
 from bot.storage.budgets import BudgetStore
 
@@ -30,7 +30,8 @@ OFF = frozenset({"off", "none", "unlimited"})
 RESETS = frozenset({"reset", "default"})
 HERE = "here"
 MAX_LENGTH = 200
-SCOPES: tuple[Scope, ...] = get_args(Scope)
+SCOPES = ("user", "channel", "workspace")
+WEEKLY = "week"
 
 _IDS = {"user": re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^>]*)?>|([UW][A-Z0-9]{1,20})"),
         "channel": re.compile(r"<#([CG][A-Z0-9]+)(?:\|[^>]*)?>|([CG][A-Z0-9]{1,20})")}  # fmt: skip
@@ -69,10 +70,11 @@ def parse(text: str) -> BudgetRequest:
     if scope is None:
         choices = choose_from([*SCOPES], meant=closest_match(words[0].casefold(), SCOPES))
         raise UsageError(f"{inline_code(words[0])} has no budget. {choices}")
-    *whose, amount = words[1:] or [""]
+    *whose, amount = [word for word in words[1:] if word.casefold() != WEEKLY] or [""]
     if not amount:
         raise UsageError(f"Add an amount for `{scope}`: {ALLOWED}, `off` or `reset`.")
-    request = BudgetRequest(scope=scope, subject=_subject(scope, whose))
+    weekly = WEEKLY in text.casefold().split()
+    request = BudgetRequest(scope=cast("Scope", f"{scope}{WEEK if weekly else ''}"), subject=_subject(scope, whose))
     if amount.casefold() in RESETS:
         return replace(request, reset=True)
     if amount.casefold() in OFF:
@@ -85,7 +87,7 @@ def parse(text: str) -> BudgetRequest:
         ) from None
 
 
-def _subject(scope: Scope, words: Sequence[str]) -> str:
+def _subject(scope: str, words: Sequence[str]) -> str:
     if not words:
         return ""
     if scope == "workspace":
@@ -128,7 +130,7 @@ class BudgetCommand:
         if not await self.admins.is_admin(row.user_id):
             return BudgetResult(note="Only admins of this workspace can see and change its budgets.")
         note, subject = "", row.channel_id if request.subject == HERE else request.subject
-        if request.scope == "channel" and subject.startswith("D"):
+        if request.scope in {"channel", f"channel{WEEK}"} and subject.startswith("D"):
             return BudgetResult(note=NO_CHANNEL_BUDGET)
         if request.scope is not None:
             await store.change(
@@ -163,9 +165,10 @@ BUDGET = free_subcommand(
     name="budget",
     summary="See what is spent, and set budgets (admins)",
     for_admins=True,
-    usage="[user | channel | workspace] [ID] [DOLLARS | off | reset]",
+    usage="[user | channel | workspace] [ID] [DOLLARS | off | reset] [week]",
     examples=(
         ("user 2.50", "what each person may spend a day"),
+        ("user 10 week", "what each person may spend a week, from Monday"),
         ("user U012AB3CD 10", "more for one person"),
         ("channel here 5", "what may be spent in this channel a day"),
         ("workspace 300", "what may be spent in all a month"),

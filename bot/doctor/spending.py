@@ -9,9 +9,11 @@ from psycopg.errors import UndefinedFunction, UndefinedTable
 from psycopg.rows import DictRow, dict_row
 
 from bot.budgets.amounts import format_amount
+from bot.budgets.sentences import first_budget_sentence
 from bot.commands.base import ROOT_COMMAND
-from bot.doctor.checks import Context, Finding, warning
-from bot.model.spending import Budgets
+from bot.doctor.checks import Context, Finding, ok, warning
+from bot.model.spending import WEEK, Budgets
+from bot.storage.budgets import with_first_budget
 from bot.storage.ledger import ABANDONED_CALLS
 from perplexity.formatting import pluralize
 
@@ -35,9 +37,7 @@ _USED_UP = """
     FROM budget_use u CROSS JOIN LATERAL (
         SELECT budget_of_v1(u.team_id, u.scope, u.subject, CASE u.scope
             WHEN 'user' THEN %(user)s WHEN 'channel' THEN %(channel)s ELSE %(workspace)s END::bigint) AS amount) b
-    WHERE u.spent >= b.amount AND b.amount > 0 AND u.period = CASE u.scope
-        WHEN 'workspace' THEN date_trunc('month', now() AT TIME ZONE 'UTC')::date
-        ELSE (now() AT TIME ZONE 'UTC')::date END
+    WHERE u.spent >= b.amount AND b.amount > 0 AND u.period = budget_period_v1(u.scope, now())
     GROUP BY u.team_id, u.scope ORDER BY u.team_id, u.scope
 """
 
@@ -47,12 +47,12 @@ async def check_budgets(context: Context) -> Sequence[Finding]:
     url = context.settings.database_url
     if url is None or "database_url" in context.invalid:
         return []
-    budgets = context.settings.budgets
-    allowed = {"user": budgets.user, "channel": budgets.channel, "workspace": budgets.workspace}
     try:
         async with await AsyncConnection.connect(
             url.get_secret_value(), row_factory=dict_row, prepare_threshold=None
         ) as connection:
+            budgets = (await with_first_budget(context.settings, connection)).budgets
+            allowed = {"user": budgets.user, "channel": budgets.channel, "workspace": budgets.workspace}
             pauses = await (await connection.execute(_PAUSES)).fetchall()
             used_up = await (await connection.execute(_USED_UP, allowed)).fetchall()
             zero = await (await connection.execute(_ZERO)).fetchall()
@@ -60,7 +60,10 @@ async def check_budgets(context: Context) -> Sequence[Finding]:
     except (OperationalError, UndefinedTable, UndefinedFunction):
         return []
     slash = f"/{context.settings.command_prefix}{ROOT_COMMAND}"
-    return [*_nothing(budgets, zero, slash), *_pauses(pauses, slash), *_used_up(used_up, slash), *_late(late)]
+    found = [*_nothing(budgets, zero, slash), *_pauses(pauses, slash), *_used_up(used_up, slash), *_late(late)]
+    if budgets.user is not None and budgets != context.settings.budgets:
+        found.insert(0, ok(BUDGETS, first_budget_sentence(budgets.user, slash=slash)))
+    return found
 
 
 def _nothing(budgets: Budgets, rows: Sequence[DictRow], slash: str) -> Iterator[Finding]:
@@ -70,8 +73,14 @@ def _nothing(budgets: Budgets, rows: Sequence[DictRow], slash: str) -> Iterator[
             text = f"{variable} is 0: paid searches are refused, unless an admin has set another budget."
             yield warning(BUDGETS, text, fix=f"Raise it, unset it, or set one with `{slash} budget {scope}`.")
     for row in rows:
-        text = f"In {row['team_id']}, the budget `{row['scope']}` is $0.00: paid searches are refused."
-        yield warning(BUDGETS, text, fix=f"Raise it with `{slash} budget {row['scope']}`, if that is a mistake.")
+        scope = _typed(row["scope"])
+        text = f"In {row['team_id']}, the budget `{scope}` is $0.00: paid searches are refused."
+        yield warning(BUDGETS, text, fix=f"Raise it with `{slash} budget {scope}`, if that is a mistake.")
+
+
+def _typed(scope: str) -> str:
+    """Return a scope as admins type it."""
+    return scope.replace("_", " ")
 
 
 def _pauses(rows: Sequence[DictRow], slash: str) -> Iterator[Finding]:
@@ -89,10 +98,11 @@ def _used_up(rows: Sequence[DictRow], slash: str) -> Iterator[Finding]:
             )
             when = "the 1st"
         else:
-            whose = pluralize(row["budgets"], row["scope"])
-            text = f"In {row['team_id']}, today’s budget of {whose} is used up. Their paid searches are refused."
-            when = "tomorrow"
-        fix = f"Wait until {when} at 0:00 UTC, or raise the budget with `{slash} budget {row['scope']}`."
+            weekly = row["scope"].endswith(WEEK)
+            whose, day = pluralize(row["budgets"], row["scope"].removesuffix(WEEK)), "this week" if weekly else "today"
+            text = f"In {row['team_id']}, {day}’s budget of {whose} is used up. Their paid searches are refused."
+            when = "Monday" if weekly else "tomorrow"
+        fix = f"Wait until {when} at 0:00 UTC, or raise the budget with `{slash} budget {_typed(row['scope'])}`."
         yield warning(BUDGETS, text, fix=fix)
 
 

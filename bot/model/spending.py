@@ -8,8 +8,11 @@ from decimal import Decimal
 from typing import Literal, Self
 from uuid import UUID
 
-Scope = Literal["user", "channel", "workspace"]
-"""What a budget is for: a person's day, a channel's day, a workspace's month."""
+Scope = Literal["user", "user_week", "channel", "channel_week", "workspace_week", "workspace"]
+"""What a budget is for: a person's day or week, a channel's day or week, a workspace's week or month."""
+
+WEEK = "_week"
+"""What the scopes by week end with."""
 
 CallState = Literal["settled", "released", "cut"]
 """How a call ended: with the provider's own figure, without a cost, or cut off, so that its cost is unknown."""
@@ -27,6 +30,10 @@ class Budgets:
     def in_dollars(cls, **dollars: Decimal | None) -> Self:
         """Return the budgets that are these dollars, with at most six decimals, by the names of the fields."""
         return cls(**{name: None if one is None else int(one.scaleb(6)) for name, one in dollars.items()})
+
+    def of(self, scope: Scope) -> int | None:
+        """Return a budget; only admins set those by week."""
+        return getattr(self, scope, None)
 
 
 NO_BUDGETS = Budgets()

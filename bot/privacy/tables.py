@@ -316,7 +316,8 @@ TABLES: Mapping[str, Table] = {
         ),
     ),
     "budget_use": Table(
-        of_person="scope = 'user' AND subject = %(user)s AND (%(team)s::text IS NULL OR team_id = %(team)s)",
+        of_person="scope IN ('user', 'user_week') AND subject = %(user)s"
+        " AND (%(team)s::text IS NULL OR team_id = %(team)s)",
         of_workspace=_WORKSPACE,
         outdated="period < now() - interval '62 days'",
         columns=_columns(
@@ -324,21 +325,22 @@ TABLES: Mapping[str, Table] = {
         ),
     ),
     "budgets": Table(
-        of_person="(user_id = %(user)s OR scope = 'user' AND subject = %(user)s)"
+        of_person="(user_id = %(user)s OR scope IN ('user', 'user_week') AND subject = %(user)s)"
         " AND (%(team)s::text IS NULL OR team_id = %(team)s)",
         of_workspace=_WORKSPACE,
         forget_person={
             "user_id": "CASE WHEN user_id = %(user)s THEN '' ELSE user_id END",
-            "subject": "CASE WHEN scope = 'user' AND subject = %(user)s THEN 'erased ' || gen_random_uuid()"
+            "subject": "CASE WHEN scope IN ('user', 'user_week') AND subject = %(user)s"
+            " THEN 'erased ' || gen_random_uuid()"
             " ELSE subject END",
         },
         limited_person="subject",
         columns=_columns(person="subject user_id", place="team_id", none="scope amount at"),
     ),
-    # Only the erased person's own id leads to their amount, and only until the day is over.
+    # Only the erased person's own id leads to their amount, and only until the week is over.
     "erased_spending": Table(
         of_workspace=_WORKSPACE,
-        outdated="period < (now() AT TIME ZONE 'UTC')::date AND at < now() - interval '1 hour'",
+        outdated="period < date_trunc('week', now() AT TIME ZONE 'UTC')::date AND at < now() - interval '1 hour'",
         columns=_columns(place="team_id", none="period salt person spent at full_at"),
     ),
     # It stays until an admin resumes, also without the one who paused.

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, LiteralString
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
 
 from bot.model.audit import Change
 from bot.model.spending import NO_BUDGETS, BudgetLine, Budgets, Scope, Spending, Spent
+from bot.settings import Settings
 from bot.storage.audit import record_change
 from bot.storage.ledger import lock_bookings
 from bot.storage.questions import Pool
@@ -56,6 +61,15 @@ _LINES = """
 _PAUSED = "SELECT user_id FROM spending_pauses WHERE team_id = %(team_id)s"
 
 _SETTERS = "SELECT DISTINCT user_id FROM budgets WHERE team_id = %(team_id)s AND user_id <> '' ORDER BY 1"
+
+
+_BEGUN_WITH = "SELECT amount FROM budgets WHERE team_id = '' AND scope = 'user' AND subject = ''"
+
+
+async def with_first_budget(settings: Settings, connection: AsyncConnection[DictRow]) -> Settings:
+    """Return the settings with what each person may spend a day in a database that began so, if they name nothing."""
+    row = await (await connection.execute(_BEGUN_WITH)).fetchone() if settings.user_budget_unset else None
+    return settings.model_copy(update={"budget_user_day_usd": Decimal(row["amount"]).scaleb(-6)} if row else {})
 
 
 class BudgetStore:

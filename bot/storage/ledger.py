@@ -55,7 +55,8 @@ FINAL_SECONDS = 3.0
 MOST_AT_ONCE = 100
 
 _BOOK = """
-    SELECT asked, verdict, held, amount, exceeded, allowed, remaining, resets
+    SELECT asked, verdict, held, amount, exceeded, allowed, remaining,
+        resets + CASE WHEN exceeded LIKE '%%week' THEN 6 * 86400 ELSE 0 END AS resets
     FROM ledger_book_v4(%(ended)s, (
             SELECT coalesce(jsonb_agg(one ORDER BY place), '[]')
             FROM jsonb_array_elements(%(wanted)s) WITH ORDINALITY AS w(one, place)
@@ -64,7 +65,23 @@ _BOOK = """
                 WHERE q.id = (one ->> 'question_id')::uuid AND q.attempt <> (one ->> 'claim')::integer)),
         %(leaving)s, %(user)s, %(channel)s, %(workspace)s)
 """
-"""What is wanted under a claim that is lost is left out: a suspended worker wakes up late, and would pay again."""
+"""What is wanted under a claim that is lost is left out: a suspended worker wakes up late, and would pay again.
+
+A week that is over in `resets` is counted there to the end of its Monday.
+"""
+
+_FITTING = """
+    SELECT e.effort FROM unnest(%(efforts)s::text[], %(ceilings)s::bigint[]) AS e (effort, ceiling)
+    LEFT JOIN call_costs c ON c.provider = %(provider)s AND c.effort = e.effort
+    WHERE CASE WHEN c.calls >= 20 THEN c.highest + c.highest / 4 ELSE greatest(e.ceiling, c.highest) END <= (
+        SELECT min(budget_of_v1(%(team_id)s, k.scope, k.subject, CASE k.scope
+            WHEN 'user' THEN %(user)s WHEN 'channel' THEN %(channel)s ELSE %(workspace)s END::bigint)
+            - coalesce(u.reserved + u.spent, 0))
+        FROM budget_keys_v1(%(user_id)s, %(channel_id)s, now()) AS k
+        LEFT JOIN budget_use u ON u.team_id = %(team_id)s
+            AND (u.scope, u.subject, u.period) = (k.scope, k.subject, k.period))
+"""
+"""The efforts of which a call would be granted, as `ledger_book_v1` reckons."""
 
 _LAST_OF_RUN = """
     SELECT id, state = 'settled' AS paid FROM ledger
@@ -89,11 +106,7 @@ ABANDONED_CALLS = """
 
 ABANDONED_SECONDS = 30.0
 
-_CURRENT = """CASE u.scope
-        WHEN 'workspace' THEN u.period IN (
-            date_trunc('month', now() AT TIME ZONE 'UTC')::date,
-            date_trunc('month', now() AT TIME ZONE 'UTC' - interval '1 day')::date)
-        ELSE u.period IN ((now() AT TIME ZONE 'UTC')::date, (now() AT TIME ZONE 'UTC')::date - 1) END"""
+_CURRENT = "u.period IN (budget_period_v1(u.scope, now()), budget_period_v1(u.scope, now() - interval '1 day'))"
 """The periods that notices are for. Those of yesterday, too: what was begun then may be settled after midnight."""
 
 _NOTICE = f"""
@@ -107,7 +120,7 @@ _NOTICE = f"""
                 WHEN shared.team_id IS NOT NULL THEN shared.amount
                 WHEN u.scope = 'user' THEN %(user)s::bigint
                 WHEN u.scope = 'channel' THEN %(channel)s::bigint
-                ELSE %(workspace)s::bigint END AS amount
+                WHEN u.scope = 'workspace' THEN %(workspace)s::bigint END AS amount
             FROM budget_use u
             LEFT JOIN budgets own ON (own.team_id, own.scope, own.subject) = (u.team_id, u.scope, u.subject)
             LEFT JOIN budgets shared ON (shared.team_id, shared.scope, shared.subject) = (u.team_id, u.scope, '')
@@ -210,6 +223,16 @@ class Ledger:
                 return await (await connection.execute(_LAST_OF_RUN, vars(wanted))).fetchone()
         except DATABASE_UNAVAILABLE:
             raise LedgerAway from None
+
+    async def fitting(self, wanted: Reservation, efforts: Mapping[str, int]) -> frozenset[str]:
+        """Return which efforts, given with their ceilings, still fit where a call did not. Raises LedgerAway."""
+        values = vars(wanted) | self._budgets | {"efforts": list(efforts), "ceilings": list(efforts.values())}
+        try:
+            async with self._pool.connection() as connection:
+                rows = await (await connection.execute(_FITTING, values)).fetchall()
+        except DATABASE_UNAVAILABLE:
+            raise LedgerAway from None
+        return frozenset(row["effort"] for row in rows)
 
     async def keep(self, leaving: RequestText) -> None:
         """Save what is about to leave without a call of its own. Raises LedgerAway."""

@@ -42,15 +42,16 @@ _ASKED_IN = """
 """
 _KEEP_SPENDING = """
     INSERT INTO erased_spending (team_id, period, salt, person, spent, full_at)
-    SELECT s.team_id, s.today, s.salt, salted_person_v1(s.salt, %(user)s), s.spent, (
+    SELECT s.team_id, s.day, s.salt, salted_person_v1(s.salt, %(user)s), s.spent, (
         SELECT r.full_at FROM rate_limits r
         WHERE r.team_id = s.team_id AND r.kind = 'user' AND r.subject = %(user)s AND r.full_at > now())
     FROM (
-        SELECT team_id, (now() AT TIME ZONE 'UTC')::date AS today, uuid_send(gen_random_uuid()) AS salt, (
+        SELECT team_id, (day AT TIME ZONE 'UTC')::date AS day, uuid_send(gen_random_uuid()) AS salt, (
             SELECT coalesce(sum(coalesce(l.cost, l.reserved)), 0) FROM ledger l
             WHERE l.team_id = t.team_id AND l.user_id = %(user)s
-                AND l.at >= date_trunc('day', now(), 'UTC')) AS spent
-        FROM unnest(%(teams)s::text[]) AS t (team_id)) AS s
+                AND l.at >= day AND l.at < day + interval '24 hours') AS spent
+        FROM unnest(%(teams)s::text[]) AS t (team_id)
+        CROSS JOIN generate_series(date_trunc('week', now(), 'UTC'), now(), interval '24 hours') AS day) AS s
 """
 """Calls under way count with what is reserved for them. How fast the person may ask goes on, too."""
 
@@ -119,8 +120,8 @@ class PersonalDataStore:
     ) -> dict[str, int]:
         """Delete everything of a person in one transaction; return how many rows of each table that were.
 
-        What others wrote stays, also if it names the person. What the person has spent today is kept for the day's
-        budget, under a pseudonym. If the `own` data is erased by the person, limits that admins have set for them stay.
+        What others wrote stays, also if it names the person. What the person has spent this week is kept for budgets,
+        under a pseudonym. If the `own` data is erased by the person, limits that admins have set for them stay.
         With `cleared` nothing is erased, and NotClearedUp raised, if a question is open or may have left something.
         """
         values, erased = {"user": user_id, "team": team_id}, {}

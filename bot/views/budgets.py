@@ -51,7 +51,7 @@ async def open_budgets(click: Click, context: ListenerContext, *, budgets: Budge
 
 def budgets_view(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, slash: str = f"/{ROOT_COMMAND}") -> View:
     """Build the form with the budgets of today: those that are set, and the `usual` ones of the settings."""
-    amounts: dict[Scope, int | None] = {scope: getattr(usual, scope) for scope in SCOPES}
+    amounts: dict[Scope, int | None] = {scope: usual.of(scope) for scope in SCOPES}
     amounts |= {line.scope: line.amount for line in lines if not line.subject}
     shown: dict[str, str] = {scope: _shown(amount) for scope, amount in amounts.items()}
     taken = "Dollars such as 2.50, or off for no limit. Empty a field to go back to what the app is set up with."

@@ -45,7 +45,7 @@ async def confirm_erasure(click: Click, context: ListenerContext) -> Reply | Non
             "label": plain(
                 "This erases your questions with their answers, your digests, settings and ratings in this workspace "
                 "for good, and stops what is being answered. Messages in Slack stay; "
-                "an admin can delete those that you shared. Today’s spending still counts until tomorrow."
+                "an admin can delete those that you shared. This week’s spending still counts until Monday."
             ),
             "element": checkboxes,
         }

@@ -97,6 +97,6 @@ class OwnData:
         await self.tell(
             team_id,
             user_id,
-            "I’ve erased everything that I kept about you in this workspace. What you spent today still counts until "
-            "tomorrow, without your name, and a budget that an admin set for you stays.",
+            "I’ve erased everything that I kept about you in this workspace. What you spent this week still counts "
+            "until Monday, without your name, and a budget that an admin set for you stays.",
         )

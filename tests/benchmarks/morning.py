@@ -248,6 +248,7 @@ async def _world(conninfo: str, morning: Morning) -> AsyncIterator[_World]:
                 OPENROUTER_API_KEY=OPENROUTER_KEY,
                 OPENROUTER_BASE_URL=stand_in.base_url,
                 DATABASE_URL=own,
+                BUDGET_USER_DAY_USD="none",
                 USER_QUESTIONS_PER_MINUTE="0",
                 OPEN_QUESTIONS_PER_USER="0",
             )

@@ -113,6 +113,7 @@ async def _app(conninfo: str) -> AsyncIterator[_App]:
             PERPLEXITY_API_KEY="pplx-benchmark",
             PERPLEXITY_BASE_URL=provider.base_url,
             DATABASE_URL=own,
+            BUDGET_USER_DAY_USD="none",
             WORKSPACE_QUESTIONS_AT_ONCE="80",
             USER_QUESTIONS_PER_MINUTE="0",
             CHANNEL_QUESTIONS_PER_MINUTE="0",

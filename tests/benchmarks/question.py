@@ -211,6 +211,7 @@ class _World:
             PERPLEXITY_API_KEY="pplx-benchmark",
             PERPLEXITY_BASE_URL=f"http://127.0.0.1:{self.provider}",
             DATABASE_URL=own,
+            BUDGET_USER_DAY_USD="none",
             USER_QUESTIONS_PER_MINUTE="1000000",
             CHANNEL_QUESTIONS_PER_MINUTE="1000000",
         )

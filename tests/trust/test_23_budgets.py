@@ -157,6 +157,7 @@ class TestNearTheEndOfABudget:
         shown = await asked(harness, "/ask --model high why", trigger="t1")
 
         assert "has $0.05 left of $0.05, and this may cost up to $2.00" in shown
+        assert "`fast` still fits; for more, ask an admin." in shown
         assert harness.perplexity.requests == []
 
 
@@ -183,6 +184,60 @@ async def test_an_admin_sets_budgets_and_others_cannot(harness: AppHarness) -> N
     assert harness.perplexity.requests == []
 
 
+async def test_a_refusal_offers_only_what_would_be_granted(harness: AppHarness) -> None:
+    """A tighter budget counts, and what calls have cost."""
+    harness.slack.workspace.admins.add("U1")
+    await asked(harness, "/pplx budget workspace 0.5", trigger="b1")
+    await asked(harness, "/pplx budget user 0.5 week", trigger="b2")
+    assert "`medium` still fits" in await asked(harness, "/ask --model high why", trigger="t1")
+
+    await asked(harness, "/pplx budget workspace 0.09", trigger="b3")
+    assert "`fast` still fits" in await asked(harness, "/ask --model high why", trigger="t2")
+
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        await connection.execute("INSERT INTO call_costs VALUES ('Perplexity', 'fast', 20, 100000)")
+    shown = await asked(harness, "/ask --model high why", trigger="t3")
+    assert "still fits" not in shown
+    assert "Ask an admin for more." in shown
+
+
+async def test_an_admin_sets_a_budget_by_week__also_for_one_person(harness: AppHarness) -> None:
+    harness.slack.workspace.admins.add("U1")
+    assert "Each person, a week: *$10.00*" in await asked(harness, "/pplx budget user 10 week", trigger="t1")
+    await asked(harness, "/pplx budget user U1 0.001 week", trigger="t2")
+
+    refused = await asked(harness, "/ask why", trigger="t3")
+    assert "Your budget for this week ($0.001) is used up. It resets in about" in refused
+
+    assert "Each person, a week: *no limit*" in await asked(harness, "/pplx budget user none week", trigger="t4")
+    assert "a week: " not in await asked(harness, "/pplx budget user week reset", trigger="t5")
+
+
+async def begin_with(database: str, amount: int) -> None:
+    """Have the database begin with an amount for each person and day, as new ones do."""
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute("INSERT INTO budgets VALUES ('', 'user', '', %s, '')", (amount,))
+
+
+async def test_a_new_installation_names_what_it_begins_with(workspace: Workspace) -> None:
+    await begin_with(workspace.database, 1_000)
+    process = await workspace.start()
+    named = "Budget    Each person may spend $0.001 a day, as in every new installation."
+    assert any(line.startswith(named) for line in process.output)
+    before = len(workspace.slack.posts)
+    await (await workspace.person(process).type_command("/ask why", trigger="t1")).release()
+    await workspace.slack.wait_for(before + 1)
+    assert "is used up" in workspace.slack.posts[-1].shown_text
+
+
+@pytest.mark.parametrize("amount", ["none", "2"])
+async def test_the_environment_outranks_it(workspace: Workspace, amount: str) -> None:
+    workspace.settings["BUDGET_USER_DAY_USD"] = amount
+    await begin_with(workspace.database, 1_000)
+    process = await workspace.start()
+    assert [line for line in process.output if line.startswith("Budget")] == []
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -197,6 +252,7 @@ async def test_an_admin_sets_budgets_and_others_cannot(harness: AppHarness) -> N
         ("user 0.0000001", "The budget of `user` cannot be `0.0000001`"),
         ("channel #general 5", "`#general` isn’t a channel. Use `here` or an id such as C012AB3CD"),
         ("user anna 5", "`anna` isn’t a user. Use an id such as U012AB3CD, or leave it out."),
+        ("user week", "Add an amount for `user`: an amount in dollars from 0 to 1,000,000"),
         ("workspace C1 5", "`workspace` takes an amount only. Leave out `C1`."),
     ],
 )

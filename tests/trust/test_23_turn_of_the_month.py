@@ -8,9 +8,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
+import pytest
 from psycopg.conninfo import make_conninfo
 
-from bot.model.spending import Budgets, Ended, Granted, OverBudget, Reservation, Verdict
+from bot.model.spending import NO_BUDGETS, Budgets, Ended, Granted, OverBudget, Reservation, Scope, Verdict
+from bot.storage.budgets import BudgetStore
 from bot.storage.ledger import Ledger
 from bot.storage.questions import Pool, connection_pool
 
@@ -19,12 +21,14 @@ LAST_SECOND, FIRST_SECOND = "2026-01-31 23:59:59+00", "2026-02-01 00:00:00+00"
 
 
 @asynccontextmanager
-async def turned_clock(database: str, budgets: Budgets) -> AsyncIterator[tuple[Ledger, Pool]]:
+async def turned_clock(
+    database: str, budgets: Budgets = NO_BUDGETS, *, last: str = LAST_SECOND
+) -> AsyncIterator[tuple[Ledger, Pool]]:
     """Yield a ledger in whose database it is the last second of a month: `now()` is one of the test's."""
     async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
         await connection.execute("CREATE SCHEMA turned")
         await connection.execute("CREATE TABLE turned.clock (at timestamptz)")
-        await connection.execute("INSERT INTO turned.clock VALUES (%s)", (LAST_SECOND,))
+        await connection.execute("INSERT INTO turned.clock VALUES (%s)", (last,))
         await connection.execute(
             "CREATE FUNCTION turned.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT at FROM turned.clock'"
         )
@@ -35,20 +39,20 @@ async def turned_clock(database: str, budgets: Budgets) -> AsyncIterator[tuple[L
         yield ledger, pool
 
 
-async def turn(pool: Pool) -> None:
+async def turn(pool: Pool, first: str = FIRST_SECOND) -> None:
     """Let a second pass."""
     async with pool.connection() as connection:
-        await connection.execute("UPDATE turned.clock SET at = %s", (FIRST_SECOND,))
+        await connection.execute("UPDATE turned.clock SET at = %s", (first,))
 
 
-async def ask(ledger: Ledger) -> Verdict:
+async def ask(ledger: Ledger, *, user: str = "U1", channel: str = "C1") -> Verdict:
     """Reserve two cents."""
     return await ledger.reserve(
         Reservation(
             id=uuid4(),
             team_id="T1",
-            channel_id="C1",
-            user_id="U1",
+            channel_id=channel,
+            user_id=user,
             question_id=None,
             provider=str(uuid4()),  # so that no call's price says what the next one costs
             effort="fast",
@@ -120,6 +124,38 @@ async def test_a_persons_and_a_channels_day_end_at_midnight(database: str) -> No
         ledger.end(Ended(id=new, state="released"))
         await ledger.flush()
         assert isinstance(await ask(ledger), Granted)
+
+
+SATURDAY, SUNDAY, MONDAY = "2026-01-31 12:00:00+00", "2026-02-01 23:59:59+00", "2026-02-02 00:00:00+00"
+
+
+@pytest.mark.parametrize("scope", ["user_week", "channel_week", "workspace_week"])
+async def test_a_week_ends_when_monday_begins(database: str, scope: Scope) -> None:
+    async with turned_clock(database, last=SATURDAY) as (ledger, pool):
+        # What was spent before there was a budget counts, and what others spend elsewhere only for the workspace.
+        await settle(ledger, await begun(ledger), 2)
+        if scope != "workspace_week":
+            other = await ask(ledger, user="U2", channel="C2")
+            assert isinstance(other, Granted)
+            await settle(ledger, other.id, 2)
+        await BudgetStore(pool).change(team_id="T1", user_id="U9", scope=scope, subject="", amount=4 * CENT)
+        await turn(pool, SUNDAY)
+        late = await begun(ledger)
+        over = await ask(ledger)
+        assert isinstance(over, OverBudget)
+        assert (over.scope, over.remaining, over.resets) == (scope, 0, 1.0)
+
+        await turn(pool, MONDAY)
+        new = await begun(ledger)
+        await settle(ledger, late, 2)
+        assert await used(pool, scope) == [("2026-01-26", 0, 4), ("2026-02-02", 2, 0)]
+        told = {(one.scope, str(one.period), one.percent) for one in await ledger.notices()}
+        assert told == {(scope, "2026-01-26", 100)}
+        await settle(ledger, new, 2)
+        await settle(ledger, await begun(ledger), 2)
+        over = await ask(ledger)
+        assert isinstance(over, OverBudget)
+        assert over.resets == 7 * 86_400
 
 
 async def test_admins_hear_of_what_a_month_and_a_day_came_to_in_their_last_second(database: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -122,16 +123,32 @@ async def test_a_budget_that_is_set_after_the_erasure_counts_it_too(database: st
     await spend(limited, await asks(database), cents=1)
 
 
-async def test_what_is_kept_names_no_one_and_goes_with_the_day(database: str, pool: Pool) -> None:
+async def test_an_erasure_gives_no_one_another_budget_for_the_week(database: str, pool: Pool) -> None:
+    ledger, store = Ledger(pool), PersonalDataStore(pool)
+    await BudgetStore(pool).change(team_id="T1", user_id="U9", scope="user_week", subject="", amount=10 * CENT)
+    async with connect(database) as connection:
+        await spend(ledger, await asks(database), cents=6)
+        await connection.execute("UPDATE ledger SET at = date_trunc('week', now(), 'UTC')")
+        await store.erase(ADA)
+        await spend(ledger, await asks(database), cents=3)
+        await store.erase(ADA)
+
+    refused = await ledger.reserve(call(await asks(database), cents=2))
+
+    assert isinstance(refused, OverBudget)
+    assert (refused.scope, refused.remaining) == ("user_week", CENT)
+
+
+async def test_what_is_kept_names_no_one_and_goes_with_the_week(database: str, pool: Pool) -> None:
     await spend(Ledger(pool), await asks(database), cents=8)
     await PersonalDataStore(pool).erase(ADA)
     async with connect(database) as connection:
         assert await find_text(connection, ADA) == {}
         assert await Retention(pool=pool, days=30).sweep() == 0
-        await connection.execute("UPDATE erased_spending SET period = period - 1, at = at - interval '1 day'")
+        await connection.execute("UPDATE erased_spending SET period = period - 7, at = at - interval '7 days'")
         limited = Ledger(pool, budgets=Budgets(user=8 * CENT))
         assert isinstance(await limited.reserve(call(await asks(database), cents=8)), Granted)
-        assert await Retention(pool=pool, days=30).sweep() == 1
+        assert await Retention(pool=pool, days=30).sweep() == datetime.now(UTC).isoweekday()
 
 
 async def test_a_call_from_a_direct_message_no_longer_says_which(database: str, pool: Pool) -> None:

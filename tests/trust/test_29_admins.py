@@ -556,7 +556,8 @@ async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(
     await press(workspace, CHANGE_BUDGETS)
     inputs = [block["element"] for block in workspace.slack.modal().blocks if block["type"] == "input"]
     shown = {one["action_id"]: one.get("initial_value") or one["placeholder"]["text"] for one in inputs}
-    assert shown == {"user": "2.50", "channel": "no limit", "workspace": "100.00"}
+    weekly = dict.fromkeys(("user_week", "channel_week", "workspace_week"), "no limit")
+    assert shown == {"user": "2.50", "channel": "no limit", "workspace": "100.00"} | weekly
     async with await workspace.person.submit(workspace.slack.modal(), {"user": ""}, token="again") as response:
         assert await response.read() == b""
     await home(workspace, "The budgets are saved.", without="*$2.50*")

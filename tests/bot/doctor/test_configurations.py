@@ -33,6 +33,16 @@ async def test_a_complete_configuration_has_no_problems(doctor: Doctor) -> None:
     assert (code, printed) == (0, (GOLDEN / "whole.txt").read_text(encoding="utf-8"))
 
 
+async def test_a_new_installation_names_its_budget(doctor: Doctor) -> None:
+    with psycopg.connect(doctor.setup.database) as connection:
+        connection.execute("INSERT INTO budgets VALUES ('', 'user', '', 5000000, '')")
+    _, printed = await doctor()
+    assert "ok      Budgets     Each person may spend $5.00 a day, as in every new installation." in printed
+
+    doctor.setup.env["BUDGET_USER_DAY_USD"] = "none"
+    assert "Budgets     " not in (await doctor())[1]
+
+
 @pytest.mark.parametrize("breaking", BREAKINGS, ids=lambda breaking: breaking.__name__)
 async def test_each_fault_is_reported_with_its_fix(doctor: Doctor, breaking: Breaking) -> None:
     breaking(doctor.setup)
