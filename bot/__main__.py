@@ -75,7 +75,7 @@ DEFAULT_MAX_USD = 500_000
 
 STOPPABLE = ("run", "worker", "migrate", "rotate-keys")
 DATA_REQUESTS = ("export", "erase")
-PRINTING = ("export", "audit", "doctor", "manifest", "install-url")
+PRINTING = ("export", "audit", "settings", "doctor", "manifest", "install-url")
 """The commands that do nothing but print."""
 _NO_PLAYGROUND = (
     "SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (or SLACK_OAUTH_CLIENT_ID and the settings next to it) are missing, but "
@@ -220,6 +220,16 @@ def _parser(program: str) -> argparse.ArgumentParser:
         one.add_argument("workspace", metavar="TEAM", help="the id of the workspace or organization")
         one.add_argument("provider", help="the service, such as perplexity")
     own.add_parser("list", help="list which workspaces have keys of their own")
+    file = commands.add_parser("settings", help="what admins have set, as a file")
+    of_file = file.add_subparsers(dest="do", required=True)
+    of_file.add_parser("export", help="print it as TOML")
+    plan = of_file.add_parser("plan", help="say what a file would change; exit with 2 if anything")
+    for one in (plan, of_file.add_parser("apply", help="make it as a file says")):
+        one.add_argument("file", type=Path, metavar="FILE")
+    why = of_file.add_parser("explain", help="say which value applies to a person in a channel, and what has set it")
+    why.add_argument("--user", type=_parse_user, required=True, metavar="U…")
+    why.add_argument("--channel", type=_parse_channel, required=True, metavar="C…")
+    why.add_argument("--team", metavar="T…", help="the workspace, if there are several")
     commands.add_parser("rotate-keys", help="encrypt all tokens with the first of ENCRYPTION_KEYS; the app may run")
     return parser
 
@@ -358,6 +368,32 @@ def _run_audit(settings: Settings, parsed: argparse.Namespace, stop: StopSignals
     return 0 if found.ok else 1
 
 
+def _run_settings(settings: Settings, parsed: argparse.Namespace, conninfo: str) -> int:
+    from bot import settings_file
+
+    try:
+        match parsed.do:
+            case "export":
+                sys.stdout.write(asyncio.run(settings_file.export(settings, conninfo)))
+                return 0
+            case "explain":
+                place = {"team": parsed.team, "user": parsed.user, "channel": parsed.channel}
+                sys.stdout.write(asyncio.run(settings_file.explain(settings, conninfo, **place)))
+                return 0
+        text, apply = parsed.file.read_text("utf-8"), parsed.do == "apply"
+        changed = asyncio.run(settings_file.change(settings, conninfo, text, apply=apply))
+    except UnicodeDecodeError:
+        return _fail(f"{parsed.file} is not UTF-8 text.", code=1)
+    except settings_file.NotUsable as error:
+        return _fail(str(error), code=1)
+    _print(
+        "\n".join([*changed, "Applied." if apply else f"{len(changed)} to change."])
+        if changed
+        else "Nothing to change."
+    )
+    return 2 if changed and not apply else 0
+
+
 def _by_team(heads: Sequence[tuple[str, int, str]]) -> dict[str, dict[int, str]]:
     known: dict[str, dict[int, str]] = {}
     for team, count, digest in heads:
@@ -431,10 +467,14 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
     with _open_database(settings, stop) as (conninfo, described):
         applied = asyncio.run(stop.run_until_stopped(migrate(conninfo)))
         if asyncio.run(stop.run_until_stopped(database_is_newer(conninfo))):
-            sys.stderr.write(DATABASE_NEWER + "\n") if parsed.command in DATA_REQUESTS else _print(DATABASE_NEWER)
+            sys.stderr.write(DATABASE_NEWER + "\n") if parsed.command in (*DATA_REQUESTS, "settings") else _print(
+                DATABASE_NEWER
+            )
         if parsed.command == "migrate":
             _print(f"Database  {described}\nMigrated  {applied} applied")
             return 0
+        if parsed.command == "settings":
+            return _run_settings(settings, parsed, conninfo)
         if parsed.command in DATA_REQUESTS:
             return asyncio.run(_answer_data_request(settings, parsed, conninfo=conninfo))
         if not settings.slack_configured and (team := asyncio.run(_workspace_in(conninfo))) is not None:

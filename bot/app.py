@@ -64,11 +64,11 @@ from bot.storage.feedback import FeedbackStore
 from bot.storage.homes import HomeStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.ledger import Ledger
-from bot.storage.limits import LimitStore
+from bot.storage.limits import LimitStore, fair_share
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.proposals import ProposalStore
-from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
+from bot.storage.questions import Pool, QuestionStore, connection_pool
 from bot.storage.retention import Retention
 from bot.storage.shares import ShareStore
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
@@ -190,14 +190,7 @@ class _Parts:
 
     def __post_init__(self) -> None:
         settings, work, acks, many = self.settings, self.work, self.acks, self.settings.oauth_configured
-        share = FairShare(
-            open_per_person=settings.open_questions_per_user,
-            thread_per_minute=settings.thread_answers_per_minute,
-            per_workspace=_workspace_limit(settings),
-            user_per_minute=settings.user_questions_per_minute,
-            channel_per_minute=settings.channel_questions_per_minute,
-            bounded=many,
-        )
+        share = fair_share(settings)
         key = settings.audit_key
         self.questions = QuestionStore(work, share=share, keeps_text=settings.retention_days > 0, many=many)
         self.received = QuestionStore(acks, share=share)
@@ -674,13 +667,3 @@ async def compose(
             server=parts.server if http else None,
             socket=parts.socket if http else None,
         )
-
-
-WORKSPACE_PART = 0.8
-"""Of the questions that one process works on at once, those of one workspace if there may be others."""
-
-
-def _workspace_limit(settings: Settings) -> int:
-    if settings.workspace_questions_at_once is not None:
-        return settings.workspace_questions_at_once
-    return math.ceil(WORKSPACE_PART * settings.questions_at_once) if settings.oauth_configured else 0
