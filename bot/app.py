@@ -417,6 +417,7 @@ class _Parts:
             database_retry=DatabaseRetry(seconds=RUN_SECONDS),
             stops=StopWatcher(questions=self.questions),
             umbrella=self.slash_command,
+            reasoning_effort=settings.reasoning_effort,
             thread_history=thread_history.before,
             stages=lambda row: QuestionStages(stages=self.stages, row=row, database_retry=self.database_retry),
             saves_files=settings.send_files or not settings.slack_configured,

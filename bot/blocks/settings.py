@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import Any
 
 from bot.blocks.elements import context, secondary_button, section
@@ -56,5 +57,7 @@ def _value(setting: Setting, value: Any) -> str:
         return f"_{escape(setting.unset)}_"
     if setting.kind == "people" and words not in (setting.choices or {}):
         return ", ".join(map(code, words.split()))
+    if setting.kind == "paragraph":
+        words = shorten(words, 200, placeholder="…")
     label = (setting.choices or {}).get(words, words)
     return f"*{escape(label)}*"

@@ -15,6 +15,7 @@ from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
 from bot.preferences.precedence import Preferred
 from perplexity.filters import Filters
+from perplexity.models import Effort
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
@@ -156,6 +157,9 @@ class Command(Generic[Request, Result]):
 
     for_admins: bool = False
     """Whether only admins read of it in the help."""
+
+    effort: Effort | None = None
+    """The effort that it needs."""
 
     free: bool = False
     """Whether it asks no service, so that no limit of questions applies."""

@@ -217,6 +217,7 @@ DEEPDIVE = Command(
     nothing_found=nothing_found_text,
     question_text=question_text,
     render_pending=render_pending,
+    effort="high",
     form=CommandForm(title="Deep dive", text="Topic", missing="Write your topic."),
     prefer=prefer,
 )

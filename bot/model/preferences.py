@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from perplexity.models import Effort
+
 Visibility = Literal["private", "public"]
 
 EVERYONE = "everyone"
 ADMINS = "admins"
+NO_MODELS = ("none",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +34,15 @@ class ChannelSettings:
 
     `allow` and `deny` are host names without a `-`; an empty `allow` allows all. `askers` is `EVERYONE`, `ADMINS`, or
     user ids with spaces between them. `history` is whether what people wrote in a thread is sent with a question.
-    `external` is whether guests and people from elsewhere may ask.
+    `external` is whether guests and people from elsewhere may ask. `max_effort`, `models` and `instructions` are as in
+    `WorkspaceSettings`.
     """
 
     place: ClassVar[str] = "channel"
 
+    max_effort: Effort | None = None
+    models: tuple[str, ...] = ()
+    instructions: str | None = None
     model: str | None = None
     visibility: Visibility | None = None
     language: str | None = None
@@ -49,10 +56,18 @@ class ChannelSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceSettings:
-    """The rules of a workspace, which its channels can only narrow: `allow` and `deny` as in `ChannelSettings`."""
+    """The rules of a workspace, which its channels can only narrow: `allow` and `deny` as in `ChannelSettings`.
+
+    `models` are those that may be named, as `vendor/model`; none of them is `NO_MODELS`, all an empty tuple.
+    `instructions` go before each conversation. `store_nothing` rules out what is stored at the search service.
+    """
 
     place: ClassVar[str] = "workspace"
 
+    max_effort: Effort | None = None
+    models: tuple[str, ...] = ()
+    instructions: str | None = None
+    store_nothing: bool | None = None
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
 

@@ -5,16 +5,18 @@ The rules of the workspace outrank all, and those of the channel all but these.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from bot.model.preferences import ADMINS, EVERYONE, ChannelSettings, Preferences, Rules, WorkspaceSettings
+from bot.errors import Refused
+from bot.model.preferences import ADMINS, EVERYONE, NO_MODELS, ChannelSettings, Preferences, Rules, WorkspaceSettings
 from perplexity.domains import DomainPolicy
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MAX_DOMAINS, NO_FILTERS, Filters
+from perplexity.models import EFFORTS, Effort, resolve
 from perplexity.providers.base import ForwardingProvider
-from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
+from perplexity.types import Answer, Done, Event, Message, Query, Question, SearchResults, Source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +27,8 @@ class Preferred:
     public: bool | None = None
     language: str | None = None
     domains: tuple[str, ...] = ()
+    max_effort: Effort = EFFORTS[-1]
+    """The highest effort that is allowed."""
 
     def filters(self, typed: Filters, *, language: bool = False) -> Filters:
         """Return the typed filters with the preferred sites, and if asked for the language, for what is not typed."""
@@ -48,10 +52,11 @@ def preferred(preferences: Preferences) -> Preferred:
     except InvalidRequest:
         domains = ()
     return Preferred(
-        model=person.model or channel.model,
+        model=next((one for one in (person.model, channel.model) if one and _may_name(one, preferences.rules)), None),
         public=None if visibility is None else visibility == "public",
         language=person.language or channel.language,
         domains=domains,
+        max_effort=effort_cap(preferences.rules).effort,
     )
 
 
@@ -93,6 +98,74 @@ def _allowed(rules: Rules) -> str:
     return f"answers in this {rules.place} never come from {', '.join(rules.deny)}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class EffortCap:
+    """The highest effort that is allowed; `why` continues a sentence about that."""
+
+    effort: Effort
+    why: str = ""
+
+    def allows(self, effort: Effort) -> bool:
+        """Return whether an effort is allowed."""
+        return EFFORTS.index(effort) <= EFFORTS.index(self.effort)
+
+    def check(self, effort: Effort) -> None:
+        """Raise Refused if what needs an effort is not allowed."""
+        if not self.allows(effort):
+            raise Refused(f"This needs the effort {effort}. Here at most {self.effort} is allowed, {self.why}.")
+
+
+def effort_cap(rules: Iterable[Rules]) -> EffortCap:
+    """Return the highest effort that all rules allow. What runs in the background is stored at the search service."""
+    caps = [EffortCap(effort=EFFORTS[-1])]
+    for one in rules:
+        if isinstance(one, WorkspaceSettings) and one.store_nothing:
+            caps.append(EffortCap(effort="medium", why="since more would be stored at the search service"))
+        if one.max_effort is not None:
+            caps.append(EffortCap(effort=one.max_effort, why=f"as this {one.place}’s settings say"))
+    return min(caps, key=lambda cap: EFFORTS.index(cap.effort))
+
+
+_WORDS: Mapping[Effort, str] = {
+    "fast": "fast",
+    "low": "with little reasoning",
+    "medium": "with reasoning",
+    "high": "with research",
+    "xhigh": "with the longest research",
+}
+
+
+def _may_name(model: str, rules: Iterable[Rules]) -> bool:
+    name = resolve(model).model
+    return name is None or all(not one.models or name in one.models for one in rules)
+
+
+def within_rules(
+    question: Question, rules: Sequence[Rules], *, reasoning_effort: Effort = "medium"
+) -> tuple[Question, str]:
+    """Return a question as the rules allow it, and what to say first of its answer if it gets less effort.
+
+    Raises InvalidRequest for a site or a model that is not allowed.
+    """
+    instructions = (
+        Message(role="system", content=f"Tone and words in this {one.place}; keep all citations:\n{one.instructions}")
+        for one in rules
+        if one.instructions
+    )
+    messages = (*instructions, *question.messages)
+    question = replace(question, filters=restrict(question.filters, *rules), messages=messages)
+    if question.model is not None and not _may_name(question.model, rules):
+        limits = [set(one.models) for one in rules if one.models]
+        allowed = [*sorted(set.intersection(*limits) - {*NO_MODELS}), "an effort such as fast"]
+        raise InvalidRequest.for_field("model", question.model, f"here it takes {' or '.join(allowed)}")
+    target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=reasoning_effort)
+    cap = effort_cap(rules)
+    if question.run_id is not None or cap.allows(target.effort) or (target.model and not target.reasons):
+        return question, ""
+    lowered = replace(question, reasoning=False, model=target.model or cap.effort)
+    return lowered, f"Answered {_WORDS[cap.effort]} instead of {_WORDS[target.effort]}, {cap.why}."
+
+
 def check_narrows(channel: ChannelSettings, workspace: WorkspaceSettings) -> None:
     """Raise InvalidRequest if the workspace allows none of the sites that a channel is to allow."""
     try:
@@ -123,14 +196,16 @@ class AnswersWithin(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RestrictedAgent:
-    """An agent that keeps to the rules of where it is asked."""
+    """An agent that keeps to the rules of where it is asked. Its tools reason with the effort that it needs."""
 
     agent: AnswersWithin
     rules: Sequence[Rules]
+    reasoning_effort: Effort = "medium"
 
     async def answer(self, question: Question) -> Answer:
         """Return an answer from the sites of the rules. Raises PerplexityError."""
-        return await self.agent.answer(replace(question, filters=restrict(question.filters, *self.rules)))
+        effort_cap(self.rules).check(self.reasoning_effort)
+        return await self.agent.answer(within_rules(question, self.rules)[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,21 +213,26 @@ class RestrictedProvider(ForwardingProvider):
     """A provider that keeps to the rules: `perplexity.domains` enforces the sites on what comes back."""
 
     rules: Sequence[Rules]
+    reasoning_effort: Effort = "medium"
 
     async def search(self, query: Query) -> SearchResults:
         """Return pages of the sites of the rules. Raises PerplexityError."""
         return await self.provider.search(replace(query, filters=restrict(query.filters, *self.rules)))
 
     async def answer(self, question: Question) -> Answer:
-        """Return an answer from the sites of the rules. Raises PerplexityError."""
-        return await self.provider.answer(self._within(question))
+        """Return an answer as the rules allow it. Raises PerplexityError."""
+        question, note = within_rules(question, self.rules, reasoning_effort=self.reasoning_effort)
+        return _with_note(await self.provider.answer(question), note)
 
-    def stream(self, question: Question) -> AsyncIterator[Event]:
-        """Yield the events of an answer from the sites of the rules. Raises PerplexityError."""
-        return self.provider.stream(self._within(question))
+    async def stream(self, question: Question) -> AsyncIterator[Event]:
+        """Yield the events of an answer as the rules allow it. Raises PerplexityError."""
+        question, note = within_rules(question, self.rules, reasoning_effort=self.reasoning_effort)
+        async for event in self.provider.stream(question):
+            yield Done(answer=_with_note(event.answer, note)) if isinstance(event, Done) else event
 
-    def _within(self, question: Question) -> Question:
-        return replace(question, filters=restrict(question.filters, *self.rules))
+
+def _with_note(answer: Answer, note: str) -> Answer:
+    return replace(answer, stand_in=" ".join(filter(None, (note, answer.stand_in))))
 
 
 def are_restricted(rules: Iterable[Rules]) -> bool:

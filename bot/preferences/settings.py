@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeVar
 
-from bot.model.preferences import ADMINS, EVERYONE, ChannelSettings, PersonSettings, WorkspaceSettings
+from bot.model.preferences import ADMINS, EVERYONE, NO_MODELS, ChannelSettings, PersonSettings, WorkspaceSettings
 from perplexity.errors import InvalidRequest
-from perplexity.filters import parse_domain, parse_domains, parse_language
+from perplexity.filters import MAX_DOMAINS, parse_domain, parse_domains, parse_language
 from perplexity.models import EFFORTS, resolve
+from perplexity.types import Message
+from perplexity.validation import validate_messages
 
 DOMAINS_UNSET = "the whole web"
 SAVED = "Saved."
@@ -22,10 +24,13 @@ CREATOR_UNKNOWN = (
 NOT_ADMIN = "Only admins of this workspace can see and change its settings."
 
 Value = str | bool | tuple[str, ...]
-Kind = Literal["choice", "text", "people"]
+Kind = Literal["choice", "text", "paragraph", "people"]
 
 MAX_MODEL = 75
 """The longest name of a model, which is an option in a form."""
+
+MAX_INSTRUCTIONS = 1_500
+"""The most characters of instructions."""
 
 MAX_PEOPLE = 50
 """The most people who can be named."""
@@ -89,6 +94,21 @@ def _model(words: str) -> str:
     return name
 
 
+def _models(words: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(_split(words.lower())))
+    if names != NO_MODELS and not (names and all("/" in name and resolve(name).model for name in names[:MAX_DOMAINS])):
+        raise InvalidRequest.for_field("models", words, f"it takes {_MODELS_HINT}")
+    return names[:MAX_DOMAINS]
+
+
+def _instructions(words: str) -> str:
+    text = validate_messages([Message(role="user", content=words)])[0].content
+    if len(text) > MAX_INSTRUCTIONS:
+        allowed = f"it takes at most {MAX_INSTRUCTIONS:,} characters"
+        raise InvalidRequest.for_field("instructions", f"{len(text)} characters", allowed)
+    return text
+
+
 def _split(words: str) -> list[str]:
     return [word for word in re.split(r"[,\s]+", words) if word]
 
@@ -122,7 +142,7 @@ def _askers(words: str) -> str:
     return " ".join(ids)
 
 
-THINK = {"fast": "Quick", "medium": "Longer", "high": "Research"}
+THINK: Mapping[str, str] = {"fast": "Quick", "medium": "Longer", "high": "Research"}
 """What the forms call the efforts that they offer; other efforts and models are typed."""
 
 _WHO_SEES = {"private": "Only you", "public": "Everyone in the channel"}
@@ -161,7 +181,10 @@ _ASKERS = replace(
     choices={EVERYONE: "Everyone", ADMINS: "Admins"},
 )
 
-_SITES = (
+_MODELS_HINT = "names such as openai/gpt-6-luna, separated by commas, or none"
+_LIMITS = (
+    _chosen("max-effort", "Think at most", "as long as asked for", THINK, parse=_choice("max-effort", EFFORTS)),
+    _written("models", "Models that may be named", "all", f"Takes {_MODELS_HINT}", parse=_models),
     _written(
         "allow",
         "Only these sites",
@@ -170,6 +193,12 @@ _SITES = (
         parse=_hosts("allow"),
     ),
     _written("deny", "Never these sites", "none", "Answers here never come from these sites", parse=_hosts("deny")),
+    replace(
+        _written(
+            "instructions", "Instructions for answers", "none", "Tone and words of the house", parse=_instructions
+        ),
+        kind="paragraph",
+    ),
 )
 
 PERSON = (
@@ -191,7 +220,7 @@ CHANNEL = (
     _MODEL,
     _VISIBILITY,
     _LANGUAGE,
-    *_SITES,
+    *_LIMITS,
     _ASKERS,
     _switch("history", "Questions in a thread include what others wrote there"),
     _FOLLOW_UPS,
@@ -199,7 +228,10 @@ CHANNEL = (
 )
 """What a channel's creator and admins can set."""
 
-WORKSPACE = (*_SITES,)
+WORKSPACE = (
+    *_LIMITS,
+    _chosen("store-nothing", "Store nothing at the search service", "off", _ON_OFF, parse=_on_off("store-nothing")),
+)
 """What admins can set for the whole workspace; what a channel sets can only narrow it."""
 
 Part = Literal["person", "channel", "workspace"]

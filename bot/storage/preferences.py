@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from psycopg.types.json import Jsonb
 
@@ -127,11 +127,17 @@ class PreferenceStore:
                 Change(
                     **place,
                     what=f"{before.place}.settings",
-                    before=was["settings"] if was else {},
-                    after=becomes["settings"] if becomes else {},
+                    before=_without_text(was["settings"] if was else {}),
+                    after=_without_text(becomes["settings"] if becomes else {}),
                 ),
             )
         return True
+
+
+def _without_text(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings as they are recorded: of instructions only their length."""
+    texts = {name: f"{len(settings[name])} characters" for name in ("instructions",) if name in settings}
+    return settings | texts
 
 
 def _differ(names: Iterable[str], one: object, other: object) -> bool:

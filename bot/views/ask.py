@@ -41,6 +41,7 @@ from bot.views.forms import (
     usage_response,
 )
 from bot.views.opening import open_by_command, person_of, shortcut, shown_problem
+from perplexity.models import EFFORTS
 
 UNKNOWN_FORM = "I no longer have this form. Close it and open it again."
 NO_TEXT = "This message has no text that I can read. Type here what you want to ask about."
@@ -142,7 +143,8 @@ async def _open(
     if last is None or (name and last.command != name):
         last = Choice(command=name or ASK.name)
     # An effort that the form does not offer stays unless another is chosen.
-    usual = {"public": settings.public is True, "think": "fast" if settings.model is None else settings.model}
+    think = "fast" if settings.model is None else settings.model
+    usual = {"public": settings.public is True, "think": think, "most": settings.max_effort}
     view = ask_view(context.commands, last, metadata={**metadata, **usual}, about=about)
     return await open_modal(context, str(body.get("trigger_id", "")), view)
 
@@ -159,7 +161,13 @@ def ask_view(
 
     It has few fields, and all of them if the metadata says so, or if the person chose one of the others last time.
     """
-    offered = {command.name: (command, command.form) for command in commands if command.form is not None}
+    most = EFFORTS.index(str(metadata.get("most", EFFORTS[-1])))
+    allowed = EFFORTS[: most + 1]
+    offered = {
+        command.name: (command, command.form)
+        for command in commands
+        if command.form is not None and (command.effort is None or command.effort in allowed)
+    }
     command, form = offered.get(ASK.name if about is not None else chosen.command, offered[ASK.name])
     given = chosen.options if chosen.command == command.name else {}
     element: Block = {"type": "plain_text_input", "action_id": QUESTION, "multiline": True, "max_length": MAX_TEXT}
@@ -177,8 +185,10 @@ def ask_view(
         blocks.append(input_block(AUDIENCE, "Who sees the answer", element))
     if EFFORT in command.options:
         thinks = given.get(EFFORT.name) or str(metadata.get("think", "fast"))
-        element = radio_buttons(EFFORT.name, THINK, chosen=thinks)
-        blocks.append(input_block(EFFORT.name, EFFORT.title, element, optional=thinks not in THINK))
+        think: dict[str, str] = {effort: label for effort, label in THINK.items() if effort in allowed}
+        thinks = [*think][-1] if thinks in EFFORTS and thinks not in allowed else thinks
+        element = radio_buttons(EFFORT.name, think, chosen=thinks)
+        blocks.append(input_block(EFFORT.name, EFFORT.title, element, optional=thinks not in think))
     more = bool(metadata.get("more")) or not given.keys() <= FEW
     if not more:
         blocks.append(more_button(MORE))

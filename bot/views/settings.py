@@ -222,6 +222,7 @@ def _input(part: Part, setting: Setting, values: Any) -> Block:
 
 def _text(setting: Setting, words: str) -> Block:
     element: Block = {"type": "plain_text_input", "action_id": setting.name, "max_length": 3000}
+    element |= {"multiline": True} if setting.kind == "paragraph" else {}
     return element | ({"initial_value": words} if words else {})
 
 

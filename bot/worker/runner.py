@@ -25,13 +25,13 @@ from bot.delivery.delivery import ClaimLost
 from bot.delivery.routes import DIGEST_SURFACE
 from bot.errors import BudgetUnknown, Interrupted, Refused
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.model.preferences import Rules
+from bot.model.preferences import NO_PREFERENCES, Rules
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Outcome, QuestionRow, Thread, Turn
 from bot.model.results import KeptResult, dump_result
 from bot.preferences.precedence import (
     RestrictedAgent,
     RestrictedProvider,
-    are_restricted,
+    effort_cap,
     excludes_posts,
     may_ask,
     preferred,
@@ -53,6 +53,7 @@ from perplexity.errors import (
     TimedOut,
 )
 from perplexity.filters import in_words
+from perplexity.models import Effort
 from perplexity.notes import is_empty_result
 from perplexity.request_log import BeforeSending, RequestLog
 from perplexity.threads import run_in_thread, run_in_thread_if_long
@@ -95,7 +96,8 @@ class CommandRunner:
     can be typed.
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
     when it is given up. With `keeps_text` an answer can build on those before it. `before_sending` saves each request
-    before it leaves, unless its reservation did. `now` returns the seconds since 1970.
+    before it leaves, unless its reservation did. `reasoning_effort` is what reasoning means. `now` returns
+    the seconds since 1970.
     """
 
     questions: QuestionStore
@@ -107,6 +109,7 @@ class CommandRunner:
     thread_history: Callable[[QuestionRow, Sequence[str]], Awaitable[Thread]] | None = None
     umbrella: str = f"/{ROOT_COMMAND}"
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
+    reasoning_effort: Effort = "medium"
     saves_files: bool = True
     keeps_text: bool = True
     before_sending: BeforeSending | None = None
@@ -360,7 +363,7 @@ class CommandRunner:
         context = CommandContext(
             row=row,
             parent=await self._parent(row),
-            services=_keep_to_rules(self.services, row.preferences.rules),
+            services=self._services(command, row.preferences.rules),
             on_run=on_run,
             check_cancelled=check_cancelled,
             stages=self.stages(row),
@@ -391,6 +394,26 @@ class CommandRunner:
             **vars(reply.stats),
         )
 
+    def _services(self, command: Command[Any, Any], rules: Sequence[Rules]) -> Services:
+        """Return services that keep to the rules of where a question is asked. Raise Refused if they rule it out."""
+        if command.effort is not None:
+            effort_cap(rules).check(command.effort)
+        if rules == NO_PREFERENCES.rules:
+            return self.services
+        restricted = partial(RestrictedProvider, rules=rules, reasoning_effort=self.reasoning_effort)
+        dives = self.services.deepdives
+        return replace(
+            self.services,
+            provider=restricted(provider=self.services.provider),
+            agent=RestrictedAgent(agent=self.services.agent, rules=rules, reasoning_effort=self.reasoning_effort),
+            deepdives=replace(
+                dives,
+                facts=restricted(provider=dives.facts),
+                synthesis=restricted(provider=dives.synthesis),
+                posts=None if excludes_posts(rules) else dives.posts,
+            ),
+        )
+
     def _notes(self, row: QuestionRow, command: Command[Any, Any], outgoing: Outgoing) -> Iterator[Block]:
         """Yield what is said below an answer about the texts behind it."""
         forgot = not self.keeps_text and command.add_turns is not None and row.conversation not in {None, row.id}
@@ -415,8 +438,9 @@ class CommandRunner:
         buttons = command.buttons(result, request)
         if buttons is None:
             return ()
+        reasons = effort_cap(row.preferences.rules).allows(self.reasoning_effort)
         return answer_actions(
-            buttons,
+            replace(buttons, deeper=buttons.deeper and reasons),
             question_id=row.id,
             private=private,
             in_thread=in_thread,
@@ -501,21 +525,3 @@ def _take_events(live: LiveAnswer, command: Command[Any, Any], audience: Audienc
     if audience is Audience.ASKER and live.row.thread_ts is None:
         live.question = command.parse_question_text(live.row.text)
     return live.on_event
-
-
-def _keep_to_rules(services: Services, rules: Sequence[Rules]) -> Services:
-    """Return services that keep to the rules of where a question is asked, for every command."""
-    if not are_restricted(rules):
-        return services
-    dives = services.deepdives
-    return replace(
-        services,
-        provider=RestrictedProvider(provider=services.provider, rules=rules),
-        agent=RestrictedAgent(agent=services.agent, rules=rules),
-        deepdives=replace(
-            dives,
-            facts=RestrictedProvider(provider=dives.facts, rules=rules),
-            synthesis=RestrictedProvider(provider=dives.synthesis, rules=rules),
-            posts=None if excludes_posts(rules) else dives.posts,
-        ),
-    )

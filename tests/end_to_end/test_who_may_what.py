@@ -12,11 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.preferences.settings import NOT_ADMIN
 from bot.settings import Settings
+from perplexity.models import EFFORTS
 from tests.end_to_end.answer_buttons import TS, Message, ask, click, mention, settle, submit
 from tests.end_to_end.conftest import AppHarness
 from tests.trust.services import Services, services, with_all_services
@@ -176,7 +178,7 @@ def only_from(site: str) -> Callable[[Cell], bool]:
     return holds
 
 
-ROWS: Mapping[str, Row] = {
+ROWS: dict[str, Row] = {
     "sites of the workspace": Row(typed=["workspace allow a.example"], holds=only_from("a.example")),
     "sites that a channel narrows": Row(
         typed=["channel allow b.example, c.example", "workspace allow a.example, b.example"],
@@ -187,6 +189,98 @@ ROWS: Mapping[str, Row] = {
         holds=lambda cell: cell.surface == "form" or only_from("a.example")(cell),
         says=dict.fromkeys(("command", "button"), "answers in this channel come from b.example only"),
         refused=frozenset(SURFACES) - {"form"},
+    ),
+}
+
+
+STYLE = "Call them mice, never rats."
+
+
+def efforts_up_to(most: str) -> Callable[[Cell], bool]:
+    def holds(cell: Cell) -> bool:
+        return all(EFFORTS.index(body["effort"]) <= EFFORTS.index(most) for body in cell.answers)
+
+    return holds
+
+
+def with_instructions(cell: Cell) -> bool:
+    """Return whether each answer got them first, in no field that replaces the effort's own, and kept its source."""
+    bodies = [body for body in cell.answers if cell.surface != "check"]
+    if cell.surface == "agent":
+        return any(path == "/model" and STYLE in json.dumps(body) for path, body in cell.asked)
+    first = [body["input"][0] for body in bodies]
+    return (
+        all(one["role"] == "system" and STYLE in one["content"] for one in first)
+        and not any("instructions" in body for body in bodies)
+        and (cell.surface in {"check", "digest"} or "https://a.example/1" in cell.shown)
+    )
+
+
+def stored_nowhere(cell: Cell) -> bool:
+    return not any(body.get("store") or body.get("background") for _, body in cell.asked)
+
+
+OPTIONED = frozenset({"command", "mention", "follow-up"})
+
+ROWS |= {
+    **{
+        f"effort of the {place}": Row(
+            typed=[f"{place} max-effort fast"],
+            options="--effort high",
+            holds=(lambda cell: cell.surface == "form" or efforts_up_to("fast")(cell))
+            if place == "channel"
+            else efforts_up_to("fast"),
+            says={
+                **dict.fromkeys(OPTIONED, f"Answered fast instead of with research, as this {place}’s settings say."),
+                "button": f"Answered fast instead of with reasoning, as this {place}’s settings say.",
+                "deep dive": "This needs the effort high. Here at most fast is allowed",
+                "agent": "This needs the effort medium. Here at most fast is allowed",
+            },
+            refused=frozenset({"deep dive", "agent"}),
+        )
+        for place in ("workspace", "channel")
+    },
+    **{
+        f"models of the {place}": Row(
+            typed=[f"{place} models openai/gpt-6-luna, anthropic/claude-9"],
+            options="--model xai/grok-9",
+            holds=lambda cell: "xai/" not in json.dumps(cell.asked),
+            says=dict.fromkeys(OPTIONED, "here it takes anthropic/claude-9 or openai/gpt-6-luna or an effort"),
+            refused=OPTIONED,
+        )
+        for place in ("workspace", "channel")
+    },
+    "no models at all": Row(
+        typed=["channel models openai/gpt-6-luna", "workspace models none"],
+        options="--model openai/gpt-6-luna",
+        holds=lambda cell: "gpt-6-luna" not in json.dumps(cell.asked),
+        says=dict.fromkeys(OPTIONED, "here it takes an effort such as fast"),
+        refused=OPTIONED,
+    ),
+    "a model that is allowed": Row(
+        typed=["workspace models openai/gpt-6-luna", "workspace max-effort fast"],
+        options="--model openai/gpt-6-luna",
+        holds=lambda cell: (
+            cell.surface not in OPTIONED or [body.get("model") for body in cell.answers] == ["openai/gpt-6-luna"]
+        ),
+        refused=frozenset({"deep dive", "agent"}),
+    ),
+    "instructions of the workspace": Row(typed=[f"workspace instructions {STYLE}"], holds=with_instructions),
+    "instructions of the channel": Row(
+        typed=[f"channel instructions {STYLE}"],
+        holds=lambda cell: cell.surface == "form" or with_instructions(cell),
+    ),
+    "nothing stored": Row(
+        typed=["workspace store-nothing on"],
+        options="--effort high",
+        holds=stored_nowhere,
+        says={
+            **dict.fromkeys(
+                OPTIONED, "Answered with reasoning instead of with research, since more would be stored at the search"
+            ),
+            "deep dive": "Here at most medium is allowed, since more would be stored at the search service",
+        },
+        refused=frozenset({"deep dive"}),
     ),
 }
 
@@ -222,6 +316,9 @@ async def test_setting_by_surface(harness: AppHarness, services: Services, row: 
     assert ROWS[row].holds(cell)
     assert ROWS[row].says.get(surface, "") in cell.shown
     assert harness.slack.refusals == []
+    highest = {"effort of the workspace": "fast", "nothing stored": "medium"}.get(row)
+    if surface == "form" and highest is not None:
+        assert (cell.answers[0]["effort"], "instead of" in cell.shown) == (highest, False)
 
 
 OTHERS: Mapping[str, Mapping[str, Any]] = {
@@ -285,3 +382,40 @@ async def test_a_channel_that_would_be_left_no_site_is_told_what_is_allowed(harn
         assert response.status == 200
     assert refusal in (await submit(harness, **{"channel:allow": "b.example"}))["channel:allow"]
     assert "b.example" not in json.dumps(await ask(harness, "/pplx settings channel"))
+
+
+async def test_instructions_are_shown_in_what_was_sent_and_of_them_the_audit_log_keeps_the_length(
+    harness: AppHarness,
+) -> None:
+    await ask(harness, f"/pplx settings channel instructions {STYLE}")
+    answer = await answered_command(harness)
+    await click(harness, answer, "more", "sent")
+    await harness.slack.wait_until(lambda: STYLE in json.dumps(harness.slack.modal().blocks))
+
+    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
+        recorded = await connection.execute("SELECT after::text FROM audit_outbox UNION SELECT after::text FROM audit")
+        told = str(await recorded.fetchall())
+    assert (STYLE in told, f"{len(STYLE)} characters" in told) == (False, True)
+
+
+async def test_instructions_that_are_too_long_are_refused(harness: AppHarness) -> None:
+    told = json.dumps(await harness.ask(f"/pplx settings channel instructions {'long ' * 301}"))
+
+    assert "It takes at most 1,500 characters" in told
+
+
+async def test_a_preferred_model_that_is_not_allowed_is_left_out(harness: AppHarness) -> None:
+    harness.slack.workspace.admins.add(ADMIN)
+    await ask(harness, "/pplx settings model openai/gpt-6-luna")
+    await ask(replace(harness, person=replace(harness.person, user=ADMIN)), "/pplx settings workspace models none")
+
+    await ask(harness, "/ask why is the sky blue")
+
+    assert [request.json.get("effort") for request in harness.perplexity.requests] == ["fast"]
+
+
+async def test_no_button_offers_what_is_not_allowed(harness: AppHarness) -> None:
+    assert "go_deeper" in json.dumps(await answered_command(harness))
+    await ask(harness, "/pplx settings channel max-effort low")
+
+    assert "go_deeper" not in json.dumps(await answered_command(harness))

@@ -16,7 +16,7 @@ from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
 from bot.errors import UsageError
 from bot.model.message import Audience
-from bot.model.preferences import ChannelSettings, PersonSettings, Preferences, WorkspaceSettings
+from bot.model.preferences import ChannelSettings, PersonSettings, Preferences, Rules, WorkspaceSettings
 from bot.preferences.precedence import (
     RestrictedProvider,
     allows_all,
@@ -26,13 +26,16 @@ from bot.preferences.precedence import (
     may_ask,
     preferred,
     restrict,
+    within_rules,
 )
 from perplexity.domains import DomainPolicy, filter_answer, filter_results
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MAX_DOMAINS, Filters, validate
-from perplexity.types import Answer, Message, Query, Question, SearchResults, Source
+from perplexity.models import EFFORTS, Effort, resolve
+from perplexity.types import Answer, Done, Message, Query, Question, SearchResults, Source
 from tests.fakes.provider import FakeProvider
 
+WHY = (Message(role="user", content="why"),)
 HIGH, PUBLIC = PersonSettings(model="high"), PersonSettings(visibility="public")
 DEFAULTS = ChannelSettings(model="low", visibility="public", language="de")
 
@@ -236,3 +239,86 @@ def test_who_may_ask(askers: str, user: str, is_admin: bool, expected: bool) -> 
 )
 def test_posts_on_x_are_pages_too(channel: ChannelSettings, restricted: bool, without_posts: bool) -> None:
     assert (are_restricted([channel]), excludes_posts([channel])) == (restricted, without_posts)
+
+
+@pytest.mark.parametrize(
+    ("asked", "rules", "expected", "note"),
+    [
+        (Question(messages=WHY), WorkspaceSettings(max_effort="fast"), (None, False), ""),
+        (Question(messages=WHY, model="high"), ChannelSettings(max_effort="xhigh"), ("high", False), ""),
+        (Question(messages=WHY, model="xhigh"), ChannelSettings(max_effort="high"), ("high", False), "with research"),
+        (
+            Question(messages=WHY, model="sonar-deep-research"),
+            WorkspaceSettings(max_effort="low"),
+            ("low", False),
+            "low",
+        ),
+        (
+            Question(messages=WHY, reasoning=True),
+            WorkspaceSettings(max_effort="low"),
+            ("low", False),
+            "little reasoning",
+        ),
+        (Question(messages=WHY, reasoning=True), WorkspaceSettings(store_nothing=True), (None, True), ""),
+        (Question(messages=WHY, model="high", run_id="r"), WorkspaceSettings(store_nothing=True), ("high", False), ""),
+        (Question(messages=WHY, model="a/b"), WorkspaceSettings(max_effort="fast"), ("a/b", False), ""),
+        (
+            Question(messages=WHY, model="a/b", reasoning=True),
+            WorkspaceSettings(max_effort="fast"),
+            ("a/b", False),
+            "fast",
+        ),
+    ],
+)
+def test_an_effort_that_is_too_high_is_lowered(
+    asked: Question, rules: Rules, expected: tuple[str | None, bool], note: str
+) -> None:
+    within, told = within_rules(asked, [rules])
+
+    assert (within.model, within.reasoning) == expected
+    assert bool(told) is bool(note)
+    assert told == "" or f"as this {rules.place}’s settings say." in told
+
+
+efforts = st.none() | st.sampled_from(EFFORTS)
+
+
+@given(asked=efforts, workspace=efforts, channel=efforts, reasoning=st.booleans(), store_nothing=st.booleans())
+def test_no_effort_passes_the_lowest_limit(
+    asked: Effort | None, workspace: Effort | None, channel: Effort | None, reasoning: bool, store_nothing: bool
+) -> None:
+    rules = (
+        WorkspaceSettings(max_effort=workspace, store_nothing=store_nothing),
+        ChannelSettings(max_effort=channel),
+    )
+    question = Question(messages=WHY, model=asked, reasoning=reasoning and asked is None)
+    wanted = resolve(question.model, reasoning=question.reasoning)
+
+    within, note = within_rules(question, rules)
+
+    got = resolve(within.model, reasoning=within.reasoning)
+    limits = [one for one in (workspace, channel, "medium" if store_nothing else None) if one is not None]
+    assert EFFORTS.index(got.effort) == min(map(EFFORTS.index, [wanted.effort, *limits]))
+    assert bool(note) is (got.effort != wanted.effort)
+    assert not (store_nothing and got.background)
+
+
+async def test_a_stream_says_at_its_end_that_it_got_less_effort() -> None:
+    provider = FakeProvider("P")
+    restricted = RestrictedProvider(provider=provider, rules=[ChannelSettings(max_effort="fast")])
+
+    events = [event async for event in restricted.stream(Question(messages=WHY, model="high"))]
+
+    assert provider.questions[0].model == "fast"
+    assert [one.answer.stand_in for one in events if isinstance(one, Done)] == [
+        "Answered fast instead of with research, as this channel’s settings say."
+    ]
+
+
+def test_instructions_go_before_the_conversation__those_of_the_workspace_first() -> None:
+    rules: list[Rules] = [WorkspaceSettings(instructions="One."), ChannelSettings(instructions="Two.")]
+
+    within, _ = within_rules(Question(messages=WHY), rules)
+
+    assert [message.role for message in within.messages] == ["system", "system", "user"]
+    assert [message.content[-4:] for message in within.messages[:2]] == ["One.", "Two."]
