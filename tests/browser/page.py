@@ -34,6 +34,15 @@ BUTTONS = """
     return shown.map(one => one.innerText.trim());
 """
 
+SIDEWAYS = """
+    const own = ".table, table, pre, .sr-only, .slack_blocks_to_jsx__table";
+    const wide = one => one.scrollWidth > one.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(one).overflowX);
+    const out = one => { const {left, right, width} = one.getBoundingClientRect();
+                         return width && (right > innerWidth + 1 || left < -1); };
+    const shown = [...document.querySelectorAll("body *")].filter(one => one.checkVisibility());
+    return shown.filter(one => !one.closest(own) && (wide(one) || out(one))).map(one => one.outerHTML.slice(0, 150));
+"""
+
 FOCUSED = """
     const one = document.activeElement;
     return [one.checkVisibility() ? one.innerText.trim() : "", one.ariaLabel];
@@ -199,6 +208,11 @@ class Page:
             f"return [{root}.scrollWidth - {root}.clientWidth, {root}.scrollHeight - {root}.clientHeight];"
         )
         return wider, higher
+
+    def sideways(self) -> list[str]:
+        """Return what is wider than its place; tables and code, which scroll inside themselves, may be."""
+        found: list[str] = self.browser.execute_script(SIDEWAYS)
+        return found
 
     @contextmanager
     def emulate(self, *, look: str, width: int, height: int = 800, touch: bool = False) -> Iterator[None]:

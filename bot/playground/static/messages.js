@@ -8,6 +8,7 @@ import { gatherCitations } from "./citations.js";
 import { confirmed } from "./confirm.js";
 import { attachMenu } from "./menu.js";
 import { discard, render } from "./renderer.js";
+import { TABLES } from "./surface.js";
 import { post } from "./wire.js";
 
 const list = document.querySelector("#messages");
@@ -93,6 +94,7 @@ export function createMessages({ state, onPrompt, onReply, onStop, onShortcut })
     const body = element.querySelector(".body");
     const text = { type: "section", text: { type: "mrkdwn", text: message.text } };
     render(body, message.blocks.length || !message.text ? message.blocks : [text]);
+    body.querySelectorAll(TABLES).forEach((table) => (table.tabIndex = 0));
     gatherCitations(body);
     attachMenus(body, { optionsOf: (menu) => elementOf(menu).element.options, onChoose: choose });
   }

@@ -4,6 +4,9 @@ import { confirmed } from "./confirm.js";
 import { createField, rawOf } from "./fields.js";
 import { discard, render } from "./renderer.js";
 
+// They scroll sideways, by keyboard too.
+export const TABLES = ".slack_blocks_to_jsx__table";
+
 // `name` keeps the ids of two surfaces apart; `onPress` gets {block_id, action_id, value}.
 export function createSurface(container, { state, name, onPress }) {
   let parts = new Map(); // block_id -> {json, node, fields: Map(action_id -> {field, type}), say}
@@ -56,6 +59,7 @@ export function createSurface(container, { state, name, onPress }) {
       const inner = document.createElement("div");
       inner.className = "drawn";
       render(inner, [drawn]);
+      inner.querySelectorAll(TABLES).forEach((table) => (table.tabIndex = 0));
       shown.push(inner);
       return inner;
     };
