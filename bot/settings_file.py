@@ -358,7 +358,7 @@ def _explained(preferences: Preferences) -> Iterator[tuple[str, str, str]]:
             if setting is not None and (words := setting.words(getattr(getattr(preferences, part), setting.field))):
                 unused = name == "domains" and not preferred(preferences).domains
                 found.append((words, f"the {part}{', but the rules leave none of them' if unused else ''}"))
-        for words, level in (found if name in rules else found[:1]) or [("-", "nobody: the app’s own default")]:
+        for words, level in (found if name in rules else found[:1]) or [("-", "no one: the app’s own default")]:
             yield name, words, level
 
 
@@ -370,4 +370,4 @@ def _budget_level(
             return own[scope, who], level
     if scope == "user" and settings.budgets.user != first.user:
         return _amount(first.user), "a new installation begins with it"
-    return _amount(first.of(scope)), "nobody" if first.of(scope) is None else "the environment"
+    return _amount(first.of(scope)), "no one" if first.of(scope) is None else "the environment"

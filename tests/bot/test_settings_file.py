@@ -173,13 +173,13 @@ def test_explain_names_the_level_that_has_set_each_value(
     assert {
         ("model", "fast the person"),
         ("language", "de the person"),
-        ("visibility", "- nobody: the app’s own default"),
+        ("visibility", "- no one: the app’s own default"),
         ("allow", "docs.python.org the channel"),
         ("deny", "bad.example the workspace"),
         ("budget user", "none an admin, for U2"),
         ("budget user week", "5.00 an admin, for the workspace"),
         ("budget channel", "10.00 an admin, for C1"),
-        ("budget workspace", "none nobody"),
+        ("budget workspace", "none no one"),
         ("limit open", "3 the workspace"),
         ("limit channel", "60 the environment"),
     } <= explained("U2", "C1")

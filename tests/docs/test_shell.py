@@ -86,7 +86,7 @@ def test_pip_finds_the_project_and_its_extras(line: Line) -> None:
 def test_the_app_knows_the_command_and_its_options(line: Line, capsys: pytest.CaptureFixture[str]) -> None:
     command, *rest = line.words[1:] if line.words[0] == "web-answers" else line.words[3:]
     with pytest.raises(SystemExit) as ended:
-        main([command, "--help"])
+        main([command, *takewhile(lambda word: not word.startswith("-"), rest), "--help"])
 
     described = capsys.readouterr().out
     assert ended.value.code == 0
