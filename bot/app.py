@@ -46,7 +46,7 @@ from bot.listeners.stopping import record_stop
 from bot.metering import Meter
 from bot.model.question import QuestionRow
 from bot.process import Application
-from bot.services import SearchServices, open_search_services, slack_connection
+from bot.services import SearchServices, first_lane, open_limiter, open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
@@ -64,6 +64,7 @@ from bot.storage.feedback import FeedbackStore
 from bot.storage.homes import HomeStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.ledger import Ledger
+from bot.storage.limiter import PostgresLimiter
 from bot.storage.limits import LimitStore, fair_share
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore
@@ -183,6 +184,7 @@ class _Parts:
     metrics: Metrics
     meter: Meter
     search: SearchServices
+    limiter: PostgresLimiter
     background: BackgroundTasks
 
     database_retry = DatabaseRetry(seconds=math.inf)
@@ -192,8 +194,15 @@ class _Parts:
         settings, work, acks, many = self.settings, self.work, self.acks, self.settings.oauth_configured
         share = fair_share(settings)
         key = settings.audit_key
-        self.questions = QuestionStore(work, share=share, keeps_text=settings.retention_days > 0, many=many)
-        self.received = QuestionStore(acks, share=share)
+        lanes = partial(
+            QuestionStore,
+            share=share,
+            lane=partial(first_lane, providers=self.search.providers, limiter=self.limiter),
+            add_lane=self.limiter.add_lane,
+            wait_seconds=settings.wait_seconds,
+        )
+        self.questions = lanes(work, keeps_text=settings.retention_days > 0, many=many)
+        self.received = lanes(acks)
         self.stages, self.attempts = StageStore(work), AttemptStore(work)
         self.audit = AuditStore(work, key=None if key is None else key.get_secret_value())
         self.budgets, self.budgets_before_ack = (BudgetStore(one, budgets=settings.budgets) for one in (work, acks))
@@ -348,13 +357,16 @@ class _Parts:
     def digests(self) -> DigestComponents:
         return DigestComponents.from_settings(
             self.settings,
-            DigestStore(self.work, many=self.settings.oauth_configured),
+            self.digest_store(self.work),
             users=self.users,
             chat=self.chat,
             database_retry=self.database_retry,
             admins=self.admins,
             installed=lambda: self.admission.installed,
         )
+
+    def digest_store(self, pool: Pool) -> DigestStore:
+        return DigestStore(pool, many=self.settings.oauth_configured, in_lane=self.questions.in_lane)
 
     @cached_property
     def home(self) -> HomePublisher:
@@ -539,7 +551,7 @@ class _Parts:
             cancel_runs=self.stopping.start_runs,
             tell=self.home.tell,
         )
-        digest_store = DigestStore(acks, many=self.settings.oauth_configured)
+        digest_store = self.digest_store(acks)
         return (
             partial(lifecycle.register, installation=self.installation, find_workspace=self.find_workspace),
             partial(event_limit.register, tell=self.notices.tell),
@@ -637,6 +649,7 @@ async def compose(
         slack, playground = slack_connection(settings)
         session = await stack.enter_async_context(open_session(slack))
         meter = Meter(ledger=await stack.enter_async_context(Ledger(work, budgets=settings.budgets)))
+        limiter = open_limiter(settings, work)
         search = await stack.enter_async_context(open_search_services(settings, on_attempt=on_attempt, meter=meter))
         parts = _Parts(
             settings=settings,
@@ -651,6 +664,7 @@ async def compose(
             metrics=metrics,
             meter=meter,
             search=search,
+            limiter=limiter,
             background=await stack.enter_async_context(BackgroundTasks()),
         )
         jobs.register_handler(parts.question_worker.process)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,11 +22,14 @@ from bot.metering import Meter, MeteredPosts, MeteredProvider
 from bot.privacy.outgoing import RedactedAgent, RedactedPosts, RedactedProvider
 from bot.privacy.redaction import Redactor
 from bot.slack.connection import SlackConnection
+from bot.storage.limiter import PostgresLimiter
+from bot.storage.questions import Pool
 from perplexity.attempts import Attempt
 from perplexity.deepdive.pipeline import DeepDiveRunner, open_deepdive_runner
 from perplexity.deepdive.types import Persona
 from perplexity.errors import PerplexityError
 from perplexity.fallback import Fallback
+from perplexity.limiter import CallKind
 from perplexity.models import FallbackTimeouts, Timeouts
 from perplexity.providers import PROVIDERS, open_providers, text_generators
 from perplexity.providers.base import Provider, ProviderConfig
@@ -52,6 +55,40 @@ class SearchServices:
 
     providers: Sequence[Provider]
     answering: Services
+
+
+FIRST_CALLS: Mapping[str, CallKind] = {
+    "ask": "answer",
+    "check": "answer",
+    "deepdive": "answer",
+    "digest": "answer",
+    "news": "answer",
+    "search": "search",
+}
+"""What is asked first of a service, by command."""
+
+
+def open_limiter(settings: Settings, pool: Pool) -> PostgresLimiter:
+    """Return the limiter of all processes on this database."""
+    keys, urls = settings.provider_keys, settings.provider_base_urls
+    writers = [
+        name for name in settings.provider_order or PROVIDERS if name in {"perplexity", "openrouter"} & keys.keys()
+    ]
+    return PostgresLimiter(
+        pool=pool,
+        keys={PROVIDERS[name].title: key for name, key in keys.items()},
+        addresses={PROVIDERS[name].title: url for name, url in urls.items()},
+        limits=settings.limits,
+        stand_ins=writers[:-1],
+        wait_seconds=settings.wait_seconds,
+    )
+
+
+def first_lane(command: str, *, providers: Sequence[Provider], limiter: PostgresLimiter) -> str | None:
+    """Return the lane of the first call that a command makes for the current workspace; None if it needs no turn."""
+    kind = FIRST_CALLS.get(command)
+    first = next((one for one in providers if kind in one.capabilities), None)
+    return limiter.lane(first.name, kind) if first is not None and kind is not None else None
 
 
 @asynccontextmanager

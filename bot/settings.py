@@ -30,6 +30,7 @@ from bot.model.spending import Budgets
 from bot.privacy.redaction import Redactor, compile_patterns, parse_kinds
 from perplexity.errors import InvalidRequest
 from perplexity.formatting import listed
+from perplexity.limiter import WAIT_SECONDS, CallKind, Limits, parse_limits
 from perplexity.providers import PROVIDERS, validate_order
 from perplexity.transport import OPEN_SECONDS
 from perplexity.urls import hostname, is_https_or_loopback
@@ -154,6 +155,8 @@ class Settings(_ProviderSettings):
     budget_user_day_usd: Dollars | None = None
     budget_channel_day_usd: Dollars | None = None
     budget_workspace_month_usd: Dollars | None = None
+    provider_limits: str = ""
+    wait_seconds: Seconds = WAIT_SECONDS
     digests_per_user: int = Field(default=10, ge=0, le=1000)
     digests_per_channel: int = Field(default=10, ge=0, le=1000)
 
@@ -269,6 +272,15 @@ class Settings(_ProviderSettings):
         except InvalidRequest as error:
             raise ValueError(f"{error.value} is not allowed; {error.allowed}") from None
         return names
+
+    @field_validator("provider_limits")
+    @classmethod
+    def _validate_limits(cls, limits: str) -> str:
+        try:
+            parse_limits(limits, services=PROVIDERS)
+        except InvalidRequest as error:
+            raise ValueError(f"{error.value} is not allowed; {error.allowed}") from None
+        return limits
 
     @field_validator(
         "slack_api_url",
@@ -427,6 +439,11 @@ class Settings(_ProviderSettings):
     def provider_order(self) -> tuple[str, ...]:
         """The providers in their order; empty for all of them in the default order."""
         return validate_order(self.providers.split(","))
+
+    @property
+    def limits(self) -> dict[tuple[str, CallKind], Limits]:
+        """The limits of `PROVIDER_LIMITS`, by service and kind of call."""
+        return parse_limits(self.provider_limits, services=PROVIDERS)
 
     @property
     def bind_host(self) -> str:

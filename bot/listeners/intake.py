@@ -41,7 +41,7 @@ class Submitted(Enum):
     TOO_MANY_OPEN = "too_many_open"
     """Its asker has as many open questions as allowed."""
     TOO_FAST = "too_fast"
-    """Its asker, or its channel, has asked as often as allowed."""
+    """Its asker, or its channel, has asked as often as allowed, or the same question of its asker waits already."""
     THREAD_FULL = "thread_full"
     """Its thread has had its answers for this minute, and the asker was told so in the last minute."""
     THREAD_FULL_EXPLAIN = "thread_full_explain"
@@ -91,6 +91,9 @@ class Intake:
         """Return what to say of a question that came too fast, with the time to wait if it can be read in time."""
         log.info("question.too_fast", extra={"command": question.command})
         try:
+            twin = await self.within_ack_deadline(self.questions.twin_place(question))
+            if twin is not None:
+                return f"You’ve asked this already. It’s number {twin.ahead + 1:,} in the queue."
             wait = await self.within_ack_deadline(self.questions.rate_wait(question))
         except (*DATABASE_UNAVAILABLE, TimeoutError):
             wait = None
@@ -141,7 +144,7 @@ class Intake:
                     return Submitted.DUPLICATE, None
                 case Received.TOO_MANY_OPEN:
                     return Submitted.TOO_MANY_OPEN, None
-                case Received.TOO_FAST:
+                case Received.TOO_FAST | Received.TWIN:
                     return Submitted.TOO_FAST, None
                 case Received.THREAD_FULL:
                     return await retry(lambda: self._thread_full(question)), None

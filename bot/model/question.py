@@ -70,6 +70,9 @@ class NewQuestion:
     limited: bool = True
     """Whether limits of questions apply."""
 
+    queue: str = "default"
+    """Where its job waits: in the lane of its first call."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
@@ -91,6 +94,8 @@ class Received(Enum):
     """The person, or the channel, has asked as often as allowed; nothing was written."""
     THREAD_FULL = "thread_full"
     """The thread has had its answers for this minute; nothing was written."""
+    TWIN = "twin"
+    """The same question of the same person waits for its turn; nothing was written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,22 +103,27 @@ class Insertion:
     """The result of inserting a question, and the command of the earlier question that it closed, if it closed one.
 
     So many questions wait `ahead` of it; one that is `waiting` is not in the queue yet, since others of its person or
-    its workspace are.
+    its workspace are. `seconds` is as in a `Place`.
     """
 
     received: Received
     withdrawn: str | None = None
     ahead: int = field(default=0, compare=False)
     waiting: bool = field(default=False, compare=False)
+    seconds: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """The state of a question, and how many are `ahead` of it while it is `received`; at most, if it is `waiting`."""
+    """The state of a question, and how many are `ahead` of it while it is `received`; at most, if it is `waiting`.
+
+    `seconds` is about how long it waits for its turn; None if it needs none.
+    """
 
     state: str
     ahead: int
     waiting: bool
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -167,7 +167,7 @@ TABLES: Mapping[str, Table] = {
             none="id surface command response_uses state attempt returns outcome part run_id provider model "
             "effort cost_usd seconds error received_at claimed_at settled_at claimed_by waiting "
             "unconfirmed late_seconds conversation shown streaming parent action public text_deleted_at "
-            "uncleared_since",
+            "uncleared_since queue",
         ),
     ),
     # What was sent to find the claims of a message goes to the question, or after a day.
@@ -228,6 +228,8 @@ TABLES: Mapping[str, Table] = {
         outdated=_HOUR_AGO,
         columns=_columns(place="team_id channel_id thread_ts", none="at"),
     ),
+    "provider_limits": Table(columns=_columns(none="lane per_second per_minute source stands_in stopped_until")),
+    "provider_turns": Table(outdated=_HOUR_AGO, columns=_columns(none="id lane at left_at")),
     "slack_calls": Table(
         of_workspace=_WORKSPACE,
         columns=_columns(place="team_id", none="starts appends stops edits no_streams_until"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -236,9 +236,19 @@ class PlannedRun:
 
 
 class DigestStore:
-    """The tables' operations. `posted` holds the stories that were posted. `many`: there are many installations."""
+    """The tables' operations. `posted` holds the stories that were posted. `many`: there are many installations.
 
-    def __init__(self, pool: Pool, *, many: bool = False) -> None:
+    `in_lane` says where a digest's job waits.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        many: bool = False,
+        in_lane: Callable[[NewQuestion], Awaitable[NewQuestion]] | None = None,
+    ) -> None:
+        self._in_lane = in_lane
         self.posted = PostedStories(pool)
         self._pool = pool
         self._many = many
@@ -353,6 +363,8 @@ class DigestStore:
         return await _fetch_one(connection, CREATE_RUN, values) is not None and await self._ask(connection, question)
 
     async def _ask(self, connection: AsyncConnection[DictRow], question: NewQuestion) -> bool:
+        if self._in_lane is not None:
+            question = await self._in_lane(question)
         return (
             await _fetch_one(connection, queries.INSERT, vars(question) | {"text": storable(question.text)}) is not None
         )

@@ -11,13 +11,19 @@ TASK = "answer_question"
 """The name of the one kind of job."""
 
 
-def enqueue(question_id: LiteralString, *, priority: LiteralString) -> LiteralString:
-    """Return the SQL expression that enqueues a question's job; both arguments are SQL expressions.
+DEFAULT, OVERFLOW = "default", "overflow"
+"""The queues of jobs that need no turn: those that ask no service, and those that would wait too long for theirs."""
+
+
+def enqueue(
+    question_id: LiteralString, *, priority: LiteralString, queue: LiteralString = f"'{DEFAULT}'"
+) -> LiteralString:
+    """Return the SQL expression that enqueues a question's job; the arguments are SQL expressions.
 
     It is procrastinate's own function, called within the statement that writes the question, and so in its transaction.
     Of the waiting jobs those with the highest priority go first.
     """
-    return f"""procrastinate_defer_jobs_v1(ARRAY[ROW('default', '{TASK}', {priority}, NULL, NULL,
+    return f"""procrastinate_defer_jobs_v1(ARRAY[ROW({queue}, '{TASK}', {priority}, NULL, NULL,
         jsonb_build_object('question_id', {question_id}), NULL)::procrastinate_job_to_defer_v1])"""
 
 
@@ -49,9 +55,9 @@ def _on_one_line(statement: LiteralString) -> LiteralString:
 _QUESTION = """
     INSERT INTO questions
         (id, delivery_key, surface, command, text, team_id, channel_id, user_id, response_url, thread_ts, message_ts,
-        parent, action, conversation, waiting)
+        parent, action, conversation, queue, waiting)
     SELECT %(id)s::uuid, %(delivery_key)s, %(surface)s, %(command)s, %(text)s, %(team_id)s, %(channel_id)s, %(user_id)s,
-        %(response_url)s, %(thread_ts)s::text, {message_ts}, %(parent)s::uuid, %(action)s, {conversation}"""
+        %(response_url)s, %(thread_ts)s::text, {message_ts}, %(parent)s::uuid, %(action)s, {conversation}, %(queue)s"""
 
 _CONVERSATION = """CASE WHEN %(starts_conversation)s THEN %(id)s::uuid ELSE coalesce((
             SELECT conversation FROM questions
@@ -89,26 +95,24 @@ RECEIVE = _on_one_line(f"""
         WHERE team_id = %(team_id)s AND state IN ('received', 'working', 'delivering')
             AND id <> ALL ((SELECT replaced FROM earlier)::uuid[])),
     share AS MATERIALIZED (
-        SELECT l.*, (SELECT known FROM earlier) AS known,
+        SELECT l.*, e.known, e.replaced,
             (SELECT count(*) FROM (
                 SELECT FROM unsettled WHERE user_id = %(user_id)s AND surface <> 'digest'
                 LIMIT l.open_per_person) AS mine) AS open,
             (SELECT count(*) FROM (
                 SELECT FROM unsettled WHERE user_id = %(user_id)s AND NOT waiting
                 LIMIT %(queued_per_person)s) AS queued) AS queued,
-            (SELECT count(*) FROM (
-                SELECT FROM questions
-                WHERE team_id = %(team_id)s AND channel_id = %(channel_id)s AND thread_ts = %(thread_ts)s::text
-                    AND received_at > now() - interval '1 minute'
-                LIMIT l.thread_per_minute) AS thread) AS in_thread,
+            thread_asked_v1(%(team_id)s, %(channel_id)s, %(thread_ts)s, l.thread_per_minute) AS in_thread,
             (SELECT count(*) FROM (
                 SELECT FROM unsettled WHERE NOT waiting LIMIT l.per_workspace) AS t) AS team,
-            queue_head_v1(%(team_id)s) AS head
-        FROM {_limits_of("CASE WHEN %(limited)s THEN %(team_id)s END")} l),
+            queue_head_v2(%(team_id)s, %(queue)s, %(surface)s, %(command)s) AS head,
+            twin_v1(%(team_id)s, %(user_id)s, %(channel_id)s, %(surface)s, %(command)s, %(text)s) AS twin
+        FROM {_limits_of("CASE WHEN %(limited)s THEN %(team_id)s END")} l, earlier e),
     decision AS MATERIALIZED (
         SELECT
             CASE
                 WHEN known THEN 'known'
+                WHEN twin IS NOT NULL AND twin <> ALL (replaced) THEN 'twin'
                 WHEN open >= nullif(open_per_person, 0) THEN 'too_many_open'
                 WHEN in_thread >= nullif(thread_per_minute, 0) THEN 'thread_full'
                 WHEN user_per_minute + channel_per_minute > 0 AND rate_take_v1(%(team_id)s, %(user_id)s,
@@ -136,23 +140,27 @@ RECEIVE = _on_one_line(f"""
             AND EXISTS (SELECT FROM written)
         RETURNING command),
     enqueued AS MATERIALIZED (
-        SELECT {enqueue("written.id", priority="decision.priority")} FROM written, decision WHERE NOT written.waiting)
+        SELECT {enqueue("written.id", priority="decision.priority", queue="%(queue)s")}
+        FROM written, decision WHERE NOT written.waiting)
     SELECT
         CASE WHEN received = 'new' AND NOT EXISTS (SELECT FROM written) THEN 'known' ELSE received END AS received,
         (SELECT count(*) FROM enqueued) AS jobs,
         w.command AS withdrawn,
-        (SELECT count(*) FROM (
-            SELECT FROM procrastinate_jobs j WHERE j.status = 'todo' AND j.priority >= decision.priority
-            LIMIT 1000) AS before_it) AS ahead
+        queue_ahead_v1(%(queue)s, priority) AS ahead,
+        lane_wait_v1(%(queue)s, queue_ahead_v1(%(queue)s, priority) + 1) AS seconds
     FROM decision LEFT JOIN withdrawn w ON true
 """)
 """Insert a question and its job, unless it is known, or its asker or its thread may not have another one.
 
-It waits without a job if its asker has enough in the queue. The question that it asks again is closed, and so is that
-of an earlier version of its message; a worker that still holds it posts nothing more. A refusal is remembered for an
-hour, so that its repetition is neither answered nor refused again. No count is higher than its limit, and a limit of 0
-means none. What admins have set counts at once.
+It is refused while its asker's same question, its `twin`, waits for its turn. It waits without a job if its asker has
+enough in the queue. The question that it asks again is closed, and so is that of an earlier version of its message; a
+worker that still holds it posts nothing more. A refusal is remembered for an hour, so that its repetition is neither
+answered nor refused again. No count is higher than its limit, and a limit of 0 means none. What admins have set counts
+at once.
 """
+
+TWIN = "SELECT twin_v1(%(team_id)s, %(user_id)s, %(channel_id)s, %(surface)s, %(command)s, %(text)s) AS id"
+"""Find the same question of the same person that waits for its turn."""
 
 TAKE_DELIVERY = """
     INSERT INTO refused_deliveries (delivery_key) VALUES (%s) ON CONFLICT DO NOTHING RETURNING delivery_key
@@ -174,8 +182,8 @@ INSERT = f"""
     WITH written AS (
         {_QUESTION.format(conversation="NULL", message_ts="%(message_ts)s")}, false
         ON CONFLICT (delivery_key) DO NOTHING
-        RETURNING id)
-    SELECT id, {enqueue("id", priority="0")} FROM written
+        RETURNING id, queue)
+    SELECT id, {enqueue("id", priority="queue_class_v1(%(surface)s, %(command)s)", queue="queue")} FROM written
 """
 """Insert a question that no one asked and its job; returns no row if its delivery key is known already."""
 
@@ -190,20 +198,24 @@ OPEN = """
 
 PLACES = """
     WITH asked AS MATERIALIZED (
-        SELECT q.id, q.state, q.team_id, q.waiting, q.received_at FROM questions q WHERE q.id = ANY(%(ids)s)),
+        SELECT q.id, q.state, q.team_id, q.waiting, q.received_at, q.queue FROM questions q WHERE q.id = ANY(%(ids)s)),
     queue AS MATERIALIZED (
-        SELECT j.args ->> 'question_id' AS question, row_number() OVER (ORDER BY j.priority DESC, j.id) AS place
-        FROM procrastinate_jobs j WHERE j.status = 'todo')
-    SELECT asked.id, asked.state, asked.waiting, CASE
-        WHEN NOT asked.waiting THEN coalesce((SELECT place - 1 FROM queue WHERE question = asked.id::text), 0)
-        ELSE (SELECT count(*) FROM queue) + (
-            SELECT count(*) FROM questions w
-            WHERE w.team_id = asked.team_id AND w.waiting AND w.state = 'received'
-                AND w.received_at < asked.received_at)
-        END::integer AS ahead
-    FROM asked
+        SELECT j.args ->> 'question_id' AS question, j.queue_name AS name,
+            row_number() OVER (PARTITION BY j.queue_name ORDER BY j.priority DESC, j.id) AS place
+        FROM procrastinate_jobs j WHERE j.status = 'todo'),
+    placed AS (
+        SELECT asked.*, CASE
+            WHEN NOT asked.waiting THEN coalesce((SELECT place - 1 FROM queue WHERE question = asked.id::text), 0)
+            ELSE (SELECT count(*) FROM queue WHERE name = asked.queue) + (
+                SELECT count(*) FROM questions w
+                WHERE w.team_id = asked.team_id AND w.waiting AND w.state = 'received'
+                    AND w.received_at < asked.received_at)
+            END::integer AS ahead
+        FROM asked)
+    SELECT id, state, waiting, ahead, lane_wait_v1(queue, ahead + 1) AS seconds FROM placed
 """
-"""Read how many questions are before each of some; before one that waits for others of its workspace, at most that."""
+"""Read how many questions of its queue are before each of some, and for how long it waits; before one
+that waits for others of its workspace, at most that."""
 
 NOTICE = """
     WITH old AS (DELETE FROM thread_notices WHERE at < now() - interval '1 hour')
@@ -405,6 +417,8 @@ def _workspace_limit(team_id: LiteralString) -> LiteralString:
         %(per_workspace)s, %(bounded)s)"""
 
 
+_HEAD: LiteralString = "queue_head_v2('', queue, surface, command)"
+
 _NEXT = f"""
     place AS (
         SELECT c.most, CASE WHEN c.most > 0 THEN (
@@ -425,15 +439,14 @@ _NEXT = f"""
             ORDER BY q.received_at
             LIMIT 1
             FOR UPDATE OF q SKIP LOCKED)
-        RETURNING id),
+        RETURNING id, queue, surface, command),
     jobless AS (
-        SELECT id FROM next
+        SELECT * FROM next
         WHERE NOT EXISTS (
             SELECT 1 FROM procrastinate_jobs j
             WHERE j.status IN ('todo', 'doing') AND j.args ->> 'question_id' = next.id::text)),
-    head AS (SELECT coalesce(max(priority), 0) AS priority FROM procrastinate_jobs WHERE status = 'todo'),
     enqueued AS MATERIALIZED (
-        SELECT {enqueue("jobless.id", priority="(head.priority - %(behind)s)::integer")} FROM jobless, head)
+        SELECT {enqueue("id", priority=_HEAD + " - %(behind)s::integer", queue="queue")} FROM jobless)
     SELECT closed.id, (SELECT count(*) FROM enqueued) AS jobs,
         EXISTS (
             SELECT 1 FROM homes h WHERE h.team_id = closed.team_id AND h.user_id = closed.user_id
@@ -551,14 +564,16 @@ SWEEPING = """
 
 ORPHANS = f"""
     WITH orphans AS MATERIALIZED (
-        SELECT q.id FROM questions q
+        SELECT q.id, queue_class_v1(q.surface, q.command) AS class,
+            CASE WHEN q.state IN ('received', 'working') THEN q.queue ELSE '{DEFAULT}' END AS queue
+        FROM questions q
         WHERE (q.state IN ('received', 'working', 'delivering') AND NOT q.waiting
             AND q.received_at < now() - interval '5 seconds' OR q.uncleared_since < now() - interval '2 seconds')
           AND NOT EXISTS (
             SELECT 1 FROM procrastinate_jobs j
             WHERE j.status IN ('todo', 'doing') AND j.args ->> 'question_id' = q.id::text)
         FOR UPDATE OF q SKIP LOCKED)
-    SELECT {enqueue("id", priority="0")} FROM orphans
+    SELECT {enqueue("id", priority="class", queue="queue")} FROM orphans
 """
 """Enqueue the open questions, and those that are to be cleared up, that have no job."""
 
@@ -598,6 +613,19 @@ RATE_WAIT = f"""
     LIMIT 1
 """
 """Read how long the next question of a person in a channel has to wait, and for which limit."""
+
+OVERFLOWING = f"""
+    WITH places AS (
+        SELECT j.id, j.queue_name, j.priority, (j.args ->> 'question_id')::uuid AS question_id,
+            row_number() OVER (PARTITION BY j.queue_name ORDER BY j.priority DESC, j.id) AS place
+        FROM provider_limits l JOIN procrastinate_jobs j ON j.queue_name = l.lane
+        WHERE l.stands_in AND j.status = 'todo')
+    UPDATE procrastinate_jobs SET queue_name = '{OVERFLOW}' WHERE status = 'todo' AND id IN (
+        SELECT p.id FROM places p JOIN questions q ON q.id = p.question_id
+        WHERE q.surface <> 'digest' AND lane_wait_v1(p.queue_name, p.place)
+            + extract(epoch FROM now() - q.received_at) > %(wait_seconds)s)
+"""
+"""Let those who would wait too long for their turn ask the next service, if that one writes answers; no digest."""
 
 FORGET_RATES = "DELETE FROM rate_limits WHERE full_at < now() - interval '1 minute'"
 """Forget the buckets that are full."""

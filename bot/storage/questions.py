@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import select
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -41,6 +41,7 @@ from bot.privacy.outgoing import Sent, load_sent
 from bot.storage import queries
 from bot.storage.audit import record_change
 from bot.storage.database import is_pooled
+from perplexity.limiter import WAIT_SECONDS
 from perplexity.wire.json import as_texts
 
 
@@ -178,7 +179,9 @@ class QuestionStore:
     """The table's operations.
 
     `share` is what a person and a thread may have; `keeps_text` is whether texts stay when a question is settled;
-    with `many` installations, this process works for each of them; `clock` is monotonic.
+    with `many` installations, this process works for each of them; `clock` is monotonic. `lane` returns the lane of a
+    question's first call, None for one that asks no service; `add_lane` writes it down. After `wait_seconds` without a
+    turn another service is asked.
     """
 
     def __init__(
@@ -189,8 +192,12 @@ class QuestionStore:
         keeps_text: bool = True,
         many: bool = False,
         clock: Callable[[], float] = monotonic,
+        lane: Callable[[str], str | None] = lambda command: None,
+        add_lane: Callable[[str], Awaitable[None]] | None = None,
+        wait_seconds: float = WAIT_SECONDS,
     ) -> None:
         self._pool = pool
+        self._lane, self._add_lane, self._wait_seconds = lane, add_lane, wait_seconds
         self._settle_query = queries.SETTLE if keeps_text else queries.SETTLE_WITHOUT_TEXT
         self._share = share or FairShare()
         self._many = many
@@ -206,6 +213,7 @@ class QuestionStore:
         people are served in turns.
         """
         share = self._share if question.limited else NO_LIMITS
+        question = await self.in_lane(question)
         values = vars(question) | {"text": storable(question.text)} | vars(share)
         values["continues_minutes"] = CONTINUES_MINUTES
         async with self._pool.connection() as connection:
@@ -219,13 +227,30 @@ class QuestionStore:
             return Insertion(received=Received.DUPLICATE)
         received = Received(row["received"])
         waiting = received is Received.NEW and not row["jobs"]
-        return Insertion(received=received, withdrawn=row["withdrawn"], ahead=row["ahead"], waiting=waiting)
+        return Insertion(
+            received=received, withdrawn=row["withdrawn"], ahead=row["ahead"], waiting=waiting, seconds=row["seconds"]
+        )
+
+    async def in_lane(self, question: NewQuestion) -> NewQuestion:
+        """Return a question with the queue of its lane."""
+        lane = self._lane(question.command)
+        if lane is None or self._add_lane is None:
+            return question
+        await self._add_lane(lane)
+        return replace(question, queue=lane)
+
+    async def twin_place(self, question: NewQuestion) -> Place | None:
+        """Return the place of the same question of its asker, if that waits for its turn."""
+        values = vars(question) | {"text": storable(question.text)}
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(queries.TWIN, values)).fetchone()
+        return (await self.places([row["id"]])).get(row["id"]) if row and row["id"] else None
 
     async def places(self, question_ids: Sequence[UUID]) -> dict[UUID, Place]:
         """Return where in the queue some questions are; those that are deleted are missing."""
         async with self._pool.connection() as connection:
             rows = await (await connection.execute(queries.PLACES, {"ids": question_ids})).fetchall()
-        return {row["id"]: Place(state=row["state"], ahead=row["ahead"], waiting=row["waiting"]) for row in rows}
+        return {row.pop("id"): Place(**row) for row in rows}
 
     async def take_turn(self, asker: Asker) -> bool:
         """Return whether a person asks slowly enough; if so, what they ask counts, although it is no question."""
@@ -499,6 +524,7 @@ class QuestionStore:
         Must run in the transaction that holds the lock of the sweep.
         """
         await connection.execute(queries.RELEASE, vars(self._share))
+        await connection.execute(queries.OVERFLOWING, {"wait_seconds": self._wait_seconds})
         await connection.execute(queries.FORGET_RATES)
         return len(await (await connection.execute(queries.ORPHANS)).fetchall())
 

@@ -33,6 +33,7 @@ from bot.clock import utc_now
 from bot.errors import NotClearedUp, NotOurs
 from bot.storage import queries
 from bot.storage.database import DATABASE_UNAVAILABLE, DRIVER_UNAVAILABLE, is_pooled
+from bot.storage.limiter import HeldTurn, holding
 from bot.storage.questions import Pool, QuestionStore
 
 T = TypeVar("T")
@@ -54,6 +55,9 @@ MAX_GAP_SECONDS = 2 * RECOVERY_SECONDS + 1
 
 POLL_SECONDS = 0.5
 """A notice of a new job can be missed while the worker looks for one; this is how long it then waits at most."""
+
+SPREAD = 0.3
+"""The random part of that time, and of a wait for a turn: two processes of one pace would keep their order for ever."""
 
 TAKEN_AT_ONCE = 8
 """Jobs that are taken in one query, so that the work does not wait for one query a job."""
@@ -110,6 +114,11 @@ class RetryingJobManager(JobManager):
         self._fetching = asyncio.Lock()
         self._worker_id: int | None = None
         self._reply_awaited = False
+        self._turns: dict[int, HeldTurn] = {}
+        self._wake: asyncio.TimerHandle | None = None
+        self._waking: asyncio.Task[None] | None = None
+        self.listens = True
+        self.chance: Callable[[], float] = random
         self._notify: NotificationCallback | None = None
         self._taking: asyncio.Task[None] | None = None
         self.stopping = False
@@ -135,6 +144,10 @@ class RetryingJobManager(JobManager):
         else:
             await self._end(job, partial(super().finish_job, job, status, delete_job))
 
+    def turn_of(self, job: Job) -> HeldTurn:
+        """Return the turn that a job came with, once."""
+        return self._turns.pop(job.id or 0, None) or HeldTurn()
+
     def removed(self, job: Job) -> None:
         """Take note that a job is gone."""
         self._removed.add(job.id or 0)
@@ -155,7 +168,7 @@ class RetryingJobManager(JobManager):
     async def listen_for_jobs(
         self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
     ) -> None:
-        """Listen for new jobs, on a new connection whenever the one before is lost."""
+        """Listen for new jobs, on a new connection whenever the one before is lost; through a pooler, for none."""
 
         async def announced(*, channel: str, notification: Notification) -> None:
             if self._taking is not None and not self._taking.done():
@@ -168,6 +181,8 @@ class RetryingJobManager(JobManager):
             await on_notification(channel=channel, notification=notification)
 
         self._notify = on_notification
+        if not self.listens:
+            await asyncio.Event().wait()
         await self._with_retry(partial(super().listen_for_jobs, on_notification=announced, queues=queues))
 
     async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:
@@ -214,6 +229,19 @@ class RetryingJobManager(JobManager):
         if self._notify is not None and self._takes_at_once():
             self._taking = asyncio.create_task(self._take_added(self._notify))
 
+    def _wake_in(self, seconds: float) -> None:
+        """Have the worker look again when the next turn is free."""
+        if self._wake is not None:
+            self._wake.cancel()
+        self._wake = asyncio.get_running_loop().call_later(seconds + 0.1 * SPREAD * self.chance(), self._look_again)
+
+    def _look_again(self) -> None:
+        self._empty = False
+        if self._notify is not None and not self.stopping:
+            self._waking = asyncio.ensure_future(
+                self._notify(channel="", notification={"type": "job_inserted", "job_id": 0})
+            )
+
     async def _take_added(self, notify: NotificationCallback) -> None:
         try:
             self._empty = False
@@ -242,7 +270,12 @@ class RetryingJobManager(JobManager):
             self._reply_awaited = True
             rows = await self._with_retry(take, before_again=partial(self._return_unknown, worker_id))
             self._reply_awaited = False
+            if rows and (wait := rows.pop()["wait"]) is not None:
+                self._wake_in(wait)
             self._running.update(row["id"] for row in rows)
+            for row in rows:
+                overflowed = row["queue_name"] == queries.OVERFLOW
+                self._turns[row["id"]] = HeldTurn(lane=row["queue_name"], id=row["turn"], overflowed=overflowed)
             self._taken.extend(map(Job.from_row, rows))
             if len(rows) == most:
                 self._empty = False
@@ -354,8 +387,9 @@ class JobQueue:
         """Say what a worker of this process does with a question and its job; it returns whether it removed the job."""
 
         async def answer_question(context: JobContext, question_id: str) -> None:
-            if await answer(UUID(question_id), context.job.id):
-                self._manager.removed(context.job)
+            async with holding(self._pool, self._manager.turn_of(context.job)):
+                if await answer(UUID(question_id), context.job.id):
+                    self._manager.removed(context.job)
 
         self._app.task(name=queries.TASK, retry=RequeueOnShutdown(), pass_context=True)(answer_question)
 
@@ -363,8 +397,8 @@ class JobQueue:
         """Work until cancelled; then finish what can be finished in `drain_seconds` and hand the rest back."""
         while True:
             try:
-                listens = await self._listens()
-                await self._until_cancelled(self._worker(drain_seconds, listens=listens), drain_seconds)
+                self._manager.listens = await self._listens()
+                await self._until_cancelled(self._worker(drain_seconds), drain_seconds)
             except QUEUE_UNAVAILABLE as error:
                 log.warning("worker.restarts", extra={"error": type(error).__name__})
             await asyncio.sleep(0.5)
@@ -385,13 +419,12 @@ class JobQueue:
         async with self._pool.connection() as connection:
             return not await is_pooled(connection)
 
-    def _worker(self, drain_seconds: float, *, listens: bool) -> Worker:
+    def _worker(self, drain_seconds: float) -> Worker:
         return Worker(
             self._app,
             concurrency=self._at_once,
-            fetch_job_polling_interval=POLL_SECONDS,
+            fetch_job_polling_interval=POLL_SECONDS * (1 - SPREAD * self._manager.chance()),
             install_signal_handlers=False,
-            listen_notify=listens,
             shutdown_graceful_timeout=drain_seconds,
             update_heartbeat_interval=HEARTBEAT_SECONDS,
             stalled_worker_timeout=STALLED_AFTER_SECONDS,
@@ -477,19 +510,13 @@ class JobQueue:
 
 
 _TAKE_NEXT = """
-    WITH RECURSIVE taken AS (
-        SELECT 1 AS number, job.* FROM procrastinate_fetch_job_v2(NULL, %(worker_id)s) job
-        UNION ALL
-        SELECT number + 1, job.*
-        FROM taken CROSS JOIN LATERAL procrastinate_fetch_job_v2(NULL, %(worker_id)s + 0 * number) job
-        WHERE taken.id IS NOT NULL AND number < %(most)s)
-    SELECT id, status, task_name, priority, lock, queueing_lock, args, scheduled_at, queue_name, attempts, worker_id
-    FROM taken WHERE id IS NOT NULL ORDER BY number
+    SELECT (job).id, (job).status, (job).task_name, (job).priority, (job).lock, (job).queueing_lock, (job).args,
+        (job).scheduled_at, (job).queue_name, (job).attempts, (job).worker_id, turn, wait
+    FROM take_jobs_v1(%(worker_id)s, %(most)s) ORDER BY (job).id IS NULL, number
 """
-"""Take the next jobs, one after the other, by procrastinate's own function.
+"""Take the next jobs, one after the other, by procrastinate's own function; the last row is no job.
 
-The columns are named: a prepared statement fails when a migration adds one to its result. The function's argument names
-the number, so that it is called for each row: Postgres reuses the result for equal arguments.
+The columns are named: a prepared statement fails when a migration adds one to its result.
 """
 
 _BEAT = "UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s RETURNING id"
@@ -525,14 +552,14 @@ _TAKE = f"""
         FOR NO KEY UPDATE),
     taken AS (
         DELETE FROM procrastinate_jobs j USING owner WHERE j.worker_id = owner.id AND j.status = 'doing'
-        RETURNING j.args ->> 'question_id' AS question_id, j.priority)
-    SELECT question_id, {queries.enqueue("question_id", priority="priority")} FROM taken
+        RETURNING j.args ->> 'question_id' AS question_id, j.priority, j.queue_name)
+    SELECT question_id, {queries.enqueue("question_id", priority="priority", queue="queue_name")} FROM taken
 """
 _TAKE_OWNERLESS = f"""
     WITH taken AS (
         DELETE FROM procrastinate_jobs WHERE worker_id IS NULL AND status = 'doing'
-        RETURNING args ->> 'question_id' AS question_id, priority)
-    SELECT question_id, {queries.enqueue("question_id", priority="priority")} FROM taken
+        RETURNING args ->> 'question_id' AS question_id, priority, queue_name)
+    SELECT question_id, {queries.enqueue("question_id", priority="priority", queue="queue_name")} FROM taken
 """
 _PRUNE = """
     DELETE FROM procrastinate_workers w

@@ -251,6 +251,7 @@ async def _world(conninfo: str, morning: Morning) -> AsyncIterator[_World]:
                 BUDGET_USER_DAY_USD="none",
                 USER_QUESTIONS_PER_MINUTE="0",
                 OPEN_QUESTIONS_PER_USER="0",
+                PROVIDER_LIMITS="",  # as an app begins
             )
             stack.push_async_callback(process.kill)
             processes.append(process)

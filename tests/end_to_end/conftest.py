@@ -20,13 +20,16 @@ from bot.settings import Settings
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.ports import free_port
-from tests.fakes.process import Process
+from tests.fakes.process import FAST_LIMITS, Process
 from tests.fakes.service import Received
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 KEY = "pplx-test-key"
 
-UNLIMITED = {"USER_QUESTIONS_PER_MINUTE": "0", "CHANNEL_QUESTIONS_PER_MINUTE": "0"}
+UNLIMITED = {
+    "USER_QUESTIONS_PER_MINUTE": "0",
+    "CHANNEL_QUESTIONS_PER_MINUTE": "0",
+}
 """Tests ask faster than people."""
 
 OPEN = "SELECT count(*) FROM questions WHERE state IN ('received', 'working', 'delivering')"
@@ -139,6 +142,7 @@ def settings(slack: FakeSlack, perplexity: FakePerplexity) -> Settings:
         host="127.0.0.1",
         retry_base_seconds=0.01,
         retry_attempts=2,
+        provider_limits=FAST_LIMITS,
         user_questions_per_minute=0,
         channel_questions_per_minute=0,
         send_files=True,

@@ -14,6 +14,9 @@ from typing import Self
 from tests.fakes.forks import ForkedProcess, can_fork
 from tests.fakes.ports import free_port
 
+FAST_LIMITS = "perplexity.answer=10000/s,perplexity.search=10000/s,perplexity.background=10000/s"
+"""More calls than any test makes: what waits for its turn is tested where it is meant."""
+
 KEPT = ("PATH", "HOME", "LANG", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "COVERAGE_FILE", "TMPDIR")
 DEVELOPMENT = ("-X", "dev", "-W", "ignore")
 """Python's options for what starts an interpreter: its checks, without its warnings."""
@@ -55,7 +58,12 @@ class Process:
         port = port or free_port()
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         data = TemporaryDirectory(prefix="data-")
-        environment = kept | {"DATA_DIR": data.name} | settings | {"PORT": str(port), "HOST": "127.0.0.1"}
+        environment = (
+            kept
+            | {"DATA_DIR": data.name, "PROVIDER_LIMITS": FAST_LIMITS}
+            | settings
+            | {"PORT": str(port), "HOST": "127.0.0.1"}
+        )
         process: asyncio.subprocess.Process | ForkedProcess
         if options is None and module == "bot" and can_fork(environment):
             process = await ForkedProcess.start(module, *arguments, environment=environment)

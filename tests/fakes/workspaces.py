@@ -22,6 +22,7 @@ from tests.fakes.perplexity import KEY as PERPLEXITY_KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import BOT_USER, SIGNING_SECRET, Person
 from tests.fakes.ports import free_port
+from tests.fakes.process import FAST_LIMITS
 from tests.fakes.slack import FakeSlack
 
 PUBLIC_URL = "https://answers.example.com"
@@ -46,6 +47,7 @@ def oauth_settings(slack: FakeSlack, perplexity: FakePerplexity, **changes: Any)
         "retry_base_seconds": 0.01,
         "retry_attempts": 2,
         # Tests ask faster than people.
+        "provider_limits": FAST_LIMITS,
         "user_questions_per_minute": 0,
         "channel_questions_per_minute": 0,
     }

@@ -175,7 +175,7 @@ async def test_a_process_without_the_new_key_leaves_it_to_those_that_have_it(app
             async with await person.type_command("/ask why", trigger=f"k{number}") as response:
                 assert response.status == 200
         # Each is offered every five seconds, and chance decides which of the two processes sees it first.
-        await app.wait_for_rows("SELECT state, count(*)::int FROM questions GROUP BY 1", [("answered", 3)], seconds=240)
+        await app.wait_for_rows("SELECT state, count(*)::int FROM questions GROUP BY 1", [("answered", 3)], seconds=60)
 
 
 async def test_keys_change_while_the_app_serves(app: Installations) -> None:

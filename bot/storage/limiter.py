@@ -1,0 +1,215 @@
+"""The turns of calls, for all processes together: one row each, counted by the database's clock."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import LiteralString
+from uuid import UUID, uuid4
+
+from bot.storage import queries
+from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
+from bot.storage.questions import Pool
+from perplexity.errors import RateLimitError
+from perplexity.limiter import DEFAULT_LIMITS, WAIT_SECONDS, CallKind, Limits
+from perplexity.own_keys import current_own_keys
+
+LOOK_SECONDS = 2.0
+"""How often a call that waits looks whether it may leave earlier: the service may have allowed more meanwhile."""
+
+AWAY_SECONDS = 5.0
+"""How long a turn waits for the database."""
+
+
+@dataclass(kw_only=True)
+class HeldTurn:
+    """The turn that a question's job came with, until its first call uses it.
+
+    None of one that asks no service; one that would have waited too long has `overflowed`.
+    """
+
+    lane: str = queries.DEFAULT
+    id: UUID | None = None
+    overflowed: bool = False
+
+    def take(self) -> UUID | None:
+        """Return the turn, once."""
+        taken, self.id = self.id, None
+        return taken
+
+
+_held: ContextVar[HeldTurn | None] = ContextVar("held_turn", default=None)
+_left: ContextVar[UUID | None] = ContextVar("left_turn", default=None)
+"""The turn with which the last call of this task left."""
+
+
+@asynccontextmanager
+async def holding(pool: Pool, turn: HeldTurn) -> AsyncIterator[None]:
+    """Let the first call use the turn; give it back if no call did."""
+    token = _held.set(turn)
+    try:
+        yield
+    finally:
+        _held.reset(token)
+        await _give_back(pool, turn.take())
+
+
+async def _give_back(pool: Pool, turn: UUID | None) -> None:
+    if turn is not None:
+        with suppress(*DATABASE_UNAVAILABLE):  # it ages
+            async with pool.connection() as connection:
+                await connection.execute(_GIVE_BACK, {"turn": turn})
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneUse:
+    """A lane's limits, who said so (`tier`, `reply` or `set`), and how many calls left in the last minute and hour."""
+
+    lane: str
+    per_second: int | None
+    per_minute: int | None
+    source: str
+    stopped: bool
+    minute: int
+    hour: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostgresLimiter:
+    """The limiter of all processes on one database.
+
+    `keys` are the configured keys and `addresses` those of the services, by the display name of the service; services
+    without a key are not paced. `limits` are set; `stand_ins` are the services behind which another one writes answers.
+    """
+
+    pool: Pool
+    keys: Mapping[str, str] = field(repr=False)
+    addresses: Mapping[str, str]
+    limits: Mapping[tuple[str, CallKind], Limits] = field(default_factory=dict)
+    stand_ins: Sequence[str] = ()
+    wait_seconds: float = WAIT_SECONDS
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    database_retry: DatabaseRetry = field(default_factory=lambda: DatabaseRetry(seconds=AWAY_SECONDS))
+    _added: set[str] = field(default_factory=set)
+
+    def lane(self, provider: str, kind: CallKind) -> str | None:
+        """Return the name of the lane of a call by the current task; None if it needs no turn."""
+        own, key = current_own_keys(), self.keys.get(provider)
+        if own is not None:
+            key = own.keys.get(self.addresses.get(provider, "").rstrip("/"), key)
+        if key is None:
+            return None
+        return f"{provider.lower()}.{kind}:{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+
+    async def turn(self, provider: str, kind: CallKind, *, patient: bool = True) -> None:
+        """Return when a call may leave. Raises RateLimitError, and database errors.
+
+        The first call of a question uses the turn that its job came with.
+        """
+        lane, held = self.lane(provider, kind), _held.get()
+        if lane is None:
+            return
+        if held is not None and held.overflowed and not patient:
+            raise self._too_long(provider, self.wait_seconds)
+        turn = held.take() if held is not None else None
+        if turn is not None and held is not None and held.lane != lane:
+            await _give_back(self.pool, turn)
+            turn = None
+        if turn is None:
+            turn = uuid4()
+            await self.add_lane(lane)
+        most = None if patient else self.wait_seconds
+        try:
+            while wait := await self._seconds(lane, turn, most):
+                if most is not None and wait > most:
+                    raise self._too_long(provider, wait)
+                await self.sleep(min(wait, LOOK_SECONDS))
+        except BaseException:
+            await asyncio.shield(_give_back(self.pool, turn))
+            raise
+        _left.set(turn)
+
+    async def replied(self, provider: str, kind: CallKind, *, per_minute: int | None = None) -> None:
+        """Let the others leave, at the rate that the reply names."""
+        learns = per_minute if _default(provider, kind).per_minute is not None else None
+        limits = Limits.learned(learns) if learns else Limits()
+        await self._note(provider, kind, _REPLIED, {"per_minute": limits.per_minute, "per_second": limits.per_second})
+
+    async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
+        """Stop the lane; a call that left before a stop prolongs it only by the time that its refusal names."""
+        await self._note(provider, kind, _REFUSED, {"seconds": retry_after})
+
+    async def add_lane(self, lane: str) -> None:
+        """Write down a lane with what is known of its limits; what is set counts for all processes."""
+        if lane in self._added:
+            return
+        name, kind = lane.partition(":")[0].split(".", 1)
+        found = next((one for one in self.limits if one == (name, kind)), None)
+        limits = self.limits[found] if found else _default(name, kind)
+        values = {
+            "lane": lane,
+            "per_second": limits.per_second,
+            "per_minute": limits.per_minute,
+            "source": "set" if found else "tier",
+            "stands_in": kind != "search" and name in {one.lower() for one in self.stand_ins},
+        }
+        await self._execute(_ADD_LANE, values)
+        self._added.add(lane)
+
+    async def uses(self) -> list[LaneUse]:
+        """Return how full the lanes are that were used in the last hour."""
+        async with self.pool.connection() as connection:
+            rows = await (await connection.execute(_USES)).fetchall()
+        return [LaneUse(**row) for row in rows]
+
+    async def _seconds(self, lane: str, turn: UUID, most: float | None) -> float:
+        async def ask() -> float:
+            async with self.pool.connection() as connection:
+                found = await connection.execute(_TURN, {"lane": lane, "turn": turn, "most": most}, prepare=True)
+                row = await found.fetchone()
+            return float(row["seconds"]) if row else 0.0
+
+        return await self.database_retry(ask)
+
+    async def _note(self, provider: str, kind: CallKind, query: LiteralString, values: dict[str, float | None]) -> None:
+        lane = self.lane(provider, kind)
+        if lane is not None:
+            with suppress(*DATABASE_UNAVAILABLE):  # a paid answer is not lost for that
+                await self._execute(query, {"lane": lane, "turn": _left.get(), **values})
+
+    async def _execute(self, query: LiteralString, values: Mapping[str, object]) -> None:
+        async with self.pool.connection() as connection:
+            await connection.execute(query, values)
+
+    def _too_long(self, provider: str, wait: float) -> RateLimitError:
+        return RateLimitError("it would have to wait too long", provider=provider, retry_after=wait)
+
+
+def _default(provider: str, kind: str) -> Limits:
+    return next((limits for lane, limits in DEFAULT_LIMITS.items() if lane == (provider.lower(), kind)), Limits())
+
+
+_GIVE_BACK = "DELETE FROM provider_turns WHERE id = %(turn)s AND left_at IS NULL"
+_TURN = "SELECT provider_turn_v1(%(lane)s, %(turn)s, %(most)s::float8) AS seconds"
+_REPLIED = "SELECT provider_replied_v1(%(lane)s, %(turn)s, %(per_minute)s::integer, %(per_second)s::integer)"
+_REFUSED = "SELECT provider_refused_v1(%(lane)s, %(turn)s, %(seconds)s::float8)"
+_ADD_LANE = """
+    INSERT INTO provider_limits AS l (lane, per_second, per_minute, source, stands_in)
+    VALUES (%(lane)s, %(per_second)s, %(per_minute)s, %(source)s, %(stands_in)s)
+    ON CONFLICT (lane) DO UPDATE
+    SET per_second = excluded.per_second, per_minute = excluded.per_minute, source = excluded.source,
+        stands_in = excluded.stands_in
+    WHERE l.stands_in <> excluded.stands_in
+        OR 'set' IN (l.source, excluded.source) AND (l.per_second, l.per_minute, l.source)
+            IS DISTINCT FROM (excluded.per_second, excluded.per_minute, excluded.source)
+"""
+_USES = """
+    SELECT l.lane, l.per_second, l.per_minute, l.source, l.stopped_until IS NOT NULL AS stopped,
+        count(p.left_at) FILTER (WHERE p.left_at > now() - interval '1 minute') AS minute, count(p.left_at) AS hour
+    FROM provider_limits l JOIN provider_turns p ON p.lane = l.lane AND p.left_at > now() - interval '1 hour'
+    GROUP BY l.lane ORDER BY l.lane
+"""
