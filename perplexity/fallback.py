@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,12 +21,14 @@ from perplexity.errors import (
     NothingFound,
     NotPermitted,
     PerplexityError,
+    RateLimitError,
     RequestCancelled,
     RunFailed,
     StreamTruncated,
     TimedOut,
 )
 from perplexity.filters import NO_FILTERS
+from perplexity.limiter import CallKind, Limiter
 from perplexity.models import Effort, FallbackTimeouts, resolve
 from perplexity.own_keys import current_own_keys
 from perplexity.providers.base import Provider, generates_text, log_attempt, resumes_runs
@@ -40,6 +42,9 @@ Reply = TypeVar("Reply", SearchResults, Answer)
 
 MAX_OWNERS = 1_000
 """For how many owners of keys the failures are counted; those that asked last."""
+
+MAX_REFUSALS = 2
+"""How often a request that was refused because of a rate gets another turn, at all providers together."""
 
 CIRCUIT_OPEN = "Resting"
 """The error class of an attempt that was not made, since the provider had failed again and again."""
@@ -59,14 +64,15 @@ class Candidate:
     last: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class FallbackRun:
     """One request. `failed` grows by the attempts that failed; `on_attempt` is called after every attempt.
 
     `resumes` says that it is for a run that is paid for already: providers that can resume it come first, and none of
     these is skipped, since another one would be paid again. `short_deadline` says that the caller gave less time than
     usual, `has_options` that something was chosen that a service may refuse: then its refusal ends the round. `retries`
-    are those at all providers together.
+    are those at all providers together. With a `limiter` each call has a turn first, and no time passes until then;
+    `busy` are the providers that take no call now.
     """
 
     kind: RequestKind
@@ -79,45 +85,94 @@ class FallbackRun:
     resumes: bool = False
     short_deadline: bool = False
     has_options: bool = False
+    limiter: Limiter | None = None
+    counted_as: CallKind = "answer"
     failed: list[Attempt] = field(default_factory=list)
     retries: Retries = field(default_factory=lambda: Retries(seconds=CHAIN_PAUSE_SECONDS))
+    refusals: int = 0
+    busy: set[str] = field(default_factory=set)
+    waited: float = 0.0
 
-    def candidates(self) -> Iterator[Candidate]:
+    async def candidates(self) -> AsyncGenerator[Candidate, None]:
         """Yield each provider in its turn while there is time; one that rests after failures is noted and passed over.
 
-        A run that is paid for is asked for where it runs, resting or not.
+        A run that is paid for is asked for where it runs, resting or not. One that refuses because of its rate is
+        yielded again. One whose turn would come too late is passed over for those that write text, and waited for
+        behind these: passages are no answer to a limit.
         """
-        end = self.clock() + self.total
-        offering = self._offering()
-        for place, provider in enumerate(offering, start=1):
-            now = self.clock()
-            if now >= end:
-                return
-            breaker = self.breakers[provider.name]
-            seconds = self.timeouts.share(end - now, behind=len(offering) - place)
-            resumes = self.resumes and resumes_runs(provider)
-            permit = breaker.force() if resumes else breaker.try_acquire(seconds=seconds)
+        begun, left = self.clock(), self._offering()
+        while left and (now := self.clock()) < (end := begun + self.total + self.waited):
+            provider, refusals = left.pop(0), self.refusals
+            if self.busy and not self._may_stand_in(provider):
+                continue
+            breaker, resumes = self.breakers[provider.name], self.resumes and resumes_runs(provider)
+            seconds = self.timeouts.share(end - now, behind=len(left))
+            standing_in = [one for one in left if self._may_stand_in(one)]
+            permit, waited = None, 0.0
+            if resumes:
+                permit = breaker.force()
+            elif not breaker.seconds_left:
+                try:
+                    waited = await self._take_turn(provider, patient=provider.name in self.busy or not standing_in)
+                except RateLimitError as error:
+                    self._record_unasked(provider, type(error).__name__, error.summary)
+                    self.busy.add(provider.name)
+                    left = [*standing_in, provider, *(one for one in left if one not in standing_in)]
+                    continue
+                # Others may have failed meanwhile.
+                permit = breaker.try_acquire(seconds=seconds)
             if permit is None:
                 self._record_skipped(provider)
                 continue
+            self.waited += waited
             self.retries.may_retry = partial(self._may_retry, permit, self.retries.made)
-            yield Candidate(provider=provider, permit=permit, seconds=seconds, started=now, last=place == len(offering))
+            yield Candidate(provider=provider, permit=permit, seconds=seconds, started=now + waited, last=not left)
+            if self.refusals > refusals:
+                left.insert(0, provider)
 
-    def record_success(self, candidate: Candidate, reply: Reply) -> Reply:
+    async def _take_turn(self, provider: Provider, *, patient: bool) -> float:
+        """Wait for the provider's next turn, and return how long that took; retries wait for one too.
+
+        Raises RateLimitError if that would be too late.
+        """
+        if self.limiter is None:
+            return 0.0
+        self.retries.turn = partial(self.limiter.turn, provider.name, self.counted_as)
+        began = self.clock()
+        await self.limiter.turn(provider.name, self.counted_as, patient=patient)
+        return self.clock() - began
+
+    def _may_stand_in(self, provider: Provider) -> bool:
+        """Return whether a provider may be asked because another one is limited."""
+        return self.kind == "search" or generates_text(provider)
+
+    async def record_success(self, candidate: Candidate, reply: Reply) -> Reply:
         """Return the reply with what came before it."""
         candidate.permit.succeeded()
+        if self.limiter is not None:
+            await self.limiter.replied(candidate.provider.name, self.counted_as)
         cost = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
         self.on_attempt(
             Attempt(provider=candidate.provider.name, seconds=self._elapsed(candidate), kind=self.kind, cost_usd=cost)
         )
         return replace(reply, failed=(*self.failed, *reply.failed))
 
-    def record_failure(self, candidate: Candidate, error: Exception) -> PerplexityError:
+    async def record_failure(self, candidate: Candidate, error: Exception) -> PerplexityError:
         """Note a failure and return it as callers may see it; raise it if no other provider may be asked.
 
-        What is raised costs what all that failed cost. A call that was not permitted is no attempt.
+        What is raised costs what all that failed cost. A call that was not permitted is no attempt, and neither is one
+        that was refused because of its rate and gets another turn.
         """
         failure = _as_perplexity_error(error, candidate.provider)
+        if self.limiter is not None and _is_rate(failure):
+            await self.limiter.refused(candidate.provider.name, self.counted_as, retry_after=failure.retry_after)
+            if self.refusals < MAX_REFUSALS:
+                self.refusals += 1
+                candidate.permit.release()
+                return failure
+            self.busy.add(candidate.provider.name)
+        else:
+            self.busy.discard(candidate.provider.name)
         if isinstance(failure, NotPermitted):
             candidate.permit.release()
             raise self.with_total_cost(failure)
@@ -164,7 +219,7 @@ class FallbackRun:
         """Return whether a failure is the provider's: an empty web is not, nor a time-out for want of time."""
         if isinstance(error, TimedOut):
             return not self.short_deadline and candidate.seconds > self.timeouts.minimum
-        return not isinstance(error, NothingFound)
+        return not isinstance(error, NothingFound) and not (self.limiter is not None and _is_rate(error))
 
     def all_failed(self) -> AllProvidersFailed:
         """Return the error of a round without a reply; its `retry_after` is when the first provider is asked again."""
@@ -181,12 +236,16 @@ class FallbackRun:
         return permit.may_retry(retried=self.retries.made > made_before)
 
     def _record_skipped(self, provider: Provider) -> None:
+        reason = self.breakers[provider.name].reason
+        self._record_unasked(provider, CIRCUIT_OPEN, f"is left alone for a moment: it {reason}")
+
+    def _record_unasked(self, provider: Provider, error_class: str, summary: str) -> None:
         attempt = Attempt(
             provider=provider.name,
             seconds=0.0,
             kind=self.kind,
-            error_class=CIRCUIT_OPEN,
-            summary=f"is left alone for a moment: it {self.breakers[provider.name].reason}",
+            error_class=error_class,
+            summary=summary,
             search_only=not generates_text(provider),
         )
         self.failed.append(attempt)
@@ -194,6 +253,11 @@ class FallbackRun:
 
     def _elapsed(self, candidate: Candidate) -> float:
         return self.clock() - candidate.started
+
+
+def _is_rate(error: PerplexityError) -> bool:
+    """Return whether a call was refused because there were too many: nothing was begun, and credit is not short."""
+    return isinstance(error, RateLimitError) and error.status != 402 and not error.began and not error.cost_usd
 
 
 def _as_perplexity_error(error: Exception, provider: Provider) -> PerplexityError:
@@ -233,7 +297,8 @@ class Fallback:
     asked. If the service of a later provider refuses such a request, or all fail, AllProvidersFailed is raised; if a
     later provider cannot do it by its own rules, the next one is asked. A provider that failed `breaker.failures`
     times in a row is skipped for `breaker.seconds`. `on_attempt` is called after every attempt, the successful one
-    too; without it each is a line of the log. `on_candidate` is called before each request for a stream.
+    too; without it each is a line of the log. `on_candidate` is called before each request for a stream. With a
+    `limiter` each call waits for its turn before its time begins, and a refusal because of a rate is no failure.
     """
 
     def __init__(
@@ -246,6 +311,7 @@ class Fallback:
         clock: Callable[[], float] = time.monotonic,
         on_attempt: Callable[[Attempt], None] | None = None,
         on_candidate: OnCandidate | None = None,
+        limiter: Limiter | None = None,
     ) -> None:
         self._providers = tuple(providers)
         self._timeouts = timeouts or FallbackTimeouts()
@@ -255,6 +321,7 @@ class Fallback:
         self._clock = clock
         self._on_attempt = on_attempt or log_attempt
         self._on_candidate = on_candidate or (lambda name, failed: None)
+        self._limiter = limiter
 
     @property
     def name(self) -> str:
@@ -268,7 +335,8 @@ class Fallback:
 
     async def search(self, query: Query) -> SearchResults:
         """Return the first provider's pages that come. Raises InvalidRequest or AllProvidersFailed."""
-        run = self._new_run("search", query, self._timeouts.search, has_options=query.filters != NO_FILTERS)
+        has_options = query.filters != NO_FILTERS
+        run = self._new_run("search", query, self._timeouts.search, counted_as="search", has_options=has_options)
         found = await _first_reply(
             run, lambda candidate, _: candidate.provider.search(_request_for(run, candidate, query))
         )
@@ -298,28 +366,29 @@ class Fallback:
         Raises InvalidRequest, AllProvidersFailed or, after the first text, the provider's own PerplexityError.
         """
         run, question = self._run_for(question), self._with_total(question)
-        for candidate in run.candidates():
-            await _check_cancelled(run, candidate, question.check_cancelled)
-            self._on_candidate(candidate.provider.name, tuple(run.failed))
-            begun = False
-            asked = candidate.provider.stream(_request_for(run, candidate, question))
-            events = _with_timeout(_with_grace(candidate.seconds), asked, total=question.total_seconds or 0.0)
-            try:
-                async with aclosing(events):
-                    async for event in events:
-                        begun = begun or isinstance(event, TextDelta)
-                        if isinstance(event, Done):
-                            yield Done(answer=run.record_success(candidate, event.answer))
-                            return
-                        yield event
-                raise StreamTruncated("the stream ended without its last event", provider=candidate.provider.name)
-            except Exception as error:
-                failure = run.record_failure(candidate, error)
-                if begun:
-                    raise run.with_total_cost(failure) from error
-            except BaseException:
-                candidate.permit.release()
-                raise
+        async with aclosing(run.candidates()) as candidates:
+            async for candidate in candidates:
+                await _check_cancelled(run, candidate, question.check_cancelled)
+                self._on_candidate(candidate.provider.name, tuple(run.failed))
+                begun = False
+                asked = candidate.provider.stream(_request_for(run, candidate, question))
+                events = _with_timeout(_with_grace(candidate.seconds), asked, total=question.total_seconds or 0.0)
+                try:
+                    async with aclosing(events):
+                        async for event in events:
+                            begun = begun or isinstance(event, TextDelta)
+                            if isinstance(event, Done):
+                                yield Done(answer=await run.record_success(candidate, event.answer))
+                                return
+                            yield event
+                    raise StreamTruncated("the stream ended without its last event", provider=candidate.provider.name)
+                except Exception as error:
+                    failure = await run.record_failure(candidate, error)
+                    if begun:
+                        raise run.with_total_cost(failure) from error
+                except BaseException:
+                    candidate.permit.release()
+                    raise
         raise run.all_failed()
 
     def _with_total(self, question: Question) -> Question:
@@ -327,16 +396,25 @@ class Fallback:
         return replace(question, total_seconds=total)
 
     def _run_for(self, question: Question) -> FallbackRun:
+        target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
         return self._new_run(
             "answer",
             question,
-            self._budget(question),
+            self._timeouts.for_effort(target.effort),
+            counted_as="background" if target.background else "answer",
             has_options=_has_options(question),
             resumes=question.run_id is not None,
         )
 
     def _new_run(
-        self, kind: RequestKind, request: Query | Question, usual: float, *, has_options: bool, resumes: bool = False
+        self,
+        kind: RequestKind,
+        request: Query | Question,
+        usual: float,
+        *,
+        counted_as: CallKind,
+        has_options: bool,
+        resumes: bool = False,
     ) -> FallbackRun:
         requested = request.seconds
         return FallbackRun(
@@ -350,6 +428,8 @@ class Fallback:
             on_attempt=self._on_attempt,
             resumes=resumes,
             has_options=has_options,
+            limiter=self._limiter,
+            counted_as=counted_as,
         )
 
     def _current_breakers(self) -> Mapping[str, Breaker]:
@@ -369,10 +449,6 @@ class Fallback:
         if len(self._breakers) > MAX_OWNERS:
             self._breakers.popitem(last=False)
         return breakers
-
-    def _budget(self, question: Question) -> float:
-        target = resolve(question.model, reasoning=question.reasoning, reasoning_effort=self._reasoning_effort)
-        return self._timeouts.for_effort(target.effort)
 
 
 def _has_options(question: Question) -> bool:
@@ -396,25 +472,26 @@ async def _first_reply(
     text_shown: Callable[[], bool] = lambda: False,
 ) -> Reply:
     failure: PerplexityError | None = None
-    for candidate in run.candidates():
-        await _check_cancelled(run, candidate, check_cancelled)
-        # Text that was held back may have been shown meanwhile.
-        if failure is not None and text_shown():
-            candidate.permit.release()
-            raise run.with_total_cost(failure)
-        try:
-            if on_event is not None and failure is not None:
-                on_event(Restarted())
-            async with asyncio.timeout(_with_grace(candidate.seconds)) as limit:
-                reply: Reply = await ask(candidate, _extending(limit, candidate, on_event, total_seconds or 0.0))
-            return run.record_success(candidate, reply)
-        except Exception as error:
-            failure = run.record_failure(candidate, error)
-            if text_shown():
-                raise run.with_total_cost(failure) from error
-        except BaseException:
-            candidate.permit.release()
-            raise
+    async with aclosing(run.candidates()) as candidates:
+        async for candidate in candidates:
+            await _check_cancelled(run, candidate, check_cancelled)
+            # Text that was held back may have been shown meanwhile.
+            if failure is not None and text_shown():
+                candidate.permit.release()
+                raise run.with_total_cost(failure)
+            try:
+                if on_event is not None and failure is not None:
+                    on_event(Restarted())
+                async with asyncio.timeout(_with_grace(candidate.seconds)) as limit:
+                    reply: Reply = await ask(candidate, _extending(limit, candidate, on_event, total_seconds or 0.0))
+                return await run.record_success(candidate, reply)
+            except Exception as error:
+                failure = await run.record_failure(candidate, error)
+                if text_shown():
+                    raise run.with_total_cost(failure) from error
+            except BaseException:
+                candidate.permit.release()
+                raise
     raise run.all_failed()
 
 

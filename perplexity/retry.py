@@ -94,12 +94,14 @@ class Deadline:
 class Retries:
     """The retries that one question has had, at all services together: how many, and the seconds paused for them.
 
-    Of the pauses `seconds` are left. `may_retry` returns whether the service that failed may be asked again.
+    Of the pauses `seconds` are left. `may_retry` returns whether the service that failed may be asked again. If its
+    calls have turns, `turn` waits for one, and a refusal because of a rate is not retried here.
     """
 
     made: int = 0
     seconds: float = inf
     may_retry: Callable[[], bool] = lambda: True
+    turn: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +146,7 @@ class Retrier:
         seconds = max(self.policy.delay(retries.made + 1, self.random()), requested)
         if (
             not retries.may_retry()
+            or (retries.turn is not None and isinstance(error, RateLimitError))
             or retries.made + 1 >= self.policy.attempts
             or requested > MAX_PAUSE_SECONDS
             or seconds >= min(deadline.remaining(), retries.seconds)
@@ -153,6 +156,8 @@ class Retrier:
         await self.sleep(seconds)
         if not retries.may_retry():
             raise error
+        if retries.turn is not None:
+            await retries.turn()
         retries.made += 1
 
 
