@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from perplexity.fallback import Fallback
     from perplexity.filters import Filters, Mode, Recency
+    from perplexity.limiter import Limiter, Limits, MemoryLimiter
     from perplexity.models import Effort, FallbackTimeouts, Timeouts
     from perplexity.providers.base import Provider
     from perplexity.providers.brave import Brave
@@ -88,7 +89,10 @@ __all__ = [
     "FallbackTimeouts",
     "Filters",
     "InvalidRequest",
+    "Limiter",
+    "Limits",
     "MalformedResponse",
+    "MemoryLimiter",
     "Message",
     "MissingExtra",
     "MissingKey",
@@ -135,6 +139,7 @@ _NAMES = {
     ),
     "perplexity.fallback": "Fallback",
     "perplexity.filters": "Filters Mode Recency",
+    "perplexity.limiter": "Limiter Limits MemoryLimiter",
     "perplexity.models": "Effort FallbackTimeouts Timeouts",
     "perplexity.client": "AskOptions PerplexityClient Prompt",
     "perplexity.providers.base": "Provider",

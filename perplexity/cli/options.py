@@ -26,6 +26,7 @@ from perplexity.filters import (
     parse_recency,
     validate,
 )
+from perplexity.limiter import MemoryLimiter
 from perplexity.models import FallbackTimeouts, Timeouts
 from perplexity.providers import PROVIDERS, build_providers, open_providers, text_generators, validate_order
 from perplexity.providers.base import ProviderConfig
@@ -226,11 +227,12 @@ async def open_chains(
 ) -> AsyncIterator[tuple[Fallback, Fallback]]:
     """Open the chain as `open_chain` does, and one of those of its providers whose models write from given text."""
     provider_timeouts, chain_timeouts = timeouts(seconds)
-    config = replace(checked_config(process, order), timeouts=provider_timeouts, proxy=proxy)
+    limiter = MemoryLimiter()
+    config = replace(checked_config(process, order), timeouts=provider_timeouts, proxy=proxy, limiter=limiter)
     async with open_providers(config, order=order) as providers:
-        everyone = Fallback(providers, timeouts=chain_timeouts, on_candidate=on_candidate)
+        everyone = Fallback(providers, timeouts=chain_timeouts, on_candidate=on_candidate, limiter=limiter)
         try:
-            yield everyone, Fallback(text_generators(providers), timeouts=chain_timeouts)
+            yield everyone, Fallback(text_generators(providers), timeouts=chain_timeouts, limiter=limiter)
         except AllProvidersFailed as error:
             if error.attempts:
                 raise

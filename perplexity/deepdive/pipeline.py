@@ -208,6 +208,7 @@ async def open_deepdive_runner(
                 timeouts=timeouts,
                 reasoning_effort=config.reasoning_effort,
                 on_attempt=on_attempt,
+                limiter=config.limiter,
             ),
             persona=persona,
         )

@@ -66,7 +66,7 @@ async def open_deepdive_runner_from_env(
         open_deepdive_runner(
             providers,
             config,
-            facts=Fallback(providers, on_attempt=on_attempt),
+            facts=Fallback(providers, on_attempt=on_attempt, limiter=config.limiter),
             persona=_persona(environ),
             on_attempt=on_attempt,
         ) as runner,
