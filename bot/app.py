@@ -198,11 +198,10 @@ class _Parts:
             QuestionStore,
             share=share,
             lane=partial(first_lane, providers=self.search.providers, limiter=self.limiter),
-            add_lane=self.limiter.add_lane,
             wait_seconds=settings.wait_seconds,
         )
-        self.questions = lanes(work, keeps_text=settings.retention_days > 0, many=many)
-        self.received = lanes(acks)
+        self.questions = lanes(work, add_lane=self.limiter.add_lane, keeps_text=settings.retention_days > 0, many=many)
+        self.received = lanes(acks, add_lane=replace(self.limiter, pool=acks).add_lane)
         self.stages, self.attempts = StageStore(work), AttemptStore(work)
         self.audit = AuditStore(work, key=None if key is None else key.get_secret_value())
         self.budgets, self.budgets_before_ack = (BudgetStore(one, budgets=settings.budgets) for one in (work, acks))
@@ -366,7 +365,7 @@ class _Parts:
         )
 
     def digest_store(self, pool: Pool) -> DigestStore:
-        return DigestStore(pool, many=self.settings.oauth_configured, in_lane=self.questions.in_lane)
+        return DigestStore(pool, many=self.settings.oauth_configured, in_lane=self.received.in_lane)
 
     @cached_property
     def home(self) -> HomePublisher:

@@ -102,7 +102,7 @@ RECEIVE = _on_one_line(f"""
             (SELECT count(*) FROM (
                 SELECT FROM unsettled WHERE user_id = %(user_id)s AND NOT waiting
                 LIMIT %(queued_per_person)s) AS queued) AS queued,
-            thread_asked_v1(%(team_id)s, %(channel_id)s, %(thread_ts)s, l.thread_per_minute) AS in_thread,
+            thread_asked_v1(%(team_id)s, %(channel_id)s, %(thread_ts)s, l.thread_per_minute) AS threads,
             (SELECT count(*) FROM (
                 SELECT FROM unsettled WHERE NOT waiting LIMIT l.per_workspace) AS t) AS team,
             queue_head_v2(%(team_id)s, %(queue)s, %(surface)s, %(command)s) AS head,
@@ -114,7 +114,7 @@ RECEIVE = _on_one_line(f"""
                 WHEN known THEN 'known'
                 WHEN twin IS NOT NULL AND twin <> ALL (replaced) THEN 'twin'
                 WHEN open >= nullif(open_per_person, 0) THEN 'too_many_open'
-                WHEN in_thread >= nullif(thread_per_minute, 0) THEN 'thread_full'
+                WHEN threads >= nullif(thread_per_minute, 0) THEN 'thread_full'
                 WHEN user_per_minute + channel_per_minute > 0 AND rate_take_v1(%(team_id)s, %(user_id)s,
                     %(channel_id)s, user_per_minute, channel_per_minute) > 0 THEN 'too_fast'
                 ELSE 'new'
@@ -146,9 +146,9 @@ RECEIVE = _on_one_line(f"""
         CASE WHEN received = 'new' AND NOT EXISTS (SELECT FROM written) THEN 'known' ELSE received END AS received,
         (SELECT count(*) FROM enqueued) AS jobs,
         w.command AS withdrawn,
-        queue_ahead_v1(%(queue)s, priority) AS ahead,
-        lane_wait_v1(%(queue)s, queue_ahead_v1(%(queue)s, priority) + 1) AS seconds
-    FROM decision LEFT JOIN withdrawn w ON true
+        ahead,
+        lane_wait_v1(%(queue)s, ahead + 1) AS seconds
+    FROM decision LEFT JOIN withdrawn w ON true, queue_ahead_v1(%(queue)s, priority) ahead
 """)
 """Insert a question and its job, unless it is known, or its asker or its thread may not have another one.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
@@ -18,6 +19,7 @@ from bot.storage.questions import FairShare, Pool, QuestionStore, connection_poo
 from perplexity.client import PerplexityClient
 from perplexity.errors import PerplexityError
 from perplexity.types import TextDelta
+from tests.end_to_end.conftest import KEY as ASKING_KEY
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.perplexity import KEY, FakePerplexity, Fault, fixture
 from tests.fakes.rows import claim
@@ -114,7 +116,8 @@ async def test_the_place_in_the_queue_is_said(harness: AppHarness) -> None:
     async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
         await connection.execute(
             "INSERT INTO procrastinate_jobs (task_name, queue_name, status, args, scheduled_at)"
-            " SELECT 'answer_question', 'default', 'todo', '{}', now() + interval '1 hour' FROM generate_series(1, 12)"
+            " SELECT 'answer_question', %s, 'todo', '{}', now() + interval '1 hour' FROM generate_series(1, 12)",
+            [f"perplexity.answer:{sha256(ASKING_KEY.encode()).hexdigest()[:12]}"],
         )
     shown = await harness.ask("/ask why", trigger="t1")
 
