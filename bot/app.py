@@ -45,6 +45,7 @@ from bot.listeners.intake import ACK_SECONDS, Intake
 from bot.listeners.stopping import record_stop
 from bot.metering import Meter
 from bot.model.question import QuestionRow
+from bot.preferences.settings import THINK
 from bot.process import Application
 from bot.services import SearchServices, first_lane, open_limiter, open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
@@ -206,7 +207,8 @@ class _Parts:
         self.audit = AuditStore(work, key=None if key is None else key.get_secret_value())
         self.budgets, self.budgets_before_ack = (BudgetStore(one, budgets=settings.budgets) for one in (work, acks))
         self.limits, self.limits_before_ack = (LimitStore(one, share=share) for one in (work, acks))
-        self.preferences, self.preferences_before_ack = PreferenceStore(work), PreferenceStore(acks)
+        defaults = _defaults(settings)
+        self.preferences, self.preferences_before_ack = (PreferenceStore(one, defaults) for one in (work, acks))
         self.workspaces, self.before_ack = (WorkspaceStore(one, many=many) for one in (work, acks))
         self.stopping = RunCanceller(
             questions=self.questions,
@@ -391,6 +393,7 @@ class _Parts:
             defaults=self.settings.budgets,
             audit=self.audit,
             workers_alive=partial(self.questions.workers_alive, seconds=STALLED_AFTER_SECONDS),
+            digests=self.digests.service.list_all,
         )
 
     @cached_property
@@ -681,3 +684,14 @@ async def compose(
             server=parts.server if http else None,
             socket=parts.socket if http else None,
         )
+
+
+def _defaults(settings: Settings) -> dict[str, str]:
+    """Return what applies to what people and channels have not set, in words, by field."""
+    switches = {
+        "follow_ups": settings.follow_ups == "always",
+        "history": settings.thread_history != "off",
+        "external": settings.allow_external_users,
+    }
+    model = THINK.get(settings.reasoning_effort, settings.reasoning_effort).lower()
+    return {"model": model} | {name: "on" if on else "off" for name, on in switches.items()}

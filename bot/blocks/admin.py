@@ -6,8 +6,20 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC
 
-from bot.blocks.digests import next_run_text, schedule_text
-from bot.blocks.elements import cell, channel, context, header, leaf, person, section, table
+from bot.blocks.digests import FAILED, next_run_text, schedule_text
+from bot.blocks.elements import (
+    actions,
+    button,
+    cell,
+    channel,
+    confirmation,
+    context,
+    header,
+    leaf,
+    person,
+    section,
+    table,
+)
 from bot.blocks.escaping import escape, one_line, shorten
 from bot.blocks.spending import budget_blocks, spending_sentence
 from bot.blocks.status import health_block
@@ -42,7 +54,7 @@ def admin_blocks(data: AdminData, notice: str = "") -> list[Block]:
     return [
         header("For admins"),
         context("Only admins of this workspace see this page. It has no texts of questions."),
-        {"type": "actions", "elements": [_button("Back", FOR_ADMINS, "close")]},
+        actions(button("Back", FOR_ADMINS, "close")),
         *([context(notice)] if notice else []),
         health_block(data.problems),
         *_budgets(data),
@@ -66,8 +78,8 @@ def _use(data: AdminData) -> Iterator[Block]:
 
 
 def _table_of(first: str, second: str, rows: Sequence[Use], name: Callable[[str], Block]) -> Block:
-    cells = [[cell(name(one.name)), cell(leaf(str(one.count))), cell(leaf(format_rounded(one.cost)))] for one in rows]
-    return table([first, second, "Dollars"], cells)
+    cells = [(name(one.name), leaf(str(one.count or "–")), leaf(format_rounded(one.cost))) for one in rows]
+    return table([first, second, "Dollars"], [[*map(cell, row)] for row in cells])
 
 
 def doer(user_id: str | None) -> Block:
@@ -79,34 +91,20 @@ def _budgets(data: AdminData) -> Iterator[Block]:
     paused = data.spending.paused_by is not None
     yield section(spending_sentence(data.spending))
     yield from budget_blocks(data.spending.lines, data.defaults)
-    switch = _button("Allow paid searches", RESUME_SPENDING) if paused else _pause_button()
-    yield {"type": "actions", "elements": [_button("Change budgets", CHANGE_BUDGETS), switch]}
+    switch = button("Allow paid searches", RESUME_SPENDING, "admin") if paused else _pause_button()
+    yield actions(button("Change budgets", CHANGE_BUDGETS, "admin"), switch)
 
 
 def _limits(data: AdminData) -> Block:
     fixed = [f"{escape(label)}: *{escape(value)}*" for label, value in data.fixed_limits.items()]
     lines = "\n".join(["*Limits*", *map(limit_line, data.limits), *fixed])
-    return section(lines) | {"accessory": _button("Change limits", CHANGE_LIMITS)}
-
-
-def _button(label: str, action_id: str, value: str = "admin") -> Block:
-    return {"type": "button", "text": {"type": "plain_text", "text": label}, "action_id": action_id, "value": value}
+    return section(lines) | {"accessory": button("Change limits", CHANGE_LIMITS, "admin")}
 
 
 def _pause_button() -> Block:
-    confirm = _confirm(
-        "Pause paid searches?",
-        "No paid search is made until an admin allows them again. People who ask are told so.",
-        confirm="Pause",
-        deny="Cancel",
-    )
-    return _button("Pause paid searches", PAUSE_SPENDING) | {"confirm": confirm}
-
-
-def _confirm(title: str, text: str, *, confirm: str, deny: str) -> Block:
-    """Return a confirmation dialog."""
-    shown = {"title": title, "text": text, "confirm": confirm, "deny": deny}
-    return {name: {"type": "plain_text", "text": one} for name, one in shown.items()}
+    told = "No paid search is made until an admin allows them again. People who ask are told so."
+    confirm = confirmation("Pause paid searches?", told, "Pause")
+    return button("Pause paid searches", PAUSE_SPENDING, "admin") | {"confirm": confirm}
 
 
 def _digests(digests: Sequence[Digest]) -> Iterator[Block]:
@@ -121,35 +119,30 @@ def digest_blocks(digest: Digest) -> Iterator[Block]:
     """Yield a digest, with a button that stops it while it is active."""
     yield {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [*_digest_line(digest)]}]}
     if digest.state is State.ACTIVE:
-        yield {"type": "actions", "elements": [_stop_button(digest)]}
-
-
-def _subject(digest: Digest) -> str:
-    """Return what a digest is about; in a direct message only the category, since the topic is its owner's."""
-    private = digest.channel_id.startswith(DIRECT)
-    return shorten(one_line((digest.spec.category.capitalize() or "A topic") if private else digest.title), 100)
+        yield actions(_stop_button(digest))
 
 
 def _digest_line(digest: Digest) -> Iterator[Block]:
-    """Yield the details of a digest; Slack fills in the names of the channel and the person, and mentions no one."""
-    yield leaf(_subject(digest)) | {"style": {"bold": True}}
-    yield leaf(f" · {schedule_text(digest)} · {next_run_text(digest)} · in ")
-    yield channel(digest.channel_id)
-    yield leaf(" · by ")
+    """Yield the details of a digest; Slack fills in the names of the channel and the person, and mentions no one.
+
+    Of one in a direct message only the category is named, since the topic is its owner's.
+    """
+    private = digest.channel_id.startswith(DIRECT)
+    subject = shorten(one_line(digest.spec.category.capitalize() if private else digest.title), 100)
+    yield leaf(f"Digest {digest.number}") | {"style": {"bold": True}}
+    yield leaf(" of ")
     yield person(digest.owner.user_id)
+    facts = (subject, schedule_text(digest), FAILED if digest.failed else "", next_run_text(digest))
+    yield leaf(f" · {' · '.join(filter(None, facts))} · in ")
+    yield channel(digest.channel_id)
     if cost := format_dollars(digest.cost_usd):
         yield leaf(f" · {cost} in 30 days")
 
 
 def _stop_button(digest: Digest) -> Block:
-    confirm = _confirm(
-        "Stop this digest?",
-        "Its owner is told that an admin stopped it, and can resume it.",
-        confirm="Stop",
-        deny="Keep",
-    )
-    label = {"type": "plain_text", "text": "Stop"}
-    return {"type": "button", "text": label, "action_id": STOP_DIGEST, "value": str(digest.id), "confirm": confirm}
+    told = "Its owner is told that an admin stopped it, and can resume it."
+    confirm = confirmation("Stop this digest?", told, "Stop")
+    return button("Stop", STOP_DIGEST, str(digest.id)) | {"confirm": confirm}
 
 
 def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:

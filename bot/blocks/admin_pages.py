@@ -8,11 +8,10 @@ from datetime import UTC
 from typing import Any
 
 from bot.blocks.admin import MAX_DAYS, MAX_DIGESTS, MAX_RECORDED, MAX_ROWS, change_text, digest_blocks, doer
-from bot.blocks.elements import channel, context, leaf, name, person
-from bot.budgets.amounts import format_rounded
+from bot.blocks.elements import actions, bullets, button, channel, context, leaf, name, page_turns, person
+from bot.blocks.words import used
 from bot.model.admin import AdminData, Recorded, Use
 from bot.model.message import Block
-from perplexity.formatting import pluralize
 
 OPEN_PAGE = "admin_page:"
 """What the `action_id` of a button that shows a page begins with; the part and the number of the page follow."""
@@ -37,11 +36,11 @@ class Part:
 def page_buttons(data: AdminData) -> list[Block]:
     """Return the buttons for all rows of the tables that the home tab shows the beginning of; none without any."""
     buttons = [
-        _button(f"{part.title} ({len(part.rows(data)):,})", f"{OPEN_PAGE}{name}:0")
+        button(f"{part.title} ({len(part.rows(data)):,})", f"{OPEN_PAGE}{name}:0", "admin")
         for name, part in PARTS.items()
         if len(part.rows(data)) > part.shown
     ]
-    return [context("All of it"), {"type": "actions", "elements": buttons}] if buttons else []
+    return [context("All of it"), actions(*buttons)] if buttons else []
 
 
 def page_blocks(data: AdminData, name: str, page: int) -> list[Block]:
@@ -55,20 +54,14 @@ def page_blocks(data: AdminData, name: str, page: int) -> list[Block]:
     if part.blocks is not None:
         blocks += [block for row in shown for block in part.blocks(row)]
     elif part.item is not None and shown:
-        items = [{"type": "rich_text_section", "elements": part.item(row)} for row in shown]
-        bullets = {"type": "rich_text_list", "style": "bullet", "elements": items}
-        blocks.append({"type": "rich_text", "elements": [bullets]})
-    turns = [_button("Previous", f"{OPEN_PAGE}{name}:{page - 1}")] if page else []
-    turns += [_button("Next", f"{OPEN_PAGE}{name}:{page + 1}")] if first + PAGE_ROWS < len(rows) else []
-    return [*blocks, *([{"type": "actions", "elements": turns}] if turns else [])]
-
-
-def _button(label: str, action_id: str) -> Block:
-    return {"type": "button", "text": {"type": "plain_text", "text": label}, "action_id": action_id, "value": "admin"}
+        blocks.append(bullets(map(part.item, shown)))
+    turns = {"Previous": page - 1} if page else {}
+    turns |= {"Next": page + 1} if first + PAGE_ROWS < len(rows) else {}
+    return [*blocks, *page_turns(f"{OPEN_PAGE}{name}:", turns)]
 
 
 def _use(what: str, shown: Callable[[str], Block]) -> Callable[[Use], list[Block]]:
-    return lambda one: [shown(one.name), leaf(f": {pluralize(one.count, what)}, {format_rounded(one.cost)}")]
+    return lambda one: [shown(one.name), leaf(f": {used(one.count, what, one.cost)}")]
 
 
 def _recorded(one: Recorded) -> list[Block]:

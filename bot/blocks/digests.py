@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from bot.blocks import messages
-from bot.blocks.elements import context, join_lines, notes_block, section, warning_blocks
+from bot.blocks.elements import actions, button, confirmation, context, join_lines, notes_block, section, warning_blocks
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.messages import fallback_text
 from bot.blocks.news import story_blocks
@@ -43,7 +43,9 @@ MAX_WITH_BUTTONS = 20
 """The most digests of a list that have buttons: a message has 50 blocks."""
 
 _TITLE = 200
-_STATES = {State.ACTIVE: "switched off here", State.PAUSED: "paused", State.STOPPED: "stopped itself"}
+_STATES = {State.ACTIVE: "switched off here", State.PAUSED: "paused", State.STOPPED: "stopped"}
+
+FAILED = "the last one failed"
 
 
 def digest_result_message(
@@ -225,7 +227,7 @@ def digest_failed_message(*, subject: str, digest_id: UUID, sentence: str, refer
     """Render that a run failed; `subject` is the digest's title and `sentence` the reason, both not escaped yet."""
     text = f"The digest “{digest_title(subject)}” failed this time. {escape(shorten(sentence, 1_000))}"
     shown = f"Reference {code(reference)}"
-    blocks = (section(text), _actions(_button(DigestAction.RUN, digest_id)), context(shown))
+    blocks = (section(text), actions(_button(DigestAction.RUN, digest_id)), context(shown))
     return OutgoingMessage(text=f"{text} {shown}", blocks=blocks)
 
 
@@ -238,13 +240,13 @@ def digest_stopped_message(digest: Digest, *, reason: str, command: str) -> Outg
 
 def digest_buttons(digest_id: UUID) -> Block:
     """Return the row of buttons for the owner."""
-    return _actions(*(_button(action, digest_id) for action in _LABELS))
+    return actions(*(_button(action, digest_id) for action in _LABELS))
 
 
 def home_buttons(digest: Digest) -> Block:
     """Return the row of buttons for the owner in the home tab: what can be done with the digest as it is."""
     change = DigestAction.PAUSE if digest.state is State.ACTIVE else DigestAction.RESUME
-    return _actions(*(_button(action, digest.id) for action in (DigestAction.RUN, change, DigestAction.DELETE)))
+    return actions(*(_button(action, digest.id) for action in (DigestAction.RUN, change, DigestAction.DELETE)))
 
 
 def _header(report: DigestReport) -> Block:
@@ -272,31 +274,15 @@ def _late(report: DigestReport) -> Iterator[Block]:
         yield context(f"This is late: it was due on {format_slot(report.slot, tz=tz)} ({escape(tz.key)}).")
 
 
-def _actions(*elements: Block) -> Block:
-    return {"type": "actions", "elements": list(elements)}
-
-
 def _button(action: DigestAction, digest_id: UUID) -> Block:
-    text = {"type": "plain_text", "text": _LABELS.get(action, "Resume")}
+    label = _LABELS.get(action, "Resume")
     action_id, value = f"{ACTION_PREFIX}{action}", str(digest_id)
     if action is DigestAction.DELETE:
-        options = [{"text": text, "value": value}]
-        return {"type": "overflow", "action_id": action_id, "options": options, "confirm": _deletion_dialog()}
-    return {"type": "button", "text": text, "action_id": action_id, "value": value}
-
-
-def _deletion_dialog() -> Block:
-    """Return the confirmation dialog of the deletion.
-
-    https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object
-    """
-    texts = {
-        "title": "Delete this digest?",
-        "text": "Its posts stay. You can’t undo this, but you can set up a new digest.",
-        "confirm": "Delete",
-        "deny": "Keep",
-    }
-    return {name: {"type": "plain_text", "text": text} for name, text in texts.items()}
+        options = [{"text": {"type": "plain_text", "text": label}, "value": value}]
+        told = "Its posts stay. You can’t undo this, but you can set up a new digest."
+        confirm = confirmation("Delete this digest?", told, "Delete")
+        return {"type": "overflow", "action_id": action_id, "options": options, "confirm": confirm}
+    return button(label, action_id, value)
 
 
 def _after_creation(slash: str, *, direct: bool) -> str:

@@ -108,19 +108,52 @@ def channel(channel_id: str) -> Block:
     return name("direct messages" if channel_id.startswith("D") else channel_id)
 
 
+def bullets(items: Iterable[Sequence[Block]]) -> Block:
+    """Return a list, of which each item is a line of rich text."""
+    lines = [{"type": "rich_text_section", "elements": [*item]} for item in items]
+    return {"type": "rich_text", "elements": [{"type": "rich_text_list", "style": "bullet", "elements": lines}]}
+
+
+def plain(text: str) -> Block:
+    """Return a text object of plain text."""
+    return {"type": "plain_text", "text": text}
+
+
+def button(label: str, action_id: str, value: str) -> Block:
+    """Return a plain button."""
+    return {"type": "button", "text": plain(label), "action_id": action_id, "value": value}
+
+
+def actions(*elements: Block) -> Block:
+    """Return a row of buttons and menus."""
+    return {"type": "actions", "elements": [*elements]}
+
+
+def page_turns(action_id: str, pages: Mapping[str, int]) -> list[Block]:
+    """Return the row of buttons that turn to other pages, by their labels; none without any.
+
+    Slack takes an action's id once a row, so the number of the page follows it.
+    """
+    return [actions(*(button(label, f"{action_id}{page}", "page") for label, page in pages.items()))] if pages else []
+
+
 def primary_button(label: str, *, action_id: str, value: str) -> Block:
     """Return a row with one highlighted button, for the next step."""
-    text = {"type": "plain_text", "text": label}
-    return {
-        "type": "actions",
-        "elements": [{"type": "button", "text": text, "style": "primary", "action_id": action_id, "value": value}],
-    }
+    return actions(button(label, action_id, value) | {"style": "primary"})
 
 
 def secondary_button(label: str, *, action_id: str, value: str) -> Block:
     """Return a row with one plain button, for an option."""
-    text = {"type": "plain_text", "text": label}
-    return {"type": "actions", "elements": [{"type": "button", "text": text, "action_id": action_id, "value": value}]}
+    return actions(button(label, action_id, value))
+
+
+def confirmation(title: str, text: str, confirm: str) -> Block:
+    """Return the dialog that asks before something is deleted or stopped; `confirm` labels the button that does it.
+
+    https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object
+    """
+    shown = {"title": title, "text": text, "confirm": confirm, "deny": "Cancel"}
+    return {name: plain(one) for name, one in shown.items()} | {"style": "danger"}
 
 
 def stop_button(question_id: str) -> Block:

@@ -9,13 +9,13 @@ from uuid import UUID
 
 from bot.blocks.actions import RECHECK, SENT
 from bot.blocks.admin import FOR_ADMINS
-from bot.blocks.digests import home_buttons, next_run_text
-from bot.blocks.elements import context, header, mrkdwn, section
+from bot.blocks.digests import FAILED, home_buttons, next_run_text
+from bot.blocks.elements import actions, button, confirmation, context, header, leaf, mrkdwn, page_turns, plain, section
 from bot.blocks.escaping import code, escape, one_line, shorten
+from bot.blocks.examples import LINES
 from bot.blocks.settings import SETTINGS_BUTTON
 from bot.blocks.status import health_block
-from bot.blocks.words import short_moment
-from bot.budgets.amounts import format_rounded
+from bot.blocks.words import short_moment, used
 from bot.model.admin import Problem
 from bot.model.digest import Digest
 from bot.model.home import HomeData, Recent, Running
@@ -30,6 +30,9 @@ EXPORT_OWN, ERASE_OWN = "export_own_data", "erase_own_data"
 
 HOME_BLOCK = "answer:"
 """What the `block_id` of a recent question begins with; its id follows."""
+
+HOME_PAGE = "home_page:"
+"""What the `action_id` of a button that turns to a page of questions begins with; the page's number follows."""
 
 OPEN, AGAIN, DELETE = "open", "again", "delete"
 MENU = {
@@ -50,7 +53,6 @@ def home_blocks(
     digests: Sequence[Digest],
     *,
     texts: Mapping[UUID, str],
-    examples: Sequence[str],
     slash: str,
     notice: str = "",
     retention_days: int = 30,
@@ -76,40 +78,41 @@ def home_blocks(
         blocks += [header("Running"), *(_running(one, texts, slash) for one in data.running)]
     blocks.append(header("Your recent questions"))
     blocks += [_recent(one, texts) for one in data.recent]
-    if not data.recent:
-        blocks.append(
-            section("\n".join(["Nothing yet. Try one of these:", *(f"•  {code(example)}" for example in examples)]))
-        )
+    if not (data.recent or data.page):
+        blocks.append(section(f"Nothing yet. Ask me, for example: {' '.join(f'“{label}”' for label in LINES)}"))
+    blocks += _pages(data)
     if digests:
         blocks += [header("Your digests"), *(block for one in digests[:MAX_DIGESTS] for block in _digest(one))]
-    month = f"This month: {pluralize(data.questions, 'question')}, {format_rounded(data.cost)}. "
+    month = f"This month: {used(data.questions, 'question', data.cost)}. "
     asked = month if data.questions or data.cost else ""
     kept = f"I keep your texts for {pluralize(retention_days, 'day')}." if retention_days else "I keep no texts."
-    own = [_button("Send me my data", EXPORT_OWN, "home"), _button("Erase my data", ERASE_OWN, "home")]
+    confirm = confirmation(
+        "Erase my data?",
+        "This erases your questions with their answers, your digests, settings and ratings in this workspace for good, "
+        "and stops what is being answered. Messages in Slack stay; an admin can delete those that you shared. "
+        "This week’s spending still counts until Monday.",
+        "Erase",
+    )
+    erase = button("Erase my data", ERASE_OWN, "home") | {"style": "danger", "confirm": confirm}
     return [
         *blocks,
         context(f"{asked}{kept}"),
-        {"type": "actions", "elements": own},
+        actions(button("Send me my data", EXPORT_OWN, "home"), erase),
     ]
 
 
+def _pages(data: HomeData) -> list[Block]:
+    turns = {"Newer questions": data.page - 1} if data.page else {}
+    return page_turns(HOME_PAGE, turns | ({"Earlier questions": data.page + 1} if data.earlier else {}))
+
+
 def _buttons(*, for_admin: bool) -> Block:
-    labels = (
-        ("ask_anything", "Ask a question"),
-        ("digest_modal", "Set up a digest"),
-        (SETTINGS_BUTTON, "Settings"),
+    own = {"digest_modal": "Set up a digest", SETTINGS_BUTTON: "Settings"}
+    return actions(
+        button("Ask a question", "ask_anything", "home") | {"style": "primary"},
+        *(button(label, action_id, "home") for action_id, label in own.items()),
+        *([button("For admins", FOR_ADMINS, "open")] if for_admin else []),
     )
-    buttons = [_button(label, action_id, "home") for action_id, label in labels]
-    buttons += [_button("For admins", FOR_ADMINS, "open")] if for_admin else []
-    return {"type": "actions", "elements": [buttons[0] | {"style": "primary"}, *buttons[1:]]}
-
-
-def _button(label: str, action_id: str, value: str) -> Block:
-    return {"type": "button", "text": _plain(label), "action_id": action_id, "value": value}
-
-
-def _plain(text: str) -> Block:
-    return {"type": "plain_text", "text": text}
 
 
 def _shown(text: str) -> str:
@@ -123,7 +126,7 @@ def _with(text: str, accessory: Block, **more: Any) -> Block:
 def _running(one: Running, texts: Mapping[UUID, str], slash: str) -> Block:
     since = f"{_STATES.get(one.state, '…')} · {format_duration(one.age)}"
     text = f"{code(f'/{slash}{one.command}')}  {_shown(texts.get(one.id, ''))}\n{since}"
-    return _with(text, _button("Stop", "stop", str(one.id)))
+    return _with(text, button("Stop", "stop", str(one.id)))
 
 
 def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
@@ -134,7 +137,7 @@ def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
         sources,
     )
     choices = [(value, label) for value, label in MENU.items() if one.kept or value != RECHECK]
-    options = [{"text": _plain(label), "value": value} for value, label in choices]
+    options = [{"text": plain(label), "value": value} for value, label in choices]
     menu = {"type": "overflow", "action_id": "more", "options": options}
     return _with(
         f"*{_shown(texts.get(one.id, ''))}*\n{' · '.join(filter(None, facts))}", menu, block_id=f"{HOME_BLOCK}{one.id}"
@@ -144,13 +147,10 @@ def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
 def _digest(one: Digest) -> Iterator[Block]:
     # Slack shows a channel's name by its id, to those who may know it; in mrkdwn, `sanitize_view` allows no mention.
     direct = one.channel_id.startswith("D")
-    place = _text("in our direct messages") if direct else {"type": "channel", "channel_id": one.channel_id}
-    facts = f"{one.spec.schedule.text_with_zone} · {next_run_text(one)} · {'' if direct else 'in '}"
-    title = _text(f"{shorten(one_line(one.title), MAX_TEXT)}\n") | {"style": {"bold": True}}
-    line = {"type": "rich_text_section", "elements": [title, _text(facts), place]}
+    place = leaf("in our direct messages") if direct else {"type": "channel", "channel_id": one.channel_id}
+    failed = f"{FAILED}, “Run now” tries again · " if one.failed else ""
+    facts = f"{failed}{one.spec.schedule.text_with_zone} · {next_run_text(one)} · {'' if direct else 'in '}"
+    title = leaf(f"{shorten(one_line(one.title), MAX_TEXT)}\n") | {"style": {"bold": True}}
+    line = {"type": "rich_text_section", "elements": [title, leaf(facts), place]}
     yield {"type": "rich_text", "elements": [line]}
     yield home_buttons(one)
-
-
-def _text(text: str) -> Block:
-    return {"type": "text", "text": text}

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from bot.blocks.elements import context, divider, section
-from bot.blocks.escaping import code, escape
+from bot.blocks.escaping import code, escape, shorten
 from bot.blocks.words import utc_second
 from bot.model.message import Block
 from bot.privacy.outgoing import Sent
@@ -30,14 +30,15 @@ SHORT = 100
 _INTRO = "I sent this for your answer, word for word. Your name, your e-mail address and your id were not sent."
 
 
-def sent_blocks(sent: Sent, *, interrupted: int = 0) -> list[Block]:
-    """Return the blocks of a modal about what was sent; a part of it, with a note, if it is too long.
+def sent_blocks(sent: Sent, *, question: str = "", interrupted: int = 0) -> list[Block]:
+    """Return the blocks of a modal about what was sent for a question; a part, with a note, if it is too long.
 
     `interrupted` is how often the work on the question was, so that requests may be there twice.
     """
     count = len(sent.requests) + sum(sent.not_kept.values())
     facts = [pluralize(count, "request"), left_out_text(sent.left_out)]
-    blocks, left = [section(_INTRO), context(" · ".join(filter(None, facts)))], MAX_CHARS
+    asked, left = [section("*You asked*"), _plain(shorten(question, MAX_TEXT))] if question else [], MAX_CHARS
+    blocks = [*asked, section(_INTRO), context(" · ".join(filter(None, facts)))]
     if interrupted:
         blocks.append(context(interrupted_note(interrupted)))
     before = 0

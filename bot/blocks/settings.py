@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from textwrap import shorten
 from typing import Any
 
-from bot.blocks.elements import context, secondary_button, section
-from bot.blocks.escaping import code, escape
+from bot.blocks.elements import bullets, context, person, secondary_button, section
+from bot.blocks.escaping import escape
 from bot.model.message import Block, OutgoingMessage
-from bot.model.preferences import Preferences
+from bot.model.preferences import ADMINS, EVERYONE, Preferences
 from bot.preferences.settings import CHANNEL, PERSON, WORKSPACE, Setting
 
 YOUR_SETTINGS = "Your settings"
@@ -29,16 +29,19 @@ def settings_message(
 
     `note` is what was done, not escaped.
     """
-    lists = ["\n".join([f"*{YOUR_SETTINGS}*", *_lines(PERSON, preferences.person)])]
+    lists = [section("\n".join([f"*{YOUR_SETTINGS}*", *_lines(PERSON, preferences.person, preferences)]))]
     if in_channel:
-        lists.append("\n".join(["*Settings of this channel*", *_lines(CHANNEL, preferences.channel)]))
+        lines = _lines(CHANNEL, preferences.channel, preferences)
+        lists.append(section("\n".join(["*Settings of this channel*", *lines])))
+        lists += _askers(preferences.channel.askers)
     if for_admins:
-        lists.append("\n".join(["*Settings of this workspace*", *_lines(WORKSPACE, preferences.workspace)]))
+        lines = _lines(WORKSPACE, preferences.workspace, preferences)
+        lists.append(section("\n".join(["*Settings of this workspace*", *lines])))
     hints = [RULES, *([NEEDS_SCOPES] if in_channel else []), f"For example: `{slash} language de`"]
     if in_channel:
         hints.append(f"or `{slash} channel allow docs.python.org`")
     blocks: list[Block] = [section(escape(note))] if note else []
-    blocks += [*map(section, lists), context(" ".join(map(_hint, hints)))]
+    blocks += [*lists, context(" ".join(map(_hint, hints)))]
     blocks.append(secondary_button("Change settings", action_id=SETTINGS_BUTTON, value="settings"))
     return OutgoingMessage(text=escape(note) or YOUR_SETTINGS, blocks=tuple(blocks))
 
@@ -47,16 +50,21 @@ def _hint(text: str) -> str:
     return text if "`" in text else escape(text)
 
 
-def _lines(settings: Sequence[Setting], values: Any) -> list[str]:
-    return [f"{escape(one.label)}  {_value(one, getattr(values, one.field))}" for one in settings]
+def _lines(settings: Sequence[Setting], values: Any, preferences: Preferences) -> list[str]:
+    return [f"{escape(one.label)}  {_value(one, getattr(values, one.field), preferences)}" for one in settings]
 
 
-def _value(setting: Setting, value: Any) -> str:
+def _askers(words: str) -> list[Block]:
+    """Return the people who may ask, if they are named: Slack fills in their names."""
+    return [] if words in {EVERYONE, ADMINS} else [bullets([person(one)] for one in words.split())]
+
+
+def _value(setting: Setting, value: Any, preferences: Preferences) -> str:
     words = setting.words(value)
     if not words or words == setting.unset:
-        return f"_{escape(setting.unset)}_"
+        return f"_{escape(setting.default(preferences.defaults))}_"
     if setting.kind == "people" and words not in (setting.choices or {}):
-        return ", ".join(map(code, words.split()))
+        return "*these people*"
     if setting.kind == "paragraph":
         words = shorten(words, 200, placeholder="…")
     label = (setting.choices or {}).get(words, words)

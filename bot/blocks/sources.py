@@ -101,11 +101,6 @@ def site_and_date(source: Source) -> str:
     return f"{LEFT_TO_RIGHT}{known}" if known and runs_right_to_left(source.title) else known
 
 
-def _site_and_date_suffix(source: Source) -> str:
-    known = site_and_date(source)
-    return f" · {known}" if known else ""
-
-
 _SNIPPET = 350
 _FILTERS = 600
 

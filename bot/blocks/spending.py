@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from bot.blocks.elements import cell, channel, context, leaf, person, section, table
+from bot.blocks.elements import bullets, cell, channel, context, leaf, person, section, table
 from bot.blocks.escaping import escape
 from bot.budgets.amounts import format_amount, format_rounded
 from bot.model.message import Block, OutgoingMessage
@@ -57,9 +57,7 @@ def budget_blocks(lines: Sequence[BudgetLine], defaults: Budgets) -> list[Block]
         if scope in set_for_all or not scope.endswith(WEEK)
     )
     named = [_named(line) for line in lines if line.subject][:MAX_NAMED]
-    items = [{"type": "rich_text_section", "elements": elements} for elements in named]
-    listed = {"type": "rich_text", "elements": [{"type": "rich_text_list", "style": "bullet", "elements": items}]}
-    return [section(f"*Budgets*\n{allowed}"), *([listed] if items else [])]
+    return [section(f"*Budgets*\n{allowed}"), *([bullets(named)] if named else [])]
 
 
 def _named(line: BudgetLine) -> list[Block]:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from bot.budgets.amounts import format_rounded
 from perplexity.formatting import format_date, pluralize
 
 
 def warning(sentence: str) -> str:
     """Return a sentence with a sign that warns of something."""
     return f":warning: {sentence}"
+
+
+def used(count: int, what: str, cost: int) -> str:
+    """Return what was used and what it cost, in micro-dollars; a digest costs something, and is no question."""
+    return ", ".join([*([pluralize(count, what)] if count else []), format_rounded(cost)])
 
 
 def ago(seconds: float) -> str:

@@ -108,7 +108,7 @@ def help_overview(
         f"•  {ask} and your question: only you see the answer, until you share it.",
         "•  Mention me with a question: I answer in a thread, for everyone there. In a direct message, just write.",
         f"•  {search} lists pages, {news} the day’s news, {deepdive} writes a report. Type one alone for its form.",
-        f"•  {watch} brings news on a schedule, {settings} sets your language and sites.",
+        f"•  {watch} sets up a digest of news, {settings} sets your language and sites.",
     ]
     message = _sections_message([*_unknown_command(unknown, closest), "\n".join(lines)])
     names = ", ".join(_command_line(slash, command.name) for command in commands if command.for_admins)

@@ -54,7 +54,7 @@ def route_slash_command(name: str, text: str, commands: Sequence[Command[Any, An
 def slash_commands(commands: Sequence[Command[Any, Any]], *, prefix: str = "") -> tuple[SlashCommand, ...]:
     """Return the slash commands of the manifest, `/pplx` last, each name with the prefix."""
     umbrella = SlashCommand(
-        name=f"/{prefix}{ROOT_COMMAND}", usage_hint="help", description="Help, news on a schedule, your settings"
+        name=f"/{prefix}{ROOT_COMMAND}", usage_hint="help", description="Help, digests, your settings"
     )
     own = (
         SlashCommand(name=f"/{prefix}{command.name}", usage_hint=command.example, description=command.summary)

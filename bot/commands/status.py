@@ -12,6 +12,7 @@ from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.commands.parsing import parse_nothing
 from bot.model.admin import Problem
+from bot.model.digest import Digest, State
 from bot.model.feedback import Feedback
 from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
@@ -35,7 +36,7 @@ _ISSUES = {
 class Health:
     """Says what is wrong. `services` answer questions, all of them for nothing if they are `free`.
 
-    `workers_alive` returns how many workers there are.
+    `workers_alive` returns how many workers there are, `digests` those of a workspace.
     """
 
     services: Sequence[str]
@@ -44,8 +45,9 @@ class Health:
     defaults: Budgets
     audit: AuditStore
     workers_alive: Callable[[], Awaitable[int]]
+    digests: Callable[[str], Awaitable[Sequence[Digest]]]
 
-    async def problems(self, spending: Spending) -> list[Problem]:
+    async def problems(self, team_id: str, spending: Spending) -> list[Problem]:
         """Return what is wrong, that no question can be answered first. Raises database errors."""
         issues, silent = await self.attempts.admin_issues(), await self.attempts.silent(self.services)
         found = self._no_answers(spending, failing={*issues, *silent})
@@ -60,6 +62,9 @@ class Health:
             for name in silent
             if name not in issues
         ]
+        failed = sum(one.failed and one.state is State.ACTIVE for one in await self.digests(team_id))
+        if failed > 1:
+            found.append(Problem(text=f"{failed} digests failed at their last run.", fix="Their owners were told why."))
         if problem := (await self.audit.health()).problem:
             found.append(Problem(text=problem, fix="Run `python -m bot doctor`, which says what to do."))
         if not await self.workers_alive():
@@ -129,7 +134,7 @@ class StatusCommand:
         return Status(
             providers=await self.attempts.stats(),
             feedback=await self.feedback.of_team(context.row.team_id),
-            problems=await self.health.problems(spending),
+            problems=await self.health.problems(context.row.team_id, spending),
             spending=spending,
         )
 

@@ -136,7 +136,7 @@ def _parse_number(action: str, rest: list[str]) -> int:
 
 WATCH = Command(
     name="watch",
-    summary="Get news on a schedule, and only what is new",
+    summary="Set up a digest: news on a schedule, and only what is new",
     usage='[CATEGORY] ["TOPIC"] [weekdays] 9:00 | list | pause N | resume N | delete N | run N',
     options=PARSER.options,
     examples=(

@@ -256,6 +256,14 @@ async def clicked_question(click: Click, context: ListenerContext, *, needs_text
     return await find_question(click.id, context, needs_text=needs_text)
 
 
+async def own_question(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | Reply:
+    """Return the clicked question of the person who clicked, or why there is none. Raises TextDeleted."""
+    row = await clicked_question(click, context, needs_text=needs_text)
+    if row is None:
+        return text_reply(UNKNOWN_ANSWER)
+    return row if click.is_by_asker(row) else text_reply(NOT_YOUR_ANSWER)
+
+
 async def find_question(id: UUID | None, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | None:
     """Return a question; None if it is unknown. Raises TextDeleted as `clicked_question`."""
     row = await context.questions.get(id) if id is not None else None

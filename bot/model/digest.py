@@ -68,7 +68,8 @@ class DigestSpec:
 class Digest:
     """A stored digest: `number` identifies it for its owner, `next_at` is None unless it is active.
 
-    `runs` and `cost_usd` count the last 30 days; `unpriced` is how many finished runs have no known cost.
+    `runs` and `cost_usd` count the last 30 days; `unpriced` is how many finished runs have no known cost. `failed` is
+    whether the last of them failed.
     """
 
     id: UUID
@@ -81,6 +82,7 @@ class Digest:
     runs: int = 0
     cost_usd: float | None = None
     unpriced: int = 0
+    failed: bool = False
 
     @property
     def title(self) -> str:

@@ -35,11 +35,14 @@ class Recent:
 class HomeData:
     """What a person's home tab shows besides digests; `questions` and `cost` in micro-dollars are of this month.
 
+    `page` is that of the `recent` ones, `earlier` is whether there are more.
     `for_admins` is whether the person has turned to the page for admins.
     """
 
     running: Sequence[Running] = ()
     recent: Sequence[Recent] = ()
+    page: int = 0
+    earlier: bool = False
     questions: int = 0
     cost: int = 0
     for_admins: bool = False

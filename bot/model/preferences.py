@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from perplexity.models import Effort
@@ -77,11 +78,15 @@ Rules = WorkspaceSettings | ChannelSettings
 
 @dataclass(frozen=True, kw_only=True)
 class Preferences:
-    """The settings of a person, of the channel that the person is in, and of the workspace."""
+    """The settings of a person, of the channel that the person is in, and of the workspace.
+
+    `defaults` are what the app is set up with for what is not set, in words, by field.
+    """
 
     person: PersonSettings = PersonSettings()
     channel: ChannelSettings = ChannelSettings()
     workspace: WorkspaceSettings = WorkspaceSettings()
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rules(self) -> tuple[Rules, ...]:

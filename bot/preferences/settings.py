@@ -44,7 +44,7 @@ class Setting:
     """One setting: `name` is the word that is typed, `field` the attribute that holds it.
 
     `parse` reads typed words, and raises InvalidRequest. `choices` are the words of a "choice" with their labels.
-    `unset` says what applies without a value.
+    `unset` says what applies without a value, unless the app is set up with something else.
     """
 
     name: str
@@ -55,6 +55,10 @@ class Setting:
     kind: Kind = "text"
     choices: Mapping[str, str] | None = None
     hint: str = ""
+
+    def default(self, defaults: Mapping[str, str]) -> str:
+        """Return what applies without a value."""
+        return defaults.get(self.field, self.unset)
 
     def words(self, value: Any) -> str:
         """Return a value as it is typed; an empty text if nothing is set."""
@@ -155,14 +159,14 @@ def _chosen(name: str, label: str, unset: str, choices: Mapping[str, str], *, pa
 
 
 def _switch(name: str, label: str) -> Setting:
-    return _chosen(name, label, "as the app is set up", _ON_OFF, parse=_on_off(name))
+    return _chosen(name, label, "off", _ON_OFF, parse=_on_off(name))
 
 
 def _written(name: str, label: str, unset: str, hint: str, *, parse: Callable[[str], Value]) -> Setting:
     return Setting(name=name, field=name, label=label, unset=unset, hint=hint, parse=parse)
 
 
-_MODEL = _chosen("model", "Think", "as the app is set up", THINK, parse=_model)
+_MODEL = _chosen("model", "Think", "longer", THINK, parse=_model)
 _VISIBILITY = _chosen(
     "visibility",
     "Who sees answers to commands",

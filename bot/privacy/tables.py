@@ -208,7 +208,7 @@ TABLES: Mapping[str, Table] = {
     "homes": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,
-        columns=_columns(person="user_id", place="team_id", none="opened_at shown_at for_admins"),
+        columns=_columns(person="user_id", place="team_id", none="opened_at shown_at for_admins page"),
     ),
     # Of many workspaces, the id is that of the one where the person was seen, a colon, and the person's.
     "user_teams": Table(

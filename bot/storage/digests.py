@@ -21,11 +21,13 @@ from bot.storage.audit import record_change
 from bot.storage.questions import Pool, storable
 
 _WITH_STATS = """
-    SELECT d.*, coalesce(f.runs, 0) AS runs, f.cost_usd, coalesce(f.unpriced, 0) AS unpriced
+    SELECT d.*, coalesce(f.runs, 0) AS runs, f.cost_usd, coalesce(f.unpriced, 0) AS unpriced, f.failed
     FROM digests d
     LEFT JOIN LATERAL (
         SELECT count(*) AS runs, sum(q.cost_usd) AS cost_usd, count(*) FILTER (
-            WHERE q.cost_usd IS NULL AND q.state NOT IN ('received', 'working', 'delivering')) AS unpriced
+            WHERE q.cost_usd IS NULL AND q.state NOT IN ('received', 'working', 'delivering')) AS unpriced,
+            (array_agg(q.state ORDER BY r.slot DESC) FILTER (
+                WHERE q.state NOT IN ('received', 'working', 'delivering')))[1] IN ('failed', 'expired') AS failed
         FROM digest_runs r JOIN questions q ON q.id = r.question_id
         WHERE r.digest_id = d.id AND r.slot > %(now)s - interval '30 days') f ON true
 """
@@ -74,7 +76,7 @@ DELETE = "DELETE FROM digests WHERE id = %(id)s RETURNING id"
 """Delete a digest; the questions of its runs stay, with their cost."""
 
 DUE = f"""
-    SELECT *, 0 AS runs, NULL AS cost_usd, 0 AS unpriced FROM digests
+    SELECT *, 0 AS runs, NULL AS cost_usd, 0 AS unpriced, false AS failed FROM digests
     WHERE state = 'active' AND next_at <= %(now)s AND {queries.of_installation("digests.team_id")}
     ORDER BY next_at
     LIMIT 1
@@ -407,4 +409,5 @@ def _digest(row: Mapping[str, Any]) -> Digest:
         runs=row["runs"],
         cost_usd=row["cost_usd"],
         unpriced=row["unpriced"],
+        failed=bool(row["failed"]),
     )

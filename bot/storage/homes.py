@@ -22,13 +22,14 @@ MAX_RUNNING = 10
 _OPEN = """
     INSERT INTO homes (team_id, user_id) VALUES (%(team_id)s, %(user_id)s)
     ON CONFLICT (team_id, user_id) DO UPDATE SET opened_at = now(),
-        for_admins = homes.for_admins AND homes.opened_at > now() - interval '1 hour'
+        for_admins = homes.for_admins AND homes.opened_at > now() - interval '1 hour',
+        page = CASE WHEN homes.opened_at > now() - interval '1 hour' THEN homes.page ELSE 0 END
 """
-"""Record that a home tab was opened; the page for admins is not where it begins."""
+"""Record that a home tab was opened; the page for admins, or one of earlier questions, is not where it begins."""
 
 _TURN = """
-    INSERT INTO homes (team_id, user_id, for_admins) VALUES (%(team_id)s, %(user_id)s, %(for_admins)s)
-    ON CONFLICT (team_id, user_id) DO UPDATE SET opened_at = now(), for_admins = %(for_admins)s
+    INSERT INTO homes (team_id, user_id, for_admins, page) VALUES (%(team_id)s, %(user_id)s, %(for_admins)s, %(page)s)
+    ON CONFLICT (team_id, user_id) DO UPDATE SET opened_at = now(), for_admins = %(for_admins)s, page = %(page)s
 """
 
 _RESERVE = """
@@ -52,14 +53,15 @@ _READ = f"""
             FROM questions
             WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND command = ANY(%(commands)s)
                 AND state IN ('answered', 'failed', 'expired') AND messages IS NOT NULL AND text_deleted_at IS NULL
-            ORDER BY received_at DESC LIMIT %(recent)s) AS r) AS recent,
+            ORDER BY received_at DESC LIMIT %(recent)s + 1 OFFSET %(recent)s * coalesce(
+                (SELECT page FROM homes WHERE team_id = %(team_id)s AND user_id = %(user_id)s), 0)) AS r) AS recent,
         (SELECT count(*) FROM questions
             WHERE team_id = %(team_id)s AND user_id = %(user_id)s AND received_at >= date_trunc('month', now(), 'UTC')
             AND {ASKED}) AS questions,
         (SELECT coalesce(sum(cost), 0)::bigint FROM ledger
             WHERE team_id = %(team_id)s AND user_id = %(user_id)s
             AND at >= date_trunc('month', now(), 'UTC')) AS cost,
-        (SELECT for_admins FROM homes WHERE team_id = %(team_id)s AND user_id = %(user_id)s) AS for_admins
+        (SELECT to_jsonb(h) FROM homes h WHERE team_id = %(team_id)s AND user_id = %(user_id)s) AS home
 """  # noqa: S608 - of constants
 
 
@@ -74,10 +76,11 @@ class HomeStore:
         async with self._pool.connection() as connection:
             await connection.execute(_OPEN, {"team_id": team_id, "user_id": user_id})
 
-    async def turn(self, team_id: str, user_id: str, *, for_admins: bool) -> None:
-        """Show a person the page for admins from now on, or their own again."""
+    async def turn(self, team_id: str, user_id: str, *, for_admins: bool = False, page: int = 0) -> None:
+        """Show a person the page for admins from now on, or a page of their own questions, counted from 0."""
+        values = {"team_id": team_id, "user_id": user_id, "for_admins": for_admins, "page": page}
         async with self._pool.connection() as connection:
-            await connection.execute(_TURN, {"team_id": team_id, "user_id": user_id, "for_admins": for_admins})
+            await connection.execute(_TURN, values)
 
     async def reserve(self, team_id: str, user_id: str) -> float | None:
         """Return in how many seconds the home tab may be updated; None if the person has not opened it lately."""
@@ -91,13 +94,16 @@ class HomeStore:
         values: dict[str, Any] = {"team_id": team_id, "user_id": user_id, "commands": list(commands)}
         values |= {"running": MAX_RUNNING, "recent": MAX_RECENT}
         async with self._pool.connection() as connection:
-            row = await (await connection.execute(_READ, values)).fetchone() or {}
+            (row,) = await (await connection.execute(_READ, values)).fetchall()
+        home = row["home"] or {}
         return HomeData(
-            running=[Running(**_with_id(one)) for one in row.get("running", ())],
-            recent=[Recent(**_with_id(one)) for one in row.get("recent", ())],
-            questions=row.get("questions", 0),
-            cost=row.get("cost", 0),
-            for_admins=bool(row.get("for_admins")),
+            running=[Running(**_with_id(one)) for one in row["running"]],
+            recent=[Recent(**_with_id(one)) for one in row["recent"][:MAX_RECENT]],
+            page=home.get("page", 0),
+            earlier=len(row["recent"]) > MAX_RECENT,
+            questions=row["questions"],
+            cost=row["cost"],
+            for_admins=home.get("for_admins", False),
         )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from psycopg.types.json import Jsonb
 
 from bot.model.audit import Change
-from bot.model.preferences import ChannelSettings, PersonSettings, Preferences, WorkspaceSettings
+from bot.model.preferences import NO_PREFERENCES, ChannelSettings, PersonSettings, Preferences, WorkspaceSettings
 from bot.preferences.settings import changes, load_channel, load_person, load_workspace
 from bot.storage.audit import record_change
 from bot.storage.questions import Pool
@@ -65,10 +65,11 @@ _CHANGE_WORKSPACE = """
 
 
 class PreferenceStore:
-    """The tables' operations."""
+    """The tables' operations. `defaults` are what applies to what is not set, in words, by field."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, defaults: Mapping[str, str] = NO_PREFERENCES.defaults) -> None:
         self._pool = pool
+        self._defaults = defaults
 
     async def get(self, *, team_id: str, user_id: str, channel_id: str) -> Preferences:
         """Return the settings of a person, of a channel and of the workspace."""
@@ -79,6 +80,7 @@ class PreferenceStore:
             person=load_person(row.get("person")),
             channel=load_channel(row.get("channel")),
             workspace=load_workspace(row.get("workspace")),
+            defaults=self._defaults,
         )
 
     async def change(

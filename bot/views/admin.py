@@ -65,7 +65,7 @@ class AdminHome:
     async def problems(self, team_id: str) -> list[Problem]:
         """Return what is wrong."""
         use, (lines, paused_by) = await self.store.use(team_id), await self.budgets.lines(team_id)
-        return await self.health.problems(Spending(month=use.cost, lines=lines, paused_by=paused_by))
+        return await self.health.problems(team_id, Spending(month=use.cost, lines=lines, paused_by=paused_by))
 
     async def data(self, team_id: str) -> AdminData:
         """Return what admins see of a workspace; who asks for it has checked that it is for an admin."""
@@ -74,7 +74,7 @@ class AdminHome:
         return AdminData(
             use=use,
             digests=await self.digests(team_id),
-            problems=await self.health.problems(spending),
+            problems=await self.health.problems(team_id, spending),
             recorded=await self.store.recorded(team_id),
             limits=tuple((await self.limits.of(team_id)).values()),
             fixed_limits=self.fixed_limits,

@@ -9,7 +9,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, is_suggestion
 from bot.blocks.elements import context as context_block
-from bot.blocks.elements import join_lines
+from bot.blocks.elements import join_lines, plain
 from bot.blocks.escaping import shorten, unescape_slack
 from bot.blocks.sources import linked_title, site_and_date
 from bot.commands.ask import ASK, NO_QUESTION, write_question
@@ -34,7 +34,7 @@ from bot.listeners.intake import Submitted
 from bot.model.message import Block
 from bot.model.results import SearchPage
 from bot.slack.views import View
-from bot.views.base import Response, Submission, errors, modal, open_for_click, plain, submission
+from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
 
 CALLBACK_ID = "ask_about_modal"
 QUESTION = "question"

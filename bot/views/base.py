@@ -14,6 +14,7 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
+from bot.blocks.elements import plain
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.clicks import DATABASE_SECONDS, TEXT_DELETED, Click, Reply, TextDeleted, read_metadata, text_reply
 from bot.listeners.context import ListenerContext
@@ -60,11 +61,6 @@ def modal(
     if metadata:
         view["private_metadata"] = json.dumps(metadata, separators=(",", ":"))
     return view
-
-
-def plain(text: str) -> Block:
-    """Return a text object of plain text."""
-    return {"type": "plain_text", "text": text}
 
 
 async def open_modal(context: ListenerContext, trigger_id: str, view: View, *, on_top: bool = False) -> str | None:

@@ -16,7 +16,7 @@ from psycopg import Error
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks.elements import context as small_text
-from bot.blocks.elements import link, section
+from bot.blocks.elements import link, plain, section
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
 from bot.blocks.words import moment_or_day
 from bot.budgets.sentences import too_fast_sentence
@@ -36,7 +36,7 @@ from bot.slack.users import Profiles
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.proposals import ProposalStore
-from bot.views.base import Response, Submission, errors, modal, plain, show_modal, shows, submission
+from bot.views.base import Response, Submission, errors, modal, show_modal, shows, submission
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE, propose_claims
 from perplexity.claims.types import ProposedClaims
 from perplexity.formatting import format_dollars

@@ -172,7 +172,7 @@ def digest_view(
         places = {HERE: here, DIRECTLY: "In our direct messages"}
         blocks.append(input_block(PLACE, "Where", radio_buttons(PLACE, places, chosen=HERE)))
     blocks += _more_inputs(given.get(CATEGORY, ""), zone) if more else [more_button(MORE)]
-    return modal(CALLBACK_ID, "News on a schedule", blocks, submit="Set up", close="Cancel", metadata=metadata)
+    return modal(CALLBACK_ID, "Set up a digest", blocks, submit="Set up", close="Cancel", metadata=metadata)
 
 
 def _more_inputs(category: str, zone: str | None) -> list[Block]:

@@ -9,13 +9,14 @@ from uuid import UUID
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import FEEDBACK
+from bot.blocks.elements import plain
 from bot.listeners.clicks import UNKNOWN_ANSWER, Click, Reply, button, clicked_question, may_see, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.feedback import MAX_COMMENT, REASONS
 from bot.model.message import Block
 from bot.slack.views import View
 from bot.storage.feedback import FeedbackStore
-from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
+from bot.views.base import Response, Submission, errors, modal, open_modal, submission
 
 log = logging.getLogger(__name__)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from bot.blocks.elements import secondary_button
+from bot.blocks.elements import plain, secondary_button
 from bot.blocks.escaping import shorten
 from bot.budgets.limits import NO_LIMIT
 from bot.commands.base import Option, ValueKind
 from bot.errors import UsageError
 from bot.model.message import Block
 from bot.model.schedule import ZONES
-from bot.views.base import Response, Submission, errors, plain
+from bot.views.base import Response, Submission, errors
 
 FLAGS = "flags"
 """The block of all options without a value."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,24 +16,22 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.actions import FOLLOW_UP, MORE, RECHECK, SHARE, SOURCES, is_suggestion
 from bot.blocks.admin import FOR_ADMINS
 from bot.blocks.elements import context as context_block
-from bot.blocks.elements import link, section
+from bot.blocks.elements import link, plain, section
 from bot.blocks.escaping import shorten, unescape_slack
-from bot.blocks.home import AGAIN, DELETE, OPEN, home_blocks
+from bot.blocks.home import AGAIN, DELETE, HOME_PAGE, OPEN, home_blocks
 from bot.blocks.markdown.rich_text import rich_text_blocks
 from bot.blocks.messages import asked_message
 from bot.commands.base import Command
-from bot.conversations.prompts import EXAMPLES
 from bot.listeners.asking import ask_in_direct_message, link_to_messages
 from bot.listeners.clicks import (
     NO_LONGER_OFFERED,
     NOT_YOUR_ANSWER,
-    UNKNOWN_ANSWER,
     Click,
     Reply,
     button,
-    clicked_question,
     command_of,
     menu,
+    own_question,
     text_reply,
 )
 from bot.listeners.context import ListenerContext
@@ -45,7 +44,8 @@ from bot.slack.views import NotOpened, View, Views
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.homes import HomeStore
 from bot.views.admin import AdminHome, admin_refusal
-from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_for_click, plain, submission
+from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_for_click, submission
+from bot.views.forms import checkboxes, choice, input_block
 from bot.views.opening import person_of
 from perplexity.threads import run_in_thread_if_long
 
@@ -151,7 +151,6 @@ class HomePublisher:
         asked += [(one.id, one.command, one.text) for one in data.recent]
         length = sum(len(text) for _, _, text in asked)
         asked_texts = await run_in_thread_if_long(length, _texts, asked, listed)
-        examples = [prompt.message for prompt in EXAMPLES]
         is_admin = await self.admin.admins.is_admin(user_id)
         if is_admin and data.for_admins:
             return {"type": "home", "blocks": await self.admin.page(team_id, notice)}
@@ -159,7 +158,6 @@ class HomePublisher:
             data,
             digests.digests,
             texts=asked_texts,
-            examples=examples,
             slash=self.slash,
             notice=notice,
             retention_days=self.retention_days,
@@ -177,6 +175,7 @@ def register(
 ) -> None:
     """Listen to the menu of a question, and turn to the page for admins; `delete` starts deleting an answer."""
     button(app, context, FOR_ADMINS, partial(turn, store=store))
+    button(app, context, re.compile(rf"{HOME_PAGE}[0-9]{{1,5}}"), partial(show_page, store=store))
     menu(app, context, MORE, OPEN, open_answer)
     menu(app, context, MORE, AGAIN, ask_again)
     menu(app, context, MORE, RECHECK, ask_again)
@@ -192,17 +191,14 @@ async def turn(click: Click, context: ListenerContext, *, store: HomeStore) -> R
     return None
 
 
-async def _own(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | Reply:
-    """Return the clicked question of the person who clicked, or why there is none."""
-    row = await clicked_question(click, context, needs_text=needs_text)
-    if row is None:
-        return text_reply(UNKNOWN_ANSWER)
-    return row if click.is_by_asker(row) else text_reply(NOT_YOUR_ANSWER)
+async def show_page(click: Click, context: ListenerContext, *, store: HomeStore) -> None:
+    """Show a person another page of their own questions."""
+    await store.turn(*person_of(click.body), page=int(click.action_id.removeprefix(HOME_PAGE)))
 
 
 async def open_answer(click: Click, context: ListenerContext) -> Reply | None:
     """Show an answer again to its asker, with a link to its message if Slack names one."""
-    row = await _own(click, context)
+    row = await own_question(click, context)
     if isinstance(row, Reply):
         return row
     ts = next(iter(row.streams), None) or row.message_ts
@@ -245,7 +241,7 @@ def _buttons(messages: Sequence[OutgoingMessage]) -> Iterator[Block]:
 
 async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
     """Ask a question again in the direct message; with `recheck`, the answer begins with what has changed."""
-    row = await _own(click, context)
+    row = await own_question(click, context)
     if isinstance(row, Reply):
         return row
     command = command_of(row, context.commands)
@@ -271,38 +267,24 @@ async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
 
 async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | None:
     """Ask the asker whether a question is to be deleted."""
-    row = await _own(click, context, needs_text=False)
+    row = await own_question(click, context, needs_text=False)
     if isinstance(row, Reply):
         return row
     if row.state in OPEN_STATES:
         return text_reply(STILL_OPEN)
     command = command_of(row, context.commands)
     asked = command.parse_question_text(row.text) if command is not None else ""
-    said = {"type": "plain_text", "text": f"“{shorten(asked, 500)}”"}
     blocks = [
-        {"type": "section", "text": said},
-        {
-            "type": "input",
-            "block_id": UNDERSTOOD,
-            "label": plain(
-                "The question and its answer are deleted for good, and my messages in its thread if no one has "
-                "replied. What I posted elsewhere stays."
-            ),
-            "element": {
-                "type": "checkboxes",
-                "action_id": UNDERSTOOD,
-                "options": [{"text": plain("Delete it"), "value": "yes"}],
-            },
-        },
+        {"type": "section", "text": plain(f"“{shorten(asked, 500)}”")},
+        input_block(
+            UNDERSTOOD,
+            "The question and its answer are deleted for good, and my messages in its thread if no one has replied. "
+            "What I posted elsewhere stays.",
+            checkboxes(UNDERSTOOD, [choice("yes", "Delete it")]),
+        ),
     ]
-    view = modal(
-        DELETE_MODAL,
-        "Delete this question",
-        blocks,
-        submit="Delete",
-        close="Keep",
-        metadata={"question": str(row.id)},
-    )
+    metadata = {"question": str(row.id)}
+    view = modal(DELETE_MODAL, "Delete this question", blocks, submit="Delete", close="Keep", metadata=metadata)
     return await open_for_click(click, context, view)
 
 

@@ -6,7 +6,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import MORE, SENT
 from bot.blocks.sent import sent_blocks
-from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER, Click, Reply, clicked_question, menu, text_reply
+from bot.listeners.clicks import Click, Reply, command_of, menu, own_question, text_reply
 from bot.listeners.context import ListenerContext
 from bot.views.base import modal, open_for_click
 from perplexity.threads import run_in_thread
@@ -21,13 +21,13 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
 
 async def open_sent(click: Click, context: ListenerContext) -> Reply | None:
     """Show what was sent for an answer to the person who asked."""
-    row = await clicked_question(click, context)
-    if row is None:
-        return text_reply(UNKNOWN_ANSWER)
-    if not click.is_by_asker(row):
-        return text_reply(NOT_YOUR_ANSWER)
+    row = await own_question(click, context)
+    if isinstance(row, Reply):
+        return row
     sent = await context.questions.sent(row.id)
     if sent is None:
         return text_reply("I sent nothing to a search service for this answer, or I no longer know what I sent.")
-    blocks = await run_in_thread(lambda: sent_blocks(sent, interrupted=row.redeliveries))
+    command = command_of(row, context.commands)
+    question = "" if command is None else command.parse_question_text(row.text)
+    blocks = await run_in_thread(lambda: sent_blocks(sent, question=question, interrupted=row.redeliveries))
     return await open_for_click(click, context, modal(CALLBACK_ID, "What was sent", blocks))

@@ -13,7 +13,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks.elements import context as context_block
-from bot.blocks.elements import header
+from bot.blocks.elements import header, plain
 from bot.blocks.escaping import escape
 from bot.blocks.settings import NEEDS_SCOPES, RULES, SETTINGS_BUTTON
 from bot.commands.settings import SETTINGS
@@ -42,7 +42,7 @@ from bot.slack.users import ChannelManagers, Management
 from bot.slack.views import View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.preferences import PreferenceStore
-from bot.views.base import Response, Submission, errors, modal, open_modal, plain, submission
+from bot.views.base import Response, Submission, errors, modal, open_modal, submission
 from bot.views.opening import open_by_command, person_of
 from perplexity.errors import InvalidRequest
 
@@ -145,7 +145,7 @@ def settings_view(
     """Build the form; `channel` is empty if it was opened outside of one."""
     blocks = [
         header("Yours"),
-        *(_input("person", one, preferences.person) for one in PERSON),
+        *(_input("person", one, preferences.person, preferences) for one in PERSON),
         context_block(escape(RULES)),
     ]
     parts: list[Part] = ["person"]
@@ -159,7 +159,7 @@ def settings_view(
     if is_admin:
         parts.append("workspace")
         blocks.append(header("Of the whole workspace"))
-        blocks += [_input("workspace", one, preferences.workspace) for one in WORKSPACE]
+        blocks += [_input("workspace", one, preferences.workspace, preferences) for one in WORKSPACE]
     return modal(
         CALLBACK_ID,
         "Settings",
@@ -197,7 +197,7 @@ def _why_not(management: Management | None) -> str:
 
 def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
     for setting in CHANNEL:
-        yield _input("channel", setting, preferences.channel)
+        yield _input("channel", setting, preferences.channel, preferences)
         if setting.kind == "people":
             named = [one for one in preferences.channel.askers.split() if one not in {EVERYONE, ADMINS}]
             people: Block = {"type": "multi_users_select", "action_id": PEOPLE, "max_selected_items": MAX_PEOPLE}
@@ -208,14 +208,16 @@ def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
     yield context_block(escape(NEEDS_SCOPES))
 
 
-def _input(part: Part, setting: Setting, values: Any) -> Block:
+def _input(part: Part, setting: Setting, values: Any, preferences: Preferences) -> Block:
     words = setting.words(getattr(values, setting.field))
     block: Block = {
         "type": "input",
         "block_id": _block_id(part, setting),
         "optional": not setting.choices,
         "label": plain(setting.label),
-        "element": _select(setting, words) if setting.choices else _text(setting, words),
+        "element": _select(setting, words, setting.default(preferences.defaults))
+        if setting.choices
+        else _text(setting, words),
     }
     return block | ({"hint": plain(setting.hint)} if setting.hint and not setting.choices else {})
 
@@ -226,14 +228,14 @@ def _text(setting: Setting, words: str) -> Block:
     return element | ({"initial_value": words} if words else {})
 
 
-def _select(setting: Setting, words: str) -> Block:
+def _select(setting: Setting, words: str, default: str) -> Block:
     options = dict(setting.choices or {})
     if setting.kind == "people":
         options |= {NAMED: "Only people I name"}
         words = words if words in {EVERYONE, ADMINS} else NAMED
     else:
         # A model of another vendor may have been typed.
-        options = {UNSET: f"Default: {setting.unset}"} | options | ({words: words} if words else {})
+        options = {UNSET: f"Default ({default})"} | options | ({words: words} if words else {})
     shown = {value: {"text": plain(label[:75]), "value": value} for value, label in options.items()}
     return {
         "type": "static_select",

@@ -14,6 +14,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks.actions import SHARE, is_undo
 from bot.blocks.elements import context as context_block
+from bot.blocks.elements import plain
 from bot.blocks.escaping import escape, shorten
 from bot.blocks.sharing import (
     MAX_COMMENT,
@@ -50,7 +51,7 @@ from bot.model.results import KeptResult, SearchPage
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.shares import ShareState
-from bot.views.base import MAX_TITLE, Response, Submission, errors, modal, open_for_click, plain, shows, submission
+from bot.views.base import MAX_TITLE, Response, Submission, errors, modal, open_for_click, shows, submission
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query
 

@@ -72,7 +72,7 @@ def test_a_digest_is_set_up_in_a_form(browser: WebDriver, database: str, artifac
     with running(database, with_key=True) as app:
         page.open(app.url)
         page.send("/pplx watch")
-        wait_for_modal(page, "News on a schedule")
+        wait_for_modal(page, "Set up a digest")
         page.wait(lambda: page.focused() == "modal-topic-topic")
         browser.save_screenshot(str(artifacts / "app-digest-form.png"))
         page.key("open source databases", Keys.ENTER)
@@ -85,7 +85,7 @@ FORMS = {
     "/search": "Search for pages",
     "/news": "Read the news",
     "/deepdive": "Deep dive",
-    "/pplx watch": "News on a schedule",
+    "/pplx watch": "Set up a digest",
     "/pplx settings": "Settings",
 }
 

@@ -207,15 +207,10 @@ class Walker:
         home = slack.views.home(self.user)
         if home is None or not _has_action(home, "erase_own_data"):
             return
+        self.erased = True
         await self._deliver(
             lambda person: person.press(home, "erase_own_data", token=f"erase-{self.user}-{self.number}")
         )
-        await asyncio.sleep(1)
-        modals = slack.views.stack(self.user)
-        if modals:
-            self.erased = True
-            token = f"sub-{self.user}-{self.number}"
-            await self._deliver(lambda person: person.submit(modals[-1], {"understood": ["yes"]}, token=token))
 
     async def _report(self, event: dict[str, Any], *, name: str) -> bool:
         """Have Slack deliver an event until it is acknowledged or given up; return whether it was."""

@@ -242,8 +242,6 @@ async def test_an_erasure_removes_the_status_message_of_what_is_open(harness: Ap
     await open_home(harness, "wheels")
 
     await press(harness, "erase_own_data")
-    async with await harness.person.submit(harness.slack.modal(), {"understood": ["yes"]}) as response:
-        assert response.status == 200
     await home(
         harness,
         "I’ve erased everything that I kept about you in this workspace.",
@@ -259,8 +257,6 @@ async def test_the_run_of_what_is_asked_while_the_data_is_being_erased_is_cancel
     await open_home(harness, "wheels")
     harness.slack.lasting["chat.delete"] = BROKEN
     await press(harness, "erase_own_data")
-    async with await harness.person.submit(harness.slack.modal(), {"understood": ["yes"]}) as response:
-        assert response.status == 200
     begin_endless_run(harness)
     asked = len(await harness.perplexity.wait_for(1))
     harness.perplexity.release()

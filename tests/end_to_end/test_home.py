@@ -12,8 +12,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from bot.blocks.examples import LINES
 from bot.commands.ask import EARLIER_NOT_ALLOWED
-from bot.conversations.prompts import EXAMPLES
 from bot.delivery.withdrawal import Deleted
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.model.question import NewQuestion
@@ -53,10 +53,10 @@ async def home(harness: AppHarness, *words: str, user: str = "U1", without: str 
             await asyncio.sleep(0.05)
 
 
-async def open_home(harness: AppHarness, *words: str, user: str = "U1") -> str:
+async def open_home(harness: AppHarness, *words: str, user: str = "U1", without: str = "\0") -> str:
     async with await replace(harness.person, user=user).open_home(id=str(uuid4())) as response:
         assert response.status == 200
-    return await home(harness, *words, user=user)
+    return await home(harness, *words, user=user, without=without)
 
 
 async def press(harness: AppHarness, action: str, value: object = None, *, user: str = "U1") -> None:
@@ -69,8 +69,8 @@ async def press(harness: AppHarness, action: str, value: object = None, *, user:
 async def test_a_new_person_sees_three_examples(harness: AppHarness) -> None:
     text = await open_home(harness, "Your recent questions")
 
-    for example in EXAMPLES:
-        assert example.message in text
+    for example in LINES:
+        assert example in text
     assert "This month" not in text
 
 
@@ -132,6 +132,36 @@ async def test_ten_thousand_questions(harness: AppHarness, database: str) -> Non
     text = await open_home(harness, "This month: 10000 questions, $0.00")
 
     assert text.count('"more"') == 15
+
+
+async def test_all_questions_are_turned_to_page_by_page(harness: AppHarness, database: str) -> None:
+    async with await psycopg.AsyncConnection.connect(database) as connection:
+        await connection.execute(
+            "INSERT INTO questions (id, delivery_key, surface, command, text, team_id, channel_id, user_id, state,"
+            " messages, received_at) SELECT gen_random_uuid(), 'k' || n, 'slash', 'ask', 'q' || n || 'q', 'T1',"
+            " 'C1', 'U1', 'answered', '[]', now() - n * interval '1 second' FROM generate_series(1, 31) n"
+        )
+    await open_home(harness, "q1q", "q15q", "Earlier questions", without="q16q")
+
+    await press(harness, "home_page:1")
+    await home(harness, "q16q", "q30q", "Newer questions", "Earlier questions", without="q15q")
+    await press(harness, "home_page:2")
+    await home(harness, "q31q", "Newer questions", without="Earlier questions")
+    await press(harness, "home_page:1")
+    await home(harness, "q16q", "Earlier questions")
+    await press(harness, "home_page:0")
+    await home(harness, "q1q", "q15q", without="Newer questions")
+
+
+async def test_a_digest_whose_last_run_failed_says_so(harness: AppHarness, database: str) -> None:
+    harness.perplexity.lasting["/search"] = harness.perplexity.lasting["/v1/agent"] = json_reply({}, status=400)
+    await ask(harness, "/pplx watch technology weekdays 9:00")
+    await open_home(harness, "Your digests", without="failed")
+
+    await press(harness, "digest_run")
+    await harness.wait_until_settled(2)
+
+    await open_home(harness, "the last one failed, “Run now” tries again")
 
 
 async def recent(harness: AppHarness, text: str = "/ask why is it so") -> None:

@@ -238,7 +238,7 @@ async def test_the_form_saves_both_parts(harness: AppHarness) -> None:
     assert await submit(harness, view, values) == {}
 
     told = shown(await ask(harness, "/pplx settings channel"))
-    for part in ("*Research*", "*fr*", "*a.com, b.com*", "*c.com*", "`U1`, `U2`"):
+    for part in ("*Research*", "*fr*", "*a.com, b.com*", "*c.com*", '"user_id": "U1"', '"user_id": "U2"'):
         assert part in told
     again = await open_form(harness)
     assert await submit(harness, again, {"own:model": "unset"}) == {}

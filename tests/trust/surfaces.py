@@ -355,7 +355,6 @@ def home(texts: Sequence[str]) -> Harms:
         HomeData(running=running, recent=recent),
         [_digest(text) for text in texts],
         texts=dict(zip(ids, texts, strict=True)),
-        examples=list(texts),
         slash="",
     )
     yield from of_view({"type": "home", "blocks": blocks}, {"C1"})

@@ -341,7 +341,7 @@ def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: Adm
         cost=1,
     )
     problems = data.problems
-    own = home_blocks(full, [DIGEST] * 20, texts={}, examples=["x"], slash="", notice="Told.", problems=problems)
+    own = home_blocks(full, [DIGEST] * 20, texts={}, slash="", notice="Told.", problems=problems)
     blocks = [*admin_blocks(data, "Told."), *page_buttons(data)]
 
     assert check_view({"type": "home", "blocks": own}) == check_view({"type": "home", "blocks": blocks}) == []

@@ -202,7 +202,7 @@ RAN = replace(DIGEST, number=3, runs=12, cost_usd=0.06, channel_id="C2")
         (DigestList(digests=(replace(RAN, cost_usd=0.0),)), "12 runs in 30 days · free"),
         (DigestList(digests=(replace(RAN, runs=1, cost_usd=None),)), '· 1 run in 30 days"'),
         (DigestList(digests=(PAUSED,)), "(Europe/Berlin) · paused · posted here"),
-        (DigestList(digests=(replace(PAUSED, state=State.STOPPED),)), "(Europe/Berlin) · stopped itself · posted here"),
+        (DigestList(digests=(replace(PAUSED, state=State.STOPPED),)), "(Europe/Berlin) · stopped · posted here"),
         (Updated(action=DigestAction.PAUSE, digest=PAUSED), "Digest 2 (Technology: databases) is paused."),
         (Updated(action=DigestAction.PAUSE, digest=PAUSED), "`/pplx watch resume 2` resumes it."),
         (

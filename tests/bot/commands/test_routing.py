@@ -56,7 +56,7 @@ def test_the_list_ends_with_the_root_command() -> None:
 
     assert first == SlashCommand(name="/search", usage_hint=SEARCH.example, description=SEARCH.summary)
     assert second == SlashCommand(name="/ask", usage_hint="what changed in python 3.14?", description=ASK.summary)
-    assert last == SlashCommand(name="/pplx", usage_hint="help", description="Help, news on a schedule, your settings")
+    assert last == SlashCommand(name="/pplx", usage_hint="help", description="Help, digests, your settings")
 
 
 def test_every_name_carries_the_prefix() -> None:

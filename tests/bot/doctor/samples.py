@@ -188,7 +188,6 @@ def _views() -> Iterator[tuple[str, View | None]]:
         HomeData(running=[running], recent=[recent], questions=1, cost=1_000),
         [_DIGEST],
         texts={_ID: "example"},
-        examples=["/ask example"],
         slash="",
     )
     people = (Use(name=_PERSON, count=1, cost=1_000),)
