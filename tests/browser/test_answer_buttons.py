@@ -13,7 +13,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from bot.playground.timeline import GENERAL
 from tests.browser.page import Page
 from tests.browser.test_whole_app import running
-from tests.fakes.answers import whole_stream
+from tests.fakes.answers import beginning, deltas, whole_stream
 from tests.fakes.claims import claims_block, verdict, written
 from tests.fakes.service import json_reply, stream_reply
 
@@ -100,6 +100,36 @@ def test_sources_are_read_and_an_answer_is_shared(
         shot("shared")
         assert "What it needs" in shared.text
         assert len(app.perplexity.requests) == asked
+
+
+def test_what_was_written_of_an_answer_stays(browser: WebDriver, database: str, artifacts: Path) -> None:
+    page = Page(browser=browser)
+
+    def shot(name: str) -> None:
+        for look, width in (("light", 1100), ("dark", 1100), ("light", 375), ("dark", 375)):
+            with page.emulate(look=look, width=width, height=480):
+                saved_without_faults(browser, artifacts / f"app-{name}-{look}-{width}.png")
+                assert page.sideways() == []
+
+    with running(database, with_key=True) as app:
+        page.open(app.url)
+        page.open_direct()
+        half = [as_in_the_docs(chunk) for chunk in (*beginning(), *deltas(TEXT)[:10])]
+        cut = stream_reply(
+            *half, *[b": thinking\n\n"] * 20, pause=0.2
+        )  # text that was not shown yet is asked for again
+        app.perplexity.script("/v1/agent", cut, cut, cut)
+        page.send("are heat pumps cheaper to run than gas?")
+        broken = page.message_with("Try again")
+        shot("broken-off")
+        assert "This is only a part: the answer broke off." in broken.text
+
+        app.perplexity.lasting["/v1/agent"] = stream_reply(*half, hang=True)
+        page.send("and than oil?")
+        page.press(page.message_with("Writing …"), "Stop")
+        stopped = page.message_with("You stopped this answer.")
+        shot("stopped")
+        assert "in most existing buildings" in stopped.text
 
 
 def test_a_message_is_checked(browser: WebDriver, database: str, shot: Callable[[str], None]) -> None:
