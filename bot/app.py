@@ -52,7 +52,7 @@ from bot.slack.connection import SlackConnection, SocketMode, open_session, web_
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
 from bot.slack.threads import ThreadHistory, ThreadReader
-from bot.slack.users import AdminList, Admins, ChannelManagers, Profiles, SlackUsers
+from bot.slack.users import MAX_ADMINS, AdminList, Admins, ChannelManagers, Profiles, SlackUsers
 from bot.slack.views import Views
 from bot.storage.admin import AdminStore
 from bot.storage.attempts import AttemptLog, AttemptStore
@@ -222,7 +222,7 @@ class _Parts:
         self.response_urls, self.stream_log = ResponseUrls(self.session), StreamLog(work)
         self.profiles = Profiles(client)
         self.admins = Admins(
-            client, named=settings.admins, profiles=self.profiles, ours=lambda: self.installation.identity
+            client, named=settings.named_admins, profiles=self.profiles, ours=lambda: self.installation.identity
         )
         self.users = SlackUsers(client, profiles=self.profiles)
         self.managers = ChannelManagers(client, admins=self.admins)
@@ -489,7 +489,9 @@ class _Parts:
             # Those who have set budgets, unless they are no admins any more.
             setters = await self.budgets.setters(team_id)
             still = [one for one in setters if await self.admins.verify_admin(one) is not False]
-            return list(dict.fromkeys([*self.settings.admins, *still]))
+            groups = [one for one in self.settings.named_admins if one not in self.settings.admins]
+            members = {one for group in groups for one in await self.admins.groups.members(group) or ()}
+            return list(dict.fromkeys([*self.settings.admins, *sorted(members)[:MAX_ADMINS], *still]))
 
         return AdminNotices(
             chat=self.chat, admins=told, other_admins=AdminList(self.client).read, enter=self.enter_team

@@ -55,6 +55,9 @@ _USER_TOKEN_PREFIX = "xoxp-"  # noqa: S105 - a prefix
 USER_ID = re.compile(r"[UW][A-Z0-9]{1,20}")
 """A Slack user id."""
 
+_ADMIN_ID = re.compile(r"[UWS][A-Z0-9]{1,20}")
+"""The same, or the id of a user group."""
+
 CHANNEL_ID = re.compile(r"[CDG][A-Z0-9]{1,20}")
 """The id of a channel or of a direct message."""
 
@@ -195,9 +198,9 @@ class Settings(_ProviderSettings):
     @field_validator("admin_user_ids")
     @classmethod
     def _validate_user_ids(cls, ids: str) -> str:
-        wrong = [one for one in ids.split(",") if one.strip() and not USER_ID.fullmatch(one.strip())]
+        wrong = [one for one in ids.split(",") if one.strip() and not _ADMIN_ID.fullmatch(one.strip())]
         if wrong:
-            raise ValueError("must be Slack user ids, such as U012AB3CD, separated by commas")
+            raise ValueError("must be ids of Slack users (U012AB3CD) or user groups (S012AB3CD), separated by commas")
         return ids
 
     @field_validator("allowed_teams")
@@ -384,6 +387,11 @@ class Settings(_ProviderSettings):
     @property
     def admins(self) -> tuple[str, ...]:
         """The user ids of `ADMIN_USER_IDS`."""
+        return tuple(one for one in self.named_admins if not one.startswith("S"))
+
+    @property
+    def named_admins(self) -> tuple[str, ...]:
+        """All of `ADMIN_USER_IDS`, also the user groups."""
         return tuple(filter(None, (one.strip() for one in self.admin_user_ids.split(","))))
 
     @property

@@ -18,7 +18,7 @@ from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, OWNER_MAY_
 from bot.errors import Refused
 from bot.model.digest import Digest, DigestReport, DigestRun, State, Trigger, parse_run, search_window_start
 from bot.model.message import Audience, OutgoingMessage
-from bot.preferences.precedence import Preferred, may_ask
+from bot.preferences.precedence import Preferred
 from bot.slack.users import Admins, Membership
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore, PostedHistory, PostedStories, Recorded
@@ -193,23 +193,21 @@ class DigestRunner:
 
         Raises Refused if Slack cannot be asked, also after some pauses.
         """
-        owner = digest.owner.user_id
-        if may_ask(context.row.preferences.channel, owner, is_admin=False):
-            return True
-        is_admin = await self.admins.check_admin(owner)
+        owner, channel = digest.owner.user_id, context.row.preferences.channel
+        allowed = await self.admins.may_ask(channel, owner)
         for pause in OWNER_CHECK_PAUSES:
-            if is_admin is not None:
+            if allowed is not None:
                 break
             await self.sleep(pause)
-            is_admin = await self.admins.check_admin(owner)
-        if is_admin is None:
+            allowed = await self.admins.may_ask(channel, owner)
+        if allowed is None:
             raise Refused(
                 "I couldn’t check with Slack whether you may ask in its channel. "
                 "The next digest covers what this one missed."
             )
-        if not is_admin:
+        if not allowed:
             await self.stopper.on_owner_barred(digest, OWNER_MAY_NOT_ASK, by=context.row.id)
-        return is_admin
+        return allowed
 
     async def _with_summary(self, report: DigestReport, context: CommandContext, *, filters: Filters) -> DigestReport:
         """Ask for all news since the previous run. An answer without any news has a cost, too."""

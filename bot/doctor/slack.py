@@ -231,7 +231,7 @@ def _scopes(headers: Mapping[str, str], features: Features) -> Iterator[Finding]
             SLACK, "Slack did not say which scopes the token has.", fix="Compare OAuth & Permissions with manifest.yml."
         )
         return
-    missing = [scope for scope in SCOPES if scope.name not in has]
+    missing = [scope for scope in SCOPES if scope.name not in has and not scope.optional]
     if missing:
         yield failure(
             SLACK,
@@ -245,7 +245,7 @@ def _scopes(headers: Mapping[str, str], features: Features) -> Iterator[Finding]
             if of_setting := sorted(scopes & set(unused)):
                 fix += f" {setting}=true uses {' and '.join(of_setting)}."
         yield warning(SLACK, text, fix=fix)
-    absent = [scope for scope in features.own_scopes if scope.name not in has]
+    absent = [scope for scope in features.scopes if scope.name not in has and scope not in missing]
     if wanted := [scope for scope in absent if not scope.optional]:
         yield warning(
             SLACK,

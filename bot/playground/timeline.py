@@ -55,7 +55,8 @@ class Workspace:
     """The people, the channels and the app as the Web API knows them; a test's workspace overrides the methods.
 
     `zone` is the name of the person's time zone, `scopes` are those of the bot token. `refused` are the methods that
-    the workspace does not have, with Slack's error, such as `feature_not_enabled`. `clock` returns seconds since 1970.
+    the workspace does not have, with Slack's error, such as `feature_not_enabled`. `groups` are its user groups.
+    `clock` returns seconds since 1970.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
@@ -63,6 +64,7 @@ class Workspace:
         self.zone = TIME_ZONE
         self.scopes = [*(scope.name for scope in (*SCOPES, *FILE_SCOPES, *CHANNEL_SCOPES)), *HISTORIES]
         self.refused: dict[str, str] = {}
+        self.groups: dict[str, list[str]] = {}
 
     def identity(self, *, origin: str) -> dict[str, Any]:
         """Return who a bot token belongs to, as `auth.test` does."""

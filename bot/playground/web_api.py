@@ -279,6 +279,13 @@ async def _user_info(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     return {"user": user}
 
 
+async def _group_members(api: WebApi, arguments: Arguments) -> dict[str, Any]:
+    users = api.workspace.groups.get(str(arguments.get("usergroup", "")))
+    if users is None:
+        raise SlackError("no_such_subteam")
+    return {"users": users}
+
+
 async def _validate(_: WebApi, arguments: Arguments) -> dict[str, Any]:
     view, message = (_decode_argument(arguments, name, dict) for name in ("view", "message"))
     if (view is None) == (message is None):
@@ -321,6 +328,7 @@ METHODS: dict[str, Method] = {
     "conversations.members": _members,
     "files.completeUploadExternal": _complete_upload,
     "files.getUploadURLExternal": _upload_url,
+    "usergroups.users.list": _group_members,
     "users.info": _user_info,
     "users.list": _users,
     "views.open": _open_view,
@@ -343,6 +351,7 @@ SCOPES = {
     "chat.appendStream": "chat:write",
     "chat.stopStream": "chat:write",
     "conversations.open": "im:write",
+    "usergroups.users.list": "usergroups:read",
     "users.info": "users:read",
     "users.list": "users:read",
     "files.getUploadURLExternal": "files:write",

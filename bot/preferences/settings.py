@@ -35,7 +35,7 @@ MAX_INSTRUCTIONS = 1_500
 MAX_PEOPLE = 50
 """The most people who can be named."""
 
-_USER_ID = re.compile(r"<@([UW][A-Z0-9]{1,20})(?:\|[^<>]*)?>|([UW][A-Z0-9]{1,20})")
+_ASKER_ID = re.compile(r"<(?:@|!subteam\^)([UWS][A-Z0-9]{1,20})(?:\|[^<>]*)?>|([UWS][A-Z0-9]{1,20})")
 _ON_OFF = {"on": "On", "off": "Off"}
 
 
@@ -134,16 +134,16 @@ def _hosts(name: str) -> Callable[[str], tuple[str, ...]]:
 
 
 def _askers(words: str) -> str:
-    """Return who may ask: a word, or user ids with spaces between them."""
+    """Return who may ask: a word, or ids of people and then of user groups, with spaces between them."""
     word = words.strip().casefold()
     if word in {EVERYONE, ADMINS}:
         return word
-    named = [_USER_ID.fullmatch(one) for one in _split(words)]
+    named = [_ASKER_ID.fullmatch(one) for one in _split(words)]
     ids = dict.fromkeys(match[1] or match[2] for match in named if match is not None)
     if not named or None in named or len(ids) > MAX_PEOPLE:
-        allowed = f"it takes {EVERYONE}, {ADMINS}, or at most {MAX_PEOPLE} Slack user ids such as U012AB3CD"
+        allowed = f"it takes {EVERYONE}, {ADMINS}, or at most {MAX_PEOPLE} ids such as U012AB3CD or S012AB3CD"
         raise InvalidRequest.for_field("askers", words, allowed)
-    return " ".join(ids)
+    return " ".join(sorted(ids, key=lambda one: one.startswith("S")))
 
 
 THINK: Mapping[str, str] = {"fast": "Quick", "medium": "Longer", "high": "Research"}
@@ -178,7 +178,7 @@ _LANGUAGE = _written(
     "language", "Language of answers", "same as the question", "Two letters, such as en or ja", parse=parse_language
 )
 _FOLLOW_UPS = _switch("follow-ups", "Replies without a mention are questions")
-_ASKERS_HINT = f"{EVERYONE}, {ADMINS}, or user ids"
+_ASKERS_HINT = f"{EVERYONE}, {ADMINS}, or ids of people and user groups"
 _ASKERS = replace(
     _written("askers", "Who may ask", EVERYONE, _ASKERS_HINT, parse=_askers),
     kind="people",

@@ -59,6 +59,12 @@ SCOPES = (
         without="An answer that can only be sent as a direct message is lost.",
     ),
     Scope(
+        name="usergroups:read",
+        why="Optional: reads who is in a user group that is named in ADMIN_USER_IDS or as who may ask in a channel.",
+        without="User groups count as if no one were in them, in ADMIN_USER_IDS and as who may ask in a channel.",
+        optional=True,
+    ),
+    Scope(
         name="users:read",
         why="Checks whether someone who asks is a full member of the workspace, or an admin (for /pplx status); reads "
         "the time zone of a digest's owner, and whether their account is closed; finds the admins to tell that a "

@@ -6,14 +6,16 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 
 from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.model.membership import Identity, Profile
+from bot.model.membership import Affiliation, Identity, Profile, affiliation_of
+from bot.model.preferences import ChannelSettings
 from bot.model.workspace import workspace_key
+from bot.preferences.precedence import may_ask
 from bot.slack.messages import FAILURES, Retryable, RouteClosed, classify_error
 
 log = logging.getLogger(__name__)
@@ -193,13 +195,64 @@ class SlackUsers:
         return await self._profiles.get(user_id, seconds=0)
 
 
+GROUP_SECONDS = 300.0
+GROUP_AGAIN_SECONDS = 30.0
+"""How long a list of a group's members is kept, and the pause after one that Slack did not return."""
+
+
+class UserGroups:
+    """Reads who is in a user group, each for its workspace; Slack's ids begin with S. `clock` is monotonic.
+
+    While Slack does not say, the last known list holds. https://docs.slack.dev/reference/methods/usergroups.users.list
+    """
+
+    def __init__(self, client: AsyncWebClient, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._client = client
+        self._clock = clock
+        self._known: dict[tuple[str, str], tuple[frozenset[str] | None, float]] = {}
+        self._requests: dict[tuple[str, str], asyncio.Task[frozenset[str] | None]] = {}
+
+    async def contain(self, ids: Iterable[str], user_id: str) -> bool | None:
+        """Return whether a user is in one of the groups among these ids; None if that is not known."""
+        found = [await self.members(one) for one in ids if one.startswith("S")]
+        if any(user_id in one for one in found if one is not None):
+            return True
+        return None if None in found else False
+
+    async def members(self, group_id: str) -> frozenset[str] | None:
+        """Return the members of a group, of five minutes ago at most unless Slack does not say; None if unknown."""
+        key = (workspace_key(), group_id)
+        members, end = self._known.get(key, (None, 0.0))
+        if self._clock() < end:
+            return members
+        request = self._requests.get(key)
+        if request is None:
+            request = self._requests[key] = asyncio.create_task(self._fetch(key, members))
+            request.add_done_callback(lambda _: self._requests.pop(key))
+        return await asyncio.shield(request)
+
+    async def _fetch(self, key: tuple[str, str], known: frozenset[str] | None) -> frozenset[str] | None:
+        seconds = GROUP_SECONDS
+        try:
+            users = (await self._client.usergroups_users_list(usergroup=key[1])).get("users")
+            known = frozenset(map(str, users)) if isinstance(users, list) else known
+        except FAILURES as error:
+            log.warning("group.unknown", extra={"error": type(error).__name__})
+            failed = classify_error(error)
+            seconds = GROUP_AGAIN_SECONDS
+            known = frozenset() if isinstance(failed, RouteClosed) and failed.error == "no_such_subteam" else known
+        self._known[key] = known, self._clock() + seconds
+        return known
+
+
 ADMIN_CACHE_SECONDS = 300.0
 
 
 class Admins:
     """Checks who is an admin. That someone is none is cached for five minutes. `clock` is monotonic.
 
-    `named` are the admins of the settings; `profiles` is the shared cache; `ours` returns where the app is installed.
+    `named` are the admins of the settings, people and user groups, whose guests are none. `profiles` is the shared
+    cache; `ours` returns where the app is installed.
     """
 
     def __init__(
@@ -208,12 +261,21 @@ class Admins:
         *,
         named: Collection[str] = (),
         profiles: Profiles | None = None,
+        groups: UserGroups | None = None,
         ours: Callable[[], Identity | None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._ours = ours
         self._named = frozenset(named)
         self._profiles = profiles or Profiles(client, clock=clock)
+        self.groups = groups or UserGroups(client, clock=clock)
+
+    async def may_ask(self, channel: ChannelSettings, user_id: str) -> bool | None:
+        """Return whether a person may ask in a channel; None if Slack does not say."""
+        if may_ask(channel, user_id, is_admin=False):
+            return True
+        found = {await self.groups.contain(channel.askers.split(), user_id), await self.check_admin(user_id)}
+        return True if True in found else None if None in found else False
 
     async def is_admin(self, user_id: str) -> bool:
         """Return whether a user may do now what admins do; False if Slack cannot be reached.
@@ -221,7 +283,7 @@ class Admins:
         Slack is asked each time, but for someone who was no admin a moment ago: a new admin waits for some minutes.
         """
         known = self._profiles.cached(user_id, seconds=ADMIN_CACHE_SECONDS)
-        if known is not None and not known.is_admin_of(self._ours()) and user_id not in self._named:
+        if known is not None and not known.is_admin_of(self._ours()) and not await self._is_named(user_id, known):
             return False
         return await self.verify_admin(user_id) is True
 
@@ -237,10 +299,19 @@ class Admins:
         if user_id in self._named:
             return True
         try:
-            return (await self._profiles.get(user_id, seconds=seconds)).is_admin_of(self._ours())
+            profile = await self._profiles.get(user_id, seconds=seconds)
         except FAILURES as error:
             log.warning("admins.unknown", extra={"error": type(error).__name__})
             return None
+        return profile.is_admin_of(self._ours()) or await self._is_named(user_id, profile)
+
+    async def _is_named(self, user_id: str, profile: Profile) -> bool:
+        """Return whether the settings name a person, or a group with this full member of the workspace."""
+        if user_id in self._named:
+            return True
+        ours = self._ours()
+        member = ours is not None and affiliation_of(profile, user_team="", ours=ours) is Affiliation.INTERNAL
+        return member and not profile.deleted and await self.groups.contain(self._named, user_id) is True
 
 
 MAX_ADMINS = 10

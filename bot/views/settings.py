@@ -57,6 +57,9 @@ CALLBACK_ID = "settings_modal"
 PEOPLE = "people"
 """The input for people who are named."""
 
+GROUPS = "groups"
+"""The input for the ids of user groups, of which Slack offers no choice."""
+
 UNSET, NAMED = "unset", "named"
 """Choices besides those of the setting."""
 
@@ -199,12 +202,17 @@ def _channel_inputs(preferences: Preferences) -> Iterator[Block]:
     for setting in CHANNEL:
         yield _input("channel", setting, preferences.channel, preferences)
         if setting.kind == "people":
-            named = [one for one in preferences.channel.askers.split() if one not in {EVERYONE, ADMINS}]
+            ids = [one for one in preferences.channel.askers.split() if one not in {EVERYONE, ADMINS}]
+            named = [one for one in ids if not one.startswith("S")]
             people: Block = {"type": "multi_users_select", "action_id": PEOPLE, "max_selected_items": MAX_PEOPLE}
             if named:
                 people["initial_users"] = named
             label = plain("The people who may ask")
             yield {"type": "input", "block_id": PEOPLE, "optional": True, "label": label, "element": people}
+            words = " ".join(one for one in ids if one not in named)
+            element = {"type": "plain_text_input", "action_id": GROUPS} | ({"initial_value": words} if words else {})
+            label = plain("The user groups that may ask, by id (S…)")
+            yield {"type": "input", "block_id": GROUPS, "optional": True, "label": label, "element": element}
     yield context_block(escape(NEEDS_SCOPES))
 
 
@@ -297,7 +305,8 @@ def _entered(submitted: Submission, part: Part) -> tuple[Mapping[str, Any], Mapp
         block = _block_id(part, setting)
         words = str(submitted.value(block) or "").strip()
         if setting.kind == "people" and words == NAMED:
-            block, words = PEOPLE, " ".join(submitted.value(PEOPLE) or ())
+            groups = str(submitted.value(GROUPS) or "")
+            block, words = GROUPS if groups else PEOPLE, " ".join([*(submitted.value(PEOPLE) or ()), groups]).strip()
             if not words:
                 problems[block] = NO_ONE_NAMED
         if words in {"", UNSET}:

@@ -33,7 +33,6 @@ from bot.preferences.precedence import (
     RestrictedProvider,
     effort_cap,
     excludes_posts,
-    may_ask,
     preferred,
     restrict,
 )
@@ -63,7 +62,10 @@ NOT_ALLOWED_HERE = (
     "In this channel only some people may ask me. You can ask me in our direct messages, or ask the channel’s creator "
     "to change that."
 )
-ALLOWED_UNKNOWN = "I couldn’t check with Slack whether you may ask here. Please ask again later."
+ALLOWED_UNKNOWN = (
+    "I couldn’t check with Slack whether you may ask here. Please ask again later. "
+    "For user groups I need the scope `usergroups:read`, which an admin can give me."
+)
 NO_MEMORY = "I keep no text of earlier questions, so this answer doesn’t build on them."
 
 log = logging.getLogger(__name__)
@@ -146,13 +148,11 @@ class CommandRunner:
         channel = row.preferences.channel
         if row.surface == DIGEST_SURFACE or self.commands[row.command].for_everyone:
             return None
-        if may_ask(channel, row.user_id, is_admin=False):
-            return None
-        is_admin = await self.admins.check_admin(row.user_id)
-        if is_admin:
+        allowed = await self.admins.may_ask(channel, row.user_id)
+        if allowed:
             return None
         sentence, error = (
-            (ALLOWED_UNKNOWN, "AskerNotChecked") if is_admin is None else (NOT_ALLOWED_HERE, "NotAllowedHere")
+            (ALLOWED_UNKNOWN, "AskerNotChecked") if allowed is None else (NOT_ALLOWED_HERE, "NotAllowedHere")
         )
         log.info("asker.not_allowed", extra=row.ids | {"surface": row.surface})
         told = () if row.surface == "follow_up" else (replace(text_message(sentence), private=True),)

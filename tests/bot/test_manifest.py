@@ -88,6 +88,7 @@ def test_its_scopes_are_those_that_are_used() -> None:
         "commands",
         "im:history",
         "im:write",
+        "usergroups:read",
         "users:read",
     ]
 
@@ -95,7 +96,7 @@ def test_its_scopes_are_those_that_are_used() -> None:
 def test_what_is_optional_is_asked_for_and_may_be_left_out() -> None:
     scopes = read(as_yaml(features=Features(channels=True)))["oauth_config"]["scopes"]
 
-    assert scopes["bot_optional"] == ["channels:read", "groups:read"]
+    assert scopes["bot_optional"] == ["channels:read", "groups:read", "usergroups:read"]
     assert set(scopes["bot_optional"]) < set(scopes["bot"])
 
 

@@ -18,6 +18,7 @@ import pytest
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.preferences.settings import NOT_ADMIN
 from bot.settings import Settings
+from bot.worker.runner import NOT_ALLOWED_HERE
 from perplexity.models import EFFORTS
 from tests.end_to_end.answer_buttons import TS, Message, ask, click, mention, settle, submit
 from tests.end_to_end.conftest import AppHarness
@@ -145,7 +146,7 @@ SURFACES: Mapping[str, Surface] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What an admin types after `/pplx settings`, and what then holds of each cell.
+    """What an admin types after `/pplx` and the command, and what then holds of each cell.
 
     `options` are typed with the question. `says` are words that a surface shows, and `refused` the surfaces that
     search nothing.
@@ -153,6 +154,7 @@ class Row:
 
     typed: Sequence[str]
     holds: Callable[[Cell], bool]
+    command: str = "settings"
     options: str = ""
     says: Mapping[str, str] = field(default_factory=dict)
     refused: frozenset[str] = frozenset()
@@ -285,14 +287,35 @@ ROWS |= {
 }
 
 
+ROWS |= {
+    "people of a user group": Row(
+        typed=["channel askers <!subteam^S1|@desk> U7"], holds=lambda cell: NOT_ALLOWED_HERE not in cell.shown
+    ),
+    "people of another user group": Row(
+        typed=["channel askers S2"],
+        holds=lambda cell: cell.surface == "form" or not cell.asked,  # its answer is a direct message
+        says=dict.fromkeys(set(SURFACES) - {"form", "digest", "follow-up"}, NOT_ALLOWED_HERE),
+        refused=frozenset(SURFACES) - {"form"},
+    ),
+    "a budget by week": Row(
+        command="budget",
+        typed=["user 0 week"],
+        holds=lambda cell: not cell.asked,
+        says=dict.fromkeys(("command", "mention", "button", "form"), "Your budget for this week is $0.00"),
+        refused=frozenset(SURFACES),
+    ),
+}
+
+
 async def cell_of(harness: AppHarness, services: Services, row: Row, name: str) -> Cell:
     """Ask on a surface under the settings of a row."""
     surface = SURFACES[name]
     harness.slack.workspace.admins.add(ADMIN)
+    harness.slack.workspace.groups = {"S1": ["U2", "U1"], "S2": ["U2"]}
     before = await surface.before(harness)
     admin = replace(harness, person=replace(harness.person, user=ADMIN))
     for typed in row.typed:
-        assert "Saved." in json.dumps(await ask(admin, f"/pplx settings {typed}")), typed
+        assert "Saved." in json.dumps(await ask(admin, f"/pplx {row.command} {typed}")), typed
     posts, requests = len(harness.slack.posts), len(log(services))
     await surface.act(harness, row.options, before)
     await settle(harness)

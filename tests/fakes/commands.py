@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from bot.commands.context import DISABLED_AGENT, Agent, CommandContext, Services
+from bot.model.preferences import ChannelSettings
+from bot.preferences.precedence import may_ask
 from bot.slack.users import Admins
 from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.providers.base import Provider
@@ -17,6 +19,9 @@ class _NoAdmins:
 
     async def check_admin(self, user_id: str) -> bool | None:
         return False
+
+    async def may_ask(self, channel: ChannelSettings, user_id: str) -> bool | None:
+        return may_ask(channel, user_id, is_admin=False) or await self.check_admin(user_id)
 
 
 NO_ADMINS = cast("Admins", _NoAdmins())

@@ -13,6 +13,9 @@ from bot.slack.scopes import Features
 ALLOWED = {"app_mentions:read", "chat:write", "commands", "im:history", "assistant:write", "users:read", "im:write"}
 """What a base installation may ask for."""
 
+OPTIONAL = {"usergroups:read"}
+"""What the person who installs it may leave out."""
+
 FILES = {"files:write"}
 CHANNELS = {"channels:read", "groups:read"}
 HISTORY = {"channels:history", "groups:history"}
@@ -25,7 +28,7 @@ def test_each_combination_of_features_has_its_scopes(
     follow_ups: bool, thread_history: bool, files: bool, channels: bool
 ) -> None:
     features = Features(follow_ups=follow_ups, thread_history=thread_history, files=files, channels=channels)
-    wanted = set(ALLOWED)
+    wanted = ALLOWED | OPTIONAL
     wanted |= FILES if files else set()
     wanted |= CHANNELS if channels else set()
     wanted |= HISTORY if follow_ups or thread_history else set()
@@ -33,8 +36,10 @@ def test_each_combination_of_features_has_its_scopes(
     scopes = yaml.safe_load(as_yaml(features=features))["oauth_config"]["scopes"]
 
     assert scopes["bot"] == sorted(wanted)
-    assert scopes["bot_optional"] == sorted(wanted & CHANNELS)
+    assert scopes["bot_optional"] == sorted(wanted & (CHANNELS | OPTIONAL))
 
 
 def test_a_base_installation_asks_for_no_more_than_is_allowed() -> None:
-    assert set(yaml.safe_load(as_yaml())["oauth_config"]["scopes"]["bot"]) <= ALLOWED
+    scopes = yaml.safe_load(as_yaml())["oauth_config"]["scopes"]
+    assert set(scopes["bot"]) - set(scopes["bot_optional"]) <= ALLOWED
+    assert set(scopes["bot_optional"]) == OPTIONAL

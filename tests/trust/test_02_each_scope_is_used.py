@@ -38,6 +38,7 @@ METHODS = {
     "files_upload_v2": "files:write",
     "oauth_v2_access": NONE,
     "oauth_v2_exchange": NONE,
+    "usergroups_users_list": "usergroups:read",
     "users_info": "users:read",
     "users_list": "users:read",
     "views_open": NONE,

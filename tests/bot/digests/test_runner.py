@@ -12,6 +12,7 @@ from bot.digests.runner import OWNER_CHECK_PAUSES
 from bot.errors import Refused
 from bot.model.digest import DigestRun, Trigger
 from bot.model.preferences import ADMINS, ChannelSettings, Preferences
+from bot.preferences.precedence import may_ask
 from bot.slack.users import Admins
 from bot.storage.digests import HISTORY_DAYS
 from perplexity.attempts import Attempt
@@ -183,6 +184,9 @@ class ForgetfulAdmins:
 
     async def is_admin(self, user_id: str) -> bool:
         return await self.check_admin(user_id) is True
+
+    async def may_ask(self, channel: ChannelSettings, user_id: str) -> bool | None:
+        return may_ask(channel, user_id, is_admin=False) or await self.check_admin(user_id)
 
     async def check_admin(self, user_id: str) -> bool | None:
         return self.said.pop(0)

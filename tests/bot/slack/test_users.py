@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -11,6 +12,8 @@ from bot.model.membership import Identity
 from bot.model.workspace import ActiveWorkspace, act_for
 from bot.slack.users import (
     AUTH_ERRORS,
+    GROUP_AGAIN_SECONDS,
+    GROUP_SECONDS,
     LIST_AGAIN_SECONDS,
     LIST_SECONDS,
     MAX_ADMINS,
@@ -19,6 +22,7 @@ from bot.slack.users import (
     AdminList,
     Membership,
     SlackUsers,
+    UserGroups,
 )
 from tests.fakes.digests import WallClock
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault, refusal
@@ -252,3 +256,31 @@ async def test_slack_is_asked_again_for_admins_after_a_minute(
     assert lists_read(slack) == 1
     time.now += LIST_AGAIN_SECONDS
     assert await admins.read("T1") == ["UADMIN"]
+
+
+async def test_a_group_is_read_every_five_minutes__and_the_last_list_holds(slack: FakeSlack) -> None:
+    clock = Time()
+    client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[])
+    groups = UserGroups(client, clock=clock.clock)
+    slack.workspace.groups = {"S1": ["U1"]}
+    found = await asyncio.gather(*(groups.contain(["S1"], user) for user in ("U1", "U2", "U1")))
+    assert (found, len(slack.calls)) == (
+        [True, False, True],
+        1,
+    )
+
+    slack.workspace.groups = {"S1": ["U2"]}
+    assert await groups.contain(["S1"], "U1") is True
+    clock.now += GROUP_SECONDS
+    slack.fail("usergroups.users.list", refusal("internal_error"))
+    assert await groups.contain(["S1"], "U1") is True
+    assert await groups.contain(["S1"], "U2") is False
+    clock.now += GROUP_AGAIN_SECONDS
+    assert await groups.contain(["U1", "S1"], "U1") is False
+    assert await groups.contain(["S1"], "U2") is True
+
+    slack.workspace.groups = {}
+    clock.now += GROUP_SECONDS
+    assert await groups.contain(["S1"], "U2") is False
+    slack.fail("usergroups.users.list", refusal("missing_scope"))
+    assert await groups.contain(["S2"], "U2") is None
