@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from textwrap import shorten
 from typing import Any
 
-from bot.blocks.elements import bullets, context, person, secondary_button, section
+from bot.blocks.elements import bullets, context, leaf, person, secondary_button, section
 from bot.blocks.escaping import escape
 from bot.model.message import Block, OutgoingMessage
 from bot.model.preferences import ADMINS, EVERYONE, Preferences
@@ -55,8 +55,9 @@ def _lines(settings: Sequence[Setting], values: Any, preferences: Preferences) -
 
 
 def _askers(words: str) -> list[Block]:
-    """Return the people who may ask, if they are named: Slack fills in their names."""
-    return [] if words in {EVERYONE, ADMINS} else [bullets([person(one)] for one in words.split())]
+    """Return who may ask, if they are named: Slack fills in the names of people, and would mention a group."""
+    named = [] if words in {EVERYONE, ADMINS} else words.split()
+    return [bullets([leaf(one) if one.startswith("S") else person(one)] for one in named)] if named else []
 
 
 def _value(setting: Setting, value: Any, preferences: Preferences) -> str:

@@ -233,6 +233,7 @@ async def test_a_method_without_its_scope_is_refused() -> None:
     assert {name: answer["needed"] for name, answer in answers.items() if answer.get("error") == "missing_scope"} == {
         "assistant.threads.setSuggestedPrompts": "assistant:write",
         "conversations.open": "im:write",
+        "usergroups.users.list": "usergroups:read",
         "conversations.history": "channels:history",
         "conversations.info": "channels:read",
         "conversations.replies": "channels:history",
