@@ -198,7 +198,12 @@ class _Parts:
         lanes = partial(
             QuestionStore,
             share=share,
-            lane=partial(first_lane, providers=self.search.providers, limiter=self.limiter),
+            lane=partial(
+                first_lane,
+                providers=self.search.providers,
+                limiter=self.limiter,
+                shares=settings.retention_days > 0,
+            ),
             wait_seconds=settings.wait_seconds,
         )
         self.questions = lanes(work, add_lane=self.limiter.add_lane, keeps_text=settings.retention_days > 0, many=many)
@@ -437,6 +442,7 @@ class _Parts:
             saves_files=settings.send_files or not settings.slack_configured,
             keeps_text=settings.retention_days > 0,
             before_sending=self.meter.keep,
+            shared_answers=self.work if settings.retention_days > 0 else None,
             cancel_runs=self.stopping.start,
         )
 

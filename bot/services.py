@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from bot.budgets.ceilings import AGENT
 from bot.commands import COMMANDS
 from bot.commands.context import Agent, DisabledAgent, Services
-from bot.commands.routing import slash_commands
+from bot.commands.routing import is_offered, slash_commands
 from bot.manifest import manifest
 from bot.metering import Meter, MeteredPosts, MeteredProvider
+from bot.model.question import NewQuestion
 from bot.privacy.outgoing import RedactedAgent, RedactedPosts, RedactedProvider
 from bot.privacy.redaction import Redactor
 from bot.slack.connection import SlackConnection
@@ -84,9 +85,14 @@ def open_limiter(settings: Settings, pool: Pool) -> PostgresLimiter:
     )
 
 
-def first_lane(command: str, *, providers: Sequence[Provider], limiter: PostgresLimiter) -> str | None:
-    """Return the lane of the first call that a command makes for the current workspace; None if it needs no turn."""
-    kind = FIRST_CALLS.get(command)
+def first_lane(
+    question: NewQuestion, *, providers: Sequence[Provider], limiter: PostgresLimiter, shares: bool
+) -> str | None:
+    """Return the lane of the first call that a question makes for the current workspace; None if it needs no turn.
+
+    Of those that the app offers, the one that asks for all takes its turn in its work, if answers are shared.
+    """
+    kind = None if shares and is_offered(question.command, question.text) else FIRST_CALLS.get(question.command)
     first = next((one for one in providers if kind in one.capabilities), None)
     return limiter.lane(first.name, kind) if first is not None and kind is not None else None
 

@@ -61,6 +61,11 @@ def time_of_day(at: datetime) -> str:
     return f"<!date^{int(at.timestamp())}^{{time_secs}}|{at.astimezone(UTC):%H:%M:%S} UTC>"
 
 
+def short_time(at: datetime) -> str:
+    """Return a time of day to the minute, otherwise as `time_of_day` does."""
+    return f"<!date^{int(at.timestamp())}^{{time}}|{at.astimezone(UTC):%H:%M} UTC>"
+
+
 def utc_minute(at: datetime) -> str:
     """Return a moment for a record, to the minute: "2026-11-22 10:05 UTC"."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

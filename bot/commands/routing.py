@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.blocks.escaping import unescape_slack
+from bot.blocks.examples import LINES
 from bot.commands.ask import ASK
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.filters import PRIVATE, PUBLIC
 from bot.commands.help import help_message, help_overview, text_message, usage_message
 from bot.commands.parsing import closest_match, is_help_request
+from bot.conversations.prompts import EXAMPLES
 from bot.conversations.small_talk import is_small_talk
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
@@ -111,6 +113,14 @@ def route_message(text: str, commands: Sequence[Command[Any, Any]]) -> tuple[str
     if is_help_request(rest) or _parses(command, rest) or not _parses(ASK, text):
         return command.name, rest
     return ASK.name, text
+
+
+_OFFERED = frozenset({*LINES.values(), *(prompt.message for prompt in EXAMPLES)})
+
+
+def is_offered(command: str, text: str) -> bool:
+    """Return whether a question is one that the app itself offers, by a button or as a prompt, word for word."""
+    return (text if command == ASK.name else f"{command} {text}") in _OFFERED
 
 
 def _parses(command: Command[Any, Any], text: str) -> bool:

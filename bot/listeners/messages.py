@@ -18,7 +18,7 @@ from bot.blocks.escaping import unescape_slack
 from bot.blocks.examples import greeting_message
 from bot.commands.ask import ASK
 from bot.commands.help import SHOWN_AHEAD, text_message
-from bot.commands.routing import begins_conversation, is_talk, route_message
+from bot.commands.routing import begins_conversation, is_offered, is_talk, route_message
 from bot.conversations.prompts import choose_prompts
 from bot.conversations.small_talk import small_talk_kind
 from bot.listeners.context import ListenerContext
@@ -349,6 +349,8 @@ def _without_mentions(text: str, own: frozenset[str]) -> tuple[str, bool]:
 
 async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQuestion:
     command, text = await run_in_thread(route_message, event.text, context.commands)
+    # What the app offers needs nothing that was said before.
+    is_first = begins_conversation(event.text) or (event.ts == event.thread_ts and is_offered(command, text))
     return NewQuestion(
         id=uuid4(),
         delivery_key=event.delivery_key,
@@ -359,7 +361,7 @@ async def _build_question(event: MessageEvent, context: ListenerContext) -> NewQ
         channel_id=event.channel,
         user_id=event.user,
         thread_ts=event.thread_ts,
-        starts_conversation=event.surface == "im" and begins_conversation(event.text),
+        starts_conversation=event.surface == "im" and is_first,
     )
 
 

@@ -154,6 +154,13 @@ TABLES: Mapping[str, Table] = {
         outdated=f"at <= now() - (%(days)s + 1) * interval '1 day' AND NOT {_HAS_TEXT}",
         columns=_columns(text="request", none="question_id id at"),
     ),
+    # What anyone is answered who asks what the app itself offers; only before that, whose question gets the answer.
+    "shared_answers": Table(
+        of_person=_OWN_QUESTION,
+        of_workspace=_WORKSPACE,
+        outdated=_HOUR_AGO,
+        columns=_columns(place="team_id", text="answer", none="key question_id claim at"),
+    ),
     "questions": Table(
         of_person=_PERSON,
         of_workspace=_WORKSPACE,

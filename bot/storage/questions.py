@@ -192,7 +192,7 @@ class QuestionStore:
         keeps_text: bool = True,
         many: bool = False,
         clock: Callable[[], float] = monotonic,
-        lane: Callable[[str], str | None] = lambda command: None,
+        lane: Callable[[NewQuestion], str | None] = lambda question: None,
         add_lane: Callable[[str], Awaitable[None]] | None = None,
         wait_seconds: float = WAIT_SECONDS,
     ) -> None:
@@ -233,7 +233,7 @@ class QuestionStore:
 
     async def in_lane(self, question: NewQuestion) -> NewQuestion:
         """Return a question with the queue of its lane."""
-        lane = self._lane(question.command)
+        lane = self._lane(question)
         if lane is None or self._add_lane is None:
             return question
         await self._add_lane(lane)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from time import monotonic, time
 from typing import Any
@@ -14,13 +15,15 @@ from uuid import UUID
 from bot.blocks.actions import answer_actions, sent_actions, with_actions
 from bot.blocks.elements import context as context_block
 from bot.blocks.escaping import unescape_slack
+from bot.blocks.examples import EXAMPLES
 from bot.blocks.messages import FailureAction, failure_message, late_message, late_note, question_stopped_message
 from bot.blocks.progress import broken_off_blocks
+from bot.blocks.words import short_time
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.context import CommandContext, Progress, Services
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.help import pending_message, text_message
-from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, usage_reply
+from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, is_offered, usage_reply
 from bot.delivery.delivery import ClaimLost
 from bot.delivery.routes import DIGEST_SURFACE
 from bot.errors import BudgetUnknown, Interrupted, Refused
@@ -40,7 +43,8 @@ from bot.privacy.outgoing import Outgoing, recorded
 from bot.privacy.redaction import left_out_text
 from bot.slack.users import Admins
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.questions import QuestionStore
+from bot.storage.questions import Pool, QuestionStore
+from bot.storage.shared_answers import SharingProvider
 from bot.streaming.live import LiveAnswer
 from bot.worker.background import StopWatcher
 from bot.worker.error_messages import is_refusal, is_retryable, user_message
@@ -54,6 +58,7 @@ from perplexity.errors import (
 from perplexity.filters import in_words
 from perplexity.models import Effort
 from perplexity.notes import is_empty_result
+from perplexity.providers.base import Provider
 from perplexity.request_log import BeforeSending, RequestLog
 from perplexity.threads import run_in_thread, run_in_thread_if_long
 from perplexity.types import Event, Usage
@@ -98,8 +103,8 @@ class CommandRunner:
     can be typed.
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
     when it is given up. With `keeps_text` an answer can build on those before it. `before_sending` saves each request
-    before it leaves, unless its reservation did. `reasoning_effort` is what reasoning means. `now` returns
-    the seconds since 1970.
+    before it leaves, unless its reservation did. In `shared_answers` are the answers to what the app itself offers;
+    without it each is asked anew. `reasoning_effort` is what reasoning means. `now` returns the seconds since 1970.
     """
 
     questions: QuestionStore
@@ -115,6 +120,7 @@ class CommandRunner:
     saves_files: bool = True
     keeps_text: bool = True
     before_sending: BeforeSending | None = None
+    shared_answers: Pool | None = None
     cancel_runs: Callable[[UUID], None] = lambda question_id: None
     clock: Callable[[], float] = monotonic
     now: Callable[[], float] = time
@@ -344,11 +350,12 @@ class CommandRunner:
             settings = preferred(row.preferences)
             # What a button asks below an answer is as private as its text says, whatever was set since.
             request = command.prefer(request, replace(settings, public=None) if row.action else settings)
+        alone = row.action in {"", EXAMPLES} and is_offered(row.command, row.text)
         if command.add_turns is not None:
             turns = [] if row.conversation in {None, row.id} else await self._earlier_turns(row)
             thread = await self._thread(row, turns)
             if turns or thread.messages:
-                request = command.add_turns(request, turns, thread)
+                request, alone = command.add_turns(request, turns, thread), False
 
         audience = self._audience(row, request)
 
@@ -360,10 +367,11 @@ class CommandRunner:
             if not await self._still_ours(row):
                 raise RequestCancelled("the question was stopped, or is another worker's")
 
+        shared: list[datetime] = []
         context = CommandContext(
             row=row,
             parent=await self._parent(row),
-            services=self._services(command, row.preferences.rules),
+            services=self._services(command, row.preferences.rules, self._provider(row, shared, alone=alone)),
             on_run=on_run,
             check_cancelled=check_cancelled,
             stages=self.stages(row),
@@ -378,7 +386,7 @@ class CommandRunner:
         actions = self._actions(row, command, result, request, audience)
         if not actions and outgoing.log.requests and row.surface != DIGEST_SURFACE:
             actions = sent_actions(row.id)
-        below = (*self._notes(row, command, outgoing), *actions) if reply.messages else ()
+        below = (*self._notes(row, command, outgoing, shared), *actions) if reply.messages else ()
         remembered = None
         if command.remember is not None and row.surface != DIGEST_SURFACE:
             remembered = await run_in_thread_if_long(length, command.remember, result)
@@ -394,17 +402,17 @@ class CommandRunner:
             **vars(reply.stats),
         )
 
-    def _services(self, command: Command[Any, Any], rules: Sequence[Rules]) -> Services:
+    def _services(self, command: Command[Any, Any], rules: Sequence[Rules], provider: Provider) -> Services:
         """Return services that keep to the rules of where a question is asked. Raise Refused if they rule it out."""
         if command.effort is not None:
             effort_cap(rules).check(command.effort)
         if rules == NO_PREFERENCES.rules:
-            return self.services
+            return replace(self.services, provider=provider)
         restricted = partial(RestrictedProvider, rules=rules, reasoning_effort=self.reasoning_effort)
         dives = self.services.deepdives
         return replace(
             self.services,
-            provider=restricted(provider=self.services.provider),
+            provider=restricted(provider=provider),
             agent=RestrictedAgent(agent=self.services.agent, rules=rules, reasoning_effort=self.reasoning_effort),
             deepdives=replace(
                 dives,
@@ -414,13 +422,23 @@ class CommandRunner:
             ),
         )
 
-    def _notes(self, row: QuestionRow, command: Command[Any, Any], outgoing: Outgoing) -> Iterator[Block]:
-        """Yield what is said below an answer about the texts behind it."""
+    def _notes(
+        self, row: QuestionRow, command: Command[Any, Any], outgoing: Outgoing, shared: Sequence[datetime]
+    ) -> Iterator[Block]:
+        """Yield what is said below an answer about the texts behind it, and the time of one that was `shared`."""
         forgot = not self.keeps_text and command.add_turns is not None and row.conversation not in {None, row.id}
         late = late_note(self._waited(row)) if row.surface in THREAD_SURFACES else ""
-        sentences = [late, left_out_text(outgoing.counts), NO_MEMORY if forgot else ""]
+        made = [f"From {short_time(at)}." for at in shared]
+        sentences = [*made, late, left_out_text(outgoing.counts), NO_MEMORY if forgot else ""]
         if any(sentences):
             yield context_block(" ".join(filter(None, sentences)))
+
+    def _provider(self, row: QuestionRow, shared: list[datetime], *, alone: bool) -> Provider:
+        """Return the provider; for what the app offers, asked alone, one that adds to `shared` when it was answered."""
+        provider, pool = self.services.provider, self.shared_answers
+        if pool is None or not alone:
+            return provider
+        return SharingProvider(provider=provider, pool=pool, row=row, on_shared=shared.append)
 
     async def _parent(self, row: QuestionRow) -> KeptResult | None:
         """Return the answer below which a button asked this question."""

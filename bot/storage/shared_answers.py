@@ -1,0 +1,128 @@
+"""What the app itself offers, by a button or as a prompt, is answered once a workspace and hour, for all who ask it.
+
+Only what is asked of the web alone is shared: no earlier turn, no message of a thread and no earlier answer goes along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import LiteralString
+from uuid import UUID
+
+from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
+
+from bot.model.question import OPEN, QuestionRow
+from bot.model.results import dump_result, load_result
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.questions import Pool
+from perplexity.providers.base import ForwardingProvider
+from perplexity.types import Answer, Event, Query, Question, SearchResults
+
+log = logging.getLogger(__name__)
+
+_FIND = """
+    SELECT s.answer, s.at, s.question_id, (
+        SELECT CASE WHEN q.messages IS NULL THEN q.state ELSE 'answered' END FROM questions q
+        WHERE q.id = coalesce(%(awaited)s, s.question_id)) AS state
+    FROM shared_answers s WHERE team_id = %(team_id)s AND key = %(key)s AND at > now() - interval '1 hour'
+"""
+"""Read the answer, and the state of the question that is awaited, or of the one that is to get it.
+
+One that is answered may still be posting what it has.
+"""
+
+_LEAD = """
+    INSERT INTO shared_answers AS s (team_id, key, question_id, claim) VALUES (%(team_id)s, %(key)s, %(id)s, %(claim)s)
+    ON CONFLICT (team_id, key) DO UPDATE
+    SET question_id = excluded.question_id, claim = excluded.claim, answer = NULL, at = now()
+    WHERE s.at < now() - interval '1 hour' OR s.answer IS NULL AND (
+        s.question_id = excluded.question_id OR s.at < now() AND NOT EXISTS (
+            SELECT FROM questions q WHERE q.id = s.question_id AND q.attempt = s.claim AND q.messages IS NULL
+                AND q.state IN ('working', 'delivering')))
+    RETURNING key
+"""
+"""Have this question get the answer, unless there is one, or another one that is in work is to get it.
+
+Of one that said so after this statement began, its state may not be seen yet.
+"""
+
+_SAVE = """
+    UPDATE shared_answers SET answer = %(answer)s, question_id = NULL, at = now()
+    WHERE (team_id, key, question_id, claim) = (%(team_id)s, %(key)s, %(id)s, %(claim)s) RETURNING key
+"""
+"""Save the answer, without its question, if that was to get it."""
+
+LOOK_SECONDS = 0.5
+"""The pause between two looks for an answer that another question gets."""
+
+_NOTHING_TO_SHARE = frozenset({"answered", "failed", "expired"})
+"""The states of a question that asked in vain. Who waited for it waits for no other one, which may take as long."""
+
+_MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+"""The moment that a model is told, which makes no other question."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharingProvider(ForwardingProvider):
+    """A provider that answers the question `row` as another one was answered in the last hour, if one was.
+
+    Two are the same only with every option and setting that the provider gets. What asks the same meanwhile waits; if
+    the first fails, each asks by itself, and if it is stopped or its process dies, the next one asks for all.
+    `on_shared` is called with the time of an answer that another question got.
+    """
+
+    pool: Pool
+    row: QuestionRow
+    on_shared: Callable[[datetime], None]
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def search(self, query: Query) -> SearchResults:
+        """Return pages, which are not shared. Raises PerplexityError."""
+        return await self.provider.search(query)
+
+    def stream(self, question: Question) -> AsyncIterator[Event]:
+        """Yield the events of an answer that is not shared. Raises PerplexityError."""
+        return self.provider.stream(question)
+
+    async def answer(self, question: Question) -> Answer:
+        """Return the answer of the last hour, which is free, or a new one. Raises PerplexityError."""
+        key = sha256(_MINUTE.sub("", repr(question)).encode()).hexdigest()
+        if question.run_id is None and (shared := await self._shared(key)) is not None:
+            return shared
+        answer = await self.provider.answer(question)
+        # Only what another call would not do better.
+        if answer.text.strip() and not (answer.failed or answer.stand_in or answer.incomplete is not None):
+            await self._run(_SAVE, key, answer=Jsonb(dump_result(replace(answer, id=None), limits=())))
+        return answer
+
+    async def _shared(self, key: str) -> Answer | None:
+        """Return the answer, as soon as the question has it that gets it; None if this one is to ask."""
+        awaited: UUID | None = None
+        while True:
+            found = await self._run(_FIND, key, awaited=awaited) or {}
+            if isinstance(answer := load_result(found.get("answer")), Answer):
+                self.on_shared(found["at"])
+                return replace(answer, usage=replace(answer.usage, cost_usd=0.0))
+            state = found.get("state")
+            if (awaited and state in _NOTHING_TO_SHARE) or await self._run(_LEAD, key) is not None:
+                return None
+            if awaited is None or state not in OPEN:
+                awaited = found.get("question_id")
+            await self.pause(LOOK_SECONDS)
+
+    async def _run(self, query: LiteralString, key: str, **values: object) -> DictRow | None:
+        """Return the row, None if there is none or the database is unavailable."""
+        values |= {"team_id": self.row.team_id, "id": self.row.id, "claim": self.row.claim, "key": key}
+        try:
+            async with self.pool.connection() as connection:
+                return await (await connection.execute(query, values)).fetchone()
+        except DATABASE_UNAVAILABLE as error:
+            log.warning("shared_answer.away", extra=self.row.ids | {"error": type(error).__name__})
+            return None
