@@ -511,7 +511,13 @@ class _Parts:
 
     @cached_property
     def listener_context(self) -> ListenerContext:
-        places = QueuePlaces(questions=self.questions, chat=self.chat, start=self.background.start, clock=monotonic)
+        places = QueuePlaces(
+            questions=self.questions,
+            chat=self.chat,
+            replace_original=self.status_messages.replace_original,
+            start=self.background.start,
+            clock=monotonic,
+        )
         return ListenerContext(
             intake=Intake(
                 questions=self.received,

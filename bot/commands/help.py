@@ -23,25 +23,23 @@ _MAX_QUESTION = 150
 MAX_LISTED = 10
 """The most open questions that are listed to a user who has too many."""
 
-SHOWN_AHEAD = 10
-"""So many questions that wait ahead of one are mentioned; fewer are begun in a moment."""
-
 
 def pending_message(
-    command: Command[Any, Any], request: Any, *, question_id: str, public: bool = False, ahead: int = 0
+    command: Command[Any, Any], request: Any, *, question_id: str, public: bool = False, ahead: str = ""
 ) -> OutgoingMessage:
-    """Render the message that the answer to a request replaces; so many questions wait `ahead` of it.
+    """Render the message that the answer to a request replaces; `ahead` says how long it waits.
 
     A `public` answer to a slash command is posted next to it, so it must stay true in case it cannot be deleted.
     """
     if command.render_pending is not None:
-        return command.render_pending(request, question_id, public)
+        message = command.render_pending(request, question_id, public)
+        waits = [section(ahead)] if ahead else []
+        return replace(message, text=f"{message.text}\n{ahead}".strip(), blocks=(*message.blocks, *waits))
     question = command.question_text(request) if command.question_text is not None else ""
     quoted = escape(shorten(one_line(question), _MAX_QUESTION))
     text = f"{command.pending_label} for “{quoted}”" if question.strip() else command.pending_label
     text = f"{text} has started. The answer is for everyone here." if public else text
-    busy = [f"I’m busy: {ahead} questions are ahead of yours."] if ahead >= SHOWN_AHEAD else []
-    message = _sections_message([text, *busy])
+    message = _sections_message([text, *filter(None, [ahead])])
     if not command.stoppable:
         return message
     return OutgoingMessage(text=message.text, blocks=(*message.blocks, stop_button(question_id)))

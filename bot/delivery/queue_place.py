@@ -1,10 +1,15 @@
-"""Shows people whose message waits in the queue how many questions are before theirs, in their thread's status."""
+"""Shows people whose question waits for its turn who is ahead of them.
+
+That is in the status of a message's thread, which takes none of the edits that answers share, or once in what a command
+was acknowledged with.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,15 +17,26 @@ from uuid import UUID
 
 from psycopg import Error
 
-from bot.model.question import NewQuestion
+from bot.blocks.queue import TOLD_AFTER_SECONDS, place_sentence, waits_long
+from bot.model.message import OutgoingMessage
+from bot.model.question import NewQuestion, Place, Waits
 from bot.slack.messages import Chat, RouteClosed
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
 
 log = logging.getLogger(__name__)
 
+PlaceMessage = Callable[[str], OutgoingMessage]
+"""Returns the message that says to the asker of a command who is ahead."""
+
 LOOK_SECONDS = 3.0
-"""The pause between two looks at the queue: a status changes at most so often."""
+"""The pause between two looks at the queue."""
+
+STATUS_SECONDS = 10.0
+"""A status changes at most so often."""
+
+POST_SECONDS = 2.0
+"""How long the message for a command may take, lest it comes after an answer; who is begun sooner gets none."""
 
 AT_ONCE = 10
 """How many statuses are set after one look; Slack takes 600 a minute. The ones that were set longest ago go first."""
@@ -32,9 +48,13 @@ SHOWN_SECONDS = 60.0
 
 @dataclass(kw_only=True)
 class _Watched:
-    channel: str
-    thread_ts: str
+    """A question since a moment; `told` is for how many seconds its asker knows that it waits."""
+
+    question: NewQuestion
+    message: PlaceMessage | None
     context: Context
+    since: float
+    told: float
     status: str = ""
     at: float = field(default=float("-inf"))
 
@@ -43,23 +63,30 @@ class _Watched:
 class QueuePlaces:
     """Looks at the queue for the questions that this process received; one query for all, and none without any.
 
-    `start` runs work in the background, `sleep` and `clock` are its time.
+    `replace_original` replaces what a command was acknowledged with. `start` runs work in the background, `sleep` and
+    `clock` are its time.
     """
 
     questions: QuestionStore
     chat: Chat
+    replace_original: Callable[[str | None, OutgoingMessage], Awaitable[object]]
     start: Callable[[Coroutine[Any, Any, None]], None]
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _watched: dict[UUID, _Watched] = field(default_factory=dict)
     _looking: bool = False
 
-    def watch(self, question: NewQuestion) -> None:
-        """Show the place of a question of a thread until it is begun or has ended. Returns at once."""
-        if question.thread_ts is None or len(self._watched) >= MAX_WATCHED:
+    def watch(self, question: NewQuestion, place: Waits, message: PlaceMessage | None) -> None:
+        """Show the place of a question until it is begun or has ended. Returns at once.
+
+        It was received at this place, which the asker of a command knows; `message` is for a command.
+        """
+        if len(self._watched) >= MAX_WATCHED or (place.seconds is None and not waits_long(place)):
             return
-        own = _Watched(channel=question.channel_id, thread_ts=question.thread_ts, context=copy_context())
-        self._watched[question.id] = own
+        told = (place.seconds or 0.0) if message is not None and waits_long(place) else 0.0
+        self._watched[question.id] = _Watched(
+            question=question, message=message, context=copy_context(), since=self.clock(), told=told
+        )
         if not self._looking:
             self._looking = True
             self.start(self._look_until_done())
@@ -81,11 +108,14 @@ class QueuePlaces:
         for question_id, own in list(self._watched.items()):
             place = places.get(question_id)
             if place is not None and place.state == "received":
-                about = "about " if place.waiting else ""
-                # Slack shows it behind the app's name.
-                status = f"is busy. You are {about}number {place.ahead + 1:,} in the queue."
-                if status != own.status or self.clock() - own.at > SHOWN_SECONDS:
-                    moved.append((own, question_id, status))
+                waited = self.clock() - own.since
+                if own.message is not None:
+                    self._correct(own, place, waited)
+                elif own.status or waits_long(place, waited=waited):
+                    # Slack shows it behind the app's name.
+                    status, age = f"is busy. {place_sentence(place)}", self.clock() - own.at
+                    if age > SHOWN_SECONDS or (status != own.status and age >= STATUS_SECONDS):
+                        moved.append((own, question_id, status))
             elif own.status:
                 # Also of a question that was begun: its status may have come after the message that removes one.
                 moved.append((own, question_id, ""))
@@ -99,8 +129,23 @@ class QueuePlaces:
         ]
         await asyncio.gather(*shown)
 
+    def _correct(self, own: _Watched, place: Place, waited: float) -> None:
+        """Say once to the asker of a command that it waits, or waits more than twice as long as was said."""
+        left = place.seconds or 0.0
+        late = waited + left > 2 * own.told + TOLD_AFTER_SECONDS
+        if late and (left > POST_SECONDS or waited > 2 * TOLD_AFTER_SECONDS - LOOK_SECONDS):
+            del self._watched[own.question.id]
+            self.start(self._replace(own, place_sentence(place)))
+
+    async def _replace(self, own: _Watched, sentence: str) -> None:
+        if own.message is not None and await self.questions.take_response_use(own.question.id):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POST_SECONDS):
+                    await self.replace_original(own.question.response_url, own.message(sentence))
+
     async def _show(self, own: _Watched, question_id: UUID, status: str) -> None:
         own.status, own.at = status, self.clock()
-        result = await self.chat.set_status(own.channel, own.thread_ts, status)
+        question = own.question
+        result = await self.chat.set_status(question.channel_id, question.thread_ts or "", status)
         if isinstance(result, RouteClosed):  # Slack shows no status there
             self._watched.pop(question_id, None)

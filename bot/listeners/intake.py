@@ -10,10 +10,12 @@ from enum import Enum
 from time import monotonic
 from typing import Any, TypeVar
 
+from bot.blocks.queue import place_sentence
 from bot.budgets.sentences import too_fast_sentence
 from bot.clock import ARRIVED
 from bot.commands.help import MAX_LISTED
-from bot.model.question import Insertion, NewQuestion, OpenQuestion, Received
+from bot.delivery.queue_place import PlaceMessage
+from bot.model.question import Insertion, NewQuestion, OpenQuestion, Received, Waits
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
@@ -67,8 +69,8 @@ class Intake:
     record_sender: Callable[[dict[str, Any], str], Coroutine[Any, Any, None]]
     """Record that an event names another workspace as its sender's. Raises database errors."""
 
-    show_place: Callable[[NewQuestion], None] = lambda question: None
-    """Show the asker of a message how many questions are ahead of it, for as long as it waits."""
+    show_place: Callable[[NewQuestion, Waits, PlaceMessage | None], None] = lambda question, place, message: None
+    """Show an asker who is ahead of a question, for as long as it waits."""
 
     added: Callable[[], None] = lambda: None
     seconds: float = ACK_SECONDS
@@ -93,7 +95,7 @@ class Intake:
         try:
             twin = await self.within_ack_deadline(self.questions.twin_place(question))
             if twin is not None:
-                return f"You’ve asked this already. It’s number {twin.ahead + 1:,} in the queue."
+                return f"You’ve asked this already. {place_sentence(twin)}"
             wait = await self.within_ack_deadline(self.questions.rate_wait(question))
         except (*DATABASE_UNAVAILABLE, TimeoutError):
             wait = None

@@ -17,7 +17,7 @@ from slack_bolt.response import BoltResponse
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.examples import greeting_message
 from bot.commands.ask import ASK
-from bot.commands.help import SHOWN_AHEAD, text_message
+from bot.commands.help import text_message
 from bot.commands.routing import begins_conversation, is_offered, is_talk, route_message
 from bot.conversations.prompts import choose_prompts
 from bot.conversations.small_talk import small_talk_kind
@@ -262,8 +262,8 @@ async def _submit(question: NewQuestion, body: dict[str, Any], context: Listener
     except DATABASE_UNAVAILABLE:
         return Submitted.FAILED
     submitted, place = await context.intake.submit_in_turn(question)
-    if place is not None and (place.waiting or place.ahead >= SHOWN_AHEAD):
-        context.intake.show_place(question)
+    if place is not None:
+        context.intake.show_place(question, place, None)
     return submitted
 
 

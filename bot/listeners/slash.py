@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks import escaping
 from bot.blocks.examples import greeting_message
+from bot.blocks.queue import place_sentence, waits_long
 from bot.commands.base import ONE_MOMENT, AtOnce, Command
 from bot.commands.budget import FOR_ADMINS_TO_PAUSE
 from bot.commands.help import (
@@ -156,8 +158,11 @@ async def _enqueue(
         extra = {"question": str(question.id), "command": command.name, "chars": len(question.text)}
         log.info("question.received", extra=extra | {"surface": question.surface})
     public = command.audience(request) is Audience.CHANNEL
-    ahead = 0 if place is None else place.ahead
-    return pending_message(command, request, question_id=str(question.id), public=public, ahead=ahead)
+    pending = partial(pending_message, command, request, question_id=str(question.id), public=public)
+    if place is None:
+        return pending()
+    context.intake.show_place(question, place, lambda ahead: pending(ahead=ahead))
+    return pending(ahead=place_sentence(place)) if waits_long(place) else pending()
 
 
 async def too_many_open(question: NewQuestion, context: ListenerContext) -> OutgoingMessage:

@@ -99,31 +99,32 @@ class Received(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Insertion:
-    """The result of inserting a question, and the command of the earlier question that it closed, if it closed one.
+class Waits:
+    """How many questions are `ahead` of one in its queue, and of how many other `people`.
 
-    So many questions wait `ahead` of it; one that is `waiting` is not in the queue yet, since others of its person or
-    its workspace are. `seconds` is as in a `Place`.
+    One that is `waiting` is not in the queue yet, since others of its person or its workspace are; these are then the
+    most. `seconds` is about how long it waits for its turn; None if it needs none.
     """
 
-    received: Received
-    withdrawn: str | None = None
     ahead: int = field(default=0, compare=False)
+    people: int = field(default=0, compare=False)
     waiting: bool = field(default=False, compare=False)
     seconds: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """The state of a question, and how many are `ahead` of it while it is `received`; at most, if it is `waiting`.
+class Insertion(Waits):
+    """The result of inserting a question, and the command of the earlier question that it closed, if it closed one."""
 
-    `seconds` is about how long it waits for its turn; None if it needs none.
-    """
+    received: Received
+    withdrawn: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place(Waits):
+    """The state of a question, and how it waits while it is `received`."""
 
     state: str
-    ahead: int
-    waiting: bool
-    seconds: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

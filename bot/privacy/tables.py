@@ -235,7 +235,11 @@ TABLES: Mapping[str, Table] = {
         outdated=_HOUR_AGO,
         columns=_columns(place="team_id channel_id thread_ts", none="at"),
     ),
-    "provider_limits": Table(columns=_columns(none="lane per_second per_minute source stands_in stopped_until")),
+    "provider_limits": Table(
+        columns=_columns(
+            none="lane per_second per_minute source stands_in stopped_until full_at told_at others others_at"
+        )
+    ),
     "provider_turns": Table(outdated=_HOUR_AGO, columns=_columns(none="id lane at left_at")),
     "slack_calls": Table(
         of_workspace=_WORKSPACE,

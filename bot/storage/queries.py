@@ -146,9 +146,9 @@ RECEIVE = _on_one_line(f"""
         CASE WHEN received = 'new' AND NOT EXISTS (SELECT FROM written) THEN 'known' ELSE received END AS received,
         (SELECT count(*) FROM enqueued) AS jobs,
         w.command AS withdrawn,
-        ahead,
-        lane_wait_v1(%(queue)s, ahead + 1) AS seconds
-    FROM decision LEFT JOIN withdrawn w ON true, queue_ahead_v1(%(queue)s, priority) ahead
+        ahead, people, seconds
+    FROM decision LEFT JOIN withdrawn w ON true,
+        waits_v1(%(queue)s, priority, %(team_id)s, %(user_id)s, %(wait_seconds)s)
 """)
 """Insert a question and its job, unless it is known, or its asker or its thread may not have another one.
 
@@ -198,24 +198,32 @@ OPEN = """
 
 PLACES = """
     WITH asked AS MATERIALIZED (
-        SELECT q.id, q.state, q.team_id, q.waiting, q.received_at, q.queue FROM questions q WHERE q.id = ANY(%(ids)s)),
-    queue AS MATERIALIZED (
-        SELECT j.args ->> 'question_id' AS question, j.queue_name AS name,
-            row_number() OVER (PARTITION BY j.queue_name ORDER BY j.priority DESC, j.id) AS place
-        FROM procrastinate_jobs j WHERE j.status = 'todo'),
+        SELECT q.id, q.state, q.waiting, q.queue FROM questions q WHERE q.id = ANY(%(ids)s)),
+    lines AS (
+        SELECT q.id, q.queue, q.team_id, q.user_id, q.waiting, q.received_at, j.priority, j.id AS job
+        FROM procrastinate_jobs j JOIN questions q ON q.id = (j.args ->> 'question_id')::uuid
+        WHERE j.status = 'todo' AND j.queue_name = q.queue
+        UNION ALL
+        SELECT q.id, q.queue, q.team_id, q.user_id, true, q.received_at, NULL, NULL
+        FROM questions q WHERE q.waiting AND q.state = 'received'),
+    own AS (
+        SELECT *, row_number() OVER (
+            PARTITION BY queue, team_id, user_id ORDER BY waiting, priority DESC, job, received_at) AS among_own
+        FROM lines),
     placed AS (
-        SELECT asked.*, CASE
-            WHEN NOT asked.waiting THEN coalesce((SELECT place - 1 FROM queue WHERE question = asked.id::text), 0)
-            ELSE (SELECT count(*) FROM queue WHERE name = asked.queue) + (
-                SELECT count(*) FROM questions w
-                WHERE w.team_id = asked.team_id AND w.waiting AND w.state = 'received'
-                    AND w.received_at < asked.received_at)
-            END::integer AS ahead
-        FROM asked)
-    SELECT id, state, waiting, ahead, lane_wait_v1(queue, ahead + 1) AS seconds FROM placed
+        SELECT id, row_number() OVER line - 1 AS ahead, count(*) FILTER (WHERE among_own = 1) OVER line - 1 AS people
+        FROM own WINDOW line AS (PARTITION BY queue ORDER BY waiting, priority DESC, job, received_at))
+    SELECT asked.id, state, waiting, coalesce(ahead, 0)::integer AS ahead, coalesce(people, 0)::integer AS people,
+        shown_wait_v1(queue, coalesce(ahead, 0) + 1, %(wait_seconds)s) AS seconds
+    FROM asked LEFT JOIN placed USING (id)
 """
-"""Read how many questions of its queue are before each of some, and for how long it waits; before one
-that waits for others of its workspace, at most that."""
+"""Read how many questions of its queue, and of how many other people, are before each of some, and for how long it
+waits; before one that waits for others of its workspace, at most that."""
+
+TAKE_RESPONSE_USE = """
+    UPDATE questions SET response_uses = response_uses + 1 WHERE id = %(id)s AND state = 'received' RETURNING id
+"""
+"""Take a use of the response_url of a question that is not begun."""
 
 NOTICE = """
     WITH old AS (DELETE FROM thread_notices WHERE at < now() - interval '1 hour')
@@ -417,6 +425,12 @@ def _workspace_limit(team_id: LiteralString) -> LiteralString:
         %(per_workspace)s, %(bounded)s)"""
 
 
+_LEAVES_LANE: LiteralString = f"""
+    left_lane AS (
+        UPDATE procrastinate_jobs j SET queue_name = '{DEFAULT}' FROM closed
+        WHERE j.status = 'todo' AND j.args ->> 'question_id' = closed.id::text)"""
+"""Free the place of a closed question in its lane; its job only clears up, which takes no turn."""
+
 _HEAD: LiteralString = "queue_head_v2('', queue, surface, command)"
 
 _NEXT = f"""
@@ -512,6 +526,7 @@ WITHDRAW = f"""
         WHERE {_OF_MESSAGE} AND state IN ('received', 'working', 'delivering') AND messages IS NULL
             AND received_at > now() - %(seconds)s * interval '1 second'
         RETURNING id, team_id, user_id),
+    {_LEAVES_LANE},
     {_NEXT}
 """
 """Close the question of a deleted message, unless its answer is there; its worker posts nothing more.
@@ -535,6 +550,7 @@ STOP = f"""
         WHERE id = %(id)s AND user_id = %(user_id)s AND state IN ('received', 'working', 'delivering')
             AND messages IS NULL
         RETURNING id, team_id, user_id),
+    {_LEAVES_LANE},
     {_NEXT}
 """
 """Close a question that its asker no longer wants, unless its answer is there; its worker posts nothing more.

@@ -215,7 +215,7 @@ class QuestionStore:
         share = self._share if question.limited else NO_LIMITS
         question = await self.in_lane(question)
         values = vars(question) | {"text": storable(question.text)} | vars(share)
-        values["continues_minutes"] = CONTINUES_MINUTES
+        values |= {"continues_minutes": CONTINUES_MINUTES, "wait_seconds": self._wait_seconds}
         async with self._pool.connection() as connection:
             async with _pipeline(connection):  # one transaction, and the server is waited for once
                 await connection.execute(queries.LOCK, values, prepare=True)
@@ -228,7 +228,12 @@ class QuestionStore:
         received = Received(row["received"])
         waiting = received is Received.NEW and not row["jobs"]
         return Insertion(
-            received=received, withdrawn=row["withdrawn"], ahead=row["ahead"], waiting=waiting, seconds=row["seconds"]
+            received=received,
+            withdrawn=row["withdrawn"],
+            waiting=waiting,
+            ahead=row["ahead"],
+            people=row["people"],
+            seconds=row["seconds"],
         )
 
     async def in_lane(self, question: NewQuestion) -> NewQuestion:
@@ -249,8 +254,15 @@ class QuestionStore:
     async def places(self, question_ids: Sequence[UUID]) -> dict[UUID, Place]:
         """Return where in the queue some questions are; those that are deleted are missing."""
         async with self._pool.connection() as connection:
-            rows = await (await connection.execute(queries.PLACES, {"ids": question_ids})).fetchall()
+            values = {"ids": question_ids, "wait_seconds": self._wait_seconds}
+            rows = await (await connection.execute(queries.PLACES, values)).fetchall()
         return {row.pop("id"): Place(**row) for row in rows}
+
+    async def take_response_use(self, question_id: UUID) -> bool:
+        """Take a use of the response_url of a question; False if it is begun, or closed."""
+        async with self._pool.connection() as connection:
+            found = await connection.execute(queries.TAKE_RESPONSE_USE, {"id": question_id})
+            return await found.fetchone() is not None
 
     async def take_turn(self, asker: Asker) -> bool:
         """Return whether a person asks slowly enough; if so, what they ask counts, although it is no question."""
