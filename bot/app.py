@@ -666,7 +666,9 @@ async def compose(
         session = await stack.enter_async_context(open_session(slack))
         meter = Meter(ledger=await stack.enter_async_context(Ledger(work, budgets=settings.budgets)))
         limiter = open_limiter(settings, work)
-        search = await stack.enter_async_context(open_search_services(settings, on_attempt=on_attempt, meter=meter))
+        search = await stack.enter_async_context(
+            open_search_services(settings, on_attempt=on_attempt, meter=meter, limiter=limiter)
+        )
         parts = _Parts(
             settings=settings,
             work=work,

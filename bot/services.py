@@ -30,7 +30,7 @@ from perplexity.deepdive.pipeline import DeepDiveRunner, open_deepdive_runner
 from perplexity.deepdive.types import Persona
 from perplexity.errors import PerplexityError
 from perplexity.fallback import Fallback
-from perplexity.limiter import CallKind
+from perplexity.limiter import CallKind, Limiter
 from perplexity.models import FallbackTimeouts, Timeouts
 from perplexity.providers import PROVIDERS, open_providers, text_generators
 from perplexity.providers.base import Provider, ProviderConfig
@@ -99,21 +99,30 @@ def first_lane(
 
 @asynccontextmanager
 async def open_search_services(
-    settings: Settings, *, on_attempt: Callable[[Attempt], None], meter: Meter | None = None
+    settings: Settings,
+    *,
+    on_attempt: Callable[[Attempt], None],
+    meter: Meter | None = None,
+    limiter: Limiter | None = None,
 ) -> AsyncIterator[SearchServices]:
-    """Open the search services; `on_attempt` is called after each attempt. `meter` books every call of a paid one."""
-    async with open_providers(provider_config(settings), order=settings.provider_order) as providers:
+    """Open the search services; `on_attempt` is called after each attempt.
+
+    `meter` books every call of a paid one, `limiter` gives each its turn.
+    """
+    config = replace(provider_config(settings), limiter=limiter)
+    async with open_providers(config, order=settings.provider_order) as providers:
         booked = [_metered(provider, settings, meter) for provider in providers]
         chain = Fallback(
             booked,
             timeouts=fallback_timeouts(settings),
             reasoning_effort=settings.reasoning_effort,
             on_attempt=on_attempt,
+            limiter=limiter,
         )
         async with (
             open_deepdive_runner(
                 booked,
-                deepdive_config(settings),
+                replace(deepdive_config(settings), limiter=limiter),
                 facts=chain,
                 persona=persona(settings),
                 on_attempt=on_attempt,
@@ -121,7 +130,9 @@ async def open_search_services(
             ) as deepdives,
             open_agent(settings, provider=chain, on_attempt=on_attempt, meter=meter) as agent,
         ):
-            model = Fallback(text_generators(booked), timeouts=fallback_timeouts(settings), on_attempt=on_attempt)
+            model = Fallback(
+                text_generators(booked), timeouts=fallback_timeouts(settings), on_attempt=on_attempt, limiter=limiter
+            )
             services = Services(
                 provider=chain, model=model, deepdives=_with_metered_posts(deepdives, meter), agent=agent
             )

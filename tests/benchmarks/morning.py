@@ -150,7 +150,7 @@ async def _measured(morning: Morning) -> list[Figure]:
                 for asked, taken in zip(world.slack.asked.values(), seconds, strict=True)
                 if taken - ANSWER_SECONDS > TOLD_AFTER_SECONDS and not asked.told
             ]
-            stood_in = len(world.stand_in.requests)
+            stood_in = sum(one.method == "POST" for one in world.stand_in.requests)
             refused = world.rate.refused
     least = _percentile(least_possible(morning))
     return [
