@@ -155,6 +155,10 @@ def _rich_text_texts(elements: list[Block], *, links: bool) -> Iterator[str]:
     for element in elements:
         if element["type"] == "link":
             yield _link_text(element["url"], element["text"], links=links)
+        elif element["type"] == "rich_text_section":
+            yield "".join([*_rich_text_texts(element["elements"], links=links), "\n"])
+        elif element["type"] == "user":
+            yield f"<@{element['user_id']}>"
         else:
             yield _shown_text(element["text"], links=links)
 

@@ -33,12 +33,15 @@ _INTRO = "I sent this for your answer, word for word. Your name, your e-mail add
 def sent_blocks(sent: Sent, *, question: str = "", interrupted: int = 0) -> list[Block]:
     """Return the blocks of a modal about what was sent for a question; a part, with a note, if it is too long.
 
-    `interrupted` is how often the work on the question was, so that requests may be there twice.
+    The question comes first, unless something was left out of it. `interrupted` is how often the work on the question
+    was, so that requests may be there twice.
     """
     count = len(sent.requests) + sum(sent.not_kept.values())
     facts = [pluralize(count, "request"), left_out_text(sent.left_out)]
-    asked, left = [section("*You asked*"), _plain(shorten(question, MAX_TEXT))] if question else [], MAX_CHARS
-    blocks = [*asked, section(_INTRO), context(" · ".join(filter(None, facts)))]
+    left = MAX_CHARS
+    blocks = [section(_INTRO), context(" · ".join(filter(None, facts)))]
+    if question and not facts[1]:
+        blocks = [section("*You asked*"), _plain(shorten(question, MAX_TEXT)), *blocks]
     if interrupted:
         blocks.append(context(interrupted_note(interrupted)))
     before = 0

@@ -401,8 +401,8 @@ RULES = (
     _rule(
         "a thread has so many answers a minute",
         "bot/storage/queries.py",
-        "in_thread >= nullif(thread_per_minute, 0)",
-        "in_thread < 0",
+        "threads >= nullif(thread_per_minute, 0)",
+        "threads < 0",
         "tests/trust/test_22_loops.py",
     ),
     _rule(
