@@ -83,17 +83,9 @@ def bookings(rows: Iterable[tuple[object, ...]]) -> Iterator[Booking]:
         yield Booking(question=found[0] if found else "", amount=int(str(amount)), cut=bool(cut))
 
 
-def provider_key(process: str) -> str:
-    """Return the key that a process is given for the providers: it says who calls."""
-    return f"pplx-{process}"
-
-
 def calling_process(served: Served) -> str:
-    """Return which process made a call, by its key."""
-    key = served.headers.get("Authorization", "").removeprefix("Bearer ") or served.headers.get(
-        "X-Subscription-Token", ""
-    )
-    return key.removeprefix("pplx-")
+    """Return which process made a call: its name is the last word of its user agent."""
+    return served.headers.get("User-Agent", "").rpartition(" ")[2]
 
 
 def shows(message: dict[str, Any]) -> Shows:

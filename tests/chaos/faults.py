@@ -16,7 +16,7 @@ from tests.chaos.harness import ADMIN, ChaosHarness, Member, killed_at_the_end
 from tests.fakes.answers import KEEP_ALIVE, beginning, deltas
 from tests.fakes.faults import BRAVE, PERPLEXITY
 from tests.fakes.service import Fault as ServiceFault
-from tests.fakes.service import stream_reply
+from tests.fakes.service import RateWindow, stream_reply
 from tests.fakes.slack import Fault as SlackFault
 
 HANG = ServiceFault(hang=True)
@@ -52,7 +52,8 @@ class Fault:
     not shared with other faults; it has a disk of `disk_megabytes`. `alone`: nothing runs next to it. `refuses` says
     whether questions may be refused; `kills_webs` that requests may get no answer; `back_seconds` how soon requests
     have to be taken again. With `streams_in_channels` answers there are streamed, and the app may read their threads.
-    A process works on `questions_at_once`.
+    A process works on `questions_at_once`. The first provider takes answers at a `rate`. `look` is called when all is
+    settled, and says what is wrong.
     A `storm` has people of its own (`storm.py`), who change their minds; what is left at the end is judged.
     """
 
@@ -76,6 +77,8 @@ class Fault:
     host: str = "127.0.0.1"
     streams_in_channels: bool = False
     questions_at_once: int = 100
+    rate: RateWindow | None = None
+    look: Callable[[ChaosHarness], Awaitable[None]] | None = None
     storm: bool = False
 
 
@@ -288,6 +291,59 @@ async def break_name_resolution(harness: ChaosHarness, scale: Scale) -> None:
         service.closing = False
 
 
+async def halve_limit(harness: ChaosHarness, scale: Scale) -> None:
+    """Kill processes while people wait for their turn, and halve what the first provider takes meanwhile."""
+    rate = _rate_of(harness)
+    for number in range(scale.rounds):
+        began = time.monotonic()
+        if number == scale.rounds // 2:
+            rate.per_second, rate.per_minute = rate.per_second // 2, rate.per_minute // 2
+        members = harness.members if number == scale.rounds - 1 else harness.workers
+        if not await harness.query(TODO):
+            harness.wrong.append("no one waited when processes were killed")
+        await asyncio.gather(*(member.kill() for member in members))
+        await asyncio.gather(*(member.start() for member in members))
+        await asyncio.sleep(max(0.0, began + scale.seconds / scale.rounds - time.monotonic()))
+
+
+async def find_lost_turns(harness: ChaosHarness) -> None:
+    """See that no turn is left over, and that as many calls leave as the first provider takes."""
+    rate = _rate_of(harness)
+    if lost := await harness.query(PLANNED_TURNS):
+        harness.wrong.append(f"turns that no one uses: {lost}")
+    if (known := await harness.query(KNOWN_LIMITS)) != [(rate.per_second, rate.per_minute, False)]:
+        harness.wrong.append(f"the limits are taken for {known}")
+    if harness.brave.served:
+        harness.wrong.append(f"another provider was asked {len(harness.brave.served)} times because of the limit")
+    if rate.refused > MOST_REFUSED * len(rate.taken):
+        harness.wrong.append(f"{rate.refused} calls refused, {len(rate.taken)} taken")
+    began, left = rate.clock(), list(rate.taken)
+    await asyncio.gather(*(harness.load.ask(harness.load.question(surface="ask")) for _ in range(BURST)))
+    for _ in range(BURST):
+        ends = [
+            left[-rate.per_second] + 1.0,
+            *([left[-rate.per_minute] + 60.0] if rate.per_minute <= len(left) else []),
+        ]
+        left.append(max(began, *ends))
+    await harness.wait_until_drained(seconds=60)
+    took, least = rate.taken[-1] - began, left[-1] - began
+    if took > 1.15 * least + 3:
+        harness.wrong.append(f"{BURST} answers left in {took:.1f} s; least possible: {least:.1f} s")
+
+
+def _rate_of(harness: ChaosHarness) -> RateWindow:
+    assert harness.perplexity.rate is not None
+    return harness.perplexity.rate
+
+
+TODO = "SELECT 1 FROM procrastinate_jobs WHERE status = 'todo'"
+PLANNED_TURNS = "SELECT lane, at - now() FROM provider_turns WHERE left_at IS NULL AND at > now()"
+KNOWN_LIMITS = """
+    SELECT per_second, per_minute, stopped_until IS NOT NULL FROM provider_limits WHERE lane LIKE 'perplexity.answer:%'
+"""
+MOST_REFUSED = 0.1
+BURST = 10
+
 RATE_LIMITED = SlackFault(status=429, body='{"ok": false, "error": "ratelimited"}', headers={"Retry-After": "2"})
 
 FAULTS = (
@@ -408,6 +464,14 @@ FAULTS = (
     Fault(
         name="provider-hangs", about="The first provider hangs for 15 s.", strike=break_providers(HANG, None),
         full=Scale(seconds=15), refuses=False,
+    ),
+    Fault(
+        name="limit-halved",
+        about="The first provider takes six answers a second and 300 a minute, and half of that after a while; workers,"
+        " at last all processes, are killed while people wait for their turn.",
+        strike=halve_limit, n=300, full=Scale(seconds=48, rounds=6), short=Scale(seconds=15, rounds=3), short_n=120,
+        before=4.0, load_seconds=12.0, refuses=True, kills_webs=True, drain_seconds=240,
+        rate=RateWindow(per_second=6, per_minute=300), look=find_lost_turns,
     ),
     Fault(
         name="provider-500", about="The first provider answers 500 for 15 s.",

@@ -1,19 +1,22 @@
-"""`python -m bot` in a process whose clock jumps and whose names stop to resolve, at a signal.
+"""`python -m bot` in a process whose clock jumps and whose names stop to resolve, at a signal; it says who it is.
 
 SIGUSR1 puts the wall clock an hour ahead; the clock that only goes forward stays. SIGUSR2 takes the name server away,
-and at the next time gives it back.
+and at the next time gives it back. To the services it names itself as `PROCESS_NAME` does.
 """
 
 from __future__ import annotations
 
 import datetime
 import importlib
+import os
 import signal
 import socket
 import sys
 import time
 from datetime import datetime as real_datetime
 from typing import Any
+
+from perplexity import transport
 
 AHEAD_SECONDS = 3600.0
 # What keeps the real classes: it compares and converts dates, and asks no one what time it is.
@@ -67,6 +70,7 @@ def main() -> int:
     datetime.datetime = ShiftedDatetime  # type: ignore[misc]
     time.time = shifted_time
     socket.getaddrinfo = resolve_name
+    transport.USER_AGENT += f" {os.environ['PROCESS_NAME']}"
     signal.signal(signal.SIGUSR1, _move_clock)
     signal.signal(signal.SIGUSR2, _toggle_names)
     from bot.__main__ import main as bot

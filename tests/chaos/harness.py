@@ -10,7 +10,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from tests.chaos.evidence import provider_key
 from tests.chaos.gateway import Gateway
 from tests.chaos.judge import MARGIN_SECONDS, Interruption
 from tests.chaos.load import Load, open_session
@@ -20,6 +19,7 @@ from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET
 from tests.fakes.ports import free_port
 from tests.fakes.process import Process
+from tests.fakes.service import RateWindow
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 FASTEST_SECONDS, SLOWEST_SECONDS = 0.3, 1.0
@@ -71,8 +71,7 @@ class Member:
             port=self.port,
             module=self.module,
             options=("-W", "ignore"),
-            PERPLEXITY_API_KEY=provider_key(self.name),
-            BRAVE_API_KEY=provider_key(self.name),
+            PROCESS_NAME=self.name,
             **self.settings,
         )
         self.past.append(self.process)
@@ -185,10 +184,12 @@ async def open_harness(
     streams_in_channels: bool = False,
     questions_at_once: int = 100,
     polls: int = 0,
+    rate: RateWindow | None = None,
 ) -> AsyncIterator[ChaosHarness]:
     """Yield a harness whose processes run. Slack and the providers are called by `host`.
 
-    A run in the background is asked for `polls` times before it has ended.
+    A run in the background is asked for `polls` times before it has ended. With a `rate` the first provider takes no
+    more answers, of which no one is told beforehand.
     """
     random = Random(seed)  # noqa: S311 - nothing secret
     delays = Random(seed + 1)  # noqa: S311
@@ -201,7 +202,7 @@ async def open_harness(
         gateway = await stack.enter_async_context(Gateway(postgres.socket))
         slack = await stack.enter_async_context(FakeSlack())
         perplexity = await stack.enter_async_context(
-            FakePerplexity(key=None, delay=delay, pause=EVENT_SECONDS, polls=polls)
+            FakePerplexity(key=None, delay=delay, pause=EVENT_SECONDS, polls=polls, rate=rate)
         )
         brave = await stack.enter_async_context(FakeBrave(key=None, delay=delay))
         session = await stack.enter_async_context(open_session())
@@ -211,6 +212,8 @@ async def open_harness(
             "SLACK_API_URL": slack.api_url.replace("127.0.0.1", host),
             "PERPLEXITY_BASE_URL": perplexity.base_url.replace("127.0.0.1", host),
             "BRAVE_BASE_URL": brave.base_url.replace("127.0.0.1", host),
+            "PERPLEXITY_API_KEY": "pplx-chaos",
+            "BRAVE_API_KEY": "brave-chaos",
             "PROVIDERS": "perplexity,brave",
             "CHANNEL_QUESTIONS_PER_MINUTE": "1000000",
             "BUDGET_USER_DAY_USD": "100",
@@ -221,6 +224,8 @@ async def open_harness(
             "QUESTIONS_AT_ONCE": str(questions_at_once),
             "LOG_LEVEL": "INFO",
         }
+        if rate is not None:
+            settings["PROVIDER_LIMITS"] = ""
         if streams_in_channels:
             settings["CHANNEL_STREAMING"] = "true"
             slack.workspace.scopes.append("channels:history")

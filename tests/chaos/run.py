@@ -6,8 +6,9 @@ import asyncio
 import json
 import math
 import time
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from tests.chaos.evidence import BOOKINGS, bookings, calls, charges, copies
@@ -91,9 +92,13 @@ async def run(fault: Fault, postgres: Postgres, *, template: str, seed: int, sho
         host=fault.host,
         streams_in_channels=fault.streams_in_channels,
         questions_at_once=fault.questions_at_once,
+        rate=replace(fault.rate, taken=deque()) if fault.rate is not None else None,
     ) as harness:
         over = await _strike_under_load(harness, fault, scale, count)
         left = await harness.wait_until_drained(seconds=fault.drain_seconds)
+        if fault.look is not None and not left:
+            await fault.look(harness)
+            left = await harness.wait_until_drained(seconds=fault.drain_seconds)
         ledger = list(bookings(await harness.query(BOOKINGS)))
         row = _row(harness, fault, ledger, over=over, left=left, seed=seed)
         row.jobs = int(str((await harness.query(JOBS))[0][0]))

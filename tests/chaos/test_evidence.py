@@ -11,7 +11,7 @@ from bot.commands.help import pending_message, text_message, too_many_open_messa
 from bot.commands.status import STATUS
 from bot.listeners import messages, slash
 from bot.playground.timeline import Author, Message
-from tests.chaos.evidence import calls, copies, provider_key, shows
+from tests.chaos.evidence import calls, copies, shows
 from tests.chaos.judge import NoticeKind, Shows
 from tests.chaos.load import read_notice
 from tests.fakes.service import Served
@@ -84,13 +84,13 @@ def test_an_update_in_place_is_one_copy_of_the_moment_of_the_update() -> None:
     assert (copy.shows, copy.at) == (Shows.ANSWER, 5.0)
 
 
-def test_a_call_is_of_the_question_in_it_and_of_the_process_whose_key_it_has() -> None:
+def test_a_call_is_of_the_question_in_it_and_of_the_process_that_its_user_agent_names() -> None:
     perplexity = Served(
-        path="/search", headers={"Authorization": f"Bearer {provider_key('worker1')}"},
+        path="/search", headers={"User-Agent": "web-answers/1.0 worker1"},
         content='{"query": "a zq00001"}', began=1.0, ended=2.0,
     )  # fmt: skip
     brave = Served(
-        path="/llm/context", headers={"X-Subscription-Token": provider_key("worker2")}, content="q=a+zq00002", began=3.0
+        path="/llm/context", headers={"User-Agent": "web-answers/1.0 worker2"}, content="q=a+zq00002", began=3.0
     )
     models = Served(path="/v1/models", headers={}, content="", began=0.0, ended=0.1)
 

@@ -184,6 +184,7 @@ class FakePerplexity(FakeService):
 
     async def _agent(self, request: web.Request) -> web.StreamResponse:
         if self.rate is not None and (wait := self.rate.take()) > 0:
+            request[SERVED].failed = True
             headers = {"Retry-After": str(math.ceil(wait))}
             return await send(request, json_reply(json.loads(fixture("err.429.json")), status=429, headers=headers))
         body = await self.received(request)

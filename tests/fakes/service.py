@@ -69,7 +69,10 @@ SERVED = web.RequestKey("served", Served)
 
 @dataclass(kw_only=True)
 class RateWindow:
-    """What a key may ask: so many requests in any second, and in any minute. A refused request does not count."""
+    """What a key may ask: so many requests in any second, and in any minute. A refused request does not count.
+
+    Both numbers may be changed at any time.
+    """
 
     per_second: int
     per_minute: int
