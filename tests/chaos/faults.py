@@ -469,8 +469,8 @@ FAULTS = (
         name="limit-halved",
         about="The first provider takes six answers a second and 300 a minute, and half of that after a while; workers,"
         " at last all processes, are killed while people wait for their turn.",
-        strike=halve_limit, n=300, full=Scale(seconds=48, rounds=6), short=Scale(seconds=15, rounds=3), short_n=120,
-        before=4.0, load_seconds=12.0, refuses=True, kills_webs=True, drain_seconds=240,
+        strike=halve_limit, n=300, full=Scale(seconds=48, rounds=6), short=Scale(seconds=10, rounds=2), short_n=100,
+        before=4.0, load_seconds=12.0, kills_webs=True, drain_seconds=240,
         rate=RateWindow(per_second=6, per_minute=300), look=find_lost_turns,
     ),
     Fault(
