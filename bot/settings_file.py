@@ -81,11 +81,11 @@ def _key(name: str) -> str:
 
 
 def _toml(value: object) -> str:
-    """Return a value as TOML, whose texts are those of JSON but for one character.
+    """Return a value as TOML, whose texts are JSON's; no setting has the one character that must not be in them.
 
     https://toml.io/en/v1.0.0#string
     """
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value, ensure_ascii=False)
 
 
 def read(text: str, *, bounds: Mapping[LimitName, int | None]) -> tuple[set[str], State]:

@@ -202,10 +202,17 @@ IDS = st.from_regex(r"[A-Z0-9]{1,6}", fullmatch=True)
 HOSTS = st.lists(st.sampled_from(["a.com", "b.org", "docs.python.org", "c.net"]), min_size=1, max_size=3, unique=True)
 AMOUNTS = st.one_of(st.just("none"), st.integers(0, 10**12).map(lambda one: one / 10**6).map("{:.2f}".format))
 SWITCH = st.booleans()
+RULES = {
+    "allow": st.just(["a.com", "b.org", "c.net", "docs.python.org"]),
+    "deny": HOSTS,
+    "max-effort": st.sampled_from(["fast", "medium", "xhigh"]),
+    "models": st.sampled_from([["none"], ["openai/gpt-6-luna"]]),
+    "instructions": st.sampled_from(["Say mice, never rats.", 'Call it "the App",\nand say é, \\ and 😀.']),
+}
 CHANNELS = st.fixed_dictionaries(
     {},
-    optional={
-        "deny": HOSTS,
+    optional=RULES
+    | {
         "askers": st.one_of(st.just("admins"), st.lists(IDS.map("U{}".format), min_size=1, unique=True).map(" ".join)),
         "model": st.sampled_from(["fast", "xhigh", "openai/gpt-6"]),
         "language": st.sampled_from(["en", "de"]),
@@ -225,7 +232,7 @@ WORKSPACES = st.fixed_dictionaries(
         "budgets": st.dictionaries(BUDGETS, AMOUNTS, max_size=4),
         "channels": st.dictionaries(IDS.map("C{}".format), CHANNELS, max_size=3),
         "limits": st.dictionaries(st.sampled_from(["open", "user", "thread"]), st.integers(0, 10**6)),
-        "workspace": st.fixed_dictionaries({}, optional={"allow": HOSTS, "deny": HOSTS}),
+        "workspace": st.fixed_dictionaries({}, optional=RULES | {"store-nothing": SWITCH}),
     }
 )
 
