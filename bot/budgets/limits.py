@@ -57,7 +57,7 @@ def typed(limit: Limit) -> str:
 def limit_line(limit: Limit) -> str:
     """Return a limit as a line of mrkdwn, with that of the settings if admins have set another one."""
     line = f"{LABELS[limit.name]}: *{number(limit.value)}*"
-    return line if limit.own is None else f"{line} (the app is set up with {number(limit.host)})"
+    return line if limit.own is None else f"{line} (default: {number(limit.host)})"
 
 
 def number(value: int) -> str:

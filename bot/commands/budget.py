@@ -173,7 +173,7 @@ BUDGET = free_subcommand(
         ("channel here 5", "what may be spent in this channel a day"),
         ("workspace 300", "what may be spent in all a month"),
         ("user off", "no limit"),
-        ("user reset", "back to what the app is set up with"),
+        ("user reset", "back to the default"),
     ),
     for_everyone=True,
     parse=parse,

@@ -112,7 +112,7 @@ LIMITS = free_subcommand(
         ("channel 30", "how many may be asked in each channel a minute; `thread` in each thread"),
         ("workspace 20", "how many are in progress at a time"),
         ("user off", "no limit"),
-        ("user reset", "back to what the app is set up with"),
+        ("user reset", "back to the default"),
     ),
     for_everyone=True,
     parse=parse,

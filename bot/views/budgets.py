@@ -54,7 +54,7 @@ def budgets_view(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, sl
     amounts: dict[Scope, int | None] = {scope: usual.of(scope) for scope in SCOPES}
     amounts |= {line.scope: line.amount for line in lines if not line.subject}
     shown: dict[str, str] = {scope: _shown(amount) for scope, amount in amounts.items()}
-    taken = "Dollars such as 2.50, or off for no limit. Empty a field to go back to what the app is set up with."
+    taken = "Dollars such as 2.50, or off for no limit. Empty a field to go back to its default."
     blocks = [
         context_block(taken),
         *(limit_input(scope, LABELS[scope], shown[scope]) for scope in SCOPES),

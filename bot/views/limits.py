@@ -41,7 +41,7 @@ async def open_limits(click: Click, context: ListenerContext, *, store: LimitSto
 def limits_view(limits: Mapping[LimitName, Limit]) -> View:
     """Build the form with the limits of today."""
     shown: dict[str, str] = {name: typed(limits[name]) for name in NAMES}
-    taken = "Whole numbers, or off for no limit. Empty a field to go back to what the app is set up with."
+    taken = "Whole numbers, or off for no limit. Empty a field to go back to its default."
     blocks = [context_block(taken), *(limit_input(name, LABELS[name], shown[name]) for name in NAMES)]
     return modal(CALLBACK_ID, "Limits", blocks, submit="Save", close="Cancel", metadata=shown)
 

@@ -97,11 +97,11 @@ async def test_a_limit_of_open_questions_counts_from_the_very_next_question_in_e
     refused = [(await ask(one)).partition("\n")[0] for one in (second, first)]
     assert refused == ["You have 2 unanswered questions. Ask again when one of them is answered."] * 2
     assert "Searching" in await ask(second, user="U3")
-    await home(first, SAVED, "Open questions per person: *2* (the app is set up with 5)")
+    await home(first, SAVED, "Open questions per person: *2* (default: 5)")
 
     await set_limits(first, {"open": ""})
     assert ["Searching" in await ask(one) for one in (second, first)] == [True, True]
-    await home(first, SAVED, "Open questions per person: *5*", without="the app is set up with")
+    await home(first, SAVED, "Open questions per person: *5*", without="default:")
     first.perplexity.release()
 
     assert await changes(database, 2) == [
@@ -153,9 +153,9 @@ async def test_where_there_is_one_workspace_its_admins_may_also_raise_limits(fir
     await set_limits(first, {"open": "50", "thread": "off", "workspace": "7"})
     await home(
         first,
-        "Open questions per person: *50* (the app is set up with 5)",
-        "Questions in a thread each minute: *no limit* (the app is set up with 6)",
-        "Questions in progress: *7* (the app is set up with no limit)",
+        "Open questions per person: *50* (default: 5)",
+        "Questions in a thread each minute: *no limit* (default: 6)",
+        "Questions in progress: *7* (default: no limit)",
     )
     await open_form(first)
     note, *inputs = first.slack.modal().blocks
@@ -163,7 +163,7 @@ async def test_where_there_is_one_workspace_its_admins_may_also_raise_limits(fir
     assert shown == {"open": "50", "user": None, "channel": None, "thread": None, "workspace": "7"}
     told = [block["element"]["placeholder"]["text"] for block in inputs if shown[block["block_id"]] is None]
     assert told == ["no limit"] * 3
-    assert "Empty a field to go back to what the app is set up with." in note["elements"][0]["text"]
+    assert "Empty a field to go back to its default." in note["elements"][0]["text"]
     assert ["hint" in block for block in inputs] == [False] * 5
     assert await submit(first, {"open": "49"}) == {}
     await home(first, "Open questions per person: *49*", "Questions in a thread each minute: *no limit*")
@@ -227,11 +227,11 @@ async def test_the_command_shows_and_sets_what_the_form_does(first: AppHarness, 
     assert "Questions in a thread each minute: *6*" in await command(first, "/pplx limits")
     shown = await command(first, "/pplx limits thread 2")
     assert SAVED in shown
-    assert "Questions in a thread each minute: *2* (the app is set up with 6)" in shown
+    assert "Questions in a thread each minute: *2* (default: 6)" in shown
     assert "thread each minute: *no limit*" in await command(first, "/pplx limits thread off")
     shown = await command(first, "/pplx limits thread reset")
     assert "thread each minute: *6*" in shown
-    assert "the app is set up with" not in shown
+    assert "default:" not in shown
     assert FOR_ADMINS in await command(first, "/pplx limits thread 1", user=OTHER)
     assert [after["limit"] for *_, after in await changes(database, 3)] == [2, 0, 6]
 
