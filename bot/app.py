@@ -45,7 +45,6 @@ from bot.listeners.intake import ACK_SECONDS, Intake
 from bot.listeners.stopping import record_stop
 from bot.metering import Meter
 from bot.model.question import QuestionRow
-from bot.preferences.settings import THINK
 from bot.process import Application
 from bot.services import SearchServices, first_lane, open_limiter, open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
@@ -709,5 +708,4 @@ def _defaults(settings: Settings) -> dict[str, str]:
         "history": settings.thread_history != "off",
         "external": settings.allow_external_users,
     }
-    model = THINK.get(settings.reasoning_effort, settings.reasoning_effort).lower()
-    return {"model": model} | {name: "on" if on else "off" for name, on in switches.items()}
+    return {name: "on" if on else "off" for name, on in switches.items()}

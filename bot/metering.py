@@ -267,7 +267,7 @@ class _Way:
 
 @dataclass(frozen=True, kw_only=True)
 class MeteredProvider(ForwardingProvider):
-    """A provider whose calls are booked. Near the end of a budget it answers fast instead of with reasoning."""
+    """A provider whose calls are booked. Near the end of a budget it thinks quickly instead of longer."""
 
     meter: Meter
     reasoning_effort: Effort = "medium"
@@ -327,7 +327,7 @@ class MeteredProvider(ForwardingProvider):
             yield _Way(
                 call=self._call(FAST),
                 question=faster,
-                stand_in="Answered fast instead of with reasoning: the rest of the budget wouldn’t cover it.",
+                stand_in="I thought quickly instead of longer: the rest of the budget wouldn’t cover it.",
             )
 
     def _call(self, effort: str) -> PaidCall:

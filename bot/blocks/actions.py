@@ -34,7 +34,7 @@ SAVE = "save"
 SENT = "sent"
 """The choices of the menu `MORE`."""
 
-_MENU = {GO_DEEPER: "Go deeper", REGENERATE: "Regenerate", SAVE: "Save as Markdown", SENT: "What was sent"}
+_MENU = {GO_DEEPER: "Think longer", REGENERATE: "Regenerate", SAVE: "Save as Markdown", SENT: "What was sent"}
 
 
 def answer_actions(

@@ -69,7 +69,7 @@ EFFORT = Option(
     value="|".join(EFFORTS),
     help="How long to think; `--model` takes these levels too",
     kind=ValueKind.CHOICE,
-    label="Think",
+    label="How long to think",
 )
 AGENT = Option(
     name="--agent", help="Let an agent search step by step, as often as the question takes", label="Let an agent search"

@@ -127,11 +127,11 @@ def effort_cap(rules: Iterable[Rules]) -> EffortCap:
 
 
 _WORDS: Mapping[Effort, str] = {
-    "fast": "fast",
-    "low": "with little reasoning",
-    "medium": "with reasoning",
-    "high": "with research",
-    "xhigh": "with the longest research",
+    "fast": "quickly",
+    "low": "a little",
+    "medium": "longer",
+    "high": "much longer",
+    "xhigh": "as long as possible",
 }
 
 
@@ -163,7 +163,7 @@ def within_rules(
     if question.run_id is not None or cap.allows(target.effort) or (target.model and not target.reasons):
         return question, ""
     lowered = replace(question, reasoning=False, model=target.model or cap.effort)
-    return lowered, f"Answered {_WORDS[cap.effort]} instead of {_WORDS[target.effort]}, {cap.why}."
+    return lowered, f"I thought {_WORDS[cap.effort]} instead of {_WORDS[target.effort]}, {cap.why}."
 
 
 def check_narrows(channel: ChannelSettings, workspace: WorkspaceSettings) -> None:

@@ -146,7 +146,7 @@ def _askers(words: str) -> str:
     return " ".join(sorted(ids, key=lambda one: one.startswith("S")))
 
 
-THINK: Mapping[str, str] = {"fast": "Quick", "medium": "Longer", "high": "Research"}
+THINK: Mapping[str, str] = {"fast": "Quick", "medium": "Longer", "high": "Much longer"}
 """What the forms call the efforts that they offer; other efforts and models are typed."""
 
 _WHO_SEES = {"private": "Only you", "public": "Everyone in the channel"}
@@ -166,7 +166,7 @@ def _written(name: str, label: str, unset: str, hint: str, *, parse: Callable[[s
     return Setting(name=name, field=name, label=label, unset=unset, hint=hint, parse=parse)
 
 
-_MODEL = _chosen("model", "Think", "longer", THINK, parse=_model)
+_MODEL = _chosen("model", "How long to think", "quick", THINK, parse=_model)
 _VISIBILITY = _chosen(
     "visibility",
     "Who sees answers to commands",
@@ -187,7 +187,7 @@ _ASKERS = replace(
 
 _MODELS_HINT = "names such as openai/gpt-6-luna, separated by commas, or none"
 _LIMITS = (
-    _chosen("max-effort", "Think at most", "as long as asked for", THINK, parse=_choice("max-effort", EFFORTS)),
+    _chosen("max-effort", "How long to think at most", "as long as asked", THINK, parse=_choice("max-effort", EFFORTS)),
     _written("models", "Models that may be named", "all", f"Takes {_MODELS_HINT}", parse=_models),
     _written(
         "allow",

@@ -63,7 +63,7 @@ def test_an_answer_is_saved_asked_again_deepened_and_rated(browser: WebDriver, d
 
         app.perplexity.script("/v1/agent", stream_reply(*whole_stream("A deeper answer.[1]")))
         page.tab_to("Message")
-        pick(page, MENU_OF_ANSWER, "Go deeper")
+        pick(page, MENU_OF_ANSWER, "Think longer")
         page.message_with("A deeper answer.")
         assert [request.json["effort"] for request in app.perplexity.requests] == ["fast", "fast", "medium"]
 

@@ -26,7 +26,8 @@ READING = {
     "status": "in_progress",
     "sources": [{"type": "url", "url": "https://www.destatis.de/preise", "text": "destatis.de"}],
 }
-BUTTON = {"type": "button", "text": {"type": "plain_text", "text": "Go deeper"}, "action_id": "deeper", "value": "q1"}
+LABEL = {"type": "plain_text", "text": "Think longer"}
+BUTTON = {"type": "button", "text": LABEL, "action_id": "deeper", "value": "q1"}
 STOP_BLOCKS = [
     {
         "type": "context",
@@ -90,7 +91,7 @@ def test_a_stream_grows_from_steps_to_text_to_blocks(page: Page, app: Streaming,
     assert _is_live(page)
     page.browser.save_screenshot(str(artifacts / f"playground-stream-{mode}-text.png"))
     app.stop(blocks=STOP_BLOCKS)
-    message = page.message_with("Go deeper")
+    message = page.message_with("Think longer")
     page.browser.save_screenshot(str(artifacts / f"playground-stream-{mode}-stopped.png"))
 
     assert not _is_live(page)
@@ -192,7 +193,7 @@ def test_menus_and_ratings_are_used_by_keyboard(page: Page, app: Streaming, site
         return found[0].get("selected_option", found[0])["value"]
 
     app.call("chat.postMessage", channel=GENERAL.id, text="Rate this", blocks=[*STOP_BLOCKS, *CHOICES])
-    message = page.message_with("Go deeper")
+    message = page.message_with("Think longer")
     menu = message.find_element(By.CSS_SELECTOR, 'button[aria-label="More options"]')
     for keys, expected in (((Keys.ENTER,), "regenerate"), ((Keys.ARROW_DOWN, Keys.ENTER), "save")):
         menu.send_keys(Keys.ENTER)

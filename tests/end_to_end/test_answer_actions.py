@@ -81,13 +81,13 @@ async def test_go_deeper_asks_the_same_of_a_model_that_thinks__with_its_filters(
     assert (first["effort"], second["effort"]) == ("fast", "medium")
     assert [asked_in(request) for request in harness.perplexity.requests] == ["why", "why"]
     assert second["tools"] == first["tools"]
-    assert "Go deeper" not in answers(harness)[-1].shown_text
+    assert "Think longer" not in answers(harness)[-1].shown_text
 
 
 @pytest.mark.parametrize("typed", ["/ask --model sonar-reasoning-pro why", "/ask -r why", "/ask --effort medium why"])
 async def test_a_model_that_thinks_already_cannot_go_deeper(harness: AppHarness, typed: str) -> None:
     answer = await ask(harness, typed)
-    assert "Go deeper" not in str(answer)
+    assert "Think longer" not in str(answer)
     row = next(block for block in answer["blocks"] if block["type"] == "actions")
     question = row["block_id"].partition(":")[2]
     async with await harness.person.click("go_deeper", question, token="forged") as response:

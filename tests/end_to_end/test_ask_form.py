@@ -473,7 +473,7 @@ async def test_the_form_shows_the_settings_and_what_it_shows_is_asked(harness: A
     await harness.person.type_command("/ask", trigger="t3")
     view = harness.slack.modal()
     shown = [block["element"]["initial_option"]["text"]["text"] for block in view.blocks[1:3]]
-    assert shown == ["Everyone here", "Research"]
+    assert shown == ["Everyone here", "Much longer"]
 
     assert await submit(harness, view, question=QUESTION, audience="--private", effort="fast") == {}
     await harness.wait_until_settled(3)

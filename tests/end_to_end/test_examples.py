@@ -89,7 +89,7 @@ async def test_an_example_is_known_without_case_and_punctuation(database: str, l
     async with keyless(database) as browser:
         (shown,) = await answered(browser, line, "Rayleigh")
 
-    assert "Go deeper" not in str(shown)
+    assert "Think longer" not in str(shown)
 
 
 @pytest.mark.parametrize("line", ["/ask why is the sky blue today", "/ask --domain nasa.gov why is the sky blue"])

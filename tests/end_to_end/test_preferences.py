@@ -61,7 +61,8 @@ async def test_what_a_person_sets_holds_for_that_person_alone(harness: AppHarnes
     private = await ask(harness, "/ask --private why")
     assert private["response_type"] == "ephemeral"
 
-    assert "*low*" not in shown(await ask(harness, "/pplx settings channel", user="U2"))
+    unset = shown(await ask(harness, "/pplx settings channel", user="U2"))
+    assert ("*low*" in unset, "How long to think  _quick_" in unset) == (False, True)
     await ask(harness, "/pplx settings reset")
     assert (await ask(harness, "/ask why"))["response_type"] == "ephemeral"
     assert harness.slack.refusals == []
@@ -238,12 +239,12 @@ async def test_the_form_saves_both_parts(harness: AppHarness) -> None:
     assert await submit(harness, view, values) == {}
 
     told = shown(await ask(harness, "/pplx settings channel"))
-    for part in ("*Research*", "*fr*", "*a.com, b.com*", "*c.com*", '"user_id": "U1"', '"user_id": "U2"'):
+    for part in ("*Much longer*", "*fr*", "*a.com, b.com*", "*c.com*", '"user_id": "U1"', '"user_id": "U2"'):
         assert part in told
     again = await open_form(harness)
     assert await submit(harness, again, {"own:model": "unset"}) == {}
     told = shown(await ask(harness, "/pplx settings channel"))
-    assert ("*Research*" in told, "*fr*" in told) == (False, True)
+    assert ("*Much longer*" in told, "*fr*" in told) == (False, True)
 
 
 async def test_a_form_that_was_opened_before_a_change_does_not_revert_it(harness: AppHarness) -> None:

@@ -233,8 +233,8 @@ ROWS |= {
             if place == "channel"
             else efforts_up_to("fast"),
             says={
-                **dict.fromkeys(OPTIONED, f"Answered fast instead of with research, as this {place}’s settings say."),
-                "button": f"Answered fast instead of with reasoning, as this {place}’s settings say.",
+                **dict.fromkeys(OPTIONED, f"I thought quickly instead of much longer, as this {place}’s settings say."),
+                "button": f"I thought quickly instead of longer, as this {place}’s settings say.",
                 "deep dive": "This needs the effort high. Here at most fast is allowed",
                 "agent": "This needs the effort medium. Here at most fast is allowed",
             },
@@ -278,7 +278,7 @@ ROWS |= {
         holds=stored_nowhere,
         says={
             **dict.fromkeys(
-                OPTIONED, "Answered with reasoning instead of with research, since more would be stored at the search"
+                OPTIONED, "I thought longer instead of much longer, since more would be stored at the search"
             ),
             "deep dive": "Here at most medium is allowed, since more would be stored at the search service",
         },

@@ -149,7 +149,7 @@ class TestNearTheEndOfABudget:
     async def test_reasoning_becomes_fast_and_says_so(self, harness: AppHarness) -> None:
         shown = await asked(harness, "/ask --reasoning why", trigger="t1")
 
-        assert "Answered fast instead of with reasoning" in shown
+        assert "I thought quickly instead of longer" in shown
         assert [call["effort"] for call in await booked(harness.database, 1)] == ["fast"]
         assert harness.perplexity.requests[0].json["effort"] == "fast"
 

@@ -246,7 +246,7 @@ def test_posts_on_x_are_pages_too(channel: ChannelSettings, restricted: bool, wi
     [
         (Question(messages=WHY), WorkspaceSettings(max_effort="fast"), (None, False), ""),
         (Question(messages=WHY, model="high"), ChannelSettings(max_effort="xhigh"), ("high", False), ""),
-        (Question(messages=WHY, model="xhigh"), ChannelSettings(max_effort="high"), ("high", False), "with research"),
+        (Question(messages=WHY, model="xhigh"), ChannelSettings(max_effort="high"), ("high", False), "much longer"),
         (
             Question(messages=WHY, model="sonar-deep-research"),
             WorkspaceSettings(max_effort="low"),
@@ -257,7 +257,7 @@ def test_posts_on_x_are_pages_too(channel: ChannelSettings, restricted: bool, wi
             Question(messages=WHY, reasoning=True),
             WorkspaceSettings(max_effort="low"),
             ("low", False),
-            "little reasoning",
+            "a little",
         ),
         (Question(messages=WHY, reasoning=True), WorkspaceSettings(store_nothing=True), (None, True), ""),
         (Question(messages=WHY, model="high", run_id="r"), WorkspaceSettings(store_nothing=True), ("high", False), ""),
@@ -311,7 +311,7 @@ async def test_a_stream_says_at_its_end_that_it_got_less_effort() -> None:
 
     assert provider.questions[0].model == "fast"
     assert [one.answer.stand_in for one in events if isinstance(one, Done)] == [
-        "Answered fast instead of with research, as this channel’s settings say."
+        "I thought quickly instead of much longer, as this channel’s settings say."
     ]
 
 

@@ -182,7 +182,7 @@ async def test_who_asks_twice_under_one_claim_does_not_wait_for_itself(new_asker
     "answer",
     [
         replace(GOOD, failed=(FAILED,)),
-        replace(GOOD, stand_in="Answered fast instead of with reasoning."),
+        replace(GOOD, stand_in="I thought quickly instead of longer."),
         replace(GOOD, incomplete="length"),
         replace(GOOD, text=" "),
     ],

@@ -79,9 +79,9 @@ def test_the_form_for_a_question_has_three_fields_and_the_rest_behind_more() -> 
     view = ask_view(COMMANDS, Choice(command=ASK.name), metadata=metadata)
     *fields, more = view["blocks"]
 
-    assert [block["label"]["text"] for block in fields] == ["Question", "Who sees the answer", "Think"]
+    assert [block["label"]["text"] for block in fields] == ["Question", "Who sees the answer", "How long to think"]
     assert [option["text"]["text"] for option in fields[1]["element"]["options"]] == ["Only me", "Everyone here"]
-    assert [option["text"]["text"] for option in fields[2]["element"]["options"]] == ["Quick", "Longer", "Research"]
+    assert [option["text"]["text"] for option in fields[2]["element"]["options"]] == ["Quick", "Longer", "Much longer"]
     assert [block["element"]["initial_option"]["text"]["text"] for block in fields[1:]] == ["Only me", "Quick"]
     assert more["elements"][0]["text"]["text"] == "More"
     assert check_view(view) == []
