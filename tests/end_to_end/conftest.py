@@ -34,6 +34,12 @@ UNLIMITED = {
 
 OPEN = "SELECT count(*) FROM questions WHERE state IN ('received', 'working', 'delivering')"
 
+LEFT = """
+    SELECT count(*) OVER (ORDER BY left_at RANGE BETWEEN CURRENT ROW AND '0.999999 seconds' FOLLOWING)
+    FROM provider_turns WHERE left_at IS NOT NULL
+"""
+"""For each call that left, how many left in the second that begins with it."""
+
 SETTLE_SECONDS = 90.0
 """How long a test waits for questions that may never come to their end."""
 
@@ -210,6 +216,12 @@ class Workspace:
             assert response.status == 200
             text: str = (await response.json())["text"]
             return text
+
+    async def most_left(self) -> tuple[int, int]:
+        """Return how many calls left, and the most in one second, by the database's clock."""
+        async with await psycopg.AsyncConnection.connect(self.database, autocommit=True) as connection:
+            rows = await (await connection.execute(LEFT)).fetchall()
+        return len(rows), max(count for (count,) in rows)
 
     def answers_by_trigger(self) -> Counter[str]:
         """Count the answers by the delivery they belong to; what can still be stopped is none."""

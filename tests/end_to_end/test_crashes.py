@@ -115,6 +115,28 @@ async def test_a_suspended_worker_that_wakes_up_late_posts_nothing(workspace: Wo
     assert workspace.answers_by_trigger() == each_once(2)
 
 
+async def test_a_worker_that_is_suspended_with_turns__all_are_answered_once_at_the_rate(workspace: Workspace) -> None:
+    workspace.settings["PROVIDER_LIMITS"] = "perplexity.answer=3/s"
+    workspace.perplexity.hold()
+    one = await workspace.start("run")
+    await asyncio.gather(*(workspace.ask(one, n) for n in range(8)))
+    await workspace.perplexity.wait_for(1)
+    one.process.send_signal(signal.SIGSTOP)  # with turns, some of which have not been used
+    two = await workspace.start("run")
+    workspace.perplexity.release()
+    await workspace.slack.wait_until(lambda: workspace.answers_by_trigger() == each_once(8), seconds=60)
+    one.process.send_signal(signal.SIGCONT)
+
+    await workspace.ask(two, 8)
+    await workspace.slack.wait_until(lambda: workspace.answers_by_trigger()["t8"] == 1, seconds=60)
+    await asyncio.gather(one.terminate(), two.terminate())
+
+    left, in_a_second = await workspace.most_left()
+    assert workspace.answers_by_trigger() == each_once(9)
+    assert in_a_second <= 3
+    assert left >= 10
+
+
 async def test_the_same_delivery_to_two_processes_is_one_answer(workspace: Workspace) -> None:
     one, two = await workspace.start(), await workspace.start("run", "--no-worker")
     await asyncio.gather(*(workspace.ask(process, 0) for process in (one, two, one, two)))

@@ -17,7 +17,7 @@ from bot.doctor import database as doctor
 from bot.doctor.checks import Context
 from bot.settings import Settings
 from bot.storage.database import all_migrations, is_pooled, migrate
-from tests.end_to_end.conftest import KEY
+from tests.end_to_end.conftest import KEY, Workspace
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.pgbouncer import PROGRAM, pgbouncer
@@ -76,6 +76,23 @@ async def test_forty_questions_ten_at_once_are_each_acknowledged_and_answered_on
     assert answered == Counter(f"t{number}" for number in range(QUESTIONS))
     assert code == 0
     assert [line for line in process.log if "PreparedStatement" in line] == []
+
+
+async def test_through_it_two_processes_keep_to_one_limit(
+    pooled: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
+) -> None:
+    limits = {"PROVIDER_LIMITS": "perplexity.answer=4/s"}
+    workspace = Workspace(slack=slack, perplexity=perplexity, session=session, database=pooled, settings=limits)
+    processes = [await workspace.start() for _ in range(2)]
+    try:
+        await asyncio.gather(*(workspace.ask(processes[number % 2], number) for number in range(20)))
+        await slack.wait_until(lambda: len(workspace.answers_by_trigger()) == 20, seconds=60)
+        left, in_a_second = await workspace.most_left()
+    finally:
+        await asyncio.gather(*(process.terminate() for process in processes))
+
+    assert workspace.answers_by_trigger() == Counter(f"t{number}" for number in range(20))
+    assert (left, in_a_second <= 4) == (20, True)
 
 
 async def test_migrations_go_through_it_and_the_doctor_sees_it(pooled: str) -> None:
