@@ -29,12 +29,11 @@ AWAY_SECONDS = 5.0
 class HeldTurn:
     """The turn that a question's job came with, until its first call uses it.
 
-    None of one that asks no service; one that would have waited too long has `overflowed`.
+    None of one that asks no service, or that would have waited too long.
     """
 
     lane: str = queries.DEFAULT
     id: UUID | None = None
-    overflowed: bool = False
 
     def take(self) -> UUID | None:
         """Return the turn, once."""
@@ -113,7 +112,7 @@ class PostgresLimiter:
         lane, held = self.lane(provider, kind), _held.get()
         if lane is None:
             return
-        if held is not None and held.overflowed and not patient:
+        if held is not None and held.lane == queries.OVERFLOW and not patient:
             raise self._too_long(provider, self.wait_seconds)
         turn = held.take() if held is not None else None
         if turn is not None and held is not None and held.lane != lane:

@@ -274,8 +274,7 @@ class RetryingJobManager(JobManager):
                 self._wake_in(wait)
             self._running.update(row["id"] for row in rows)
             for row in rows:
-                overflowed = row["queue_name"] == queries.OVERFLOW
-                self._turns[row["id"]] = HeldTurn(lane=row["queue_name"], id=row["turn"], overflowed=overflowed)
+                self._turns[row["id"]] = HeldTurn(lane=row["queue_name"], id=row["turn"])
             self._taken.extend(map(Job.from_row, rows))
             if len(rows) == most:
                 self._empty = False

@@ -73,14 +73,10 @@ $$;
 -- Note what a service said to the call of a turn: it took it (and names its limit), or refuses calls for some seconds.
 CREATE FUNCTION provider_replied_v1(of_lane text, turn uuid, minute integer, second integer) RETURNS void
 LANGUAGE sql AS $$
-    UPDATE provider_limits l
-    SET per_minute = CASE source WHEN 'set' THEN per_minute ELSE coalesce(minute, per_minute) END,
-        per_second = CASE source WHEN 'set' THEN per_second ELSE coalesce(second, per_second) END,
-        source = CASE WHEN source <> 'set' AND minute IS NOT NULL THEN 'reply' ELSE source END,
-        stopped_until = CASE WHEN p.left_at >= stopped_until THEN NULL ELSE stopped_until END
-    FROM (SELECT (SELECT left_at FROM provider_turns WHERE id = turn) AS left_at) p
-    WHERE lane = of_lane AND (p.left_at >= stopped_until OR source <> 'set' AND minute IS DISTINCT FROM per_minute
-        AND minute IS NOT NULL)
+    UPDATE provider_limits SET per_minute = minute, per_second = second, source = 'reply'
+    WHERE lane = of_lane AND source <> 'set' AND per_minute IS DISTINCT FROM minute AND minute IS NOT NULL;
+    UPDATE provider_limits SET stopped_until = NULL
+    WHERE lane = of_lane AND stopped_until <= (SELECT left_at FROM provider_turns WHERE id = turn)
 $$;
 CREATE FUNCTION provider_refused_v1(of_lane text, turn uuid, seconds double precision, now_is timestamptz DEFAULT NULL)
 RETURNS void LANGUAGE sql AS $$
@@ -176,14 +172,6 @@ CREATE FUNCTION queue_head_v2(team text, queue text, surface text, command text)
             SELECT FROM questions q WHERE q.team_id = team AND q.state = 'received' AND NOT q.waiting LIMIT 1000) AS theirs
     ) / 20, class)::integer
     FROM (SELECT queue_class_v1(surface, command) AS class) AS own
-$$;
-
--- How many jobs of a queue go before the next one of this priority, up to 1,000.
-CREATE FUNCTION queue_ahead_v1(queue text, least_priority integer) RETURNS bigint LANGUAGE sql STABLE AS $$
-    SELECT count(*) FROM (
-        SELECT FROM procrastinate_jobs j
-        WHERE j.status = 'todo' AND j.queue_name = queue AND j.priority >= least_priority
-        LIMIT 1000) AS before_it
 $$;
 
 -- How many questions a thread had in the last minute, up to a number.

@@ -342,7 +342,7 @@ async def test_who_would_wait_too_long_goes_to_the_next_service_that_writes_answ
     queues = dict(await rows(pool, "SELECT queue_name, count(*) FROM procrastinate_jobs GROUP BY 1"))
     lane = limiter.lane("Perplexity", "answer") or ""
     assert queues == {lane: 51, "overflow": 10}
-    async with holding(pool, HeldTurn(lane="overflow", overflowed=True)):
+    async with holding(pool, HeldTurn(lane="overflow")):
         with pytest.raises(RateLimitError):
             await limiter.turn("Perplexity", "answer", patient=False)
 
