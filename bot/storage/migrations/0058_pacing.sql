@@ -29,7 +29,7 @@ CREATE INDEX provider_turns_left ON provider_turns (lane, left_at) WHERE left_at
 CREATE FUNCTION lane_free_v1(l provider_limits, moment timestamptz, leaving boolean) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
     SELECT greatest(moment, l.stopped_until, max(turn.at + span))
-    FROM (VALUES (l.per_second, interval '1.1 seconds'), (l.per_minute, interval '60.5 seconds')) AS limits (calls, span)
+    FROM (VALUES (l.per_second, interval '1.05 seconds'), (l.per_minute, interval '60.5 seconds')) AS limits (calls, span)
     CROSS JOIN LATERAL (
         (SELECT p.at FROM provider_turns p
         WHERE NOT leaving AND p.lane = l.lane AND calls IS NOT NULL
@@ -96,7 +96,7 @@ CREATE FUNCTION lane_wait_v1(of_lane text, place bigint) RETURNS double precisio
             SELECT p.at FROM provider_turns p
             WHERE p.lane = l.lane AND p.at > now() - interval '60.5 seconds' AND place <= per_minute
             ORDER BY p.at DESC OFFSET greatest(0, per_minute - place) LIMIT 1) - now()) + 60.5,
-        (place - 1) / coalesce(per_minute, place) * 60.5 + (place - 1) % coalesce(per_minute, place) * 1.1 / per_second)
+        (place - 1) / coalesce(per_minute, place) * 60.5 + (place - 1) % coalesce(per_minute, place) * 1.05 / per_second)
     FROM provider_limits l WHERE lane = of_lane
 $$;
 

@@ -148,9 +148,9 @@ async def test_a_question_has_its_turn_before_it_is_taken(questions: QuestionSto
     ids, turns, wait = await take(pool, at=0)
     assert ids == [first.id]
     assert turns[0] is not None
-    assert wait == pytest.approx(1.1)
-    assert await take(pool, at=1.05) == ([], [], pytest.approx(0.05))
-    assert (await take(pool, at=1.1))[0] == [second.id]
+    assert wait == pytest.approx(1.05)
+    assert await take(pool, at=1.0) == ([], [], pytest.approx(0.05))
+    assert (await take(pool, at=1.05))[0] == [second.id]
     assert await take(pool, at=2.3) == ([], [], None)
 
 
@@ -216,7 +216,7 @@ async def test_a_dead_process_s_turn_ages(questions: QuestionStore, pool: Pool) 
     for number in range(60):
         await questions.insert(asked(user=f"U{number}"))
     for second in range(55):
-        await take(pool, at=1.1 * second)
+        await take(pool, at=1.05 * second)
     taken = await rows(pool, "SELECT count(*) FROM provider_turns")
     assert taken == [(50,)]
     assert (await take(pool, at=60.4))[0] == []
@@ -264,7 +264,7 @@ async def test_a_later_call_goes_before_a_new_question(
         await questions.insert(asked())
         ((planned,),) = await rows(pool, "SELECT max(at) FROM provider_turns")
         assert (await take(pool, at=(planned - BEGAN).total_seconds()))[0] == []
-        assert (await take(pool, at=(planned - BEGAN).total_seconds() + 1.1))[0] != []
+        assert (await take(pool, at=(planned - BEGAN).total_seconds() + 1.05))[0] != []
 
 
 async def test_who_stops_waiting_leaves_no_turn(limiter: PostgresLimiter, pool: Pool) -> None:
@@ -376,12 +376,12 @@ async def test_the_same_question_of_a_person_waits_once(questions: QuestionStore
 async def test_a_place_has_its_time(questions: QuestionStore) -> None:
     inserted = [await questions.insert(asked(user=f"U{number}")) for number in range(3)]
     assert [one.ahead for one in inserted] == [0, 1, 2]
-    assert [one.seconds for one in inserted] == pytest.approx([0, 1.1, 2.2])
+    assert [one.seconds for one in inserted] == pytest.approx([0, 1.05, 2.1])
     last = asked()
     await questions.insert(last)
     place = (await questions.places([last.id]))[last.id]
     assert place.ahead == 3
-    assert place.seconds == pytest.approx(3.3)
+    assert place.seconds == pytest.approx(3.15)
 
 
 async def test_waiting_questions_hold_no_slot_and_few_bytes(questions: QuestionStore, pool: Pool) -> None:
