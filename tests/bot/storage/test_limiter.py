@@ -293,6 +293,42 @@ async def test_after_a_refusal_one_question_probes(questions: QuestionStore, poo
     assert len((await take(pool, at=8))[0]) == 1
 
 
+async def test_a_turn_that_is_used_late_waits_for_those_that_left_since(questions: QuestionStore, pool: Pool) -> None:
+    """As that of a worker that was suspended, or whose question waited for Slack."""
+    for number in range(3):
+        await questions.insert(asked(user=f"U{number}"))
+    (lane,) = (await rows(pool, "SELECT lane FROM provider_limits"))[0]
+    late, second, third = [(await take(pool, at=at))[1][0] or uuid4() for at in (0, 1.1, 2.2)]
+    async with pool.connection() as connection:
+
+        async def leaves_after(turn_id: UUID, at: float) -> float:
+            return await turn(connection, lane, turn_id, BEGAN + timedelta(seconds=at))
+
+        assert await leaves_after(second, 1.2) == 0
+        assert await leaves_after(late, 1.3) == pytest.approx(1.0)
+        assert await leaves_after(third, 2.31) == 0
+        assert await leaves_after(late, 2.32) == pytest.approx(1.09)
+        assert await leaves_after(late, 3.42) == 0
+
+
+async def test_after_a_refusal_one_call_probes(limiter: PostgresLimiter, pool: Pool) -> None:
+    lane, first, probe, other = limiter.lane("Perplexity", "answer") or "", uuid4(), uuid4(), uuid4()
+    await limiter.add_lane(lane)
+    async with pool.connection() as connection:
+
+        async def leaves_after(turn_id: UUID, at: float) -> float:
+            return await turn(connection, lane, turn_id, BEGAN + timedelta(seconds=at))
+
+        assert await leaves_after(first, 0) == 0
+        await told(pool, "refused", lane, first, at=1, seconds=5)
+        assert await leaves_after(probe, 2) == pytest.approx(4)
+        assert await leaves_after(other, 2) == pytest.approx(5.1)
+        assert await leaves_after(probe, 6) == 0
+        assert await leaves_after(other, 7.1) == pytest.approx(8.9)
+        await told(pool, "replied", lane, probe)
+        assert await leaves_after(other, 7.2) == 0
+
+
 async def told(
     pool: Pool, what: str, lane: str, turn: UUID | None, *, at: float = 0, seconds: float | None = None
 ) -> None:
@@ -306,14 +342,14 @@ async def told(
 
 
 async def test_the_limit_of_a_reply_counts_for_all__and_none_that_is_set(pool: Pool) -> None:
-    learning, fixed = limiter_on(pool), limiter_on(pool, limits={("perplexity", "search"): Limits(per_second=7)})
+    learning, fixed = limiter_on(pool), limiter_on(pool, limits={("perplexity", "background"): Limits(per_second=7)})
     await learning.turn("Perplexity", "answer")
     await learning.replied("Perplexity", "answer", per_minute=150)
-    await fixed.turn("Perplexity", "search")
-    await fixed.replied("Perplexity", "search", per_minute=9)
+    await fixed.turn("Perplexity", "background")
+    await fixed.replied("Perplexity", "background", per_minute=9)
 
     found = {one.lane.partition(":")[0]: (one.per_second, one.per_minute, one.source) for one in await learning.uses()}
-    assert found == {"perplexity.answer": (3, 150, "reply"), "perplexity.search": (7, None, "set")}
+    assert found == {"perplexity.answer": (3, 150, "reply"), "perplexity.background": (7, None, "set")}
     assert [(one.minute, one.hour) for one in await learning.uses()] == [(1, 1), (1, 1)]
 
 
