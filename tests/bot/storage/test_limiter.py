@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import AsyncConnection
+from psycopg.errors import LockNotAvailable
 
 from bot.model.question import NewQuestion, Received
 from bot.storage.limiter import HeldTurn, PostgresLimiter, holding
@@ -212,6 +213,35 @@ async def test_a_stopped_question_frees_its_place_and_takes_no_turn(questions: Q
     assert other.id in ids
 
 
+async def test_what_is_closed_or_answered_or_runs_already_takes_no_turn(questions: QuestionStore, pool: Pool) -> None:
+    withdrawn, answered, running, new, last = [asked(user=f"U{number}") for number in range(5)]
+    for one in (withdrawn, answered, running, new, last):
+        await questions.insert(one)
+    async with pool.connection() as connection:
+        await connection.execute("UPDATE questions SET state = 'withdrawn' WHERE id = %s", [withdrawn.id])
+        await connection.execute("UPDATE questions SET messages = '[]' WHERE id = %s", [answered.id])
+        await connection.execute("UPDATE questions SET run_id = 'resp_1' WHERE id = %s", [running.id])
+
+    ids, turns, _ = await take(pool, at=0)
+    assert ids == [withdrawn.id, answered.id, running.id, new.id]
+    assert [one is not None for one in turns] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT take_jobs_v1(NULL, 1)", "SELECT provider_turn_v1((SELECT lane FROM provider_limits), %s, NULL)"]
+)
+async def test_turns_are_given_one_after_the_other(
+    questions: QuestionStore, pool: Pool, database: str, query: LiteralString
+) -> None:
+    await questions.insert(asked())
+    async with pool.transaction() as connection:
+        await connection.execute("SELECT FROM provider_limits FOR UPDATE")
+        async with await AsyncConnection.connect(database, autocommit=True) as other:
+            await other.execute("SET lock_timeout = '100ms'")
+            with pytest.raises(LockNotAvailable):
+                await other.execute(query, [uuid4()] if "%s" in query else None)
+
+
 async def test_a_dead_process_s_turn_ages(questions: QuestionStore, pool: Pool) -> None:
     for number in range(60):
         await questions.insert(asked(user=f"U{number}"))
@@ -372,12 +402,12 @@ async def test_who_would_wait_too_long_goes_to_the_next_service_that_writes_answ
         await questions.insert(asked(user=f"U{number}"))
     await questions.insert(digest)
     async with pool.transaction() as connection:
-        await connection.execute("UPDATE questions SET received_at = now()")
+        await connection.execute("UPDATE questions SET received_at = now() - interval '10 s'")
         await questions.enqueue_forgotten(connection)
 
     queues = dict(await rows(pool, "SELECT queue_name, count(*) FROM procrastinate_jobs GROUP BY 1"))
     lane = limiter.lane("Perplexity", "answer") or ""
-    assert queues == {lane: 51, "overflow": 10}
+    assert queues == {lane: 47, "overflow": 14}
     async with holding(pool, HeldTurn(lane="overflow")):
         with pytest.raises(RateLimitError):
             await limiter.turn("Perplexity", "answer", patient=False)
@@ -418,6 +448,19 @@ async def test_a_place_has_its_time(questions: QuestionStore) -> None:
     place = (await questions.places([last.id]))[last.id]
     assert place.ahead == 3
     assert place.seconds == pytest.approx(3.15)
+
+
+async def test_calls_of_the_last_minute_count_for_a_place(limiter: PostgresLimiter, pool: Pool) -> None:
+    lane = limiter.lane("Perplexity", "answer") or ""
+    await limiter.add_lane(lane)
+    async with pool.transaction() as connection:
+        await connection.execute(
+            "INSERT INTO provider_turns (lane, at) SELECT %s, now() - interval '10 s' FROM generate_series(1, 49)",
+            [lane],
+        )
+        found = await connection.execute("SELECT lane_wait_v1(%s, n) AS wait FROM generate_series(1, 2) n", [lane])
+        waits = [row["wait"] for row in await found.fetchall()]
+    assert waits == pytest.approx([0, 50.5])
 
 
 async def test_waiting_questions_hold_no_slot_and_few_bytes(questions: QuestionStore, pool: Pool) -> None:
