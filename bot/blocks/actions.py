@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+from bot.blocks.elements import button, plain
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import AnswerButtons
 
@@ -94,8 +95,7 @@ def with_actions(messages: Sequence[OutgoingMessage], actions: tuple[Block, ...]
 
 
 def _button(label: str, action_id: str, question_id: UUID, **style: str) -> Block:
-    text = {"type": "plain_text", "text": label}
-    return {"type": "button", "text": text, "action_id": action_id, "value": str(question_id)} | style
+    return button(label, action_id, str(question_id)) | style
 
 
 def question_of_block(block_id: str) -> str:
@@ -106,13 +106,8 @@ def question_of_block(block_id: str) -> str:
 
 def undo_button(question_id: UUID, channel_id: str, stamps: Sequence[str]) -> Block:
     """Return the row with the button that deletes a shared answer: the messages with these `ts` in a channel."""
-    button = {
-        "type": "button",
-        "text": {"type": "plain_text", "text": "Undo"},
-        "action_id": SHARE,
-        "value": ":".join([channel_id, *stamps]),
-    }
-    return {"type": "actions", "block_id": f"undo:{question_id}", "elements": [button]}
+    undo = button("Undo", SHARE, ":".join([channel_id, *stamps]))
+    return {"type": "actions", "block_id": f"undo:{question_id}", "elements": [undo]}
 
 
 def is_undo(action: Mapping[str, Any]) -> bool:
@@ -126,18 +121,17 @@ def is_suggestion(action: Mapping[str, Any]) -> bool:
 
 
 def _next(question: str) -> Block:
-    text = {"type": "plain_text", "text": question, "emoji": False}
-    return {"type": "button", "text": text, "action_id": FOLLOW_UP, "value": question}
+    return button(question, FOLLOW_UP, question) | {"text": plain(question) | {"emoji": False}}
 
 
 def _menu(*choices: str) -> Block:
-    options = [{"text": {"type": "plain_text", "text": _MENU[choice]}, "value": choice} for choice in choices]
+    options = [{"text": plain(_MENU[choice]), "value": choice} for choice in choices]
     return {"type": "overflow", "action_id": MORE, "options": options}
 
 
 def _thumbs(question_id: UUID) -> Block:
     up, down = (
-        {"text": {"type": "plain_text", "text": label}, "accessibility_label": f"{label} answer", "value": value}
+        {"text": plain(label), "accessibility_label": f"{label} answer", "value": value}
         for value, label in (("up", "Good"), ("down", "Bad"))
     )
     buttons = {"type": "feedback_buttons", "action_id": FEEDBACK, "positive_button": up, "negative_button": down}

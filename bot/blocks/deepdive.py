@@ -7,15 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.blocks import messages
-from bot.blocks.elements import (
-    bar_chart,
-    context,
-    header,
-    quote_question,
-    secondary_button,
-    section,
-    stop_button,
-)
+from bot.blocks.elements import bar_chart, context, header, quote_question, secondary_button, section, stop_button
 from bot.blocks.escaping import clean, escape, one_line, shorten
 from bot.blocks.markdown.blocks import insert_placeholders
 from bot.blocks.markdown.render import Part, split_markdown
@@ -103,12 +95,8 @@ def _title(topic: str) -> str:
 
 def _stoppable(lines: Sequence[str], question_id: str) -> OutgoingMessage:
     text = "\n".join(lines)
-    blocks = (
-        section(text),
-        stop_button(question_id),
-        context("This takes a few minutes and survives a restart."),
-    )
-    return OutgoingMessage(text=text, blocks=blocks)
+    below = context("This takes a few minutes and survives a restart.")
+    return OutgoingMessage(text=text, blocks=(section(text), stop_button(question_id), below))
 
 
 def _state(stage: Stage, stages: Mapping[Stage, StageUpdate], clock: float | None) -> str:

@@ -161,11 +161,6 @@ def stop_button(question_id: str) -> Block:
     return secondary_button("Stop", action_id="stop", value=question_id)
 
 
-def start_again_button(question_id: str) -> Block:
-    """Return a row with the button that asks a stopped question again."""
-    return secondary_button("Start again", action_id="retry", value=question_id)
-
-
 def divider() -> Block:
     """Return a line between blocks."""
     return {"type": "divider"}

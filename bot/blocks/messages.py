@@ -16,7 +16,6 @@ from bot.blocks.elements import (
     quote_question,
     secondary_button,
     section,
-    start_again_button,
 )
 from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, one_line, shorten
 from bot.blocks.markdown.render import CODE, HOST_DOT, Part, has_direction, neutralize, runs_right_to_left
@@ -297,7 +296,8 @@ def question_stopped_message(text: str, *, question_id: str) -> OutgoingMessage:
     """Render that the asker stopped a question, with a button that asks it again."""
     question = escape(shorten(one_line(text), _MAX_STOPPED))
     said = f"*Stopped{f' “{question}”' if question else ''}.*"
-    return OutgoingMessage(text=said, blocks=(section(said), start_again_button(question_id)))
+    again = secondary_button("Start again", action_id="retry", value=question_id)
+    return OutgoingMessage(text=said, blocks=(section(said), again))
 
 
 LATE_AFTER_SECONDS = 600.0

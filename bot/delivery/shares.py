@@ -197,9 +197,8 @@ def _sentence(share: Share, result: PostResult, posted: int, *, app: str) -> str
         case Retryable(maybe_posted=True):
             return f"Slack didn’t confirm that it posted your answer. Look in {channel}: I won’t post it a second time."
         case _ if posted:
-            return (
-                f"Slack accepted only the first {posted} of {len(share.messages)} messages of your answer in {channel}."
-            )
+            count = len(share.messages)
+            return f"Slack accepted only the first {posted} of {count} messages of your answer in {channel}."
         case RouteClosed(error=error):
             return _refusal(error, channel, app=app)
     return "Slack didn’t accept what you shared. Please share again in a minute."
