@@ -339,6 +339,7 @@ class _Parts:
             feedback=FeedbackStore(self.work),
             health=self.troubles,
             budgets=self.budgets,
+            limits=self.limiter.uses,
         ).command()
         yield SettingsCommand(store=self.preferences, managers=self.managers, admins=admins, slash=slash).command()
         yield BudgetCommand(admins=admins, budgets=self.budgets, slash=slash).command()
@@ -414,6 +415,7 @@ class _Parts:
                 "Digests per person": str(self.settings.digests_per_user),
                 "Digests in a channel": str(self.settings.digests_per_channel),
             },
+            services=self.limiter.uses,
         )
 
     # The worker.
@@ -618,6 +620,7 @@ class _Parts:
             workers_alive=partial(QuestionStore(self.health).workers_alive, seconds=STALLED_AFTER_SECONDS),
             admin_issues=AttemptStore(self.health).admin_issues,
             audit=AuditStore(self.health).health,
+            waiting=replace(self.limiter, pool=self.health).waiting,
             metrics=self.metrics,
         )
         if settings.security_contact:
@@ -664,7 +667,7 @@ async def compose(
         slack, playground = slack_connection(settings)
         session = await stack.enter_async_context(open_session(slack))
         meter = Meter(ledger=await stack.enter_async_context(Ledger(work, budgets=settings.budgets)))
-        limiter = open_limiter(settings, work)
+        limiter = replace(open_limiter(settings, work), on_refused=metrics.call_refused)
         search = await stack.enter_async_context(
             open_search_services(settings, on_attempt=on_attempt, meter=meter, limiter=limiter)
         )
@@ -693,7 +696,9 @@ async def compose(
             attempt_log=attempt_log,
             audit=AuditWriter(audit=parts.audit),
             retention=Retention(pool=work, days=settings.retention_days),
-            budget_watch=BudgetWatch(ledger=meter.ledger, notices=parts.notices, slash=parts.slash_command),
+            budget_watch=BudgetWatch(
+                ledger=meter.ledger, notices=parts.notices, slash=parts.slash_command, limiter=limiter
+            ),
             scheduler=parts.digests.scheduler,
             installation=parts.installation,
             server=parts.server if http else None,

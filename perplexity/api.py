@@ -23,8 +23,10 @@ from perplexity.wire.sse import Decoder, ServerSentEvent
 
 _END = "[DONE]"
 
-OnLimit = Callable[[CallKind, int], Awaitable[None]]
-"""Awaited with the requests a minute that a reply says the key may make, of this kind."""
+_COUNT = re.compile(r"\d{1,7}", re.ASCII)
+
+OnLimit = Callable[[CallKind, int, int | None], Awaitable[None]]
+"""Awaited with the requests a minute that a reply says the key may make, of this kind, and with those it has made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +99,9 @@ class ApiClient:
         if self.on_limit is None or not isinstance(body, dict) or not re.fullmatch(r"[1-9]\d{0,6}", limit, re.ASCII):
             return
         kind: CallKind = "search" if "query" in body else "background" if body.get("background") else "answer"
-        await self.on_limit(kind, int(limit))
+        used, left = (headers.get(f"x-ratelimit-{name}", "") for name in ("used", "remaining"))
+        made = int(used) if _COUNT.fullmatch(used) else int(limit) - int(left) if _COUNT.fullmatch(left) else None
+        await self.on_limit(kind, int(limit), made)
 
     def _raise_for_status(self, response: Response) -> Response:
         if not 200 <= response.status < 300:

@@ -48,6 +48,9 @@ class Limits:
 SMALLEST = Limits(per_second=1, per_minute=50)
 """Perplexity's limits for the answers of a new key."""
 
+TIERS = ((0, 50), (50, 150), (250, 500), (500, 1_000), (1_000, 2_000))
+"""How many answers a minute Perplexity takes from who has spent so many dollars there."""
+
 DEFAULT_LIMITS: Mapping[tuple[str, CallKind], Limits] = {
     ("perplexity", "answer"): SMALLEST,
     ("perplexity", "background"): SMALLEST,
@@ -91,8 +94,10 @@ class Limiter(Protocol):
         """
         ...
 
-    async def replied(self, provider: str, kind: CallKind, *, per_minute: int | None = None) -> None:
-        """Take note that the service took a call, and of the limit that its reply names (requests a minute)."""
+    async def replied(
+        self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
+    ) -> None:
+        """Take note that a call was taken, and of what the reply says of a minute: its limit, the calls so far."""
         ...
 
     async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
@@ -166,7 +171,9 @@ class MemoryLimiter:
         finally:
             lane.waiting -= 1
 
-    async def replied(self, provider: str, kind: CallKind, *, per_minute: int | None = None) -> None:
+    async def replied(
+        self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
+    ) -> None:
         """Let the others leave, at the rate that the reply names."""
         lane = self._lane(provider, kind)
         if lane.probes:

@@ -21,6 +21,7 @@ from bot.blocks.elements import (
     table,
 )
 from bot.blocks.escaping import escape, one_line, shorten
+from bot.blocks.limits import service_line
 from bot.blocks.spending import budget_blocks, spending_sentence
 from bot.blocks.status import health_block
 from bot.budgets.amounts import format_amount, format_rounded
@@ -97,7 +98,7 @@ def _budgets(data: AdminData) -> Iterator[Block]:
 
 def _limits(data: AdminData) -> Block:
     fixed = [f"{escape(label)}: *{escape(value)}*" for label, value in data.fixed_limits.items()]
-    lines = "\n".join(["*Limits*", *map(limit_line, data.limits), *fixed])
+    lines = "\n".join(["*Limits*", *map(limit_line, data.limits), *fixed, *map(service_line, data.services)])
     return section(lines) | {"accessory": button("Change limits", CHANGE_LIMITS, "admin")}
 
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from bot.blocks.elements import join_lines, markdown, section
 from bot.blocks.escaping import escape, one_line, shorten, unescape_slack
+from bot.blocks.limits import service_line
 from bot.blocks.markdown.render import table_cell
 from bot.blocks.spending import spending_sentence
 from bot.blocks.words import warning
-from bot.model.admin import Problem
+from bot.model.admin import LaneUse, Problem
 from bot.model.feedback import NO_FEEDBACK, REASONS, BadAnswer, Feedback, Rating
 from bot.model.message import Block, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
@@ -28,10 +29,12 @@ def status_message(
     *,
     spending: Spending | None = None,
     problems: Sequence[Problem] = (),
+    limits: Sequence[LaneUse] = (),
 ) -> OutgoingMessage:
     """Render what is wrong, the statistics of the last day, the spending, and the ratings of answers."""
     blocks = [health_block(problems)]
     blocks += [section("*Search services*  in the last 24 hours"), markdown(_table(stats))] if stats else []
+    blocks += [section("\n".join(map(service_line, limits)))] if limits else []
     blocks += [] if spending is None else [section(spending_sentence(spending))]
     text = f"Search services in the last 24 hours: {'; '.join(map(_sentence, stats))}" if stats else NO_REQUESTS
     blocks += [] if stats else [section(text)]

@@ -11,7 +11,7 @@ from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.commands.parsing import parse_nothing
-from bot.model.admin import Problem
+from bot.model.admin import LaneUse, Problem
 from bot.model.digest import Digest, State
 from bot.model.feedback import Feedback
 from bot.model.message import Audience
@@ -110,6 +110,7 @@ class Status:
     feedback: Feedback
     problems: Sequence[Problem]
     spending: Spending
+    limits: Sequence[LaneUse]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +122,7 @@ class StatusCommand:
     feedback: FeedbackStore
     health: Health
     budgets: BudgetStore
+    limits: Callable[[], Awaitable[Sequence[LaneUse]]]
 
     def command(self) -> Command[None, Status | None]:
         """Return the command that a worker runs."""
@@ -136,6 +138,7 @@ class StatusCommand:
             feedback=await self.feedback.of_team(context.row.team_id),
             problems=await self.health.problems(context.row.team_id, spending),
             spending=spending,
+            limits=await self.limits(),
         )
 
 
@@ -145,7 +148,13 @@ def render(status: Status | None, _: None, audience: Audience) -> Reply:
         return Reply(
             messages=(text_message("Only admins of this workspace can see how the search services are doing."),)
         )
-    message = status_message(status.providers, status.feedback, spending=status.spending, problems=status.problems)
+    message = status_message(
+        status.providers,
+        status.feedback,
+        spending=status.spending,
+        problems=status.problems,
+        limits=status.limits,
+    )
     return Reply(messages=(message,))
 
 

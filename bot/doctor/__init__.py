@@ -34,6 +34,7 @@ CHECKS = (
     Check(database.AUDIT, database.check_audit, needs={"audit_key"}, hint=_DATABASE),
     Check(database.RETENTION, database.check_retention, needs={"retention_days"}, hint=_DATABASE),
     Check(spending.BUDGETS, spending.check_budgets, needs=_BUDGETS, hint=_DATABASE),
+    Check(spending.LIMITS, spending.check_limits, hint=_DATABASE),
     Check(admins.ADMINS, admins.check_admins, needs={"slack_bot_token", "slack_api_url", "admin_user_ids"}, seconds=10),
     Check(slack.SHORTCUTS, slack.check_shortcuts, hint=_DATABASE),
     Check(slack.INSTALLATION, slack.check_installation, hint=_DATABASE),

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 from psycopg import AsyncConnection, OperationalError
-from psycopg.errors import UndefinedFunction, UndefinedTable
+from psycopg.errors import UndefinedColumn, UndefinedFunction, UndefinedTable
 from psycopg.rows import DictRow, dict_row
 
+from bot.blocks.limits import service_line
 from bot.budgets.amounts import format_amount
 from bot.budgets.sentences import first_budget_sentence
 from bot.commands.base import ROOT_COMMAND
 from bot.doctor.checks import Context, Finding, ok, warning
+from bot.model.admin import LaneUse
 from bot.model.spending import WEEK, Budgets
 from bot.storage.budgets import with_first_budget
 from bot.storage.ledger import ABANDONED_CALLS
+from bot.storage.limiter import lane_name, read_uses
 from perplexity.formatting import pluralize
+from perplexity.limiter import CallKind
+from perplexity.providers import PROVIDERS
 
 BUDGETS = "Budgets"
 
 LATE_SECONDS = 300
 """How long a call may be open after its process is gone; the app ends such calls within a minute."""
+
+LIMITS = "Limits"
 
 _VARIABLES = {
     "BUDGET_USER_DAY_USD": "user",
@@ -64,6 +72,29 @@ async def check_budgets(context: Context) -> Sequence[Finding]:
     if budgets.user is not None and budgets != context.settings.budgets:
         found.insert(0, ok(BUDGETS, first_budget_sentence(budgets.user, slash=slash)))
     return found
+
+
+async def check_limits(context: Context) -> Sequence[Finding]:
+    """Return how many calls services take, and who else makes some; none if that cannot be read."""
+    url, keys = context.settings.database_url, context.settings.provider_keys
+    if url is None or "database_url" in context.invalid:
+        return []
+    lanes = [lane_name(PROVIDERS[name].title, kind, key) for name, key in keys.items() for kind in get_args(CallKind)]
+    try:
+        async with await AsyncConnection.connect(
+            url.get_secret_value(), row_factory=dict_row, prepare_threshold=None
+        ) as connection:
+            uses = await read_uses(connection, lanes)
+    except (OperationalError, UndefinedTable, UndefinedColumn):
+        return []
+    return [_limit_finding(one) for one in uses]
+
+
+def _limit_finding(use: LaneUse) -> Finding:
+    if use.others is None:
+        return ok(LIMITS, service_line(use))
+    text = f"{service_line(use)} In a minute of that hour {pluralize(use.others, 'call')} came from other programs."
+    return warning(LIMITS, text, fix="Stop them, or set PROVIDER_LIMITS to what they leave.")
 
 
 def _nothing(budgets: Budgets, rows: Sequence[DictRow], slash: str) -> Iterator[Finding]:

@@ -48,6 +48,21 @@ class Problem:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LaneUse:
+    """How many calls of a kind a service takes a minute, and how many left in the fullest minute of the last hour.
+
+    `source` is who said so: `tier` (the smallest), `reply` or `set`. `others` are calls of other programs with the key
+    that the service counted in a minute of the last hour; None if it did not.
+    """
+
+    lane: str
+    per_minute: int
+    source: str
+    fullest: int = 0
+    others: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Recorded:
     """An entry of the audit log. `user_id` is empty for the app itself, None if the person was erased."""
 
@@ -76,3 +91,4 @@ class AdminData:
     recorded: Sequence[Recorded] = ()
     limits: Sequence[Limit] = ()
     fixed_limits: Mapping[str, str] = field(default_factory=dict)
+    services: Sequence[LaneUse] = ()

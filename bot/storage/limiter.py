@@ -8,9 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import LiteralString
+from typing import LiteralString, get_args
 from uuid import UUID, uuid4
 
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+
+from bot.model.admin import LaneUse
 from bot.storage import queries
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import Pool
@@ -20,6 +24,9 @@ from perplexity.own_keys import current_own_keys
 
 LOOK_SECONDS = 2.0
 """How often a call that waits looks whether it may leave earlier: the service may have allowed more meanwhile."""
+
+FULL = 0.95
+"""The share of a minute's calls with which it counts as full: turns are a little longer than the service's."""
 
 AWAY_SECONDS = 5.0
 """How long a turn waits for the database."""
@@ -64,17 +71,15 @@ async def _give_back(pool: Pool, turn: UUID | None) -> None:
                 await connection.execute(_GIVE_BACK, {"turn": turn})
 
 
-@dataclass(frozen=True, kw_only=True)
-class LaneUse:
-    """A lane's limits, who said so (`tier`, `reply` or `set`), and how many calls left in the last minute and hour."""
+def lane_name(provider: str, kind: CallKind, key: str) -> str:
+    """Return the name of the lane of the calls of a kind with a key; it does not tell the key."""
+    return f"{provider.lower()}.{kind}:{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
-    lane: str
-    per_second: int | None
-    per_minute: int | None
-    source: str
-    stopped: bool
-    minute: int
-    hour: int
+
+async def read_uses(connection: AsyncConnection[DictRow], lanes: Sequence[str]) -> list[LaneUse]:
+    """Return how full those of the lanes are that have a limit for a minute."""
+    rows = await (await connection.execute(_USES, {"lanes": list(lanes)})).fetchall()
+    return [LaneUse(**row) for row in rows]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +97,7 @@ class PostgresLimiter:
     stand_ins: Sequence[str] = ()
     wait_seconds: float = WAIT_SECONDS
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    on_refused: Callable[[str], None] = lambda provider: None
     database_retry: DatabaseRetry = field(default_factory=lambda: DatabaseRetry(seconds=AWAY_SECONDS))
     _added: set[str] = field(default_factory=set)
 
@@ -102,7 +108,7 @@ class PostgresLimiter:
             key = own.keys.get(self.addresses.get(provider, "").rstrip("/"), key)
         if key is None:
             return None
-        return f"{provider.lower()}.{kind}:{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+        return lane_name(provider, kind, key)
 
     async def turn(self, provider: str, kind: CallKind, *, patient: bool = True) -> None:
         """Return when a call may leave. Raises RateLimitError, and database errors.
@@ -132,14 +138,19 @@ class PostgresLimiter:
             raise
         _left.set(turn)
 
-    async def replied(self, provider: str, kind: CallKind, *, per_minute: int | None = None) -> None:
-        """Let the others leave, at the rate that the reply names."""
+    async def replied(
+        self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
+    ) -> None:
+        """Let the others leave, at the rate that the reply names; note if it counts more calls than were made here."""
         learns = per_minute if _default(provider, kind).per_minute is not None else None
         limits = Limits.learned(learns) if learns else Limits()
         await self._note(provider, kind, _REPLIED, {"per_minute": limits.per_minute, "per_second": limits.per_second})
+        if used is not None:
+            await self._note(provider, kind, _OTHERS, {"used": used})
 
     async def refused(self, provider: str, kind: CallKind, *, retry_after: float | None = None) -> None:
         """Stop the lane; a call that left before a stop prolongs it only by the time that its refusal names."""
+        self.on_refused(provider)
         await self._note(provider, kind, _REFUSED, {"seconds": retry_after})
 
     async def add_lane(self, lane: str) -> None:
@@ -160,10 +171,29 @@ class PostgresLimiter:
         self._added.add(lane)
 
     async def uses(self) -> list[LaneUse]:
-        """Return how full the lanes are that were used in the last hour."""
+        """Return how full the lanes of the current workspace's keys are."""
+        kinds = get_args(CallKind)
+        lanes = [lane for provider in self.keys for kind in kinds if (lane := self.lane(provider, kind)) is not None]
         async with self.pool.connection() as connection:
-            rows = await (await connection.execute(_USES)).fetchall()
-        return [LaneUse(**row) for row in rows]
+            return await read_uses(connection, lanes)
+
+    async def waiting(self) -> dict[str, int]:
+        """Return how many questions wait for a turn, by service and kind of call."""
+        async with self.pool.connection() as connection:
+            rows = await (await connection.execute(_WAITING)).fetchall()
+        return {row["lane"]: row["waiting"] for row in rows}
+
+    async def newly_full(self) -> list[tuple[str, LaneUse]]:
+        """Return the lanes that were full for ten minutes, each with a workspace to tell; once, until a calm hour."""
+        async with self.pool.connection() as connection:
+            rows = await (await connection.execute(_FULL, {"full": FULL})).fetchall()
+            due = await read_uses(connection, [row["lane"] for row in rows if row["due"]])
+            teams = [await (await connection.execute(_ASKING, {"lane": one.lane})).fetchone() for one in due]
+        return [(row["team_id"], use) for row, use in zip(teams, due, strict=True) if row is not None]
+
+    async def not_told(self, lane: str) -> None:
+        """Have a lane that `newly_full` returned be returned again."""
+        await self._execute(_NOT_TOLD, {"lane": lane})
 
     async def _seconds(self, lane: str, turn: UUID, most: float | None) -> float:
         async def ask() -> float:
@@ -207,8 +237,41 @@ _ADD_LANE = """
             IS DISTINCT FROM (excluded.per_second, excluded.per_minute, excluded.source)
 """
 _USES = """
-    SELECT l.lane, l.per_second, l.per_minute, l.source, l.stopped_until IS NOT NULL AS stopped,
-        count(p.left_at) FILTER (WHERE p.left_at > now() - interval '1 minute') AS minute, count(p.left_at) AS hour
-    FROM provider_limits l JOIN provider_turns p ON p.lane = l.lane AND p.left_at > now() - interval '1 hour'
-    GROUP BY l.lane ORDER BY l.lane
+    SELECT l.lane, l.per_minute, l.source,
+        CASE WHEN l.others_at > now() - interval '1 hour' THEN l.others END AS others,
+        coalesce((
+            SELECT max(calls) FROM (
+                SELECT count(*) OVER (ORDER BY p.left_at RANGE interval '59.9 seconds' PRECEDING) AS calls
+                FROM provider_turns p
+                WHERE p.lane = l.lane AND p.left_at > now() - interval '1 hour') AS minutes), 0) AS fullest
+    FROM provider_limits l WHERE l.lane = ANY(%(lanes)s) AND l.per_minute IS NOT NULL ORDER BY l.lane
+"""
+_FULL = """
+    UPDATE provider_limits l
+    SET full_at = now(), told_at = CASE
+        WHEN l.full_at > now() - interval '1 hour' AND l.told_at IS NOT NULL THEN l.told_at
+        WHEN NOT EXISTS (
+            SELECT FROM generate_series(1, 9) back WHERE %(full)s * l.per_minute > (
+                SELECT count(*) FROM provider_turns p
+                WHERE p.lane = l.lane AND p.left_at > now() - (back + 1) * interval '1 minute'
+                    AND p.left_at <= now() - back * interval '1 minute')) THEN now() END
+    WHERE %(full)s * l.per_minute <= (
+        SELECT count(*) FROM provider_turns p WHERE p.lane = l.lane AND p.left_at > now() - interval '1 minute')
+    RETURNING l.lane, coalesce(l.told_at = now(), false) AS due
+"""
+_ASKING = """
+    SELECT team_id FROM questions WHERE queue = %(lane)s AND received_at > now() - interval '1 hour'
+    GROUP BY team_id ORDER BY count(*) DESC LIMIT 1
+"""
+_WAITING = """
+    SELECT split_part(l.lane, ':', 1) AS lane, count(j.id) AS waiting
+    FROM provider_limits l LEFT JOIN procrastinate_jobs j ON j.queue_name = l.lane AND j.status = 'todo' GROUP BY 1
+"""
+_NOT_TOLD = "UPDATE provider_limits SET told_at = NULL WHERE lane = %(lane)s"
+_OTHERS = """
+    UPDATE provider_limits l SET others = %(used)s - own.calls, others_at = now()
+    FROM (
+        SELECT count(*) AS calls FROM provider_turns
+        WHERE lane = %(lane)s AND left_at > now() - interval '61 seconds') own
+    WHERE l.lane = %(lane)s AND %(used)s > own.calls * 1.2 + 5
 """

@@ -18,7 +18,7 @@ from bot.commands.status import Health
 from bot.digests.jobs import DigestStopper
 from bot.listeners.clicks import DATABASE_DOWN, Click, Reply, button, text_reply
 from bot.listeners.context import ADMIN_SECONDS, ListenerContext
-from bot.model.admin import AdminData, Problem
+from bot.model.admin import AdminData, LaneUse, Problem
 from bot.model.audit import Change
 from bot.model.digest import Digest
 from bot.model.membership import team_of
@@ -56,6 +56,7 @@ class AdminHome:
     budgets: BudgetStore
     limits: LimitStore
     fixed_limits: Mapping[str, str]
+    services: Callable[[], Awaitable[Sequence[LaneUse]]]
 
     async def page(self, team_id: str, notice: str) -> list[Block]:
         """Return the page for admins; who asks for it has checked that it is for one."""
@@ -78,6 +79,7 @@ class AdminHome:
             recorded=await self.store.recorded(team_id),
             limits=tuple((await self.limits.of(team_id)).values()),
             fixed_limits=self.fixed_limits,
+            services=await self.services(),
             spending=spending,
             defaults=self.budgets.budgets,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from bot.model.audit import AuditHealth
 from bot.storage.attempts import NOT_COUNTED
@@ -23,6 +23,18 @@ class Metrics:
         )
         self._settled = Counter("questions_settled", "Questions closed", ["command", "state"], registry=self.registry)
         self._refused = Counter("requests_refused", "Requests refused", ["status"], registry=self.registry)
+        self._calls_refused = Counter(
+            "calls_refused", "Calls that a service refused because of its limit", ["provider"], registry=self.registry
+        )
+        self._waiting = Gauge(
+            "turns_waiting", "Questions that wait for a turn at a service", ["lane"], registry=self.registry
+        )
+        self._waited = Histogram(
+            "question_waited_seconds",
+            "From a question's arrival to its begin",
+            buckets=SECONDS,
+            registry=self.registry,
+        )
         self._events_limited = Counter(
             "events_limited", "Minutes in which Slack dropped events of a workspace", registry=self.registry
         )
@@ -67,6 +79,20 @@ class Metrics:
     def events_limited(self) -> None:
         """Count a minute in which Slack dropped events."""
         self._events_limited.inc()
+
+    def call_refused(self, provider: str) -> None:
+        """Count a call that a service refused because of its limit."""
+        self._calls_refused.labels(provider).inc()
+
+    def waited(self, seconds: float) -> None:
+        """Record how long a question waited until it was begun."""
+        self._waited.observe(seconds)
+
+    def set_waiting(self, lanes: Mapping[str, int]) -> None:
+        """Set how many questions wait for a turn now, received by any process."""
+        self._waiting.clear()
+        for lane, count in lanes.items():
+            self._waiting.labels(lane).set(count)
 
     def acked(self, seconds: float) -> None:
         """Record how long an ack took."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import cast
@@ -30,6 +31,9 @@ ReadAdminIssues = Callable[[], Awaitable[dict[str, str]]]
 
 ReadAuditHealth = Callable[[], Awaitable[AuditHealth]]
 """Returns whether the audit log is written. Raises database errors."""
+
+ReadWaiting = Callable[[], Awaitable[Mapping[str, int]]]
+"""Returns how many questions wait for a turn at each service. Raises database errors."""
 
 CACHE_SECONDS = 2.0
 """How long a result is cached."""
@@ -94,6 +98,7 @@ def routes(
     admin_issues: ReadAdminIssues,
     audit: ReadAuditHealth,
     metrics: Metrics,
+    waiting: ReadWaiting | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> list[web.RouteDef]:
     """Return the routes of the three pages.
@@ -123,6 +128,10 @@ def routes(
         if (health := await look()) is not None:
             metrics.set_admin_issues(health.admin_issues)
             metrics.set_audit(health.audit)
+            if waiting is not None:
+                with suppress(*DATABASE_UNAVAILABLE, TimeoutError):
+                    async with asyncio.timeout(CHECK_SECONDS):
+                        metrics.set_waiting(await waiting())
         return web.Response(body=metrics.page(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     return [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics_page)]

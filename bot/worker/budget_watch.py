@@ -1,4 +1,4 @@
-"""Looks after the budgets every few seconds: calls of dead workers end, and admins are told what is spent."""
+"""Looks after budgets every few seconds: calls of dead workers end, admins are told what is spent, and what is full."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 
 from psycopg import Error
 
+from bot.blocks.limits import full_text
 from bot.budgets.sentences import notice_text
 from bot.model.spending import BudgetNotice
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.ledger import Ledger
+from bot.storage.limiter import PostgresLimiter
 from bot.worker.admin_notices import AdminNotices
 
 log = logging.getLogger(__name__)
@@ -32,6 +34,7 @@ class BudgetWatch:
     ledger: Ledger
     notices: AdminNotices
     slash: str
+    limiter: PostgresLimiter | None = None
     seconds: float = WATCH_SECONDS
     _sent: deque[BudgetNotice] = field(default_factory=deque)
 
@@ -64,6 +67,10 @@ class BudgetWatch:
                 await self._hand_back(due)
         if cut := await self.ledger.cut_abandoned():
             log.warning("ledger.cut", extra={"count": cut})
+        for team_id, use in [] if self.limiter is None else await self.limiter.newly_full():
+            log.warning("limit.full", extra={"provider": use.lane.partition(":")[0]})
+            if await self.notices.tell(team_id, full_text(use), "limit") is None and self.limiter is not None:
+                await self.limiter.not_told(use.lane)
 
     async def _record_sent(self) -> None:
         while self._sent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Protocol
 from uuid import UUID, uuid4
 
@@ -88,6 +89,8 @@ class QuestionWorker:
             await self._clear_up(question_id)
             return False
         row = claimed.row
+        if not row.redeliveries and row.surface != "digest":
+            self.metrics.waited(monotonic() - row.received)
         log.info("question.claimed", extra=row.ids | {"attempt": row.claim, "returns": row.redeliveries})
         asker = Asker(
             team_id=row.team_id, user_id=row.user_id, channel_id=row.channel_id, question_id=row.id, claim=row.claim

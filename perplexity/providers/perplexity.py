@@ -57,9 +57,9 @@ def build(config: ProviderConfig) -> PerplexityProvider | None:
         return None
     limiter = config.limiter
 
-    async def on_limit(kind: CallKind, per_minute: int) -> None:
+    async def on_limit(kind: CallKind, per_minute: int, used: int | None) -> None:
         if limiter is not None:
-            await limiter.replied(PerplexityProvider.name, kind, per_minute=per_minute)
+            await limiter.replied(PerplexityProvider.name, kind, per_minute=per_minute, used=used)
 
     return PerplexityProvider(
         PerplexityClient(

@@ -232,6 +232,7 @@ class FakePerplexity(FakeService):
         await super()._prepare(request, response)
         if self.rate is not None and request.method == "POST":
             response.headers["x-ratelimit-limit"] = str(self.rate.per_minute)
+            response.headers["x-ratelimit-remaining"] = str(self.rate.per_minute - len(self.rate.taken))
 
     def _unauthorized(self, request: web.Request) -> web.Response | None:
         if self._key is None or request.headers.get("Authorization") == f"Bearer {self._key}":

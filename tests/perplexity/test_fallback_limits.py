@@ -228,11 +228,13 @@ async def test_credit_that_is_short_is_a_failure() -> None:
     ("question", "kind"), [(QUESTION, "answer"), (Question(messages=QUESTION.messages, model="high"), "background")]
 )
 async def test_the_limit_that_a_reply_names_is_learned_before_its_text(question: Question, kind: CallKind) -> None:
-    told: list[tuple[str, str, int | None]] = []
+    told: list[tuple[str, str, int | None, int | None]] = []
 
     class Noting(MemoryLimiter):
-        async def replied(self, provider: str, kind: CallKind, *, per_minute: int | None = None) -> None:
-            told.append((provider, kind, per_minute))
+        async def replied(
+            self, provider: str, kind: CallKind, *, per_minute: int | None = None, used: int | None = None
+        ) -> None:
+            told.append((provider, kind, per_minute, used))
 
     limiter = Noting()
     async with FakePerplexity(rate=RateWindow(per_second=100, per_minute=500)) as service:
@@ -240,7 +242,7 @@ async def test_the_limit_that_a_reply_names_is_learned_before_its_text(question:
         async with open_providers(config, order=["perplexity"]) as providers:
             await Fallback(providers, limiter=limiter).answer(question)
 
-    assert told == [("Perplexity", kind, 500), ("Perplexity", kind, None)]
+    assert told == [("Perplexity", kind, 500, 1), ("Perplexity", kind, None, None)]
 
 
 async def test_a_service_with_a_new_key_refuses_nothing() -> None:

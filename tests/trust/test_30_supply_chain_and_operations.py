@@ -92,6 +92,7 @@ def served() -> str:
     metrics.refused(401)
     metrics.acked(0.1)
     metrics.attempted(Attempt(provider="One", kind="answer", seconds=1.0, cost_usd=0.1))
+    metrics.waited(1.0)
     metrics.set_admin_issues(["One"])
     metrics.set_audit(AuditHealth())
     return metrics.page().decode()
@@ -122,6 +123,17 @@ def test_promtool_takes_the_rules() -> None:
     )
 
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool, of Debian's package prometheus")
+def test_an_alert_fires_when_people_wait_long_and_not_before(tmp_path: Path) -> None:
+    for file in (MONITORING / "alerts.yml", ROOT / "tests/data/alerts_test.yml"):
+        shutil.copy(file, tmp_path)
+    tested = subprocess.run(
+        ["promtool", "test", "rules", "alerts_test.yml"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
 async def test_security_txt_names_the_contact_and_when_it_ends() -> None:

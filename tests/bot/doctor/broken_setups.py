@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 
 from bot.slack.scopes import SCOPES
+from bot.storage.limiter import lane_name
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
 from tests.fakes.perplexity import KEY, FakePerplexity
@@ -332,6 +333,15 @@ def events_dropped(setup: DoctorSetup) -> None:
         connection.execute("INSERT INTO refused_deliveries (delivery_key) VALUES ('T1:app_rate_limited')")
 
 
+def other_programs(setup: DoctorSetup) -> None:
+    with psycopg.connect(setup.database) as connection:
+        connection.execute(
+            "INSERT INTO provider_limits (lane, per_minute, source, others, others_at)"
+            " VALUES (%s, 50, 'tier', 38, now())",
+            (lane_name("Perplexity", "answer", KEY),),
+        )
+
+
 BREAKINGS: Sequence[Breaking] = (
     no_settings,
     malformed,
@@ -378,4 +388,5 @@ BREAKINGS: Sequence[Breaking] = (
     spent,
     used_shortcuts,
     events_dropped,
+    other_programs,
 )

@@ -378,9 +378,71 @@ async def test_the_limit_of_a_reply_counts_for_all__and_none_that_is_set(pool: P
     await fixed.turn("Perplexity", "background")
     await fixed.replied("Perplexity", "background", per_minute=9)
 
-    found = {one.lane.partition(":")[0]: (one.per_second, one.per_minute, one.source) for one in await learning.uses()}
-    assert found == {"perplexity.answer": (3, 150, "reply"), "perplexity.background": (7, None, "set")}
-    assert [(one.minute, one.hour) for one in await learning.uses()] == [(1, 1), (1, 1)]
+    limits = "SELECT split_part(lane, ':', 1), per_second, per_minute, source FROM provider_limits ORDER BY lane"
+    assert await rows(pool, limits) == [
+        ("perplexity.answer", 3, 150, "reply"),
+        ("perplexity.background", 7, None, "set"),
+    ]
+    (use,) = await learning.uses()
+    assert (use.per_minute, use.source, use.fullest, use.others) == (150, "reply", 1, None)
+
+
+async def test_the_fullest_minute_of_the_hour_is_found(limiter: PostgresLimiter, pool: Pool) -> None:
+    await limiter.turn("Perplexity", "answer")
+    async with pool.connection() as connection:
+        for seconds, calls in ((4000, 50), (1950, 20), (1890.5, 12), (1889.5, 15), (100, 7)):
+            await connection.execute(
+                "INSERT INTO provider_turns (lane, at, left_at) SELECT lane, now(), now() - %s * interval '1 second'"
+                " FROM provider_limits, generate_series(1, %s)",
+                (seconds, calls),
+            )
+    assert [one.fullest for one in await limiter.uses()] == [32]
+
+
+@pytest.mark.parametrize(("used", "others"), [(None, None), (1, None), (7, None), (40, 38)])
+async def test_calls_that_the_service_counts_and_no_one_here_made_are_others(
+    limiter: PostgresLimiter, used: int | None, others: int | None
+) -> None:
+    for _ in range(2):
+        await limiter.turn("Perplexity", "answer")
+    await limiter.replied("Perplexity", "answer", per_minute=50, used=used)
+
+    assert [one.others for one in await limiter.uses()] == [others]
+
+
+async def test_a_limit_that_is_full_for_ten_minutes_is_told_once_until_a_calm_hour(
+    limiter: PostgresLimiter, questions: QuestionStore, pool: Pool
+) -> None:
+    async def minutes_pass(minutes: int, *, calls: int) -> None:
+        async with pool.connection() as connection:
+            await connection.execute(
+                "UPDATE provider_turns SET left_at = left_at - make_interval(mins => %s)", (minutes,)
+            )
+            await connection.execute(
+                "UPDATE provider_limits SET full_at = full_at - make_interval(mins => %s)", (minutes,)
+            )
+            await connection.execute(
+                "INSERT INTO provider_turns (lane, at, left_at)"
+                " SELECT lane, left_at, left_at FROM provider_limits, generate_series(1, %s), LATERAL ("
+                "SELECT now() - (minute - 0.5) * interval '1 minute' AS left_at FROM generate_series(1, %s) minute) m",
+                (calls, minutes),
+            )
+
+    await questions.insert(asked())
+    await minutes_pass(9, calls=49)
+    assert await limiter.newly_full() == []
+    await minutes_pass(1, calls=49)
+    ((team, use),) = await limiter.newly_full()
+    assert (team, use.per_minute, use.fullest) == ("T1", 50, 49)
+    assert await limiter.newly_full() == []
+    await minutes_pass(30, calls=10)
+    await minutes_pass(10, calls=50)
+    assert await limiter.newly_full() == []
+    await limiter.not_told(use.lane)
+    assert len(await limiter.newly_full()) == 1
+    await minutes_pass(65, calls=10)
+    await minutes_pass(10, calls=50)
+    assert len(await limiter.newly_full()) == 1
 
 
 async def test_a_workspaces_own_key_is_another_lane__and_no_key_none(limiter: PostgresLimiter) -> None:
