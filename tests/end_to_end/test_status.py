@@ -121,7 +121,8 @@ async def test_a_pause_and_a_budget_that_is_used_up_are_named(harness: AppHarnes
     await harness.wait_until_settled(2)
     await harness.ask("/pplx pause", trigger="p1")
 
-    shown = await status(harness, trigger="s1")
+    # What a call cost is booked a moment after its answer was posted.
+    shown = await figures_hold(harness, "budget of $0.001 for this month is used up, so no question is answered.")
 
     assert "All paid searches are paused, so no question is answered. Allow them again." in str(shown["blocks"][0])
     assert "budget of $0.001 for this month is used up, so no question is answered." in str(shown["blocks"][0])
