@@ -658,8 +658,8 @@ def test_the_cost_of_a_take_does_not_grow_with_the_answer(kind: str) -> None:
     )
     for place in range(0, len(text), 200):
         streamed.feed(text[place : place + 200])
-        begun = time.perf_counter()
+        begun = time.thread_time()  # what others do on the machine does not count
         streamed.take()
-        times.append(time.perf_counter() - begun)
+        times.append(time.thread_time() - begun)
 
     assert median(times[-50:]) < 5 * median(times[:50])
