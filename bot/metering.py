@@ -44,7 +44,7 @@ from perplexity.errors import (
     RequestCancelled,
 )
 from perplexity.models import Effort, resolve
-from perplexity.providers.base import ForwardingProvider, announces_requests, generates_text, resumes_runs
+from perplexity.providers.base import ForwardingProvider
 from perplexity.request_log import SentRequest
 from perplexity.types import Answer, Done, Event, Query, Question, SearchResults
 from perplexity.x_posts.types import PostSource, PostSummary
@@ -271,14 +271,6 @@ class MeteredProvider(ForwardingProvider):
 
     meter: Meter
     reasoning_effort: Effort = "medium"
-    search_only: bool = field(init=False)
-    resumes: bool = field(init=False)
-    announces_requests: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "announces_requests", announces_requests(self.provider))
-        object.__setattr__(self, "search_only", not generates_text(self.provider))
-        object.__setattr__(self, "resumes", resumes_runs(self.provider))
 
     async def search(self, query: Query) -> SearchResults:
         """Return pages. Raises PerplexityError; NotPermitted before anything is sent."""

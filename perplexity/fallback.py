@@ -31,7 +31,7 @@ from perplexity.filters import NO_FILTERS
 from perplexity.limiter import CallKind, Limiter
 from perplexity.models import Effort, FallbackTimeouts, resolve
 from perplexity.own_keys import current_own_keys
-from perplexity.providers.base import Provider, generates_text, log_attempt, resumes_runs
+from perplexity.providers.base import Provider, log_attempt
 from perplexity.retry import CHAIN_PAUSE_SECONDS, Retries
 from perplexity.types import Answer, Done, Event, Query, Question, Restarted, SearchResults, TextDelta
 
@@ -105,7 +105,7 @@ class FallbackRun:
             provider, refusals = left.pop(0), self.refusals
             if self.busy and not self._may_stand_in(provider):
                 continue
-            breaker, resumes = self.breakers[provider.name], self.resumes and resumes_runs(provider)
+            breaker, resumes = self.breakers[provider.name], self.resumes and provider.resumes
             seconds = self.timeouts.share(end - now, behind=len(left))
             standing_in = [one for one in left if self._may_stand_in(one)]
             permit, waited = None, 0.0
@@ -144,7 +144,7 @@ class FallbackRun:
 
     def _may_stand_in(self, provider: Provider) -> bool:
         """Return whether a provider may be asked because another one is limited."""
-        return self.kind == "search" or generates_text(provider)
+        return self.kind == "search" or not provider.search_only
 
     async def record_success(self, candidate: Candidate, reply: Reply) -> Reply:
         """Return the reply with what came before it."""
@@ -183,7 +183,7 @@ class FallbackRun:
             error_class=type(failure).__name__,
             summary=_summary(failure),
             cost_usd=failure.cost_usd,
-            search_only=not generates_text(candidate.provider),
+            search_only=candidate.provider.search_only,
         )
         before = bool(self.failed)
         self.failed.append(attempt)
@@ -230,7 +230,7 @@ class FallbackRun:
 
     def _offering(self) -> list[Provider]:
         offering = [provider for provider in self.providers if self.kind in provider.capabilities]
-        return sorted(offering, key=resumes_runs, reverse=True) if self.resumes else offering
+        return sorted(offering, key=lambda one: one.resumes, reverse=True) if self.resumes else offering
 
     def _may_retry(self, permit: Permit, made_before: int) -> bool:
         return permit.may_retry(retried=self.retries.made > made_before)
@@ -246,7 +246,7 @@ class FallbackRun:
             kind=self.kind,
             error_class=error_class,
             summary=summary,
-            search_only=not generates_text(provider),
+            search_only=provider.search_only,
         )
         self.failed.append(attempt)
         self.on_attempt(attempt)
@@ -289,7 +289,7 @@ OnCandidate = Callable[[str, Sequence[Attempt]], None]
 MAX_GRACE_SECONDS = 0.5
 
 
-class Fallback:
+class Fallback(Provider):
     """The providers in order. The first that answers is taken; the failures before it are in `failed`.
 
     If the first provider refuses a request with a filter, a schema, tools, a length or a `vendor/model`, that is the

@@ -28,6 +28,7 @@ from perplexity.deepdive.pipeline import DeepDiveRunner
 from perplexity.errors import AllProvidersFailed, ConnectionFailed, NothingFound, StreamTruncated, TimedOut
 from perplexity.fallback import CIRCUIT_OPEN
 from perplexity.models import Effort
+from perplexity.providers.base import Provider
 from perplexity.threads import run_in_thread
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
 from perplexity.wire.agent import PROVIDER, Agent
@@ -207,7 +208,7 @@ class _LabelledProgress:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedProvider:
+class RecordedProvider(Provider):
     """A provider that answers every question with one recording, at the recorded pace."""
 
     recording: str

@@ -90,26 +90,12 @@ def report_attempts(
 SEARCH_AND_ANSWER: frozenset[RequestKind] = frozenset({"search", "answer"})
 
 
-def generates_text(provider: Provider) -> bool:
-    """Return whether a model writes the provider's answers; one with a true `search_only` answers with passages."""
-    return not getattr(provider, "search_only", False)
-
-
-def resumes_runs(provider: Provider) -> bool:
-    """Return whether the provider is one with a true `resumes`: it goes on with a run by the id that it gave."""
-    return bool(getattr(provider, "resumes", False))
-
-
-def announces_requests(provider: Provider) -> bool:
-    """Return whether the provider is one with a true `announces_requests`: it awaits `before_sending` before each."""
-    return bool(getattr(provider, "announces_requests", False))
-
-
 class Provider(Protocol):
     """A source of search results and answers.
 
     Every method raises a `PerplexityError`, and nothing else, when it fails. A provider that can only search answers
-    with passages (`AnswerKind.PASSAGES`), word for word, never as if a model had written them.
+    with passages (`AnswerKind.PASSAGES`), word for word, never as if a model had written them. A subclass needs to name
+    only those of the last three properties that are true of it.
     """
 
     @property
@@ -121,6 +107,21 @@ class Provider(Protocol):
     def capabilities(self) -> frozenset[RequestKind]:
         """What it can be asked for; the chain passes it over for anything else."""
         ...
+
+    @property
+    def search_only(self) -> bool:
+        """Whether no model writes its answers: they are passages."""
+        return False
+
+    @property
+    def resumes(self) -> bool:
+        """Whether it can resume a background run by its id."""
+        return False
+
+    @property
+    def announces_requests(self) -> bool:
+        """Whether it awaits `before_sending` before each request."""
+        return False
 
     async def search(self, query: Query) -> SearchResults:
         """Return ranked pages, best first, numbered from 1."""
@@ -150,6 +151,21 @@ class ForwardingProvider:
     def capabilities(self) -> frozenset[RequestKind]:
         """The capabilities of the provider."""
         return self.provider.capabilities
+
+    @property
+    def search_only(self) -> bool:
+        """As the provider's."""
+        return self.provider.search_only
+
+    @property
+    def resumes(self) -> bool:
+        """As the provider's."""
+        return self.provider.resumes
+
+    @property
+    def announces_requests(self) -> bool:
+        """As the provider's."""
+        return self.provider.announces_requests
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from perplexity.domains import filter_results
 from perplexity.errors import AuthenticationError, BillingError, PerplexityError, RateLimitError
 from perplexity.models import Timeouts
 from perplexity.passages import as_events, passages_answer
-from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig, ProviderSpec
+from perplexity.providers.base import SEARCH_AND_ANSWER, Provider, ProviderConfig, ProviderSpec
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.threads import run_in_thread
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
@@ -43,7 +43,7 @@ BASE_URL = "https://api.search.brave.com/res/v1"
 _PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 
 
-class Brave:
+class Brave(Provider):
     """Brave Search as a provider; it answers with passages.
 
     `session`, `open_timeout`, `retry`, `timeouts`, `proxy` and the clocks are as for `PerplexityClient`.

@@ -30,7 +30,7 @@ from perplexity.errors import (
 from perplexity.extras import require
 from perplexity.filters import Filters, Recency
 from perplexity.passages import as_events, passages_answer
-from perplexity.providers.base import SEARCH_AND_ANSWER, ProviderConfig, ProviderSpec
+from perplexity.providers.base import SEARCH_AND_ANSWER, Provider, ProviderConfig, ProviderSpec
 from perplexity.request_log import current_request_log
 from perplexity.threads import DaemonThreads, run_in_thread
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
@@ -181,7 +181,7 @@ class SearchPage(Protocol):
         ...
 
 
-class DuckDuckGo:
+class DuckDuckGo(Provider):
     """DuckDuckGo as a provider; it answers with passages.
 
     `search_page` is the blocking search, `threads` where it runs, `seconds` what one request may take at most.

@@ -33,7 +33,7 @@ from perplexity.errors import (
 )
 from perplexity.filters import validate
 from perplexity.models import SONAR, Effort, Target, Timeouts, resolve
-from perplexity.providers.base import Diagnosis, ProviderConfig, ProviderSpec
+from perplexity.providers.base import Diagnosis, Provider, ProviderConfig, ProviderSpec
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
@@ -65,7 +65,7 @@ _UPSTREAM = "Provider returned error"
 """How a 400 begins that a service behind OpenRouter brought about."""
 
 
-class OpenRouter:
+class OpenRouter(Provider):
     """OpenRouter as a provider; it answers and does not search.
 
     `reasoning_effort`, `session`, `open_timeout`, `retry`, `timeouts`, `proxy` and the clocks are as for

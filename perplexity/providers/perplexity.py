@@ -9,12 +9,12 @@ from typing import Self
 from perplexity.client import BASE_URL, DEFAULT_BASE_URL, KEYS, PerplexityClient
 from perplexity.errors import AuthenticationError, BillingError, ConnectionFailed, PerplexityError, TimedOut
 from perplexity.limiter import CallKind
-from perplexity.providers.base import SEARCH_AND_ANSWER, Diagnosis, ProviderConfig, ProviderSpec
+from perplexity.providers.base import SEARCH_AND_ANSWER, Diagnosis, Provider, ProviderConfig, ProviderSpec
 from perplexity.retry import RetryPolicy
 from perplexity.types import Answer, Event, Query, Question, SearchResults
 
 
-class PerplexityProvider:
+class PerplexityProvider(Provider):
     """A client as a provider, which closes it at its own end."""
 
     name = "Perplexity"

@@ -30,6 +30,8 @@ class FakeProvider:
     `steps` are what its stream does; by default it tells its answer.
     """
 
+    search_only = resumes = announces_requests = False
+
     def __init__(
         self, name: str, *, error: Exception | None = None, hangs: bool = False, steps: Sequence[Step] | None = None
     ) -> None:

@@ -60,13 +60,13 @@ ENCYCLOPEDIA = dedent(
     """
     from perplexity.errors import NothingFound
     from perplexity.passages import as_events, passages_answer
-    from perplexity.providers.base import SEARCH_AND_ANSWER, Diagnosis, ProviderSpec
+    from perplexity.providers.base import SEARCH_AND_ANSWER, Diagnosis, Provider, ProviderSpec
     from perplexity.types import SearchResults, Source
 
     ARTICLES = {"port": Source(number=1, title="Port", url="https://a.example/port", snippet="A harbour.")}
 
 
-    class Encyclopedia:
+    class Encyclopedia(Provider):
         name = "Encyclopedia"
         capabilities = SEARCH_AND_ANSWER
 
