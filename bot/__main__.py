@@ -491,7 +491,7 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
 
 async def _workspace_in(conninfo: str) -> str | None:
     """Return the workspace that a database is used for, if it is not the playground's."""
-    from bot.playground.timeline import TEAM_ID
+    from bot.playground.slack.workspace import TEAM_ID
     from bot.storage.installation import other_installation
 
     return await other_installation(conninfo, TEAM_ID)

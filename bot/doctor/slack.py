@@ -24,7 +24,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.doctor.checks import Context, Finding, failure, ok, skipped, warning
 from bot.listeners.installation import token_hash
 from bot.manifest import SHORTCUTS as MANIFEST_SHORTCUTS
-from bot.playground.timeline import TEAM_ID
+from bot.playground.slack.workspace import TEAM_ID
 from bot.slack.connection import web_client
 from bot.slack.messages import FAILURES, error_name
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES, Features, Scope

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bot.playground.files import File
-from bot.playground.timeline import Author, Message
+from bot.playground.slack.files import File
+from bot.playground.slack.timeline import Author, Message
 
 log = logging.getLogger(__name__)
 

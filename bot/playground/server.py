@@ -20,26 +20,20 @@ from urllib.parse import parse_qsl, urlsplit
 from aiohttp import web
 from multidict import CIMultiDictProxy
 
-from bot.commands.routing import SlashCommand
-from bot.playground import bodies, memory, response_urls, timeline
-from bot.playground.conversation import YOU, Click, Conversation
-from bot.playground.dialogs import Dialogs
-from bot.playground.events import FORM, JSON, AckError, Sender
-from bot.playground.files import MAX_FILE_BYTES
-from bot.playground.inputs import find_element, report
-from bot.playground.limits import SlackError
-from bot.playground.timeline import (
-    APP_NAME,
-    CHANNELS,
-    USER_ID,
-    USER_REAL_NAME,
-    Author,
-    Channel,
-    Message,
-    Timeline,
-    Workspace,
-)
-from bot.playground.web_api import UPLOAD, WebApi
+from bot.commands.routing import APP_NAME, SlashCommand
+from bot.playground import memory
+from bot.playground.page import event_stream
+from bot.playground.slack import request_parsing, response_urls
+from bot.playground.slack.conversation import Click, Conversation
+from bot.playground.slack.dialogs import Dialogs
+from bot.playground.slack.files import MAX_FILE_BYTES
+from bot.playground.slack.inputs import find_element, report
+from bot.playground.slack.limits import SlackError
+from bot.playground.slack.sender import FORM, JSON, AckError, Sender
+from bot.playground.slack.timeline import Author, Message, Timeline
+from bot.playground.slack.web_api import UPLOAD, WebApi
+from bot.playground.slack.workspace import CHANNELS, USER_ID, USER_REAL_NAME, YOU, Channel, Workspace
+from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES
 from perplexity.urls import is_loopback
 
 CONTENT_SECURITY_POLICY = (
@@ -170,12 +164,14 @@ class Playground:
             self._timeline.put(message)
         self._saved_revision = self._timeline.revision
         self._sender = Sender(url=f"{origin}/slack/events", signing_secret=signing_secret, clock=clock)
-        self._workspace = Workspace(clock=clock)
+        scopes = [*(scope.name for scope in (*SCOPES, *FILE_SCOPES, *CHANNEL_SCOPES)), *HISTORIES]
+        self._workspace = Workspace(scopes=scopes, clock=clock)
         self._api = WebApi(timeline=self._timeline, workspace=self._workspace, bot_token=bot_token, origin=origin)
         self._conversation = Conversation(
             timeline=self._timeline,
             sender=self._sender,
-            commands=commands,
+            app_name=APP_NAME,
+            commands=[command.name for command in commands],
             response_base=f"{origin}{PREFIX}/response/",
             secret=signing_secret,
             clock=clock,
@@ -259,12 +255,12 @@ class Playground:
             if not self._is_same_origin(request):
                 return web.Response(status=403, text=ONLY_THE_PAGE)
             try:
-                body = bodies.json_object(await bodies.read_body(request))
-                channel = CHANNELS.get(bodies.text_of(body, "channel"))
+                body = request_parsing.json_object(await request_parsing.read_body(request))
+                channel = CHANNELS.get(request_parsing.text_of(body, "channel"))
                 if channel is None:
                     return web.Response(status=400, text="This channel does not exist.")
                 return await handler(body, channel)
-            except bodies.BadInput as bad:
+            except request_parsing.BadInput as bad:
                 return web.Response(status=400, text=f"This was not sent. {bad}.")
 
         return from_page
@@ -336,7 +332,7 @@ class Playground:
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
-        frames = timeline.event_stream(
+        frames = event_stream(
             self._timeline,
             last_event_id=request.headers.get("Last-Event-ID", ""),
             hello=self._hello(),
@@ -362,8 +358,8 @@ class Playground:
         }
 
     async def _post(self, body: dict[str, Any], channel: Channel) -> web.Response:
-        text, thread_ts = bodies.text_of(body, "text"), bodies.ts_of(body, "thread_ts")
-        self._workspace.zone = bodies.zone_of(body, "zone") or self._workspace.zone
+        text, thread_ts = request_parsing.text_of(body, "text"), request_parsing.ts_of(body, "thread_ts")
+        self._workspace.zone = request_parsing.zone_of(body, "zone") or self._workspace.zone
         await self._conversation.post(text, channel=channel, thread_ts=thread_ts)
         return web.Response(status=204)
 
@@ -373,7 +369,7 @@ class Playground:
         return web.Response(status=204)
 
     async def _use_shortcut(self, body: dict[str, Any], channel: Channel) -> web.Response:
-        callback_id, message_ts = bodies.text_of(body, "callback_id"), bodies.ts_of(body, "ts")
+        callback_id, message_ts = request_parsing.text_of(body, "callback_id"), request_parsing.ts_of(body, "ts")
         try:
             await self._dialogs.use_shortcut(callback_id, channel=channel, message_ts=message_ts)
         except AckError as error:
@@ -382,30 +378,30 @@ class Playground:
 
     async def _press(self, body: dict[str, Any], _: Channel) -> web.Response:
         await self._dialogs.press(
-            bodies.text_of(body, "view_id"),
-            block_id=bodies.text_of(body, "block_id"),
-            action_id=bodies.text_of(body, "action_id"),
+            request_parsing.text_of(body, "view_id"),
+            block_id=request_parsing.text_of(body, "block_id"),
+            action_id=request_parsing.text_of(body, "action_id"),
             raw=body.get("value"),
-            values=bodies.object_of(body, "values"),
+            values=request_parsing.object_of(body, "values"),
         )
         return web.Response(status=204)
 
     async def _submit(self, body: dict[str, Any], _: Channel) -> web.Response:
-        await self._dialogs.submit(bodies.text_of(body, "view_id"), bodies.object_of(body, "values"))
+        await self._dialogs.submit(request_parsing.text_of(body, "view_id"), request_parsing.object_of(body, "values"))
         return web.Response(status=204)
 
     async def _close(self, body: dict[str, Any], _: Channel) -> web.Response:
-        await self._dialogs.close(bodies.text_of(body, "view_id"), clear=body.get("clear") is True)
+        await self._dialogs.close(request_parsing.text_of(body, "view_id"), clear=body.get("clear") is True)
         return web.Response(status=204)
 
     async def _stop(self, body: dict[str, Any], channel: Channel) -> web.Response:
-        await self._conversation.stop(channel, thread_ts=bodies.ts_of(body, "thread_ts") or "0.0")
+        await self._conversation.stop(channel, thread_ts=request_parsing.ts_of(body, "thread_ts") or "0.0")
         return web.Response(status=204)
 
     async def _click(self, body: dict[str, Any], channel: Channel) -> web.Response:
         shown = _message_from_page(body, channel)
         message = self._timeline.find(channel.id, shown.ts) or shown
-        block_id, action_id = bodies.text_of(body, "block_id"), bodies.text_of(body, "action_id")
+        block_id, action_id = request_parsing.text_of(body, "block_id"), request_parsing.text_of(body, "action_id")
         element = find_element(message.blocks, block_id=block_id, action_id=action_id)
         ts = self._timeline.next_ts()
         action = None if element is None else report(element, body.get("choice"), block_id=block_id, action_ts=ts)
@@ -418,7 +414,7 @@ class Playground:
     async def _call(self, request: web.Request) -> web.StreamResponse:
         try:
             arguments = {**request.query, **await _arguments(request)}
-        except bodies.BadInput:
+        except request_parsing.BadInput:
             return web.json_response({"ok": False, "error": "invalid_json"}, status=400)
         token = request.headers.get("Authorization", "").removeprefix("Bearer ") or str(arguments.get("token", ""))
         answer = await self._api.call(request.match_info["method"], arguments, token=token)
@@ -426,8 +422,8 @@ class Playground:
 
     async def _upload(self, request: web.Request) -> web.StreamResponse:
         try:
-            content = await bodies.read_body(request, max_bytes=MAX_FILE_BYTES)
-        except bodies.BadInput as bad:
+            content = await request_parsing.read_body(request, max_bytes=MAX_FILE_BYTES)
+        except request_parsing.BadInput as bad:
             return web.Response(status=400, text=str(bad))
         if not self._timeline.files.upload(request.match_info["id"], content):
             return web.Response(status=400, text="no file of this length is awaited here")
@@ -435,11 +431,11 @@ class Playground:
 
     async def _respond(self, request: web.Request) -> web.StreamResponse:
         try:
-            payload = bodies.json_object(await bodies.read_body(request))
+            payload = request_parsing.json_object(await request_parsing.read_body(request))
             if not any(payload.get(field) for field in ("text", "blocks", "delete_original")):
                 return web.Response(status=400, text="no_text")
             await self._conversation.respond(request.match_info["token"], payload)
-        except bodies.BadInput:
+        except request_parsing.BadInput:
             return web.Response(status=400, text="invalid_payload")
         except response_urls.ClosedError as closed:
             return web.Response(status=404, text=str(closed))
@@ -450,24 +446,24 @@ class Playground:
 
 async def _arguments(request: web.Request) -> dict[str, Any]:
     """Parse the arguments of a Web API call, which may be JSON or a form."""
-    body = await bodies.read_body(request)
+    body = await request_parsing.read_body(request)
     if request.content_type == JSON:
-        return bodies.json_object(body) if body else {}
+        return request_parsing.json_object(body) if body else {}
     if request.content_type != FORM:
         return {}
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=100))
     except ValueError:
-        raise bodies.BadInput("body: it must be a form in UTF-8") from None
+        raise request_parsing.BadInput("body: it must be a form in UTF-8") from None
 
 
 def _message_from_page(body: dict[str, Any], channel: Channel) -> Message:
     """Return a message as the page sent it: after a restart of the process, only the page has it."""
     return Message(
         channel=channel.id,
-        ts=bodies.ts_of(body, "ts") or "0.0",
+        ts=request_parsing.ts_of(body, "ts") or "0.0",
         author=Author.APP,
-        text=bodies.text_of(body, "text"),
-        blocks=bodies.blocks_of(body.get("blocks")),
+        text=request_parsing.text_of(body, "text"),
+        blocks=request_parsing.blocks_of(body.get("blocks")),
         private=bool(body.get("private")),
     )

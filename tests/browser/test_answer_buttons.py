@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 
-from bot.playground.timeline import GENERAL
+from bot.playground.slack.workspace import GENERAL
 from tests.browser.page import Page
 from tests.browser.test_whole_app import running
 from tests.fakes.answers import beginning, deltas, whole_stream

@@ -10,7 +10,7 @@ from bot.commands.ask import ASK
 from bot.commands.help import pending_message, text_message, too_many_open_message
 from bot.commands.status import STATUS
 from bot.listeners import messages, slash
-from bot.playground.timeline import Author, Message
+from bot.playground.slack.timeline import Author, Message
 from tests.chaos.evidence import calls, copies, shows
 from tests.chaos.judge import NoticeKind, Shows
 from tests.chaos.load import read_notice

@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from bot.conversations.memory import ABOUT, quote_message
-from bot.playground.limits import check_view
-from bot.playground.views import View
+from bot.playground.slack.limits import check_view
+from bot.playground.slack.views import View
 from bot.views.ask import MESSAGE_CUT, NO_TEXT, UNKNOWN_FORM
 from bot.views.base import TOO_LATE
 from tests.end_to_end.conftest import AppHarness, asked_in

@@ -14,8 +14,8 @@ import pytest
 from psycopg.rows import dict_row
 
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
-from bot.playground.limits import check_view
-from bot.playground.views import View
+from bot.playground.slack.limits import check_view
+from bot.playground.slack.views import View
 from bot.views.base import TOO_LATE
 from tests.end_to_end.answer_buttons import Message, ask, delete_questions, told
 from tests.end_to_end.conftest import AppHarness

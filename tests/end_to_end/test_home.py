@@ -17,7 +17,7 @@ from bot.commands.ask import EARLIER_NOT_ALLOWED
 from bot.delivery.withdrawal import Deleted
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.model.question import NewQuestion
-from bot.playground.limits import check_view
+from bot.playground.slack.limits import check_view
 from bot.storage.homes import HomeStore
 from bot.storage.questions import QuestionStore, connection_pool
 from tests.end_to_end.answer_buttons import script_answer

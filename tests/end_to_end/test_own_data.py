@@ -9,7 +9,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from bot.playground.limits import check_view
+from bot.playground.slack.limits import check_view
 from tests.end_to_end.answer_buttons import ask
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.perplexity import FakePerplexity

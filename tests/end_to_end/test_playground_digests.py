@@ -12,7 +12,7 @@ from aiohttp import ClientSession
 from pydantic import SecretStr
 
 from bot.app import compose
-from bot.playground.timeline import GENERAL
+from bot.playground.slack.workspace import GENERAL
 from bot.settings import Settings
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.news_answers import BUDGET, news_answer

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from bot.playground import interactions
-from bot.playground.interactions import Actor
+from bot.playground.slack import payloads
 from tests.end_to_end.conftest import KEY
 from tests.fakes.perplexity import FakePerplexity
-from tests.fakes.person import BOT_USER, event_envelope, slash_command
+from tests.fakes.person import BOT_USER, actor, event_envelope, slash_command
 from tests.fakes.process import Process
 from tests.fakes.slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.fakes.slack_socket import FakeSlackSocket
@@ -127,13 +126,12 @@ async def test_a_token_that_slack_refuses_ends_the_start_with_the_reason(
 
 
 async def test_a_form_is_opened_and_submitted(workspace: Workspace) -> None:
-    actor = Actor(user="U1", name="ada", team="T1", installed="T1", domain="example", app="A1")
     workspace.slack.views.issue_trigger("U1", id="s1")
-    opened = interactions.global_shortcut(actor, "ask_anything", trigger_id="s1", action_ts="1.3")
+    opened = payloads.global_shortcut(actor("U1"), "ask_anything", trigger_id="s1", action_ts="1.3")
     await workspace.socket.deliver("interactive", opened)
     view = workspace.slack.views.enter(workspace.slack.modal(), {"question": {"question": "why"}})
     shown = view.as_slack(workspace.slack.workspace.owner())
-    submitted = interactions.view_submission(actor, view=shown, trigger_id="s2")
+    submitted = payloads.view_submission(actor("U1"), view=shown, trigger_id="s2")
     ack = await workspace.socket.deliver("interactive", submitted)
 
     assert not ack.get("payload")

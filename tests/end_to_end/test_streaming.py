@@ -13,8 +13,8 @@ import pytest
 
 from bot.blocks.streaming import render_answer_text
 from bot.model.results import load_result
-from bot.playground.streams import Ending
-from bot.playground.timeline import Author, Message
+from bot.playground.slack.streams import Ending
+from bot.playground.slack.timeline import Author, Message
 from bot.settings import Settings
 from perplexity.types import Answer
 from tests.end_to_end.conftest import AppHarness

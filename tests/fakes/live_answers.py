@@ -24,8 +24,8 @@ from bot.delivery.routes import default_routes
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import OPEN, LeftOver, QuestionRow, StreamEnding
-from bot.playground.limits import SlackError
-from bot.playground.web_api import METHODS, Arguments, WebApi
+from bot.playground.slack.limits import SlackError
+from bot.playground.slack.web_api import METHODS, Arguments, WebApi
 from bot.slack.messages import Chat, PostResult, ResponseUrls, Sent, has_arrived
 from bot.slack.streams import Streams
 from bot.storage.database import DatabaseRetry

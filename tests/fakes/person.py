@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,70 +13,39 @@ from zlib import crc32
 
 from aiohttp import ClientResponse, ClientSession
 
-from bot.model.message import Block
-from bot.playground import interactions
-from bot.playground.events import ACK_SECONDS, home_opened
-from bot.playground.inputs import complaints, find_element, report, selections
-from bot.playground.interactions import Actor
-from bot.playground.views import FAILURE, View
+from bot.playground.slack import payloads
+from bot.playground.slack.inputs import complaints, find_element, report, selections
+from bot.playground.slack.payloads import Actor, home_opened
+from bot.playground.slack.request_parsing import Block
+from bot.playground.slack.sender import ACK_SECONDS, signature_headers
+from bot.playground.slack.views import FAILURE, View
 from tests.fakes.slack import FakeSlack
 
 BOT_USER = "U0APP"
+GENERAL = {"id": "C1", "name": "general"}
 SIGNING_SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 
 
 def signed(body: bytes, *, secret: str = SIGNING_SECRET, at: float | None = None) -> dict[str, str]:
-    """Return the headers that Slack sends with a body.
+    """Return the headers that Slack sends with a body."""
+    return signature_headers(body, secret=secret, now=time.time() if at is None else at)
 
-    https://docs.slack.dev/authentication/verifying-requests-from-slack
-    """
-    timestamp = str(int(time.time() if at is None else at))
-    digest = hmac.new(secret.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
-    return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
+
+def actor(user: str, *, team: str = "T1") -> Actor:
+    """Return a person of a workspace, who uses the app in the workspace T1."""
+    return Actor(user=user, name="ada", team=team, installed="T1", domain="example", app="A1", bot=BOT_USER)
 
 
 def slash_command(text: str, *, trigger: str, user: str, url: str) -> dict[str, str]:
     """Return what Slack says about a line such as `/ask why`; `url` is the response_url."""
     command, _, rest = text.partition(" ")
-    return {
-        "token": "deprecated",
-        "team_id": "T1",
-        "team_domain": "example",
-        "channel_id": "C1",
-        "channel_name": "general",
-        "user_id": user,
-        "user_name": "ada",
-        "command": command,
-        "text": rest,
-        "api_app_id": "A1",
-        "is_enterprise_install": "false",
-        "response_url": url,
-        "trigger_id": trigger,
-    }
+    return payloads.slash_command(actor(user), command, rest, channel=GENERAL, trigger_id=trigger, response_url=url)
 
 
 def event_envelope(event: dict[str, Any], *, user: str, id: str) -> dict[str, Any]:
-    """Return what Slack says about an event. https://docs.slack.dev/apis/events-api#callback-field"""
-    return {
-        "token": "deprecated",
-        "team_id": "T1",
-        "context_team_id": "T1",
-        "api_app_id": "A1",
-        "event": {"user": user, "event_ts": event.get("ts"), "team": "T1"} | event,
-        "type": "event_callback",
-        "event_id": id,
-        "event_time": 1795255200,
-        "authorizations": [
-            {
-                "enterprise_id": None,
-                "team_id": "T1",
-                "user_id": BOT_USER,
-                "is_bot": True,
-                "is_enterprise_install": False,
-            }
-        ],
-        "is_ext_shared_channel": False,
-    }
+    """Return what Slack says about an event."""
+    event = {"user": user, "event_ts": event.get("ts"), "team": "T1"} | event
+    return payloads.event_envelope(actor(user), event, at=1795255200, id=id)
 
 
 class NotSubmitted(Exception):
@@ -143,25 +110,17 @@ class Person:
         The `token` tells two clicks apart, in their response_url and by the moment.
         """
         action_ts = f"1.{crc32(token.encode())}"
-        payload = {
-            "type": "block_actions",
-            "user": {"id": self.user, "team_id": self.team},
-            "team": {"id": "T1"},
-            "api_app_id": "A1",
-            "container": {
-                "type": "message",
-                "is_ephemeral": message is None,
-                "channel_id": channel,
-                "message_ts": message or "1.2",
-            },
-            "channel": {"id": channel},
-            "trigger_id": self._issue(f"click-{token}", channel=channel),
-            "response_url": self.response_url(token),
-            "actions": [
-                {"type": "button", "action_id": action_id, "block_id": "b", "value": value, "action_ts": action_ts}
-            ],
-        }
-        return await self._send({"payload": json.dumps(payload | self.sent)})
+        action = {"type": "button", "action_id": action_id, "block_id": "b", "value": value, "action_ts": action_ts}
+        payload = payloads.message_actions(
+            self._actor,
+            [action],
+            message={"ts": message or "1.2"},
+            private=message is None,
+            channel=GENERAL | {"id": channel},
+            trigger_id=self._issue(f"click-{token}", channel=channel),
+            response_url=self.response_url(token),
+        )
+        return await self._interact(payload)
 
     async def choose(
         self,
@@ -176,12 +135,12 @@ class Person:
         private = "ts" not in message
         blocks = [{"block_id": "b", **block} for block in message["blocks"]]
         action = _action(blocks, action_id, value, action_ts=f"1.{crc32(token.encode())}")
-        payload = interactions.message_actions(
+        payload = payloads.message_actions(
             self._actor,
             [action],
             message={"ts": "1.2", **message, "blocks": blocks},
             private=private,
-            channel={"id": channel, "name": "general"},
+            channel=GENERAL | {"id": channel},
             trigger_id=self._issue(token, channel=channel),
             response_url=self.response_url(token),
         )
@@ -202,7 +161,7 @@ class Person:
         view = self._enter(view, {**(values or {}), **chosen})
         action = _action(view.blocks, action_id, value, action_ts=f"1.{crc32(token.encode())}")
         trigger = self._issue(token, channel=view.channel, view=view.id)
-        payload = interactions.view_actions(self._actor, [action], view=self._as_slack(view), trigger_id=trigger)
+        payload = payloads.view_actions(self._actor, [action], view=self._as_slack(view), trigger_id=trigger)
         return await self._interact(payload)
 
     async def submit(
@@ -229,7 +188,7 @@ class Person:
             for block_id, action_id, channel in selections(view.blocks, view.state)
         ]
         trigger = self._issue(token, channel=view.channel, view=view.id)
-        payload = interactions.view_submission(
+        payload = payloads.view_submission(
             self._actor, view=self._as_slack(view), trigger_id=trigger, response_urls=urls
         )
         try:
@@ -251,9 +210,7 @@ class Person:
         closed = self.slack.views.close(view.id, clear=clear)
         notified = [one for one in closed if one.content.get("notify_on_close")]
         return [
-            await self._interact(
-                interactions.view_closed(self._actor, view=self._as_slack(one), cleared=len(closed) > 1)
-            )
+            await self._interact(payloads.view_closed(self._actor, view=self._as_slack(one), cleared=len(closed) > 1))
             for one in notified
         ]
 
@@ -261,18 +218,18 @@ class Person:
         """Use a global shortcut."""
         trigger = self._issue(token)
         return await self._interact(
-            interactions.global_shortcut(self._actor, callback_id, trigger_id=trigger, action_ts="1.3")
+            payloads.global_shortcut(self._actor, callback_id, trigger_id=trigger, action_ts="1.3")
         )
 
     async def message_shortcut(
         self, callback_id: str, message: Mapping[str, Any], *, token: str = "message-shortcut", channel: str = "C1"
     ) -> ClientResponse:
         """Use a shortcut of a message, which has at least a `ts`."""
-        payload = interactions.message_shortcut(
+        payload = payloads.message_shortcut(
             self._actor,
             callback_id,
             message={"type": "message", **message},
-            channel={"id": channel, "name": "general"},
+            channel=GENERAL | {"id": channel},
             trigger_id=self._issue(token, channel=channel),
             response_url=self.response_url(token),
             action_ts="1.3",
@@ -289,7 +246,7 @@ class Person:
 
     @property
     def _actor(self) -> Actor:
-        return Actor(user=self.user, name="ada", team=self.team, installed="T1", domain="example", app="A1")
+        return actor(self.user, team=self.team)
 
     def _issue(self, trigger: str, *, channel: str = "", view: str | None = None) -> str:
         if self.slack is not None:
@@ -311,7 +268,7 @@ class Person:
         return view.as_slack(self.slack.workspace.owner())
 
     async def _interact(self, payload: dict[str, Any]) -> ClientResponse:
-        return await self._send(interactions.form(payload | self.sent))
+        return await self._send(payloads.interaction_form(payload | self.sent))
 
     async def _send(self, form: dict[str, str]) -> ClientResponse:
         body = urlencode(form).encode()

@@ -13,13 +13,14 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from bot.playground.events import session_stopped
-from bot.playground.limits import SlackError
-from bot.playground.response_urls import ClosedError, ResponseUrlToken, UseCounter
-from bot.playground.streams import Stream
-from bot.playground.timeline import Author, Channel, Message, Timeline, Workspace
-from bot.playground.views import View, Views
-from bot.playground.web_api import METHODS, UPLOAD, Arguments, Method, WebApi, check
+from bot.playground.slack.limits import SlackError
+from bot.playground.slack.payloads import session_stopped
+from bot.playground.slack.response_urls import ClosedError, ResponseUrlToken, UseCounter
+from bot.playground.slack.streams import Stream
+from bot.playground.slack.timeline import Author, Message, Timeline
+from bot.playground.slack.views import View, Views
+from bot.playground.slack.web_api import METHODS, UPLOAD, Arguments, Method, WebApi, check
+from bot.playground.slack.workspace import Channel, Workspace
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, SCOPES
 from tests.fakes.oauth import OAuthServer
 from tests.fakes.tiers import Tiers

@@ -16,7 +16,7 @@ from bot.blocks.admin import CHANGE_LIMITS
 from bot.budgets.limits import SAVED
 from bot.commands.limits import FOR_ADMINS
 from bot.model.limits import NAMES, LimitName
-from bot.playground.limits import check_view
+from bot.playground.slack.limits import check_view
 from bot.settings import Settings
 from bot.storage import queries
 from bot.storage.limits import LimitStore

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from bot.model.question import NewQuestion, Received
-from bot.playground.web_api import METHODS, WebApi
+from bot.playground.slack.web_api import METHODS, WebApi
 from bot.settings import Settings
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
 from perplexity.client import PerplexityClient

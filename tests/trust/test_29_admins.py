@@ -26,7 +26,7 @@ from bot.model.home import HomeData, Recent, Running
 from bot.model.limits import NAMES, Limit
 from bot.model.schedule import Schedule
 from bot.model.spending import BudgetLine, Spending
-from bot.playground.limits import check_view
+from bot.playground.slack.limits import check_view
 from bot.storage.admin import AdminStore
 from bot.storage.homes import MAX_RECENT, MAX_RUNNING
 from bot.storage.personal_data import PersonalDataStore

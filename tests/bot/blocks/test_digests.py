@@ -31,7 +31,7 @@ from bot.model.digest import (
 )
 from bot.model.message import OutgoingMessage
 from bot.model.schedule import Schedule, next_slot, zone_of
-from bot.playground.limits import check_message
+from bot.playground.slack.limits import check_message
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Source

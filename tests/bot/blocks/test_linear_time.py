@@ -28,8 +28,8 @@ from bot.errors import UsageError
 from bot.listeners.messages import parse_event
 from bot.model.digest import parse_run as read_run
 from bot.model.message import Audience, OutgoingMessage
-from bot.playground.bodies import zone_of
-from bot.playground.limits import MAX_TEXT
+from bot.playground.slack.limits import MAX_TEXT
+from bot.playground.slack.request_parsing import zone_of
 from bot.streaming.live import MAX_BLOCKS, MAX_SIZE
 from perplexity.filters import parse_domain, parse_domains
 from perplexity.markdown import parse

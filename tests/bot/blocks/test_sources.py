@@ -9,7 +9,7 @@ import pytest
 from bot.blocks.claims import claims_messages
 from bot.blocks.sources import results_messages
 from bot.model.message import Audience
-from bot.playground.limits import check_message
+from bot.playground.slack.limits import check_message
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
 from perplexity.filters import Filters
 from perplexity.types import Query, SearchResults, Source

@@ -24,7 +24,7 @@ from bot.commands.help import (
 from bot.commands.routing import mention_line
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
-from bot.playground.limits import check_message
+from bot.playground.slack.limits import check_message
 from bot.storage.preferences import PreferenceStore
 from perplexity.types import Answer, AnswerKind, Passage, Source
 from tests.fakes.renderer import mentions

@@ -17,10 +17,10 @@ from pydantic import SecretStr
 from bot.__main__ import main
 from bot.doctor.checks import exit_code
 from bot.doctor.live import MARK, MAX_PROVIDER_CALLS, MAX_SLACK_CALLS, LiveRun, check_live
-from bot.playground.limits import SlackError
-from bot.playground.timeline import Author
-from bot.playground.timeline import Message as PostedMessage
-from bot.playground.web_api import METHODS, Arguments, WebApi
+from bot.playground.slack.limits import SlackError
+from bot.playground.slack.timeline import Author
+from bot.playground.slack.timeline import Message as PostedMessage
+from bot.playground.slack.web_api import METHODS, Arguments, WebApi
 from bot.settings import Settings
 from tests.bot.doctor.samples import FILE, samples
 from tests.docs.pages import ROOT

@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from bot.playground.timeline import GENERAL
+from bot.playground.slack.workspace import GENERAL
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bot.playground.conversation import MAX_LINES
-from bot.playground.events import AckError, Sender
-from bot.playground.timeline import DIRECT
+from bot.playground.slack.conversation import MAX_LINES
+from bot.playground.slack.sender import AckError, Sender
+from bot.playground.slack.workspace import DIRECT
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.playground.limits import check_message, rendered_blocks
+from bot.playground.slack.limits import check_message, rendered_blocks
 
 BUTTON = {"type": "button", "text": {"type": "plain_text", "text": "Go"}, "action_id": "go", "value": "1"}
 RICH = {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [{"type": "text", "text": "x"}]}]}

@@ -17,10 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.bodies import MAX_BYTES
 from bot.playground.server import MAX_STREAMS
-from bot.playground.timeline import DIRECT, GENERAL, USER_ID, Timeline, Workspace
-from bot.playground.web_api import METHODS, WebApi
+from bot.playground.slack.request_parsing import MAX_BYTES
+from bot.playground.slack.timeline import Timeline
+from bot.playground.slack.web_api import METHODS, WebApi
+from bot.playground.slack.workspace import DIRECT, GENERAL, USER_ID, Workspace
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site
 
@@ -271,7 +272,12 @@ def a_status(number: int) -> tuple[str, dict[str, Any]]:
 async def test_memory_is_bounded(call: Callable[[int], tuple[str, dict[str, Any]]], times: int) -> None:
     limit = 1024 * 1024
     timeline = Timeline(clock=time.time, max_memory=limit)
-    api = WebApi(timeline=timeline, workspace=Workspace(), bot_token=BOT_TOKEN, origin="http://127.0.0.1:3000")
+    api = WebApi(
+        timeline=timeline,
+        workspace=Workspace(scopes=["assistant:write", "chat:write"]),
+        bot_token=BOT_TOKEN,
+        origin="http://127.0.0.1:3000",
+    )
     tracemalloc.start()
     try:
         for number in range(times):

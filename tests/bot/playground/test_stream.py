@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.timeline import GENERAL, Author, Message, Timeline, event_stream
+from bot.playground.page import event_stream
+from bot.playground.slack.timeline import Author, Message, Timeline
+from bot.playground.slack.workspace import GENERAL
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
 

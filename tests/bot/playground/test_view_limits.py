@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.playground.limits import check_view
+from bot.playground.slack.limits import check_view
 from tests.fakes.views import (
     ASKS,
     BUTTON,

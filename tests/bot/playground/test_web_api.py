@@ -10,11 +10,13 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.timeline import BOT_ID, BOT_USER_ID, DIRECT, GENERAL, TEAM_ID, USER_ID, Timeline, Workspace
-from bot.playground.web_api import METHODS, WebApi
+from bot.playground.slack.timeline import Timeline
+from bot.playground.slack.web_api import METHODS, WebApi
+from bot.playground.slack.workspace import BOT_ID, BOT_USER_ID, DIRECT, GENERAL, TEAM_ID, USER_ID, Workspace
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site
 
+WORKSPACE = Workspace(scopes=["chat:write", "channels:history"])
 DIVIDER = {"type": "divider"}
 HEADING = {"type": "markdown", "text": "# Heading\n\nText"}
 METADATA = {"event_type": "answer_part", "event_payload": {"question": "q", "part": 0}}
@@ -195,7 +197,7 @@ async def test_a_json_body_is_an_object_or_nothing(
 
 async def test_only_the_newest_messages_are_kept() -> None:
     timeline = Timeline(clock=lambda: 1_700_000_000.0, max_messages=2)
-    api = WebApi(timeline=timeline, workspace=Workspace(), bot_token=BOT_TOKEN, origin="http://127.0.0.1:3000")
+    api = WebApi(timeline=timeline, workspace=WORKSPACE, bot_token=BOT_TOKEN, origin="http://127.0.0.1:3000")
     for text in ("one", "two", "three"):
         await api.call("chat.postMessage", {"channel": GENERAL.id, "text": text}, token=BOT_TOKEN)
     history = await api.call("conversations.history", {"channel": GENERAL.id}, token=BOT_TOKEN)

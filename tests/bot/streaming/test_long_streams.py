@@ -10,7 +10,7 @@ import pytest
 
 from bot.blocks.elements import context
 from bot.blocks.streaming import render_answer_text
-from bot.playground.streams import LIFETIME_SECONDS, Ending, Stream
+from bot.playground.slack.streams import LIFETIME_SECONDS, Ending, Stream
 from bot.streaming.live import ROLL_OVER_SECONDS
 from tests.fakes.live_answers import LiveWorkspace
 from tests.fakes.recordings import Recording, recorded

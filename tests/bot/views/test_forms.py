@@ -17,7 +17,7 @@ from bot.commands.parsing import OptionParser, parse_options, write_arguments
 from bot.errors import UsageError
 from bot.model.question import Choice
 from bot.model.schedule import ZONES, zone_of
-from bot.playground.limits import check_view
+from bot.playground.slack.limits import check_view
 from bot.views.ask import ask_view
 from bot.views.base import Submission
 from bot.views.digest import digest_view

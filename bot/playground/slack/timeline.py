@@ -1,133 +1,21 @@
-"""The playground's workspace: its people, its channels with their messages in memory, and the stream of their changes.
-
-https://html.spec.whatwg.org/multipage/server-sent-events.html
-"""
+"""The messages of all channels, in memory, and what changes them."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import secrets
-import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from bot.model.message import Block
-from bot.playground.files import File, Files
-from bot.playground.streams import Ending, Stream
-from bot.playground.surroundings import Surroundings
-from bot.playground.views import Views
-from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES
-
-TEAM_ID = "T0PLAYGROUND"
-TEAM_DOMAIN = "playground"
-TEAM_NAME = "Playground"
-APP_ID = "A0PLAYGROUND"
-APP_NAME = "Web Answers"
-BOT_ID = "B0PLAYGROUND"
-BOT_USER_ID = "U0PLAYGROUNDBOT"
-USER_ID = "U0PLAYGROUNDYOU"
-USER_NAME = "you"
-USER_REAL_NAME = "You"
-TIME_ZONE = "Etc/UTC"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Channel:
-    """A conversation of the workspace; `name` is for Slack's payloads, `label` for the page."""
-
-    id: str
-    name: str
-    label: str
-    is_im: bool = False
-
-
-GENERAL = Channel(id="C0PLAYGROUND", name="general", label="general")
-DIRECT = Channel(id="D0PLAYGROUND", name="directmessage", label="Direct message", is_im=True)
-CHANNELS = {channel.id: channel for channel in (GENERAL, DIRECT)}
-
-
-class Workspace:
-    """The people, the channels and the app as the Web API knows them; a test's workspace overrides the methods.
-
-    `zone` is the name of the person's time zone, `scopes` are those of the bot token. `refused` are the methods that
-    the workspace does not have, with Slack's error, such as `feature_not_enabled`. `groups` are its user groups.
-    `clock` returns seconds since 1970.
-    """
-
-    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
-        self.zone = TIME_ZONE
-        self.scopes = [*(scope.name for scope in (*SCOPES, *FILE_SCOPES, *CHANNEL_SCOPES)), *HISTORIES]
-        self.refused: dict[str, str] = {}
-        self.groups: dict[str, list[str]] = {}
-
-    def identity(self, *, origin: str) -> dict[str, Any]:
-        """Return who a bot token belongs to, as `auth.test` does."""
-        return {
-            "url": f"{origin}/playground",
-            "team": TEAM_NAME,
-            "user": "perplexity",
-            "team_id": TEAM_ID,
-            "user_id": BOT_USER_ID,
-            "bot_id": BOT_ID,
-            "is_enterprise_install": False,
-        }
-
-    def channel(self, channel_or_user: str) -> Channel | None:
-        """Return the conversation for a channel's id, or the direct message for a person's id."""
-        return DIRECT if channel_or_user == USER_ID else CHANNELS.get(channel_or_user)
-
-    def members(self, channel_id: str) -> list[str]:
-        """Return the ids of a channel's members."""
-        return [USER_ID, BOT_USER_ID]
-
-    def details(self, channel: Channel) -> dict[str, Any]:
-        """Return a conversation as `conversations.info` does.
-
-        https://docs.slack.dev/reference/objects/conversation-object
-        """
-        kind = {"is_channel": not channel.is_im, "is_group": False, "is_im": channel.is_im, "is_mpim": False}
-        own = {"user": USER_ID} if channel.is_im else {"name": channel.name, "creator": USER_ID, "is_member": True}
-        state = {"is_private": channel.is_im, "is_archived": False, "is_shared": False, "is_ext_shared": False}
-        return {"id": channel.id, "context_team_id": TEAM_ID, **kind, **state, **own}
-
-    def owner(self) -> dict[str, Any]:
-        """Return the ids of the app and its workspace, as views contain them."""
-        return {"team_id": TEAM_ID, "app_id": APP_ID, "app_installed_team_id": TEAM_ID, "bot_id": BOT_ID}
-
-    def user(self, user_id: str) -> dict[str, Any] | None:
-        """Return a person as `users.info` does."""
-        return _user(zone=self.zone, now=self._clock()) if user_id == USER_ID else None
-
-    def users(self) -> list[dict[str, Any]]:
-        """Return everyone as `users.list` does."""
-        return [_user(zone=self.zone, now=self._clock())]
-
-
-def _user(*, zone: str, now: float) -> dict[str, Any]:
-    """Return the one person of the playground: an owner, since it is this person's own machine."""
-    offset = datetime.fromtimestamp(now, ZoneInfo(zone)).utcoffset() or timedelta()
-    return {
-        "id": USER_ID,
-        "team_id": TEAM_ID,
-        "name": USER_NAME,
-        "real_name": USER_REAL_NAME,
-        "deleted": False,
-        "is_bot": False,
-        "is_admin": True,
-        "is_owner": True,
-        "is_restricted": False,
-        "tz": zone,
-        "tz_offset": int(offset.total_seconds()),
-        "locale": "en-US",
-        "profile": {"real_name": USER_REAL_NAME, "display_name": USER_NAME},
-    }
-
+from bot.playground.slack.files import File, Files
+from bot.playground.slack.request_parsing import Block
+from bot.playground.slack.streams import Ending, Stream
+from bot.playground.slack.thread_status import ThreadStatuses
+from bot.playground.slack.views import Views
+from bot.playground.slack.workspace import APP_ID, BOT_ID, BOT_USER_ID, TEAM_ID, USER_ID
 
 MAX_MESSAGES = 1000
 """How many messages the playground keeps."""
@@ -225,7 +113,7 @@ class Timeline:
         self._size = 0
         self._live: set[tuple[str, str]] = set()
         self._touched: dict[str, int] = {}
-        self.around = Surroundings(clock=clock, on_change=self._touch)
+        self.around = ThreadStatuses(clock=clock, on_change=self._touch)
         self.views = Views(clock=clock, on_change=self._touch_views)
         self.files = Files()
         self._changed = asyncio.Event()
@@ -359,56 +247,3 @@ def _with_block_ids(blocks: tuple[Block, ...]) -> Iterator[Block]:
     """Yield the blocks, each with an id, as Slack does; a click contains it."""
     for block in blocks:
         yield block if block.get("block_id") else {**block, "block_id": secrets.token_hex(8)}
-
-
-HEARTBEAT_SECONDS = 15.0
-
-_MAX_DIGITS = 15
-"""The most digits of a revision that can have been sent."""
-
-
-async def event_stream(
-    timeline: Timeline,
-    *,
-    last_event_id: str,
-    hello: Mapping[str, Any],
-    closing: asyncio.Event,
-    heartbeat_seconds: float = HEARTBEAT_SECONDS,
-) -> AsyncGenerator[bytes, None]:
-    """Yield frames until `closing` is set: a `hello`, what was missed since the last event, then every change.
-
-    A `change` is that of a message, `around` says what is shown around those of a channel, `views` are the modal and
-    the home tab. An event id is `<boot>-<revision>`; one from before a restart is ignored.
-    """
-    boot, _, number = last_event_id.partition("-")
-    known = boot == timeline.boot and number.isascii() and number.isdecimal() and len(number) <= _MAX_DIGITS
-    seen = int(number) if known else 0
-    yield _frame("hello", {**hello, "boot": timeline.boot}, f"{timeline.boot}-{seen}")
-    while not closing.is_set():
-        changes = [(change.revision, "change", _event_data(change)) for change in timeline.since(seen)]
-        around = [(at, "around", timeline.around.as_page(channel)) for at, channel in timeline.touched(seen)]
-        views = [(timeline.views_revision, "views", timeline.views.as_page(USER_ID))]
-        shown = views if timeline.views_revision > seen else []
-        for seen, event, data in sorted([*changes, *around, *shown], key=lambda frame: frame[0]):
-            yield _frame(event, data, f"{timeline.boot}-{seen}")
-        if not await _wait_for_any(timeline.changed(since=seen), closing.wait(), seconds=heartbeat_seconds):
-            yield b": still here\n\n"
-
-
-async def _wait_for_any(*events: Coroutine[Any, Any, object], seconds: float) -> bool:
-    """Wait for the first of the events; return False if none came in time."""
-    tasks = [asyncio.ensure_future(event) for event in events]
-    done, pending = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    for task in pending:
-        task.cancel()
-    await asyncio.gather(*pending, return_exceptions=True)
-    return bool(done)
-
-
-def _event_data(change: TimelineEvent) -> dict[str, Any]:
-    message = None if change.message is None else change.message.as_page()
-    return {"channel": change.channel, "ts": change.ts, "message": message}
-
-
-def _frame(event: str, data: Mapping[str, Any], event_id: str) -> bytes:
-    return f"event: {event}\nid: {event_id}\ndata: {json.dumps(data)}\n\n".encode()

@@ -1,21 +1,24 @@
-"""What Slack sends when people use buttons, menus, shortcuts and views: one form field, `payload`, with JSON.
+"""What Slack sends to an app: slash commands, events, and the payloads of buttons, menus, shortcuts and views.
 
+https://docs.slack.dev/interactivity/implementing-slash-commands
+https://docs.slack.dev/apis/events-api#callback-field
 https://docs.slack.dev/reference/interaction-payloads
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bot.playground.events import VERIFICATION_TOKEN
+VERIFICATION_TOKEN = "deprecated"  # noqa: S105 - Slack still sends this deprecated field
 
 
 @dataclass(frozen=True, kw_only=True)
 class Actor:
-    """A person who does something: `team` is the person's workspace, `installed` that of the app."""
+    """A person who does something: `team` is the person's workspace, `installed` that of the app, `bot` its user."""
 
     user: str
     name: str
@@ -23,6 +26,7 @@ class Actor:
     installed: str
     domain: str
     app: str
+    bot: str
 
     def payload(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Return a payload of this kind, with what all have in common."""
@@ -38,8 +42,98 @@ class Actor:
         }
 
 
-def form(payload: Mapping[str, Any]) -> dict[str, str]:
-    """Return the form that a payload is sent in."""
+def slash_command(
+    actor: Actor, command: str, text: str, *, channel: Mapping[str, str], trigger_id: str, response_url: str
+) -> dict[str, str]:
+    """Return the form fields of a slash command."""
+    return {
+        "token": VERIFICATION_TOKEN,
+        "team_id": actor.installed,
+        "team_domain": actor.domain,
+        "channel_id": channel["id"],
+        "channel_name": channel["name"],
+        "user_id": actor.user,
+        "user_name": actor.name,
+        "command": command,
+        "text": text,
+        "api_app_id": actor.app,
+        "is_enterprise_install": "false",
+        "response_url": response_url,
+        "trigger_id": trigger_id,
+    }
+
+
+def event_envelope(actor: Actor, event: Mapping[str, Any], *, at: float, id: str | None = None) -> dict[str, Any]:
+    """Return an event as Slack delivers it; `at` says when it happened, in seconds since 1970."""
+    return {
+        "token": VERIFICATION_TOKEN,
+        "team_id": actor.installed,
+        "context_team_id": actor.installed,
+        "api_app_id": actor.app,
+        "event": event,
+        "type": "event_callback",
+        "event_id": id or f"Ev{secrets.token_hex(5).upper()}",
+        "event_time": int(at),
+        "authorizations": [
+            {
+                "enterprise_id": None,
+                "team_id": actor.installed,
+                "user_id": actor.bot,
+                "is_bot": True,
+                "is_enterprise_install": False,
+            }
+        ],
+        "is_ext_shared_channel": False,
+    }
+
+
+def message_event(
+    actor: Actor, text: str, *, channel: str, ts: str, thread_ts: str | None = None, direct: bool
+) -> dict[str, Any]:
+    """Return the event of a person's message: a mention or a direct message; `text` has ids for names."""
+    event: dict[str, Any] = {
+        "type": "message" if direct else "app_mention",
+        "user": actor.user,
+        "text": text,
+        "ts": ts,
+        "channel": channel,
+        "event_ts": ts,
+        "team": actor.team,
+    }
+    return event | ({"channel_type": "im"} if direct else {}) | ({"thread_ts": thread_ts} if thread_ts else {})
+
+
+def home_opened(
+    *, user: str, channel: str, tab: str, event_ts: str, view: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the event of a person who opens the direct message with the app, at the tab "home" or "messages".
+
+    `view` is the home tab that the person sees, None before the first one was published.
+    https://docs.slack.dev/reference/events/app_home_opened
+    """
+    shown = {} if view is None or tab != "home" else {"view": dict(view)}
+    return {"type": "app_home_opened", "user": user, "channel": channel, "tab": tab, "event_ts": event_ts, **shown}
+
+
+def session_stopped(
+    *, channel: str, thread_ts: str, user: str, streams: Sequence[str], event_ts: str
+) -> dict[str, Any]:
+    """Return the event of Slack's own stop button; `streams` are the `ts` of the streams that Slack ended.
+
+    https://docs.slack.dev/reference/events/agent_session_stopped
+    """
+    return {
+        "type": "agent_session_stopped",
+        "channel": channel,
+        "thread_ts": thread_ts,
+        "user": user,
+        "streaming_message_ts": list(streams),
+        "event_ts": event_ts,
+    }
+
+
+def interaction_form(payload: Mapping[str, Any]) -> dict[str, str]:
+    """Return the form that the payload of an interaction is sent in."""
     return {"payload": json.dumps(payload)}
 
 
@@ -82,12 +176,9 @@ def view_actions(
     actor: Actor, actions: Sequence[Mapping[str, Any]], *, view: Mapping[str, Any], trigger_id: str
 ) -> dict[str, Any]:
     """Return what Slack sends when a person uses an element of a view, which has no response_url."""
+    container = {"type": "view", "view_id": view["id"]}
     return actor.payload(
-        "block_actions",
-        container={"type": "view", "view_id": view["id"]},
-        trigger_id=trigger_id,
-        view=dict(view),
-        actions=list(actions),
+        "block_actions", container=container, trigger_id=trigger_id, view=dict(view), actions=list(actions)
     )
 
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from bot.model.message import Block
-from bot.playground.bodies import json_value
-from bot.playground.limits import MAX_MARKDOWN, SlackError, check_blocks
+from bot.playground.slack.limits import MAX_MARKDOWN, SlackError, check_blocks
+from bot.playground.slack.request_parsing import Block, json_value
 
 LIFETIME_SECONDS = 306.0
 """From the start; appends do not extend it."""

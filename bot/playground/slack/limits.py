@@ -13,8 +13,8 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from bot.playground.block_limits import IN_HOME, IN_MESSAGE, IN_MODAL, check_by_type
-from bot.playground.element_limits import PLAIN, Dict, only, sized, text_object
+from bot.playground.slack.block_limits import IN_HOME, IN_MESSAGE, IN_MODAL, check_by_type
+from bot.playground.slack.element_limits import PLAIN, Dict, only, sized, text_object
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 MAX_BLOCKS = 50

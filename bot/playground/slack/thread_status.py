@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
-
-from bot.model.message import SuggestedPrompt
+from typing import Any, NamedTuple
 
 STATUS_SECONDS = 120.0
 """How long a status is shown, unless a message in its thread ends it earlier."""
@@ -20,8 +18,18 @@ MAX_TRACKED = 50
 """The most statuses of a channel, and the most sessions, that are kept; the oldest are dropped first."""
 
 
-class Surroundings:
-    """The surroundings of all channels. `clock` returns seconds since 1970; `on_change` is called with a channel."""
+class SuggestedPrompt(NamedTuple):
+    """A message to choose instead of typing it."""
+
+    title: str
+    message: str
+
+
+class ThreadStatuses:
+    """The prompts of all channels, and the statuses of their threads.
+
+    `clock` returns seconds since 1970; `on_change` is called with a channel.
+    """
 
     def __init__(self, *, clock: Callable[[], float], on_change: Callable[[str], None]) -> None:
         self._clock = clock

@@ -8,9 +8,10 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.surroundings import STATUS_SECONDS
-from bot.playground.timeline import DIRECT, GENERAL, TEAM_ID, USER_ID, Timeline, Workspace
-from bot.playground.web_api import WebApi
+from bot.playground.slack.thread_status import STATUS_SECONDS
+from bot.playground.slack.timeline import Timeline
+from bot.playground.slack.web_api import WebApi
+from bot.playground.slack.workspace import DIRECT, GENERAL, TEAM_ID, USER_ID, Workspace
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Clock, Site
 
@@ -91,7 +92,7 @@ def test_a_status_ends_after_two_minutes() -> None:
 
 async def test_a_stream_is_a_session_until_it_is_stopped(clock: Clock) -> None:
     timeline = Timeline(clock=clock)
-    api = WebApi(timeline=timeline, workspace=Workspace(), bot_token=BOT_TOKEN, origin="")
+    api = WebApi(timeline=timeline, workspace=Workspace(scopes=["chat:write"]), bot_token=BOT_TOKEN, origin="")
     states = []
     for how in ({}, {"session_status": "closed"}):
         place = {"channel": GENERAL.id, "thread_ts": THREAD}

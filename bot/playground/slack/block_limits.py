@@ -11,8 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from bot.playground import element_limits
-from bot.playground.element_limits import (
+from bot.playground.slack import element_limits
+from bot.playground.slack.element_limits import (
     IN_ACTIONS,
     IN_CONTEXT,
     IN_CONTEXT_ACTIONS,

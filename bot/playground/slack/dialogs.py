@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from bot.playground import events, interactions
-from bot.playground.bodies import BadInput
-from bot.playground.events import AckError, Sender
-from bot.playground.inputs import Entered, complaints, find_element, report, selections
-from bot.playground.interactions import Actor
-from bot.playground.timeline import CHANNELS, Channel, Timeline, Workspace
-from bot.playground.views import FAILURE, View
+from bot.playground.slack import payloads
+from bot.playground.slack.inputs import Entered, complaints, find_element, report, selections
+from bot.playground.slack.payloads import Actor
+from bot.playground.slack.request_parsing import BadInput
+from bot.playground.slack.sender import AckError, Sender
+from bot.playground.slack.timeline import Timeline
+from bot.playground.slack.views import FAILURE, View
+from bot.playground.slack.workspace import CHANNELS, Channel, Workspace
 
 
 class Dialogs:
@@ -47,9 +48,9 @@ class Dialogs:
         user, ts = self._actor.user, self._timeline.next_ts()
         home = self._views.home(user)
         shown = None if home is None else self._as_slack(home)
-        event = events.home_opened(user=user, channel=channel.id, tab=tab, event_ts=ts, view=shown)
+        event = payloads.home_opened(user=user, channel=channel.id, tab=tab, event_ts=ts, view=shown)
         with suppress(AckError):  # an app that does not listen misses nothing
-            await self._sender.send_event(events.envelope(event, ts=ts))
+            await self._sender.send_event(payloads.event_envelope(self._actor, event, at=float(ts)))
 
     async def use_shortcut(self, callback_id: str, *, channel: Channel, message_ts: str | None = None) -> None:
         """Use a shortcut, of a message if its `ts` is given.
@@ -61,21 +62,21 @@ class Dialogs:
         trigger = self._views.issue_trigger(self._actor.user, channel="" if message_ts is None else channel.id)
         ts = self._timeline.next_ts()
         if message_ts is None:
-            payload = interactions.global_shortcut(self._actor, callback_id, trigger_id=trigger, action_ts=ts)
+            payload = payloads.global_shortcut(self._actor, callback_id, trigger_id=trigger, action_ts=ts)
         else:
             message = self._timeline.find(channel.id, message_ts)
             if message is None or message.private:
                 raise BadInput("ts: there is no such message")
-            payload = interactions.message_shortcut(
+            payload = payloads.message_shortcut(
                 self._actor,
                 callback_id,
                 message=message.as_slack(),
-                channel={"id": channel.id, "name": channel.name},
+                channel=channel.as_payload(),
                 trigger_id=trigger,
                 response_url=self._issue_response_url(channel, trigger),
                 action_ts=ts,
             )
-        await self._sender.send_form(interactions.form(payload))
+        await self._sender.send_interaction(payload)
 
     async def press(self, view_id: str, *, block_id: str, action_id: str, raw: object, values: Entered) -> None:
         """Use an element of a view; `values` is what was entered so far. Raises BadInput if it is not there."""
@@ -87,9 +88,9 @@ class Dialogs:
             raise BadInput("action_id: the view has no such element")
         trigger = self._views.issue_trigger(self._actor.user, view=view.id, channel=view.channel)
         shown = self._as_slack(view)
-        payload = interactions.view_actions(self._actor, [action], view=shown, trigger_id=trigger)
+        payload = payloads.view_actions(self._actor, [action], view=shown, trigger_id=trigger)
         try:
-            await self._sender.send_form(interactions.form(payload))
+            await self._sender.send_interaction(payload)
         except AckError:
             self._views.complain(view.id, {}, failure=FAILURE)
 
@@ -103,11 +104,11 @@ class Dialogs:
             self._views.complain(view.id, errors)
             return
         trigger = self._views.issue_trigger(self._actor.user, view=view.id, channel=view.channel)
-        payload = interactions.view_submission(
+        payload = payloads.view_submission(
             self._actor, view=self._as_slack(view), trigger_id=trigger, response_urls=self._response_urls(view, trigger)
         )
         try:
-            self._views.answer(view.id, await self._sender.send_form(interactions.form(payload)))
+            self._views.answer(view.id, await self._sender.send_interaction(payload))
         except AckError:
             self._views.complain(view.id, {}, failure=FAILURE)
 
@@ -116,9 +117,9 @@ class Dialogs:
         closed = self._views.close(view_id, clear=clear)
         for view in closed:
             if view.content.get("notify_on_close"):
-                payload = interactions.view_closed(self._actor, view=self._as_slack(view), cleared=len(closed) > 1)
+                payload = payloads.view_closed(self._actor, view=self._as_slack(view), cleared=len(closed) > 1)
                 with suppress(AckError):
-                    await self._sender.send_form(interactions.form(payload))
+                    await self._sender.send_interaction(payload)
 
     def _find(self, view_id: str) -> View:
         view = self._views.find(view_id)

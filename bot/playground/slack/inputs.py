@@ -14,8 +14,7 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
-from bot.model.message import Block
-from bot.playground.bodies import BadInput
+from bot.playground.slack.request_parsing import BadInput, Block
 
 Element = Mapping[str, Any]
 Entered = Mapping[str, Mapping[str, Any]]

@@ -1,4 +1,4 @@
-"""Parse and limit the bodies of requests to the playground."""
+"""Parse and limit the bodies of requests to the stand-in."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
-from bot.model.message import Block
-from bot.playground.limits import MAX_BLOCKS, MAX_TEXT
+from bot.playground.slack.limits import MAX_BLOCKS, MAX_TEXT
+
+Block = dict[str, Any]
+"""A Block Kit block as plain JSON."""
 
 MAX_BYTES = 256 * 1024
 """The largest body; the app's longest message has less than half of these 256 KiB."""

@@ -7,36 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.commands.routing import SlashCommand
-from bot.model.message import Block
-from bot.playground import events, interactions, response_urls, web_api
-from bot.playground.bodies import BadInput, blocks_of, text_of, ts_of
-from bot.playground.events import AckError, Sender
-from bot.playground.interactions import Actor
-from bot.playground.response_urls import ResponseUrlToken
-from bot.playground.timeline import (
-    APP_ID,
-    APP_NAME,
-    BOT_USER_ID,
-    TEAM_DOMAIN,
-    TEAM_ID,
-    USER_ID,
-    USER_NAME,
-    Author,
-    Channel,
-    Message,
-    Timeline,
-)
-
-MENTION = f"`@{APP_NAME}`"
-
-_MENTIONED = re.compile(rf"(?<!\w)@{re.escape(APP_NAME)}(?!\w)", re.IGNORECASE)
+from bot.playground.slack import payloads, response_urls, web_api
+from bot.playground.slack.request_parsing import BadInput, Block, blocks_of, text_of, ts_of
+from bot.playground.slack.response_urls import ResponseUrlToken
+from bot.playground.slack.sender import AckError, Sender
+from bot.playground.slack.timeline import Author, Message, Timeline
+from bot.playground.slack.workspace import BOT_USER_ID, USER_ID, YOU, Channel
 
 MAX_LINES = 200
 """How many command lines are kept in case an answer makes them public."""
-
-
-YOU = Actor(user=USER_ID, name=USER_NAME, team=TEAM_ID, installed=TEAM_ID, domain=TEAM_DOMAIN, app=APP_ID)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,14 +34,17 @@ class Conversation:
         *,
         timeline: Timeline,
         sender: Sender,
-        commands: Sequence[SlashCommand],
+        app_name: str,
+        commands: Sequence[str],
         response_base: str,
         secret: str,
         clock: Callable[[], float],
     ) -> None:
         self._timeline = timeline
         self._sender = sender
-        self._names = [command.name for command in commands]
+        self._app_name = app_name
+        self._mentioned = re.compile(rf"(?<!\w)@{re.escape(app_name)}(?!\w)", re.IGNORECASE)
+        self._names = commands
         self._response_base = response_base
         self._secret = secret
         self._clock = clock
@@ -80,7 +62,7 @@ class Conversation:
             )
         elif thread_ts is not None:
             self._post_ephemeral(
-                channel, f"`{name}` is not supported in threads. Mention {MENTION} here instead.", thread_ts
+                channel, f"`{name}` is not supported in threads. Mention `@{self._app_name}` here instead.", thread_ts
             )
         else:
             await self._command(name, text.strip(), channel=channel)
@@ -89,17 +71,17 @@ class Conversation:
         """Send a click to the app."""
         message = click.message
         ticket = self._issue_token(channel, original=message.ts, private=message.private)
-        payload = interactions.message_actions(
+        payload = payloads.message_actions(
             YOU,
             [click.action],
             message=message.as_slack(),
             private=message.private,
-            channel={"id": channel.id, "name": channel.name},
+            channel=channel.as_payload(),
             trigger_id=ticket.trigger,
             response_url=self._response_url(ticket),
         )
         try:
-            await self._sender.send_form(interactions.form(payload))
+            await self._sender.send_interaction(payload)
         except AckError as error:
             self._post_ephemeral(channel, f"This button failed with the error “{error}”")
 
@@ -113,7 +95,7 @@ class Conversation:
 
     async def stop(self, channel: Channel, *, thread_ts: str) -> None:
         """Press Slack's own stop button in a thread: its streams end, and the app gets to know."""
-        event = events.session_stopped(
+        event = payloads.session_stopped(
             channel=channel.id,
             thread_ts=thread_ts,
             user=USER_ID,
@@ -122,9 +104,9 @@ class Conversation:
         )
         self._timeline.around.set_status(channel.id, thread_ts, "")
         try:
-            await self._sender.send_event(events.envelope(event, ts=now))
+            await self._sender.send_event(payloads.event_envelope(YOU, event, at=float(now)))
         except AckError as error:
-            self._post_ephemeral(channel, f"{APP_NAME} did not take the stop: “{error}”", thread_ts)
+            self._post_ephemeral(channel, f"{self._app_name} did not take the stop: “{error}”", thread_ts)
 
     async def respond(self, token: str, payload: Mapping[str, Any]) -> None:
         """Show what was posted to a response_url.
@@ -143,28 +125,32 @@ class Conversation:
 
     async def _message(self, line: str, *, channel: Channel, thread_ts: str | None) -> None:
         text = _escape(line)
-        shown = _MENTIONED.sub(f"<@{BOT_USER_ID}|{APP_NAME}>", text)
+        shown = self._mentioned.sub(f"<@{BOT_USER_ID}|{self._app_name}>", text)
         message = _message(channel.id, self._timeline.next_ts(), Author.YOU, shown)
         message = self._timeline.put(replace(message, thread_ts=thread_ts))
         self._timeline.around.suggest(channel.id, ())
         if not channel.is_im and shown == text:
             start = f" or start with {_either(self._names)}" if thread_ts is None else " here"
-            how = f"To ask something, mention {MENTION}{start}."
+            how = f"To ask something, mention `@{self._app_name}`{start}."
             self._post_ephemeral(channel, how, thread_ts)
             return
-        reported = _MENTIONED.sub(f"<@{BOT_USER_ID}>", text)
+        reported = self._mentioned.sub(f"<@{BOT_USER_ID}>", text)
+        event = payloads.message_event(
+            YOU, reported, channel=channel.id, ts=message.ts, thread_ts=thread_ts, direct=channel.is_im
+        )
         try:
-            await self._sender.send_event(events.message_event(message, text=reported, direct=channel.is_im))
+            await self._sender.send_event(payloads.event_envelope(YOU, event, at=float(message.ts)))
         except AckError as error:
-            self._post_ephemeral(channel, f"{APP_NAME} did not take this message: “{error}”", thread_ts)
+            self._post_ephemeral(channel, f"{self._app_name} did not take this message: “{error}”", thread_ts)
 
     async def _command(self, name: str, text: str, *, channel: Channel) -> None:
         ticket = self._issue_token(channel, original=self._timeline.next_ts(), private=True)
         self._remember(ticket, _escape(f"{name} {text}".strip()))
-        form = events.command_form(
-            command=name,
-            text=text,
-            channel=channel,
+        form = payloads.slash_command(
+            YOU,
+            name,
+            text,
+            channel=channel.as_payload(),
             trigger_id=ticket.trigger,
             response_url=self._response_url(ticket),
         )

@@ -12,8 +12,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.playground.limits import MAX_BLOCKS, MAX_MARKDOWN
-from bot.playground.timeline import Author, Message
+from bot.playground.slack.limits import MAX_BLOCKS, MAX_MARKDOWN
+from bot.playground.slack.timeline import Author, Message
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 from tests.fakes.time import Time
 
