@@ -151,9 +151,13 @@ class FallbackRun:
         candidate.permit.succeeded()
         if self.limiter is not None:
             await self.limiter.replied(candidate.provider.name, self.counted_as)
-        cost = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
         self.on_attempt(
-            Attempt(provider=candidate.provider.name, seconds=self._elapsed(candidate), kind=self.kind, cost_usd=cost)
+            Attempt(
+                provider=candidate.provider.name,
+                seconds=self._elapsed(candidate),
+                kind=self.kind,
+                cost_usd=reply.cost_usd,
+            )
         )
         return replace(reply, failed=(*self.failed, *reply.failed))
 

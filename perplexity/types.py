@@ -267,6 +267,11 @@ class Answer:
     stand_in: str = ""
     """The line above that if the answer is not quite what was asked for: from another provider, or with less effort."""
 
+    @property
+    def cost_usd(self) -> float | None:
+        """What it cost in dollars, None if the service does not say."""
+        return self.usage.cost_usd
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunStarted:

@@ -28,9 +28,10 @@ from perplexity.filters import NO_FILTERS, Filters
 from perplexity.models import FallbackTimeouts
 from perplexity.providers import text_generators
 from perplexity.providers.base import OnAttempt, Provider, ProviderConfig
+from perplexity.steps import Reporting, SteppedPosts
 from perplexity.threads import run_in_thread
 from perplexity.validation import parse_query
-from perplexity.x_posts.client import ReportingPostSource, build_grok
+from perplexity.x_posts.client import build_grok
 from perplexity.x_posts.types import PostSource
 
 log = logging.getLogger(__name__)
@@ -198,11 +199,13 @@ async def open_deepdive_runner(
     """
     async with AsyncExitStack() as stack:
         grok = build_grok(config.keys, config.base_urls, retry=config.retry, open_timeout=config.open_timeout)
+        posts = None
         if grok is not None:
             await stack.enter_async_context(grok)
+            posts = SteppedPosts(source=grok, steps=[Reporting(name=grok.name, on_attempt=on_attempt)])
         yield DeepDiveRunner(
             facts=facts,
-            posts=ReportingPostSource(source=grok, on_attempt=on_attempt) if grok is not None else None,
+            posts=posts,
             synthesis=Fallback(
                 text_generators(providers),
                 timeouts=timeouts,

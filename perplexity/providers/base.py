@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 OnAttempt = Callable[[Attempt], None]
-Reply = TypeVar("Reply", SearchResults, Answer)
+Reply = TypeVar("Reply", bound=SearchResults | Answer)
 
 
 def log_attempt(attempt: Attempt) -> None:
@@ -50,7 +50,7 @@ class AttemptResult:
     def record(self, reply: Reply) -> Reply:
         """Take the reply down, and return it."""
         self.provider, self.failed = reply.provider, reply.failed
-        self.cost_usd = reply.usage.cost_usd if isinstance(reply, Answer) else reply.cost_usd
+        self.cost_usd = reply.cost_usd
         return reply
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from perplexity.attempts import Attempt, attempt_reasons
@@ -13,17 +12,11 @@ from perplexity.client import Access, api_of, first_variable, open_timeout_of
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError
 from perplexity.fallback import Fallback
 from perplexity.providers import PROVIDERS, build_providers
-from perplexity.providers.base import (
-    ForwardingProvider,
-    OnAttempt,
-    Provider,
-    ProviderConfig,
-    log_attempt,
-    report_attempts,
-)
+from perplexity.providers.base import OnAttempt, Provider, ProviderConfig, log_attempt
+from perplexity.steps import Reporting, SteppedProvider
 from perplexity.tools.base import Failure, Tool
 from perplexity.transport import OPEN_SECONDS, checked_base_url, new_session
-from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
+from perplexity.types import JSON
 
 log = logging.getLogger(__name__)
 
@@ -157,30 +150,5 @@ def with_reporting(provider: Provider, on_attempt: OnAttempt | None) -> Provider
     """
     if on_attempt is None and isinstance(provider, Fallback):
         return provider
-    return ReportingProvider(provider=provider, on_attempt=on_attempt or log_attempt)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportingProvider(ForwardingProvider):
-    """Calls `provider` and reports every attempt to `on_attempt`. `clock` is monotonic."""
-
-    on_attempt: OnAttempt
-    clock: Callable[[], float] = time.monotonic
-
-    async def search(self, query: Query) -> SearchResults:
-        """Search as the provider does. Raises what it raises."""
-        with report_attempts(self.name, "search", on_attempt=self.on_attempt, clock=self.clock) as attempt:
-            return attempt.record(await self.provider.search(query))
-
-    async def answer(self, question: Question) -> Answer:
-        """Answer as the provider does. Raises what it raises."""
-        with report_attempts(self.name, "answer", on_attempt=self.on_attempt, clock=self.clock) as attempt:
-            return attempt.record(await self.provider.answer(question))
-
-    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the provider's events. Raises what it raises."""
-        with report_attempts(self.name, "answer", on_attempt=self.on_attempt, clock=self.clock) as attempt:
-            async for event in self.provider.stream(question):
-                if isinstance(event, Done):
-                    attempt.record(event.answer)
-                yield event
+    reporting = Reporting(name=provider.name, on_attempt=on_attempt or log_attempt)
+    return SteppedProvider(provider=provider, steps=[reporting])

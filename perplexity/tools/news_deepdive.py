@@ -18,10 +18,11 @@ from perplexity.fallback import Fallback
 from perplexity.notes import no_results_text
 from perplexity.providers import PROVIDERS, open_providers
 from perplexity.providers.base import OnAttempt, ProviderConfig, log_attempt
+from perplexity.steps import Reporting, SteppedPosts
 from perplexity.tools.base import Tool, chain_failure_text, failure_text
 from perplexity.tools.environment import UsableConfig, exclude_provider, usable_config, variable_error, with_reporting
 from perplexity.types import JSON, Answer
-from perplexity.x_posts.client import ReportingPostSource, build_grok
+from perplexity.x_posts.client import build_grok
 
 _XAI_KEYS, _XAI_ADDRESS = ("XAI_API_KEY",), "XAI_BASE_URL"
 
@@ -77,8 +78,8 @@ async def open_deepdive_runner_from_env(
 def with_reporting_services(runner: DeepDiveRunner, on_attempt: OnAttempt | None) -> DeepDiveRunner:
     """Return the runner, whose services report their attempts to `on_attempt`; the default logs them."""
     pulse = runner.posts
-    if pulse is not None and (on_attempt is not None or not isinstance(pulse, ReportingPostSource)):
-        pulse = ReportingPostSource(source=pulse, on_attempt=on_attempt or log_attempt)
+    if pulse is not None and (on_attempt is not None or not isinstance(pulse, SteppedPosts)):
+        pulse = SteppedPosts(source=pulse, steps=[Reporting(name=pulse.name, on_attempt=on_attempt or log_attempt)])
     facts, synthesis = with_reporting(runner.facts, on_attempt), with_reporting(runner.synthesis, on_attempt)
     return replace(runner, facts=facts, synthesis=synthesis, posts=pulse)
 

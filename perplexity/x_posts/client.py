@@ -9,19 +9,18 @@ import asyncio
 import random as randomness
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from types import TracebackType
 from typing import Self
 
 from perplexity.api import ApiClient
-from perplexity.attempts import Attempt
 from perplexity.errors import AuthenticationError, PerplexityError
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_safe_to_repeat
 from perplexity.transport import OPEN_SECONDS, Session, Transport
 from perplexity.x_posts.grok import XAI_ERROR_MAP, OpenRouterWire, XaiWire
 from perplexity.x_posts.parsing import validate_response
-from perplexity.x_posts.types import GrokWire, PostSource, PostSummary
+from perplexity.x_posts.types import GrokWire, PostSummary
 
 
 class Grok:
@@ -104,39 +103,6 @@ def build_grok(
         if key := keys.get(name):
             return Grok(key, wire=wire, base_url=base_urls.get(name), retry=retry, open_timeout=open_timeout)
     return None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportingPostSource:
-    """Calls `source` and reports every attempt to `on_attempt`, also a successful one. `clock` is monotonic."""
-
-    source: PostSource
-    on_attempt: Callable[[Attempt], None]
-    clock: Callable[[], float] = time.monotonic
-
-    @property
-    def name(self) -> str:
-        """The source's name."""
-        return self.source.name
-
-    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
-        """Summarize as the source does. Raises what it raises."""
-        started = self.clock()
-        try:
-            summary = await self.source.summarize(topic, since=since, until=until, seconds=seconds)
-        except PerplexityError as error:
-            self.on_attempt(
-                Attempt(
-                    provider=self.name,
-                    seconds=self.clock() - started,
-                    error_class=type(error).__name__,
-                    summary=error.summary,
-                    cost_usd=error.cost_usd,
-                )
-            )
-            raise
-        self.on_attempt(Attempt(provider=self.name, seconds=self.clock() - started, cost_usd=summary.cost_usd))
-        return summary
 
 
 KEY_PATH = "/api-key"

@@ -9,7 +9,7 @@ import pytest
 
 from perplexity.attempts import Attempt
 from perplexity.errors import AuthenticationError, PerplexityError, RunFailed
-from perplexity.x_posts.client import ReportingPostSource
+from perplexity.steps import Reporting, SteppedPosts
 from perplexity.x_posts.types import PostSummary
 from tests.fakes.time import Time
 
@@ -33,7 +33,8 @@ class FakePosts:
 
 async def test_an_answer_is_reported_with_its_seconds_and_its_cost() -> None:
     time, attempts = Time(), list[Attempt]()
-    source = ReportingPostSource(source=FakePosts(time), on_attempt=attempts.append, clock=time.clock)
+    reporting = Reporting(name="People", on_attempt=attempts.append, clock=time.clock)
+    source = SteppedPosts(source=FakePosts(time), steps=[reporting])
     summary = await source.summarize("heat", since=DAY, until=DAY, seconds=9.0)
 
     assert (summary.text, source.name) == ("heat 2026-11-21 2026-11-21 9.0", "People")
@@ -43,7 +44,8 @@ async def test_an_answer_is_reported_with_its_seconds_and_its_cost() -> None:
 @pytest.mark.parametrize("error", [AuthenticationError("x"), RunFailed("x", cost_usd=0.04)])
 async def test_a_failure_is_reported_with_its_class_and_its_cost(error: PerplexityError) -> None:
     time, attempts = Time(), list[Attempt]()
-    source = ReportingPostSource(source=FakePosts(time, error), on_attempt=attempts.append, clock=time.clock)
+    reporting = Reporting(name="People", on_attempt=attempts.append, clock=time.clock)
+    source = SteppedPosts(source=FakePosts(time, error), steps=[reporting])
 
     with pytest.raises(type(error)):
         await source.summarize("heat", since=DAY, until=DAY, seconds=9.0)

@@ -1,0 +1,152 @@
+"""Steps around the calls of services, each written once for searches, answers, streams and posts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol, TypeVar, cast
+
+from perplexity.attempts import RequestKind
+from perplexity.providers.base import OnAttempt, Provider, report_attempts
+from perplexity.types import Answer, Done, Event, Message, Query, Question, SearchResults
+from perplexity.x_posts.types import PostSource, PostSummary
+
+Reply = SearchResults | Answer | PostSummary
+Request = TypeVar("Request", Query, Question)
+Whole = TypeVar("Whole", SearchResults, Answer, PostSummary)
+
+Replies = AsyncGenerator[Event | Reply, None]
+"""The events of a call while they come, and its reply as the last one."""
+
+Call = Callable[[Request], Replies]
+
+
+class Step(Protocol):
+    """Something that is done around each call, such as changing what is asked, or reporting how it ended."""
+
+    def around(self, request: Request, call: Call[Request]) -> Replies:
+        """Make the call, and yield what it yields. It may ask something else, call again, or reply without a call."""
+        ...
+
+
+def within(steps: Sequence[Step], call: Call[Request]) -> Call[Request]:
+    """Return the call with steps around it, the first one outermost."""
+    for step in reversed(steps):
+        call = _within_one(step, call)
+    return call
+
+
+def _within_one(step: Step, call: Call[Request]) -> Call[Request]:
+    return lambda request: step.around(request, call)
+
+
+async def ask(steps: Sequence[Step], request: Request, ask_once: Callable[[Request], Awaitable[Whole]]) -> Whole:
+    """Return the reply of a call with steps around it. Raises what the call raises, and what the steps do."""
+
+    async def call(asked: Request) -> Replies:
+        yield await ask_once(asked)
+
+    async with aclosing(within(steps, call)(request)) as replies:
+        *_, reply = [one async for one in replies]
+    return cast("Whole", reply)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteppedProvider(Provider):
+    """A provider with steps around each of its calls, the first one outermost."""
+
+    provider: Provider
+    steps: Sequence[Step]
+
+    @property
+    def name(self) -> str:
+        """The provider's name."""
+        return self.provider.name
+
+    @property
+    def capabilities(self) -> frozenset[RequestKind]:
+        """As the provider's."""
+        return self.provider.capabilities
+
+    @property
+    def search_only(self) -> bool:
+        """As the provider's."""
+        return self.provider.search_only
+
+    @property
+    def resumes(self) -> bool:
+        """As the provider's."""
+        return self.provider.resumes
+
+    @property
+    def announces_requests(self) -> bool:
+        """As the provider's."""
+        return self.provider.announces_requests
+
+    async def search(self, query: Query) -> SearchResults:
+        """Search within the steps. Raises what the provider raises, and what the steps do."""
+        return await ask(self.steps, query, self.provider.search)
+
+    async def answer(self, question: Question) -> Answer:
+        """Answer within the steps. Raises what the provider raises, and what the steps do."""
+        return await ask(self.steps, question, self.provider.answer)
+
+    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
+        """Yield the provider's events within the steps. Raises what the provider raises, and what the steps do."""
+        async with aclosing(within(self.steps, self._stream)(question)) as replies:
+            async for reply in replies:
+                yield Done(answer=reply) if isinstance(reply, Answer) else cast("Event", reply)
+
+    async def _stream(self, question: Question) -> Replies:
+        events = self.provider.stream(question)
+        try:
+            async for event in events:
+                yield event.answer if isinstance(event, Done) else event
+        finally:
+            if isinstance(events, AsyncGenerator):
+                await events.aclose()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteppedPosts:
+    """A source of posts with steps around each call, to which its topic is a question."""
+
+    source: PostSource
+    steps: Sequence[Step]
+
+    @property
+    def name(self) -> str:
+        """The source's name."""
+        return self.source.name
+
+    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
+        """Summarize within the steps. Raises what the source raises, and what the steps do."""
+
+        async def ask_once(question: Question) -> PostSummary:
+            return await self.source.summarize(question.text, since=since, until=until, seconds=seconds)
+
+        return await ask(self.steps, Question(messages=(Message(role="user", content=topic),)), ask_once)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reporting:
+    """Reports every attempt of the service `name` to `on_attempt`. `clock` is monotonic."""
+
+    name: str
+    on_attempt: OnAttempt
+    clock: Callable[[], float] = time.monotonic
+
+    async def around(self, request: Request, call: Call[Request]) -> Replies:
+        """Make the call, and report how it ended."""
+        kind: RequestKind = "search" if isinstance(request, Query) else "answer"
+        with report_attempts(self.name, kind, on_attempt=self.on_attempt, clock=self.clock) as attempt:
+            async with aclosing(call(request)) as replies:
+                async for reply in replies:
+                    if isinstance(reply, PostSummary):
+                        attempt.cost_usd = reply.cost_usd
+                    elif isinstance(reply, SearchResults | Answer):
+                        attempt.record(reply)
+                    yield reply
