@@ -7,11 +7,23 @@ definitions and HTML blocks are paragraphs here, so that nothing in a text is in
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
+from functools import cache, partial
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-_LINE_END = re.compile(r"\r\n?")
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.token import Token
+
+    Rule = Callable[[StateBlock, int, int, bool], bool]
+    """A rule of the parser: (state, first line, line after the last, whether only to look) -> whether it matched."""
+
+_COLUMN = "column"
 _ANY_LINE_END = re.compile(r"\r\n?|\n")
 
 
@@ -80,17 +92,70 @@ def line_starts(text: str) -> list[int]:
     return starts
 
 
-def read_blocks(text: str, starts: list[int] | None = None) -> tuple[Block, ...]:
-    """Return the blocks of a text, each before those inside it. A table's rows and cells are no blocks.
+def read_blocks(text: str) -> tuple[Block, ...]:
+    """Return the blocks of a text, each before those inside it. A table's rows and cells are no blocks."""
+    tokens = _parser().parse(text)
+    return tuple(_block(tokens, index) for index, token in enumerate(tokens) if token.type in _KINDS)
 
-    `starts` are the text's `line_starts`, if they are known.
+
+def _block(tokens: Sequence[Token], index: int) -> Block:
+    token = tokens[index]
+    start, end = token.map or (0, 0)
+    content = tokens[index + 1].content if token.type == "heading_open" else token.content
+    column = token.meta.get(_COLUMN, 0)
+    return Block(_KINDS[token.type], token.level, start, end, column, content, token.markup, token.info)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    # Here and not above, since the library takes a while to import.
+    from markdown_it import MarkdownIt, rules_block
+
+    parser = MarkdownIt("commonmark").enable("table").disable(["reference", "html_block"])
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    ruler, paragraph_ends = parser.block.ruler, ["paragraph", "reference"]
+    ruler.at("paragraph", _with_column(rules_block.paragraph))
+    ruler.at("lheading", _with_column(rules_block.lheading))
+    ruler.at("heading", _with_column(rules_block.heading), {"alt": [*paragraph_ends, "blockquote"]})
+    ruler.at("table", partial(_table_without_cells, rules_block.table), {"alt": paragraph_ends})
+    return parser
+
+
+def _with_column(rule: Rule) -> Rule:
+    """Return the rule of a block of text; its opening token knows the column at which the text begins."""
+
+    def read(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        opening, found = len(state.tokens), rule(state, start, end, silent)
+        if found and not silent:
+            place = state.bMarks[start] + state.tShift[start]
+            state.tokens[opening].meta[_COLUMN] = place - state.src.rfind("\n", 0, place) - 1
+        return found
+
+    return read
+
+
+def _table_without_cells(rule: Rule, state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a table without its cells, since a short text can have very many, most of them empty.
+
+    The library's rule decides whether it is a table; it ends where that rule would end it.
     """
-    # Here and not above, since the library that has the rules takes a while to import.
-    from perplexity.block_rules import tokenize
+    if not rule(state, start, end, True):
+        return False
+    if not silent:
+        line = start + 2
+        while line < end and not _ends_table(state, line, end):
+            line += 1
+        state.push("table_open", "table", 1).map = [start, line]
+        state.push("table_close", "table", -1)
+        state.line = line
+    return True
 
-    if "\r" in text:
-        text, starts = _LINE_END.sub("\n", text), None
-    return tuple(
-        Block(_KINDS[t.type], t.level, t.map[0], t.map[1], t.column, t.content, t.markup, t.info)
-        for t in tokenize(text.replace("\0", "\ufffd"), starts or line_starts(text))
-    )
+
+def _ends_table(state: StateBlock, line: int, end: int) -> bool:
+    if state.sCount[line] < state.blkIndent or state.isEmpty(line) or state.is_code_block(line):
+        return True
+    kind, state.parentType = state.parentType, "table"
+    try:
+        return any(rule(state, line, end, True) for rule in state.md.block.ruler.getRules("blockquote"))
+    finally:
+        state.parentType = kind

@@ -245,9 +245,7 @@ def parse(text: str) -> Document:
     """Return a Markdown text as a document."""
     known = _known(text)
     if not known:
-        starts = line_starts(text)
-        document = Document(text, read_blocks(text, starts))
-        document.__dict__["lines"] = starts
+        document = Document(text, read_blocks(text))
         known.append(document)
     return known[0]
 

@@ -1,4 +1,4 @@
-"""What rendering an answer costs, next to one parse of its Markdown: as answers mostly are, and of one kind of text."""
+"""The milliseconds that rendering 4 KB of an answer takes: as answers mostly are, and of one kind of text."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import gc
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-
-from markdown_it import MarkdownIt
+from statistics import median
 
 from bot.blocks.answer import answer_messages
 from bot.model.message import Audience
 from perplexity.domains import filter_answer
 from perplexity.types import Answer, Source
 from tests.benchmarks.answers import answer_text, pages
-from tests.benchmarks.measure import Figure, compare
+from tests.benchmarks.measure import Figure
 from tests.benchmarks.texts import KINDS, text_of
 
-BAR = 1.5
+BAR = 10.0
 LENGTHS = {"4 KB": 4_000, "40 KB": 40_000}
+"""The time of a longer text is given for each 4 KB of it."""
 TOGETHER = 80_000
 """Characters that are measured together, so that a text of a fraction of a millisecond is measured well."""
 DOMAINS = ("-site3.example",)
@@ -32,35 +32,31 @@ async def figures(rounds: int, *, kinds: Iterable[str] = KINDS, together: int = 
     """Measure the usual answer, and answers of each kind of text: the worst of both lengths, filtered and not."""
     texts: dict[str, TextOf] = {"rendering": answer_text}
     texts |= {f"rendering: {kind}": partial(text_of, kind) for kind in kinds}
-    return [await _figure(name, text, rounds, together) for name, text in texts.items()]
+    return [_figure(name, text, rounds, together) for name, text in texts.items()]
 
 
-async def _figure(name: str, text: TextOf, rounds: int, together: int) -> Figure:
-    ratios: dict[str, float] = {}
+def _figure(name: str, text: TextOf, rounds: int, together: int) -> Figure:
+    times: dict[str, float] = {}
     for label, length in LENGTHS.items():
         for domains in ((), DOMAINS):
-            ratios[f"{label}{' by domain' if domains else ''}"] = await _ratio(text, length, domains, rounds, together)
-    detail = ", ".join(f"{label} {ratio:.2f}" for label, ratio in ratios.items())
-    return Figure(name=name, measured=max(ratios.values()), bar=BAR, detail=detail)
+            times[f"{label}{' by domain' if domains else ''}"] = _time(text, length, domains, rounds, together)
+    detail = ", ".join(f"{label} {time:.1f}" for label, time in times.items())
+    return Figure(name=name, measured=max(times.values()), bar=BAR, unit="ms", detail=detail)
 
 
-async def _ratio(text: TextOf, length: int, domains: Sequence[str], rounds: int, together: int) -> float:
-    parser, count = MarkdownIt("commonmark").enable("table"), max(together // length, 1)
+def _time(text: TextOf, length: int, domains: Sequence[str], rounds: int, together: int) -> float:
+    """Return the milliseconds for each 4 KB. The first round, which fills caches, does not count."""
+    count = max(together // length, 1)
 
     def render(text: str) -> None:
         answer = filter_answer(Answer(text=text, sources=SOURCES, provider="Perplexity"), domains)
         answer_messages(answer, audience=Audience.ASKER)
 
-    def texts(number: int) -> list[str]:
-        return [text(length, number=number * count + place) for place in range(count)]
+    def seconds(number: int) -> float:
+        return _seconds(render, [text(length, number=number * count + place) for place in range(count)])
 
-    async def rendered(number: int) -> float:
-        return _seconds(render, texts(number))
-
-    async def parsed(number: int) -> float:
-        return _seconds(parser.parse, texts(number))
-
-    return (await compare(rendered, parsed, rounds=rounds)).ratio
+    taken = [seconds(number) for number in range(rounds + 1)]
+    return median(taken[1:]) * 1_000 * LENGTHS["4 KB"] / (count * length)
 
 
 def _seconds(work: Callable[[str], object], texts: Sequence[str]) -> float:
