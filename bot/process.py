@@ -19,9 +19,7 @@ from bot.storage.questions import QuestionStore
 from bot.storage.retention import Retention
 from bot.web.server import Server
 from bot.worker.budget_watch import BudgetWatch
-from perplexity.figures import compile_patterns
 from perplexity.providers.base import Provider
-from perplexity.threads import run_in_thread
 
 if TYPE_CHECKING:
     from bot.listeners.installation import Installation
@@ -69,7 +67,6 @@ class Application:
         if not await self._start_unless_stopped(stop):
             await self._stop([], None)
             return
-        await run_in_thread(compile_patterns)
         await self.installation.start()
         installation = _task("installation", self.installation.run)
         workers = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []

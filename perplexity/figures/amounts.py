@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import lru_cache
 from typing import NamedTuple
 
-from perplexity.figures.units import CURRENCIES, INITIALS, UNITS, find_multiplier, find_unit
+from perplexity.lexicon.units import CURRENCIES, INITIALS, UNITS, find_multiplier, find_unit
 
 NUMBER = re.compile(
     r"(?:\.(?<![\w.,]\.)(?=\d))?[\d½¼¾⅓⅔⅛⅜⅝⅞](?:(?<=\d)\d*"
@@ -60,7 +59,6 @@ def digits_of(written: str) -> str:
     return "".join([str(int(c)) for c in written if c.isdecimal()]).strip("0")
 
 
-@lru_cache(maxsize=1024)
 def read_number(written: str) -> tuple[Plain, ...]:
     """Return what a match of `NUMBER` may mean, nothing for a version or a number that is too long."""
     if written[-1] in _FRACTIONS:
@@ -200,17 +198,14 @@ def _exponent(power: re.Match[str]) -> int:
 
 def _unit(text: str, match: re.Match[str], word: str) -> tuple[str, int, int] | None:
     """Return the unit that begins with a word, its power of ten, and where it ends."""
-    if word.lower() in INITIALS or word in INITIALS:
-        rest = _WORD.match(text, match.end())
-        second = rest and find_unit(f"{word} {rest[1]}")
-        if rest and second:
-            return (*second, rest.end())
-        third = rest and _WORD.match(text, rest.end())
-        if rest and third and (known := find_unit(f"{word} {rest[1]} {third[1]}")):
-            return (*known, third.end())
-        fourth = third and third[1] == "der" and _WORD.match(text, third.end())
-        if rest and third and fourth and (known := find_unit(f"{word} {rest[1]} der {fourth[1]}")):
-            return (*known, fourth.end())
+    end, phrase = match.end(), word
+    for _ in range(3 if word in INITIALS or word.lower() in INITIALS else 0):
+        following = _WORD.match(text, end)
+        if following is None:
+            break
+        end, phrase = following.end(), f"{phrase} {following[1]}"
+        if known := find_unit(phrase):
+            return (*known, end)
     known = find_unit(word)
     return (*known, match.end()) if known else None
 

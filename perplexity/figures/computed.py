@@ -67,10 +67,6 @@ class Computed:
                     return True
         return False
 
-    def has_percentage(self, low: Decimal, high: Decimal) -> bool:
-        """Return whether there is a percentage from `low` to `high`."""
-        return any(one.unit == "%" and low <= one.value <= high for one in self._amounts)
-
     def has_value(self, amount: Amount, *, compares: bool, adds: bool, is_long: bool) -> bool:
         """Return whether an amount is the difference, or the sum, of some, or what is missing to 100 %.
 
@@ -98,6 +94,12 @@ class Computed:
         ratios = self._ratios if of_shares else self._ratios_of_counts
         place = bisect_left(ratios, low)
         return place < len(ratios) and ratios[place] <= high
+
+    def has_percentage_of(self, amount: Amount, *, compares: bool) -> bool:
+        """Return whether two amounts are to each other as a percentage, or as a change by it, says."""
+        value, near = float(amount.value) / 100, float(amount.step) / 200
+        parts = (value, 1 + value, 1 - value) if compares else (value,)
+        return any(part > 0 and self.has_ratio(part - near, part + near, of_shares=False) for part in parts)
 
     def has_years_between(self, count: Decimal, hedge: str) -> bool:
         """Return whether so many years are between two years, or one more, as before a birthday."""

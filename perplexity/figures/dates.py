@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import cache
 from typing import NamedTuple
 
-from perplexity.figures.words import number_words, ordinal_words
+from perplexity.lexicon.numbers import NUMBERS, ORDINALS
 
 
-class Moment(NamedTuple):
+class PartialDate(NamedTuple):
     """A day, a month, a quarter or a half of a year; None for what is not written. `part` is "Q3" or "H1"."""
 
     year: int | None = None
@@ -32,7 +31,7 @@ class WrittenDate(NamedTuple):
 
     start: int
     end: int
-    readings: tuple[Moment, ...]
+    readings: tuple[PartialDate, ...]
     is_range: bool = False
 
 
@@ -56,58 +55,41 @@ _YEAR = r"(?:1\d|20|21)\d\d(?![\d%])"
 _OF_YEAR = rf"(?:,?{_GAP}(?:of{_GAP}|in{_GAP}|des Jahres{_GAP}|fiscal{_GAP}|FY){{0,2}}|/|-)"
 
 
-@cache
-def _digits_first() -> re.Pattern[str]:
-    """Return what matches a date that begins with digits. Slow to compile, as are the next ones."""
-    return re.compile(
-        r"(?P<first>[0-9](?<![\w.,:/-][0-9])\d{0,3})(?:"
-        r"(?P<sign>[-/.‑])(?P<second>\d\d?)(?:(?P=sign)(?P<third>\d{4}|\d\d?)(?!\d|[.,:/-]\d))"
-        r"|(?<=\d{4})[-/](?P<month>0[1-9]|1[0-2])(?!\d|[-.,:/]\d)"
-        r"|\.(?P<dotted>\d\d?)\.(?!,?\d|\.)"
-        rf"|\.[ \u00a0](?P<spaced>\d\d?)\.{_SPACE}(?P<spaced_year>{_YEAR})"
-        rf"|(?:st|nd|rd|th|\.)?(?:{_GAP}(?P<first_month>{_MONTH}))?(?:{_TO}(?P<last>{_DAY}))?(?:{_SPACE}|-|{_GAP}of{_GAP})"
-        rf"(?P<name>{_MONTH})(?:{_OF_YEAR}?(?P<year>(?<!\d){_YEAR}|['’]\d\d(?!\d)))?"
-        rf"|\.?{_TO}(?P<last_day>[0-3]?\d)\.(?P<last_month>[01]?\d)\.(?P<range_year>{_YEAR})?"
-        r"|(?<=(?<!\d)[01]\d)[./](?P<after_month>(?:19|20)\d\d)(?!\d|[.,/]\d)"
-        rf"|Q'?(?P<quarter_year>{_YEAR}|\d\d(?!\d))?(?!\w)"
-        r")"
-    )
+_DIGITS_FIRST = re.compile(
+    r"(?P<first>[0-9](?<![\w.,:/-][0-9])\d{0,3})(?:"
+    r"(?P<sign>[-/.‑])(?P<second>\d\d?)(?:(?P=sign)(?P<third>\d{4}|\d\d?)(?!\d|[.,:/-]\d))"
+    r"|(?<=\d{4})[-/](?P<month>0[1-9]|1[0-2])(?!\d|[-.,:/]\d)"
+    r"|\.(?P<dotted>\d\d?)\.(?!,?\d|\.)"
+    rf"|\.[ \u00a0](?P<spaced>\d\d?)\.{_SPACE}(?P<spaced_year>{_YEAR})"
+    rf"|(?:st|nd|rd|th|\.)?(?:{_GAP}(?P<first_month>{_MONTH}))?(?:{_TO}(?P<last>{_DAY}))?(?:{_SPACE}|-|{_GAP}of{_GAP})"
+    rf"(?P<name>{_MONTH})(?:{_OF_YEAR}?(?P<year>(?<!\d){_YEAR}|['’]\d\d(?!\d)))?"
+    rf"|\.?{_TO}(?P<last_day>[0-3]?\d)\.(?P<last_month>[01]?\d)\.(?P<range_year>{_YEAR})?"
+    r"|(?<=(?<!\d)[01]\d)[./](?P<after_month>(?:19|20)\d\d)(?!\d|[.,/]\d)"
+    rf"|Q'?(?P<quarter_year>{_YEAR}|\d\d(?!\d))?(?!\w)"
+    r")"
+)
 
 
-@cache
-def _month_first() -> re.Pattern[str]:
-    return re.compile(
-        rf"(?P<name>{_MONTH})(?:"
-        rf"{_SPACE}(?P<day>[0-3]?\d)(?![\d:%]|[.,]\d)(?:st|nd|rd|th)?"
-        rf"(?:{_TO}(?:(?P<last_month>{_MONTH}){_SPACE})?(?P<last>[0-3]?\d)(?!\d|[.,]\d)(?:st|nd|rd|th)?)?"
-        rf"(?:{_OF_YEAR}(?P<year>{_YEAR}))?"
-        rf"|(?:{_TO}(?P<end_month>{_MONTH}))?{_OF_YEAR}?(?P<only_year>(?<!\d){_YEAR}|'\d\d(?!\d))"
-        r")?"
-    )
+_MONTH_FIRST = re.compile(
+    rf"(?P<name>{_MONTH})(?:"
+    rf"{_SPACE}(?P<day>[0-3]?\d)(?![\d:%]|[.,]\d)(?:st|nd|rd|th)?"
+    rf"(?:{_TO}(?:(?P<last_month>{_MONTH}){_SPACE})?(?P<last>[0-3]?\d)(?!\d|[.,]\d)(?:st|nd|rd|th)?)?"
+    rf"(?:{_OF_YEAR}(?P<year>{_YEAR}))?"
+    rf"|(?:{_TO}(?P<end_month>{_MONTH}))?{_OF_YEAR}?(?P<only_year>(?<!\d){_YEAR}|'\d\d(?!\d))"
+    r")?"
+)
 
 
-@cache
-def _until_month() -> re.Pattern[str]:
-    return re.compile(rf"{_TO}(?P<last>{_MONTH})(?!{_SPACE}[0-3]?\d)")
+_UNTIL_MONTH = re.compile(rf"{_TO}(?P<last>{_MONTH})(?!{_SPACE}[0-3]?\d)")
 
 
-@cache
-def _part_first() -> re.Pattern[str]:
-    return re.compile(
-        rf"[QH](?:(?<=Q)[1-4]|(?<=H)[12])(?!\w)"
-        rf"(?:{_OF_YEAR}?(?:FY ?)?'?(?P<year>(?<!\d){_YEAR}|(?<=['/ Y])\d\d(?![\d%])))?"
-    )
+_PART_FIRST = re.compile(
+    rf"[QH](?:(?<=Q)[1-4]|(?<=H)[12])(?!\w)"
+    rf"(?:{_OF_YEAR}?(?:FY ?)?'?(?P<year>(?<!\d){_YEAR}|(?<=['/ Y])\d\d(?![\d%])))?"
+)
 
 
-@cache
-def _part_named() -> re.Pattern[str]:
-    return re.compile(rf"(?P<part>[QqHh](?:uarter|uartals?|alf|albjahre?s?))(?!\w)(?:{_OF_YEAR}(?P<year>{_YEAR}))?")
-
-
-def compile_patterns() -> None:
-    """Compile what the first date would compile."""
-    for compiled in (_digits_first, _month_first, _until_month, _part_first, _part_named):
-        compiled()
+_PART_NAMED = re.compile(rf"(?P<part>[QqHh](?:uarter|uartals?|alf|albjahre?s?))(?!\w)(?:{_OF_YEAR}(?P<year>{_YEAR}))?")
 
 
 _FISCAL = re.compile(rf"(?<![^\W\d_])(?:FY|GJ)[ \u00a0-]?'?(?P<year>{_YEAR}|\d\d(?!\d))")
@@ -144,7 +126,6 @@ _MINUTES = r"([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:m|min\.?|mins\.?|minut
 _REST = r"(\d{1,2}(?:[.,]\d{1,3})?)[ \u00a0-]?(?:s|secs?\.?|seconds?|Sek\.?|Sekunden?)(?![^\W\d_])"
 _THEN = r",?[ \u00a0-]?(?:(?:and|und) )?"
 _DURATION = re.compile(rf"{_HOURS}(?:{_THEN}{_MINUTES})?(?:{_THEN}{_REST})?|{_MINUTES}{_THEN}{_REST}")
-_LENGTH_OF_TIME = re.compile(r"[0-9][ \u00a0-]?(?:[hH]|St|[mM](?!i[lo]|[ae]))")
 _COLONS = re.compile(r"[0-9](?<![\d.,:][0-9])\d{0,2}(?::[0-5]\d){1,2}(?:[.,]\d{1,3})?(?![\d:])")
 _ONE_LENGTH = re.compile(
     r"([0-9](?<![\d.,:][0-9])\d{0,3}(?:[.,]\d+)?)[ \u00a0-]?(h|hours?|Stunden?|min|minutes?|Minuten?)(?![^\W\d_])"
@@ -162,18 +143,15 @@ def find_worded_times(lower: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
 
     The text is in lower case.
     """
-    if "quarter" in lower or "half past" in lower or "viertel" in lower or "halb " in lower:
-        for match in _WORDED_TIME.finditer(lower):
-            hour = int(match[2]) if match[2].isdecimal() else number_words().get(match[2], 0)
-            if 0 < hour <= 12:
-                minutes = 60 * hour + _MINUTES_OFF[match[1]]
-                yield match.start(), match.end(), (minutes, minutes + 720)
+    for match in _WORDED_TIME.finditer(lower):
+        hour = int(match[2]) if match[2].isdecimal() else NUMBERS.get(match[2], 0)
+        if 0 < hour <= 12:
+            minutes = 60 * hour + _MINUTES_OFF[match[1]]
+            yield match.start(), match.end(), (minutes, minutes + 720)
 
 
 def find_durations(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
     """Yield where a duration of several units such as "2 hours and 3 minutes" begins and ends, and its seconds."""
-    if not _LENGTH_OF_TIME.search(text):
-        return
     for match in _DURATION.finditer(text):
         if match[2] or match[3] or match[4]:
             parts = [Decimal((part or "0").replace(",", ".")) for part in match.groups()]
@@ -234,16 +212,16 @@ def find_dates(text: str, *, bare_months: bool = False) -> list[WrittenDate]:
 
 
 def _by_digits(text: str) -> Iterator[WrittenDate]:
-    for match in _digits_first().finditer(text):
+    for match in _DIGITS_FIRST.finditer(text):
         readings, is_range = _of_digits(match)
         if readings:
             yield WrittenDate(match.start(), match.end(), readings, is_range)
 
 
-def _of_digits(match: re.Match[str]) -> tuple[tuple[Moment, ...], bool]:
+def _of_digits(match: re.Match[str]) -> tuple[tuple[PartialDate, ...], bool]:
     """Return the readings of a date that begins with digits, and whether they are a range."""
     first = match["first"]
-    readings: tuple[Moment, ...] = ()
+    readings: tuple[PartialDate, ...] = ()
     if match["name"]:
         return _with_name(match)
     if match["third"]:
@@ -261,11 +239,11 @@ def _of_digits(match: re.Match[str]) -> tuple[tuple[Moment, ...], bool]:
     elif match["spaced"]:
         readings = _moment(int(match["spaced_year"]), int(match["spaced"]), int(first))
     elif "Q" in match[0] and first in {"1", "2", "3", "4"}:
-        readings = (Moment(_short_year(match["quarter_year"]), part=f"Q{int(first)}"),)
+        readings = (PartialDate(_short_year(match["quarter_year"]), part=f"Q{int(first)}"),)
     return readings, False
 
 
-def _with_name(match: re.Match[str]) -> tuple[tuple[Moment, ...], bool]:
+def _with_name(match: re.Match[str]) -> tuple[tuple[PartialDate, ...], bool]:
     """Return the readings of "3 May" or "3–5 May 2026"."""
     month, year = _month(match["name"]), _short_year(match["year"])
     first_month = _month(match["first_month"]) if match["first_month"] else month
@@ -274,7 +252,7 @@ def _with_name(match: re.Match[str]) -> tuple[tuple[Moment, ...], bool]:
     return (*day, *last), bool(last)
 
 
-def _of_three(first: str, second: int, third: str, sign: str) -> tuple[Moment, ...]:
+def _of_three(first: str, second: int, third: str, sign: str) -> tuple[PartialDate, ...]:
     """Return the readings of three numbers; with slashes, the month may be the first or the second."""
     if len(first) == 4:
         return _moment(int(first), second, int(third))
@@ -292,7 +270,7 @@ def _is_day(match: re.Match[str]) -> bool:
 
 
 def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
-    for match in _month_first().finditer(text):
+    for match in _MONTH_FIRST.finditer(text):
         start = match.start()
         if start and (text[start - 1].isalnum() or text[start - 1] == "_"):
             continue
@@ -313,11 +291,11 @@ def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
         elif written := match["only_year"]:
             year = _short_year(written)
             end = match["end_month"]
-            readings = (Moment(year, month), *([Moment(year, _month(end))] if end else []))
+            readings = (PartialDate(year, month), *([PartialDate(year, _month(end))] if end else []))
             yield WrittenDate(start, match.end(), readings, len(readings) > 1)
         elif bare or match["name"] in _SURE or _BEFORE_A_MONTH.search(text, max(0, start - _LONGEST_BEFORE), start):
-            until = _until_month().match(text, match.end())
-            readings = (Moment(None, month), *([Moment(None, _month(until["last"]))] if until else []))
+            until = _UNTIL_MONTH.match(text, match.end())
+            readings = (PartialDate(None, month), *([PartialDate(None, _month(until["last"]))] if until else []))
             yield WrittenDate(start, until.end() if until else match.end(), readings, until is not None)
 
 
@@ -325,24 +303,24 @@ def _worded_day(text: str, month: int) -> tuple[int, int] | None:
     """Return where the day before a month begins and its number, as in "the first of June" and "am ersten Juni"."""
     joint = " of " if text.endswith(" of ", 0, month) else " "
     word = _LAST_WORD.search(text, max(0, month - len(joint) - _LONGEST_DAY), month - len(joint))
-    number = ordinal_words().get(word[0].lower(), 0) if word and text.endswith(joint, 0, month) else 0
+    number = ORDINALS.get(word[0].lower(), 0) if word and text.endswith(joint, 0, month) else 0
     return (word.start(), number) if word and 0 < number <= 31 else None
 
 
 def _by_parts(text: str, *, bare: bool) -> Iterator[WrittenDate]:
-    for match in _part_first().finditer(text) if "Q" in text or "H1" in text or "H2" in text else ():
+    for match in _PART_FIRST.finditer(text):
         start = match.start()
         if not (start and text[start - 1].isalnum()):
-            yield WrittenDate(start, match.end(), (Moment(_short_year(match["year"]), part=match[0][:2]),))
-    for match in _FISCAL.finditer(text) if "FY" in text or "GJ" in text else ():
-        yield WrittenDate(match.start(), match.end(), (Moment(_short_year(match["year"])),))
-    for match in _part_named().finditer(text) if any(sign in text for sign in ("uart", "alf", "albj")) else ():
+            yield WrittenDate(start, match.end(), (PartialDate(_short_year(match["year"]), part=match[0][:2]),))
+    for match in _FISCAL.finditer(text):
+        yield WrittenDate(match.start(), match.end(), (PartialDate(_short_year(match["year"])),))
+    for match in _PART_NAMED.finditer(text):
         start = match.start()
         if ordinal := _ORDINAL.search(text, max(0, start - _LONGEST_BEFORE - 8), start):
             kind = "Q" if match["part"][0] in "Qq" else "H"
             number = next(index for index, group in enumerate(ordinal.groups(), 1) if group)
             if kind == "Q" or (number <= 2 and (bare or match["year"] or match["part"].startswith("Halbj"))):
-                moment = Moment(_number(match["year"]), part=f"{kind}{number}")
+                moment = PartialDate(_number(match["year"]), part=f"{kind}{number}")
                 yield WrittenDate(ordinal.start(), match.end(), (moment,))
 
 
@@ -360,8 +338,8 @@ def _short_year(written: str | None) -> int | None:
     return number if number is None or number >= 100 else 2000 + number
 
 
-def _moment(year: int | None, month: int, day: int | None) -> tuple[Moment, ...]:
+def _moment(year: int | None, month: int, day: int | None) -> tuple[PartialDate, ...]:
     """Return a date, nothing if there is none of these numbers."""
     if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
         return ()
-    return (Moment(year, month, day),)
+    return (PartialDate(year, month, day),)

@@ -1,4 +1,4 @@
-"""A number of a sentence, and whether one of an excerpt can be the same. Pure."""
+"""A number of a text with the words around it, and whether one of an excerpt can be that of a sentence. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from perplexity.figures.amounts import Amount, Plain, digits_of, read_amounts, read_suffix, unit_before, with_suffix
-from perplexity.figures.units import CURRENCIES, find_unit
+from perplexity.lexicon.units import CURRENCIES, find_unit
 
 _LETTERS_BEFORE = re.compile(r"([^\W\d_]+)([-‑]?)\Z")
 _LETTERS_AFTER = re.compile(r"[^\W\d_]{1,40}")
@@ -77,20 +77,6 @@ def hedge_before(text: str, start: int) -> str:
     return "" if match is None else "about" if match["sign"] else match.lastgroup or ""
 
 
-def is_negative(text: str, start: int) -> bool:
-    """Return whether a number has a minus."""
-    return _MINUS.search(text, max(0, start - 12), start) is not None
-
-
-def may_be_negative(text: str, start: int, end: int) -> bool:
-    """Return whether a number has a minus, brackets, or a word near it that says that something is less."""
-    return (
-        is_negative(text, start)
-        or text[max(0, start - 2) : start].strip("$€£").endswith("(")
-        or _BELOW.search(text, max(0, start - 60), end + 50) is not None
-    )
-
-
 _NAME_BEFORE = re.compile(r"(?:(?<=[^\W\d_] )|(?<=, ))([A-ZÄÖÜ][^\W\d_]{3,20}) \Z")
 _AGE = re.compile(r"(?<!\w)(?:aged?|age of|was|at|turned|Alter von|mit)[ \u00a0]\Z")
 _OLD = re.compile(r"[- \u00a0]?(?:years?[- ]|Jahre )?(?:old|alt|jährig)")
@@ -99,71 +85,88 @@ _OLD = re.compile(r"[- \u00a0]?(?:years?[- ]|Jahre )?(?:old|alt|jährig)")
 _RATE = re.compile(r"[ -]?(?:per [^\W\d_]{1,20} )?(?:/ ?|per |an? |each |every |pro |je )([^\W\d_]{1,20})")
 
 
-def rate(text: str, end: int) -> str:
-    """Return the unit of which an amount that ends at `end` is meant for each one, as in "$12 a month"."""
-    match = _RATE.match(text, read_suffix(text, end).end)
-    known = find_unit(match[1]) if match else None
-    return known[0] if known and known[0] not in {"W", "Wh"} else ""
-
-
-def says_age(text: str, start: int, end: int) -> bool:
-    """Return whether a number is an age."""
-    return bool(_AGE.search(text, max(0, start - 12), start) or _OLD.match(text, end))
-
-
 class Number:
-    """A number of a sentence that is looked for, from `start` to `end` of `text`.
-
-    `value` is given for a number in words.
-    """
+    """A number in a text, from `start` to `end`; `value` is given for one in words."""
 
     def __init__(self, text: str, start: int, end: int, value: Decimal | None = None) -> None:
         self.text, self.start, self.end = text, start, end
         self.written = text[start:end]
+        self.value = value
         self.in_words = value is not None
-        if value is None:
-            self.amounts = read_amounts(text, start, end)
-            self.digits = digits_of(self.written)
-        else:
-            step = Decimal(1) if value % 1 == 0 else Decimal("0.05")
-            self.amounts = with_suffix((Plain(value, step),), read_suffix(text, end), "")
-            self.digits = str(value).replace(".", "").strip("0")
+        self.digits = digits_of(self.written) if value is None else f"{value:f}".replace(".", "").strip("0")
+
+    @cached_property
+    def amounts(self) -> tuple[Amount, ...]:
+        """What the number may mean; nothing for a version or a number that is too long."""
+        if self.value is None:
+            return read_amounts(self.text, self.start, self.end)
+        step = Decimal(1) if self.value % 1 == 0 else Decimal("0.05")
+        return with_suffix((Plain(self.value, step),), read_suffix(self.text, self.end), "")
+
+    @cached_property
+    def end_of_unit(self) -> int:
+        """Where the multiplier and the unit end."""
+        return read_suffix(self.text, self.end).end
 
     @cached_property
     def is_scaled(self) -> bool:
         """Whether it is written with a multiplier."""
         return any(amount.is_scaled for amount in self.amounts)
 
-    @cached_property
+    @property
     def is_year(self) -> bool:
         """Whether the number may be a year."""
         return len(self.written) == 4 and self.written.isdecimal() and "1000" <= self.written < "2200"
 
     @cached_property
     def rate(self) -> str:
-        """The unit of which the number is meant for each one."""
-        return rate(self.text, self.end)
+        """The unit for each of which the amount is meant, as in "$12 a month"."""
+        match = _RATE.match(self.text, self.end_of_unit)
+        known = find_unit(match[1]) if match else None
+        return known[0] if known and known[0] not in {"W", "Wh"} else ""
 
-    @cached_property
+    @property
+    def is_age(self) -> bool:
+        """Whether the words around it say that it is an age."""
+        return bool(_AGE.search(self.text, max(0, self.start - 12), self.start) or _OLD.match(self.text, self.end))
+
+    @property
     def is_in_a_name(self) -> bool:
         """Whether a letter and a hyphen are before the number."""
-        return (
-            self.text[self.start - 1 : self.start] in {"-", "‑"}
-            and self.text[self.start - 2 : self.start - 1].isalpha()
-        )
+        before = self.text[max(0, self.start - 2) : self.start]
+        return before[1:] in {"-", "‑"} and before[0].isalpha()
 
     @cached_property
     def name(self) -> str:
         """The capitalised word that a whole number is one name with, in lower case, as in "Voyager 1"."""
         match = _NAME_BEFORE.search(self.text, max(0, self.start - 24), self.start)
         is_short = self.written.isdecimal() and len(self.written) < 4 and not self.amounts[0].unit
-        return match[1].lower() if match and is_short and not self.names_what and match[1].lower() not in _LOOSE else ""
+        if not match or not is_short or names_what(self.text, self.end_of_unit) or match[1].lower() in _LOOSE:
+            return ""
+        return match[1].lower()
 
     @cached_property
+    def letters(self) -> tuple[str, str]:
+        """The letters that it is one name with, before and after it, as in "A380", "COVID-19" and "5G"."""
+        return letters_around(self.text, self.start, self.end)
+
+    @property
     def is_ordinal(self) -> bool:
         """Whether the number may be the day of a month."""
         after = self.text[self.end : self.end + 2]
         return after in {"st", "nd", "rd", "th"} or after.startswith(".")
+
+    @property
+    def in_pair(self) -> bool:
+        """Whether it is part of a time of day or a score."""
+        before, after = self.text[max(0, self.start - 2) : self.start], self.text[self.end : self.end + 2]
+        return (before[1:] == ":" and before[0].isdecimal()) or (after[:1] == ":" and after[1:].isdecimal())
+
+    @property
+    def ends_range(self) -> bool:
+        """Whether it is the last number of a range such as "14–49"."""
+        before = self.text[max(0, self.start - 2) : self.start]
+        return before[1:] in {"-", "–"} and before[0].isdecimal()
 
     @cached_property
     def counts(self) -> bool:
@@ -171,51 +174,45 @@ class Number:
         return counts(self.text, self.end)
 
     @cached_property
-    def names_what(self) -> bool:
-        """Whether the word after the number and its multiplier looks like the noun that is counted."""
-        return names_what(self.text, read_suffix(self.text, self.end).end)
+    def is_negative(self) -> bool:
+        """Whether the number has a minus."""
+        return _MINUS.search(self.text, max(0, self.start - 12), self.start) is not None
 
-    def has_sign_of(self, text: str, start: int, end: int) -> bool:
-        """Return whether the signs of this number and of one of a text, or the words for them, can be the same."""
-        if is_negative(self.text, self.start):
-            return may_be_negative(text, start, end)
-        return not is_negative(text, start) or may_be_negative(self.text, self.start, self.end)
+    @cached_property
+    def may_be_negative(self) -> bool:
+        """Whether it has a minus, brackets, or a word near it that says that something is less."""
+        before = self.text[max(0, self.start - 2) : self.start]
+        below = _BELOW.search(self.text, max(0, self.start - 60), self.end + 50)
+        return self.is_negative or before.strip("$€£").endswith("(") or below is not None
 
-    def is_other_kind_of_year(self, text: str, start: int, end: int) -> bool:
-        """Return whether one of this number and one of a text is a year, and the other has a sign that no year has."""
-        if self.is_year and not self.counts and _IN.search(self.text, max(0, self.start - 9), self.start):
-            return text[start + 1 : start + 2] in {",", "."}
-        is_plain = end - start == 4 and text[start:end].isdecimal()
-        return (
-            self.counts
-            and self.written[1:2] in {",", "."}
-            and is_plain
-            and _IN.search(text, max(0, start - 9), start) is not None
-        )
+    def has_sign_of(self, other: Number) -> bool:
+        """Return whether the signs of two numbers, or the words for them, can be the same."""
+        if self.is_negative:
+            return other.may_be_negative
+        return not other.is_negative or self.may_be_negative
+
+    @property
+    def _is_after_in(self) -> bool:
+        return _IN.search(self.text, max(0, self.start - 9), self.start) is not None
+
+    def is_other_kind_of_year(self, other: Number) -> bool:
+        """Return whether one of two equal numbers is a year, and the other has a separator, as no year has."""
+        if self.is_year and not self.counts and self._is_after_in:
+            return other.written[1:2] in {",", "."}
+        is_plain = len(other.written) == 4 and other.written.isdecimal()
+        return self.counts and self.written[1:2] in {",", "."} and is_plain and other._is_after_in
 
     @cached_property
     def hedge(self) -> str:
-        """What the words before the number make of it: "over", "under", "about", or nothing."""
+        """What the words before the number make of it: "over", "under", "nearly", "about", or nothing."""
         return hedge_before(self.text, self.start)
-
-    @cached_property
-    def small_numbers(self) -> tuple[Decimal, ...]:
-        """The numbers below 1,000 that words for this one could begin with."""
-        if not 0 < len(self.digits) < 4 or "." in self.digits:
-            return ()
-        exact = Decimal(self.digits)
-        return tuple([exact.scaleb(power) for power in range(-1, 4 - len(self.digits))])
 
     def as_one(self) -> tuple[str, ...]:
         """Return how the number 1 may be written with the word before it and the word after it."""
         after = _WORD_AFTER.match(self.text, self.end)
         nouns = [after[1].lower()] if after and self.counts else []
-        return (
-            "number one",
-            "nummer eins",
-            "platz eins",
-            *[f"{one} {noun}" for noun in nouns for one in ("one", "ein", "eine", "single")],
-        )
+        ones = [f"{one} {noun}" for noun in nouns for one in ("one", "ein", "eine", "single")]
+        return ("number one", "nummer eins", "platz eins", *ones)
 
 
 def letters_around(text: str, start: int, end: int) -> tuple[str, str]:
@@ -228,21 +225,22 @@ def letters_around(text: str, start: int, end: int) -> tuple[str, str]:
             year = end - start == 4 and text[start] in "12"
             if not before[2] or (not year and before[1].lower() not in {"minus", "bis", "und", "to"}):
                 prefix = before[0]
-    if text[end : end + 1].isalpha():
-        after = _LETTERS_AFTER.match(text, end)
-        if after and not _ORDINAL_END.match(text, end):
-            is_money = unit_before(text, start) != ""
-            suffix = after[0] if read_suffix(text, end, is_money=is_money).end == end else ""
+    after = _LETTERS_AFTER.match(text, end)
+    if after and not _ORDINAL_END.match(text, end):
+        is_money = unit_before(text, start) != ""
+        suffix = after[0] if read_suffix(text, end, is_money=is_money).end == end else ""
     return prefix, suffix
 
 
-def has_same_name(number: Number, text: str, start: int, end: int) -> bool:
+def has_same_name(mine: Number, other: Number) -> bool:
     """Return whether the letters that a number of an excerpt is one name with are around that of the sentence, too."""
-    prefix, suffix = letters_around(text, start, end)
-    if prefix and not _follows(number.text, number.start, prefix.rstrip("-‑").lower()):
+    prefix, suffix = other.letters
+    word = prefix.rstrip("-‑").lower()
+    before = mine.text[max(0, mine.start - len(word) - 1) : mine.start]
+    if not before.rstrip("-‑ \u00a0").lower().endswith(word):
         return False
-    after = number.text[number.end : number.end + 1 + len(suffix)].lower()
-    return after.endswith(suffix.lower()) or (len(suffix) == 1 and suffix.lower() in _initials(number))
+    after = mine.text[mine.end : mine.end + 1 + len(suffix)].lower()
+    return after.endswith(suffix.lower()) or (len(suffix) == 1 and suffix.lower() in _initials(mine))
 
 
 def _initials(number: Number) -> set[str]:
@@ -250,22 +248,6 @@ def _initials(number: Number) -> set[str]:
     before = _WORD_BEFORE.search(number.text, max(0, number.start - 24), number.start)
     after = _WORD_AFTER.match(number.text, number.end)
     return {match[1][0].lower() for match in (before, after) if match}
-
-
-def _follows(text: str, start: int, word: str) -> bool:
-    """Return whether a word is right before a place, with a space or a hyphen between."""
-    return text[max(0, start - len(word) - 1) : start].rstrip(" -‑ ").lower().endswith(word)
-
-
-def in_pair(text: str, start: int, end: int) -> bool:
-    """Return whether a number is part of a time of day or a score."""
-    before, after = text[max(0, start - 2) : start], text[end : end + 2]
-    return (before[1:] == ":" and before[0].isdecimal()) or (after[:1] == ":" and after[1:].isdecimal())
-
-
-def ends_range(text: str, start: int) -> bool:
-    """Return whether a number is the last one of a range such as "14–49"."""
-    return text[start - 1 : start] in {"-", "–"} and text[max(0, start - 2) : start - 1].isdecimal()
 
 
 def counts(text: str, end: int) -> bool:
@@ -303,9 +285,9 @@ def unit_follows(text: str, end: int, unit: str) -> bool:
     return False
 
 
-def in_table(mine: Amount, other: Amount) -> bool:
-    """Return whether a number of a table may be this amount; the table's head says of what."""
-    return other.unit == "?"
+def in_table(amount: Amount) -> bool:
+    """Return whether an amount is a number of a table whose head says of what."""
+    return amount.unit == "?"
 
 
 def _is_money(mine: Amount, other: Amount) -> bool:
@@ -327,7 +309,7 @@ def rounds(number: Number, mine: Amount, other: Amount) -> bool:
     word such as "about", it is to the last one that is not zero, twice as far if that is a five. After "more than" or
     "less than" it is by a fifth, or by half for 100 and the like.
     """
-    is_alike = mine.unit == other.unit or {mine.unit, other.unit} in RELATED or in_table(mine, other)
+    is_alike = mine.unit == other.unit or {mine.unit, other.unit} in RELATED or in_table(other)
     difference = other.value - mine.value
     is_small = mine.value < 10 and mine.step >= 1 and not (mine.unit or mine.is_scaled or number.hedge)
     if not (is_alike or _is_money(mine, other)) or not other.value or not difference or is_small:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from perplexity.figures.words import number_words
+from perplexity.lexicon.numbers import NUMBERS
 
 _LABELS = (
     re.compile(r"(?<![^\s])\((\d{1,2})\)(?= [^\W\d_])(?! (?:million|billion|thousand|percent|Mio|Mrd|Prozent))"),
@@ -32,7 +32,7 @@ def find_own_numbers(text: str) -> Iterator[tuple[int, int]]:
             yield match.span(match.lastindex or 0)
     for match in _COUNT.finditer(text):
         word = match[1].lower()
-        count = int(word) if word.isdecimal() else number_words().get(word, 0)
+        count = int(word) if word.isdecimal() else NUMBERS.get(word, 0)
         listed = _LIST.match(text, match.end()) if 1 < count <= 12 else None
         if listed and (count in _lengths(listed["items"]) or (listed["colon"] and not listed["items"].strip())):
             yield match.span(1)

@@ -41,9 +41,3 @@ def is_apart(text: str, place: int, written: str) -> bool:
     if after[:1] in _NARROW and written[-1].isdecimal() and _THREE_DIGITS.match(text, end + 1):
         return False
     return not (written[-1].isdecimal() and after[:1] in {".", ",", "'", "’"} and after[1:].isdecimal())
-
-
-def lowered(text: str) -> str:
-    """Return a text in lower case, character for character."""
-    lower = text.lower()
-    return lower if len(lower) == len(text) else "".join([c.lower()[0] for c in text])

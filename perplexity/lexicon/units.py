@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 _MULTIPLIERS: dict[str, tuple[int, ...]] = {}
 for _powers, _names in (
     ((2,), "hundred hundert"),
@@ -194,7 +192,6 @@ def find_multiplier(word: str, *, glued: bool, is_money: bool) -> tuple[int, ...
     return _MULTIPLIERS.get(word.rstrip(".")) or _MULTIPLIERS.get(lower) or _MULTIPLIERS.get(lower.rstrip("."), ())
 
 
-@lru_cache(maxsize=1024)
 def find_unit(word: str) -> tuple[str, int] | None:
     """Return the unit that a word or a sign is, and its power of ten; None if it is none."""
     if word in UNITS:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from perplexity.figures.dates import (
     CLOCK_TIME,
-    Moment,
+    PartialDate,
     WrittenDate,
     all_durations,
     find_clock_parts,
@@ -17,7 +17,7 @@ from perplexity.figures.dates import (
     find_worded_times,
     minutes_of,
 )
-from perplexity.figures.places import contains, lowered
+from perplexity.figures.matching import contains
 from perplexity.types import Source
 
 _DATE_IN_ADDRESS = re.compile(r"[/_-]((?:19|20)\d\d)[/_-]?(0[1-9]|1[0-2])(?:[/_-]?([0-3]\d))?(?!\d)")
@@ -44,11 +44,12 @@ _ORDINALS = {
 _PARTS = {"Q": ("quarter", "quartal", "three months", "drei monate"), "H": ("half", "halbjahr", "six months")}
 
 
-class Moments:
+class SourceDates:
     """The dates, times and durations of a source, read as far as a figure asks for them."""
 
-    def __init__(self, source: Source, text: str) -> None:
+    def __init__(self, source: Source, text: str, lower: str) -> None:
         self.text = text
+        self._lower = lower
         self._source = source
 
     def has_year(self, year: int) -> bool:
@@ -92,7 +93,7 @@ class Moments:
             year.startswith(first) for year in self._written_years
         )
 
-    def has_moment(self, moment: Moment) -> bool:
+    def has(self, moment: PartialDate) -> bool:
         """Return whether the text, the source's date or its address has a date.
 
         One without its year is enough if the year is somewhere else, or if no year is known at all.
@@ -107,16 +108,16 @@ class Moments:
             return self.has_year(moment.year)
         if any(f"{edge} {moment.year}" in self._lower for edge in _EDGES.get((moment.month, moment.day), ())):
             return True
-        yearless = Moment(None, *moment[1:])
+        yearless = PartialDate(None, *moment[1:])
         is_said = yearless in self._yearless or self._has_part_of(yearless)
         return is_said and (self.has_year(moment.year) or not self._has_years)
 
-    def _has_part_of(self, moment: Moment) -> bool:
+    def _has_part_of(self, moment: PartialDate) -> bool:
         """Return whether a date is said apart: "the first" of two quarters, "am 20." of a month."""
         if moment.part:
             ordinals, name = _ORDINALS[int(moment.part[1])], _PARTS[moment.part[0]]
             return any(part in self._lower for part in name) and any(f" {one}" in self._lower for one in ordinals)
-        return moment.day in self._days and Moment(None, moment.month) in self._moments
+        return moment.day in self._days and PartialDate(None, moment.month) in self._moments
 
     def counts_months(self, count: Decimal) -> bool:
         """Return whether the text has so many months as "9M" or as their first and last one."""
@@ -140,22 +141,22 @@ class Moments:
         return find_dates(self.text, bare_months=True)
 
     @cached_property
-    def _moments(self) -> frozenset[Moment]:
+    def _moments(self) -> frozenset[PartialDate]:
         """The dates of the text, of the source and of its address, also without their days and years."""
         moments = [moment for date in self._dates for moment in date.readings]
         written = [_ISO_DATE.match(date) for date in (self._source.date, self._source.last_updated) if date]
         for match in (*written, _DATE_IN_ADDRESS.search(self._source.url)):
             if match:
                 year, month, day = [int(part) if part else None for part in match.groups()]
-                moments.append(Moment(year, month, day))
-        dated = {*moments, *[Moment(year, month, None, part) for year, month, _, part in moments]}
-        return frozenset(dated | {Moment(None, month, day, part) for _, month, day, part in dated})
+                moments.append(PartialDate(year, month, day))
+        dated = {*moments, *[PartialDate(year, month, None, part) for year, month, _, part in moments]}
+        return frozenset(dated | {PartialDate(None, month, day, part) for _, month, day, part in dated})
 
     @cached_property
-    def _yearless(self) -> frozenset[Moment]:
+    def _yearless(self) -> frozenset[PartialDate]:
         """The dates that are written without a year."""
         moments = [moment for date in self._dates for moment in date.readings if moment.year is None]
-        return frozenset([*moments, *[Moment(None, month, None, part) for _, month, _, part in moments]])
+        return frozenset([*moments, *[PartialDate(None, month, None, part) for _, month, _, part in moments]])
 
     @cached_property
     def years(self) -> frozenset[int]:
@@ -198,16 +199,12 @@ class Moments:
     def _written_years(self) -> frozenset[str]:
         return frozenset(_WRITTEN_YEAR.findall(self.text))
 
-    @cached_property
-    def _lower(self) -> str:
-        return lowered(self.text)
 
-
-def _wider(moment: Moment) -> set[Moment]:
+def _wider(moment: PartialDate) -> set[PartialDate]:
     """Return the quarter and the half of a year that a month is in, and the month that a quarter ends with."""
     year, month, day, part = moment
     if part.startswith("Q"):
-        return {Moment(year, 3 * int(part[1]))}
+        return {PartialDate(year, 3 * int(part[1]))}
     if month is None or day is not None:
         return set()
-    return {Moment(year, part=f"Q{(month + 2) // 3}"), Moment(year, part=f"H{(month + 5) // 6}")}
+    return {PartialDate(year, part=f"Q{(month + 2) // 3}"), PartialDate(year, part=f"H{(month + 5) // 6}")}

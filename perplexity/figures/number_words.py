@@ -1,0 +1,131 @@
+"""Numbers that a text has in English and German words. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from perplexity.lexicon.numbers import NUMBERS
+
+
+class WordedNumber(NamedTuple):
+    """A number in words, from `start` up to, not including, `end`; `dozens` is 2 for two dozen, else 0."""
+
+    start: int
+    end: int
+    value: Decimal
+    dozens: Decimal = Decimal(0)
+
+
+def whole_words(lower: str, word: str) -> Iterator[tuple[int, int]]:
+    """Yield where a word is in a text, both in lower case, not as part of a longer word."""
+    place = lower.find(word)
+    while place >= 0:
+        end = place + len(word)
+        if not (lower[place - 1 : place].isalpha() if place else False) and not lower[end : end + 1].isalpha():
+            yield place, end
+        place = lower.find(word, end)
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+_REFERS_BACK = re.compile(r"(?<!\w)(?:the|these|those|die|den|der|diese|diesen|dieser) \Z")
+_ONE = re.compile(
+    r"(?<![\w-])(half an?|(?:an?[ -]|one[ -]|three[ -])?quarters?[ -]of an?|eine[rs]? halben?|eine[rs]? viertel|"
+    r"dreiviertel|anderthalb|eineinhalb|ein halbes|an?|one|eine?[mnrs]?) \Z"
+)
+_LONGEST_ONE = 24
+OF_ONE = frozenset(
+    ["hundred", "thousand", "million", "billion", "trillion", "decade", "century", "milliarde", "dozen", "dutzend"]
+)
+OF_PART = frozenset(["hour", "year", "tonne", "ton", "mile", "kilometre", "metre", "litre", "pound", "inch", "stunde"])
+"""The words that make a figure of "half a" or "a quarter of a", but not of "a"."""
+_DOZENS = frozenset({"dozen", "dutzend"})
+_HALVES = {"half": "0.5", "halbe": "0.5", "halben": "0.5", "halbes": "0.5", "anderthalb": "1.5", "eineinhalb": "1.5",
+           "three": "0.75", "dreiviertel": "0.75", "quarter": "0.25", "viertel": "0.25"}  # fmt: skip
+_HUNDREDS = re.compile(r"(?<!\w)([a-z]+)[ -]hundred (?:and )?([a-z]+(?:-[a-z]+)?)(?!\w)")
+_AFTER_HUNDREDS = re.compile(r"hundred (?:and )?\Z")
+_MORE = re.compile(
+    r"(?P<half>[ -]and[ -]a[ -]half)(?![^\W\d_])|(?P<dozen> (?:dozen|dutzend))(?![^\W\d_])|-(?P<ones>[a-z]+)"
+)
+_GERMAN_COMPOUND = re.compile(r"(?:(\w*?)tausend)?(?:und)?(?:(\w*?)hundert)?(?:und)?(\w*)")
+_PART_OF_A_MILLION = re.compile("(?:viertel|dreiviertel|halbe)(?=million|milliarde)")
+_LONGEST_NUMBER = 60
+_LONGEST_BEGINNING = 20
+_NO_NUMBER = -1_000_000_000
+
+
+def find_worded(lower: str, *, inside: bool = False) -> list[WordedNumber]:
+    """Return the numbers in words of a text in lower case; of two that overlap, the first is meant.
+
+    With `inside`, those that a longer word begins with count, too: "dreijährig".
+    """
+    hundreds: list[WordedNumber] = []
+    parts: list[WordedNumber] = []
+    plain: list[WordedNumber] = []
+    for match in _HUNDREDS.finditer(lower):
+        count, rest = NUMBERS.get(match[1], int(match[1] in {"a", "one"})), NUMBERS.get(match[2], 0)
+        if count and rest:
+            hundreds.append(WordedNumber(*match.span(), Decimal(100 * count + rest)))
+    for match in _WORD.finditer(lower):
+        word, start, end = match[0], match.start(), match.end()
+        if word in OF_ONE or word in OF_PART:
+            parts += _of_one(lower, start, end, word)
+        elif word in NUMBERS:
+            is_part = lower[start - 1 : start] == "-" or _AFTER_HUNDREDS.search(lower, max(0, start - 12), start)
+            if not (is_part or (NUMBERS[word] == 2 and _REFERS_BACK.search(lower, max(0, start - 9), start))):
+                plain.append(_with_more(lower, start, end, NUMBERS[word]))
+        elif part := _PART_OF_A_MILLION.match(word):
+            parts.append(WordedNumber(start, start + part.end(), Decimal(_HALVES[part[0]])))
+        elif value := _compound(word):
+            parts.append(WordedNumber(start, end, value))
+        elif inside and (length := _beginning(word)):
+            plain.append(WordedNumber(start, start + length, Decimal(NUMBERS[word[:length]])))
+    return [*hundreds, *parts, *plain]
+
+
+def _compound(word: str) -> Decimal | None:
+    """Return the number of a German word such as "dreieinhalb" or "zweitausend", None for any other word."""
+    if word in {"anderthalb", "eineinhalb"}:
+        return Decimal("1.5")
+    if word.endswith("einhalb") and (whole := NUMBERS.get(word.removesuffix("einhalb"))):
+        return whole + Decimal("0.5")
+    is_long = len(word) > _LONGEST_NUMBER or word in {"tausend", "hundert"}
+    match = None if is_long or not ("tausend" in word or "hundert" in word) else _GERMAN_COMPOUND.fullmatch(word)
+    if match is None:
+        return None
+    ones = NUMBERS | {"ein": 1, "eins": 1}
+    thousands, hundreds, rest = (
+        0 if part is None else ones.get(part, _NO_NUMBER) if part else int(factor > 1)
+        for part, factor in zip(match.groups(), (1000, 100, 1), strict=True)
+    )
+    value = 1000 * thousands + 100 * hundreds + rest
+    return Decimal(value) if value > 0 else None
+
+
+def _beginning(word: str) -> int:
+    """Return how long the longest number is that a word begins with, 0 for none."""
+    return next((length for length in range(min(len(word), _LONGEST_BEGINNING), 2, -1) if word[:length] in NUMBERS), 0)
+
+
+def _of_one(lower: str, start: int, end: int, word: str) -> Iterator[WordedNumber]:
+    """Yield "a million" and "half an hour"."""
+    one = _ONE.search(lower, max(0, start - _LONGEST_ONE), start)
+    if one is None or (word in OF_PART and not any(part in one[1] for part in ("half", "quarter", "halbe", "viertel"))):
+        return
+    value = Decimal(next((_HALVES[part] for part in re.split("[ -]", one[1]) if part in _HALVES), "1"))
+    is_dozen = word in _DOZENS
+    yield WordedNumber(one.start(), end if is_dozen else one.end(1), value * 12 if is_dozen else value)
+
+
+def _with_more(lower: str, start: int, end: int, value: int) -> WordedNumber:
+    """Return a number with the words after it that change it: "two dozen", "three and a half", "twenty-five"."""
+    more = _MORE.match(lower, end)
+    if more and more["half"]:
+        return WordedNumber(start, more.end(), value + Decimal("0.5"))
+    if more and more["dozen"]:
+        return WordedNumber(start, more.end(), Decimal(12 * value), Decimal(value))
+    if more and (both := NUMBERS.get(f"{lower[start:end]}-{more['ones']}")):
+        return WordedNumber(start, more.end(), Decimal(both))
+    return WordedNumber(start, end, Decimal(value))
