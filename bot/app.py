@@ -431,7 +431,7 @@ class _Parts:
         )
         return CommandRunner(
             questions=self.questions,
-            services=self.search.answering,
+            chain=self.search.chain,
             admins=self.admins,
             commands={command.name: command for command in self.commands} | self.digests.commands,
             database_retry=DatabaseRetry(seconds=RUN_SECONDS),
@@ -548,7 +548,7 @@ class _Parts:
         acks, profiles = self.acks, self.profiles
         choices, audit = ChoiceStore(acks), AuditStore(acks)
         finder = check.ClaimFinder(
-            model=self.search.answering.model,
+            model=self.search.chain.within().model,
             proposals=ProposalStore(acks),
             profiles=profiles,
             asker_refusal=self.admission.asker_refusal,

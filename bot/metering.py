@@ -1,20 +1,19 @@
-"""Every call of a paid service is reserved before it leaves, and booked with what the service says that it cost.
+"""Reserves each paid call in the ledger before sending and settles it with the reported cost.
 
-Around each provider, the posts of a deep dive and the model of the agent, so that all attempts of a chain count, and
-what is sent again within a call. Without a permission no call leaves. What leaves for a question is saved before: with
-the reservation if the provider announces its requests, otherwise by itself.
+All attempts of a chain count, and what is sent again within a call. Without a permission no call leaves. What leaves
+for a question is saved before: with the reservation if the provider announces its requests, otherwise by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
+from typing import Generic
 from uuid import UUID, uuid4
 
 from bot.budgets.amounts import micros
-from bot.budgets.ceilings import CEILINGS, FAST, POSTS, REASONING, SEARCH, cheaper
+from bot.budgets.ceilings import CEILINGS, FAST, REASONING, SEARCH, cheaper
 from bot.budgets.sentences import over_budget_sentence
 from bot.errors import BudgetUnknown, BudgetUsedUp, QuestionErased, SpendingPaused
 from bot.model.asker import current_asker
@@ -30,7 +29,7 @@ from bot.model.spending import (
     TakenOver,
     Verdict,
 )
-from bot.privacy.outgoing import current_outgoing
+from bot.privacy.sent_requests import current_sent_log
 from bot.storage.database import DatabaseRetry
 from bot.storage.ledger import Ledger, LedgerAway
 from perplexity.errors import (
@@ -44,26 +43,16 @@ from perplexity.errors import (
     RequestCancelled,
 )
 from perplexity.models import Effort, resolve
-from perplexity.providers.base import ForwardingProvider
 from perplexity.request_log import SentRequest
-from perplexity.types import Answer, Done, Event, Query, Question, SearchResults
-from perplexity.x_posts.types import PostSource, PostSummary
+from perplexity.steps import Call, Replies, Reply, Request
+from perplexity.types import Answer, Query, Question
 
 SPENDING_PAUSED = "An admin has paused all paid searches, so I can’t answer now. Ask again when they are resumed."
 BUDGET_UNKNOWN = "I can’t reach my database, so I can’t check the budget. Ask again in a minute."
+THOUGHT_QUICKLY = "I thought quickly instead of longer: the rest of the budget wouldn’t cover it."
 
 AWAY_SECONDS = 5.0
 """How long a call waits for the database: less than a service has to answer, so that none is taken for slow."""
-
-
-@asynccontextmanager
-async def closed(events: AsyncIterator[Event]) -> AsyncIterator[AsyncIterator[Event]]:
-    """Yield the events of a stream, which is closed at the end of the block if it can be."""
-    try:
-        yield events
-    finally:
-        if isinstance(events, AsyncGenerator):
-            await events.aclose()
 
 
 def is_free(error: PerplexityError) -> bool:
@@ -242,120 +231,86 @@ class Meter:
 
 def _unsaved(request: SentRequest | None) -> SentRequest | None:
     """Return a request unless it was saved already."""
-    outgoing = current_outgoing()
-    return None if request is None or outgoing is None or outgoing.is_kept(request) else request
+    sent_log = current_sent_log()
+    return None if request is None or sent_log is None or sent_log.is_kept(request) else request
 
 
 def _leaving(request: SentRequest | None, id: UUID, *, with_call: bool = False) -> RequestText | None:
     """Return what is to be saved of a request before it leaves; None without a request or a question."""
-    asker, outgoing = current_asker(), current_outgoing()
-    if request is None or asker is None or asker.question_id is None or outgoing is None:
+    asker, sent_log = current_asker(), current_sent_log()
+    if request is None or asker is None or asker.question_id is None or sent_log is None:
         return None
-    outgoing.kept.append((request, id))
-    return RequestText(id=id, question_id=asker.question_id, text=outgoing.line(request), with_call=with_call)
+    sent_log.kept.append((request, id))
+    return RequestText(id=id, question_id=asker.question_id, text=sent_log.line(request), with_call=with_call)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Way:
-    """A way to ask a question, with the line to say first of its answer; `last` without a cheaper one."""
+class _Attempt(Generic[Request]):
+    """One way to ask, with the line to say first of its answer; `last` without a cheaper one."""
 
-    call: PaidCall
-    question: Question
+    request: Request
+    effort: str
     stand_in: str = ""
     last: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeteredProvider(ForwardingProvider):
-    """A provider whose calls are booked. Near the end of a budget it thinks quickly instead of longer."""
+class Metering:
+    """The step that books the calls of the service `name`. Near the end of a budget it thinks quickly, not longer.
+
+    `effort` is that of all its calls, empty if each has its own. One that is `announced` is reserved when its request
+    is about to leave. `resumes` is whether the service goes on with a run that was paid for.
+    """
 
     meter: Meter
+    name: str
+    effort: str = ""
+    announced: bool = False
+    resumes: bool = False
     reasoning_effort: Effort = "medium"
 
-    async def search(self, query: Query) -> SearchResults:
-        """Return pages. Raises PerplexityError; NotPermitted before anything is sent."""
-        async with self.meter.booked(self._call(SEARCH)) as call:
-            asked = replace(query, before_retry=call.before_retry, before_sending=call.before_sending)
-            found = await self.provider.search(asked)
-            call.succeeded(found.cost_usd)
-            return found
-
-    async def answer(self, question: Question) -> Answer:
-        """Return an answer. Raises PerplexityError; NotPermitted before anything is sent."""
-        for way in self._ways(question):
+    async def around(self, request: Request, call: Call[Request]) -> Replies:
+        """Reserve the call, make it, and settle it. Raises NotPermitted before anything is sent."""
+        for attempt in self._attempts(request):
+            paid = PaidCall(meter=self.meter, provider=self.name, effort=attempt.effort, announced=self.announced)
+            asked = replace(attempt.request, before_retry=paid.before_retry, before_sending=paid.before_sending)
             try:
-                async with self._asked(way) as (call, asked):
-                    answer = await self.provider.answer(asked)
-                    call.succeeded(answer.usage.cost_usd)
-                    return replace(answer, stand_in=way.stand_in) if way.stand_in else answer
-            except BudgetUsedUp:
-                if way.last or way.call.was_granted:
-                    raise
-        raise AssertionError  # the last way either answers or fails
-
-    async def stream(self, question: Question) -> AsyncIterator[Event]:
-        """Yield the events of an answer. Raises PerplexityError; NotPermitted before anything is sent."""
-        for way in self._ways(question):
-            try:
-                async with self._asked(way) as (call, asked), closed(self.provider.stream(asked)) as events:
-                    async for event in events:
-                        if isinstance(event, Done):
-                            call.succeeded(event.answer.usage.cost_usd)
-                            yield Done(answer=replace(event.answer, stand_in=way.stand_in))
+                async with (
+                    self.meter.booked(paid, resumes=self.resumes and _run_id(request) is not None),
+                    aclosing(call(asked)) as replies,
+                ):
+                    async for reply in replies:
+                        if isinstance(reply, Reply):
+                            paid.succeeded(reply.cost_usd)
+                        if isinstance(reply, Answer) and attempt.stand_in:
+                            yield replace(reply, stand_in=attempt.stand_in)
                         else:
-                            yield event
+                            yield reply
                 return
             except BudgetUsedUp:
-                if way.last or way.call.was_granted:
+                if attempt.last or paid.was_granted:
                     raise
 
-    def _ways(self, question: Question) -> Iterator[_Way]:
-        """Yield the ways to ask a question: as it is, and without reasoning, which costs less."""
-        effort = self._effort(question)
-        last = effort not in REASONING or question.run_id is not None
-        yield _Way(call=self._call(effort), question=question, last=last)
+    def _attempts(self, request: Request) -> Iterator[_Attempt[Request]]:
+        """Yield the ways to ask: as it is, and without reasoning, which costs less."""
+        effort = self._effort(request)
+        last = effort not in REASONING or _run_id(request) is not None
+        yield _Attempt(request=request, effort=effort, last=last)
         if not last:
-            faster = replace(question, reasoning=False, model=FAST)
-            yield _Way(
-                call=self._call(FAST),
-                question=faster,
-                stand_in="I thought quickly instead of longer: the rest of the budget wouldn’t cover it.",
-            )
+            yield _Attempt(request=_without_reasoning(request), effort=FAST, stand_in=THOUGHT_QUICKLY)
 
-    def _call(self, effort: str) -> PaidCall:
-        return PaidCall(meter=self.meter, provider=self.name, effort=effort, announced=self.announces_requests)
-
-    @asynccontextmanager
-    async def _asked(self, way: _Way) -> AsyncIterator[tuple[PaidCall, Question]]:
-        """Reserve a call for the block, and yield it with what is asked."""
-        resumes = self.resumes and way.question.run_id is not None
-        async with self.meter.booked(way.call, resumes=resumes) as call:
-            yield call, replace(way.question, before_retry=call.before_retry, before_sending=call.before_sending)
-
-    def _effort(self, question: Question) -> str:
-        if self.search_only:
-            return SEARCH
+    def _effort(self, request: Query | Question) -> str:
+        if self.effort or isinstance(request, Query):
+            return self.effort or SEARCH
         try:
-            return resolve(question.model, reasoning=question.reasoning, reasoning_effort=self.reasoning_effort).effort
+            return resolve(request.model, reasoning=request.reasoning, reasoning_effort=self.reasoning_effort).effort
         except InvalidRequest:
             return FAST  # which the provider refuses before it sends anything
 
 
-@dataclass(frozen=True, kw_only=True)
-class MeteredPosts:
-    """A source of posts whose calls are booked."""
+def _without_reasoning(request: Request) -> Request:
+    return request if isinstance(request, Query) else replace(request, reasoning=False, model=FAST)
 
-    source: PostSource
-    meter: Meter
 
-    @property
-    def name(self) -> str:
-        """The source's name."""
-        return self.source.name
-
-    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
-        """Summarize as the source does. Raises PerplexityError; NotPermitted before anything is sent."""
-        async with self.meter.call(self.name, POSTS) as call:
-            summary = await self.source.summarize(topic, since=since, until=until, seconds=seconds)
-            call.succeeded(summary.cost_usd)
-            return summary
+def _run_id(request: Query | Question) -> str | None:
+    return request.run_id if isinstance(request, Question) else None

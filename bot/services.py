@@ -14,19 +14,18 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from bot.budgets.ceilings import AGENT
+from bot.chain import Chain, posts_within_budget, within_budget
 from bot.commands import COMMANDS
 from bot.commands.context import Agent, DisabledAgent, Services
 from bot.commands.routing import is_offered, slash_commands
 from bot.manifest import manifest
-from bot.metering import Meter, MeteredPosts, MeteredProvider
+from bot.metering import Meter
 from bot.model.question import NewQuestion
-from bot.privacy.outgoing import RedactedAgent, RedactedPosts, RedactedProvider
-from bot.privacy.redaction import Redactor
 from bot.slack.connection import SlackConnection
 from bot.storage.limiter import PostgresLimiter
 from bot.storage.questions import Pool
 from perplexity.attempts import Attempt
-from perplexity.deepdive.pipeline import DeepDiveRunner, open_deepdive_runner
+from perplexity.deepdive.pipeline import open_deepdive_runner
 from perplexity.deepdive.types import Persona
 from perplexity.errors import PerplexityError
 from perplexity.fallback import Fallback
@@ -52,10 +51,10 @@ AGENT_MODEL = "Agent"
 
 @dataclass(frozen=True, kw_only=True)
 class SearchServices:
-    """The providers, and what answers questions with them: the fallback chain, and the services built on it."""
+    """The providers, and the chain that answers questions with them."""
 
     providers: Sequence[Provider]
-    answering: Services
+    chain: Chain
 
 
 FIRST_CALLS: Mapping[str, CallKind] = {
@@ -111,7 +110,7 @@ async def open_search_services(
     """
     config = replace(provider_config(settings), limiter=limiter)
     async with open_providers(config, order=settings.provider_order) as providers:
-        booked = [_metered(provider, settings, meter) for provider in providers]
+        booked = [within_budget(one, meter, reasoning_effort=settings.reasoning_effort) for one in providers]
         chain = Fallback(
             booked,
             timeouts=fallback_timeouts(settings),
@@ -127,49 +126,18 @@ async def open_search_services(
                 persona=persona(settings),
                 on_attempt=on_attempt,
                 timeouts=FallbackTimeouts(reasoning=settings.reasoning_chain_seconds),
-            ) as deepdives,
+            ) as dives,
             open_agent(settings, provider=chain, on_attempt=on_attempt, meter=meter) as agent,
         ):
             model = Fallback(
                 text_generators(booked), timeouts=fallback_timeouts(settings), on_attempt=on_attempt, limiter=limiter
             )
-            services = Services(
-                provider=chain, model=model, deepdives=_with_metered_posts(deepdives, meter), agent=agent
+            deepdives = replace(dives, posts=posts_within_budget(dives.posts, meter))
+            services = Services(provider=chain, model=model, deepdives=deepdives, agent=agent)
+            yield SearchServices(
+                providers=providers,
+                chain=Chain(inner=services, redactor=settings.redactor, reasoning_effort=settings.reasoning_effort),
             )
-            yield SearchServices(providers=providers, answering=redacted(services, settings.redactor))
-
-
-def redacted(services: Services, redactor: Redactor) -> Services:
-    """Return the services that get questions without what must not leave, whichever command asks them."""
-    if not redactor.is_set:
-        return services
-    dives = services.deepdives
-    return replace(
-        services,
-        provider=RedactedProvider(provider=services.provider, redactor=redactor),
-        model=RedactedProvider(provider=services.model, redactor=redactor),
-        agent=RedactedAgent(agent=services.agent, redactor=redactor),
-        deepdives=replace(
-            dives,
-            facts=RedactedProvider(provider=dives.facts, redactor=redactor),
-            synthesis=RedactedProvider(provider=dives.synthesis, redactor=redactor),
-            posts=None if dives.posts is None else RedactedPosts(source=dives.posts, redactor=redactor),
-        ),
-    )
-
-
-def _metered(provider: Provider, settings: Settings, meter: Meter | None) -> Provider:
-    """Return the provider with its calls booked, unless it takes no key, and so no money."""
-    spec = next((one for one in PROVIDERS.values() if one.title == provider.name), None)
-    if meter is None or (spec is not None and not spec.key_variables):
-        return provider
-    return MeteredProvider(provider=provider, meter=meter, reasoning_effort=settings.reasoning_effort)
-
-
-def _with_metered_posts(deepdives: DeepDiveRunner, meter: Meter | None) -> DeepDiveRunner:
-    if meter is None or deepdives.posts is None:
-        return deepdives
-    return replace(deepdives, posts=MeteredPosts(source=deepdives.posts, meter=meter))
 
 
 @asynccontextmanager

@@ -462,7 +462,7 @@ def _has_options(question: Question) -> bool:
 
 
 def _request_for(run: FallbackRun, candidate: Candidate, request: Request) -> Request:
-    """Return what the provider of a candidate is asked: in its own time, with the retries that the round has left."""
+    """Return the candidate's request with its time limit, and the retries that the round has left."""
     return replace(request, seconds=candidate.seconds, retries=run.retries)
 
 

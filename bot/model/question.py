@@ -375,7 +375,7 @@ class Outcome:
     """What left for the search services and was not saved before."""
 
     replaced: Sequence[UUID] = ()
-    """What of that was saved before and is to be deleted, as `Outgoing.take_all` returns both."""
+    """What of that was saved before and is to be deleted, as `SentLog.take_all` returns both."""
 
     @property
     def figures(self) -> dict[str, Any]:

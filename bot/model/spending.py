@@ -61,7 +61,7 @@ class Reservation:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestText:
-    """A request that is about to leave for a question: `text` is what of it is kept, as `Outgoing.line` returns it.
+    """A request that is about to leave for a question: `text` is what of it is kept, as `SentLog.line` returns it.
 
     One `with_call` is kept only if the call of the same id may be made.
     """

@@ -5,9 +5,9 @@ The rules of the workspace outrank all, and those of the channel all but these.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from bot.errors import Refused
 from bot.model.preferences import ADMINS, EVERYONE, NO_MODELS, ChannelSettings, Preferences, Rules, WorkspaceSettings
@@ -15,8 +15,8 @@ from perplexity.domains import DomainPolicy
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MAX_DOMAINS, NO_FILTERS, Filters
 from perplexity.models import EFFORTS, Effort, resolve
-from perplexity.providers.base import ForwardingProvider
-from perplexity.types import Answer, Done, Event, Message, Query, Question, SearchResults, Source
+from perplexity.steps import Call, Replies, Request
+from perplexity.types import Answer, Message, Query, Question, Source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,49 +186,30 @@ def _covers(wide: str, one: str) -> bool:
     return one == wide or one.endswith(f".{wide}")
 
 
-class AnswersWithin(Protocol):
-    """Answers questions."""
-
-    async def answer(self, question: Question) -> Answer:
-        """Return one answer."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
-class RestrictedAgent:
-    """An agent that keeps to the rules of where it is asked. Its tools reason with the effort that it needs."""
+class Restricting:
+    """The step that keeps to the rules: `perplexity.domains` enforces the sites on what comes back.
 
-    agent: AnswersWithin
-    rules: Sequence[Rules]
-    reasoning_effort: Effort = "medium"
-
-    async def answer(self, question: Question) -> Answer:
-        """Return an answer from the sites of the rules. Raises PerplexityError."""
-        effort_cap(self.rules).check(self.reasoning_effort)
-        return await self.agent.answer(within_rules(question, self.rules)[0])
-
-
-@dataclass(frozen=True, kw_only=True)
-class RestrictedProvider(ForwardingProvider):
-    """A provider that keeps to the rules: `perplexity.domains` enforces the sites on what comes back."""
+    `tool_effort` is set for an agent: the effort with which its tools reason, which the rules must allow.
+    """
 
     rules: Sequence[Rules]
     reasoning_effort: Effort = "medium"
+    tool_effort: Effort | None = None
 
-    async def search(self, query: Query) -> SearchResults:
-        """Return pages of the sites of the rules. Raises PerplexityError."""
-        return await self.provider.search(replace(query, filters=restrict(query.filters, *self.rules)))
-
-    async def answer(self, question: Question) -> Answer:
-        """Return an answer as the rules allow it. Raises PerplexityError."""
-        question, note = within_rules(question, self.rules, reasoning_effort=self.reasoning_effort)
-        return _with_note(await self.provider.answer(question), note)
-
-    async def stream(self, question: Question) -> AsyncIterator[Event]:
-        """Yield the events of an answer as the rules allow it. Raises PerplexityError."""
-        question, note = within_rules(question, self.rules, reasoning_effort=self.reasoning_effort)
-        async for event in self.provider.stream(question):
-            yield Done(answer=_with_note(event.answer, note)) if isinstance(event, Done) else event
+    async def around(self, request: Request, call: Call[Request]) -> Replies:
+        """Ask as the rules allow it, and note on the answer if it got less effort. Raises InvalidRequest or Refused."""
+        note = ""
+        if isinstance(request, Query):
+            request = replace(request, filters=restrict(request.filters, *self.rules))
+        elif self.tool_effort is None:
+            request, note = within_rules(request, self.rules, reasoning_effort=self.reasoning_effort)
+        else:
+            effort_cap(self.rules).check(self.tool_effort)
+            request, _ = within_rules(request, self.rules)
+        async with aclosing(call(request)) as replies:
+            async for reply in replies:
+                yield _with_note(reply, note) if isinstance(reply, Answer) else reply
 
 
 def _with_note(answer: Answer, note: str) -> Answer:

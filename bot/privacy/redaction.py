@@ -1,6 +1,6 @@
-"""What must not leave in a question: what has one of the shapes that an admin names, and patterns of the admin's own.
+"""Redacts the kinds of data and the patterns that an admin has configured.
 
-It is looked for in plain letters (`bot.privacy.letters`), and cut out of the text as it was written.
+They are looked for in plain letters (`bot.privacy.confusables`), and cut out of the text as it was written.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
-from bot.privacy.letters import Span, plain_letters, readings
-from bot.privacy.shapes import KINDS
+from bot.privacy.confusables import Span, plain_letters, readings
+from bot.privacy.detectors import KINDS
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.formatting import pluralize
@@ -22,7 +22,7 @@ MAX_PATTERN = 500
 """How many patterns an admin can set, and how long each may be."""
 
 
-class LeftOut(NamedTuple):
+class Redaction(NamedTuple):
     """Something that was left out: the name of its kind, and what it was, in plain letters."""
 
     kind: str
@@ -84,13 +84,13 @@ class Redactor:
         """Whether there is anything to leave out."""
         return bool(self.kinds or self.patterns)
 
-    def redact(self, text: str) -> tuple[str, tuple[LeftOut, ...]]:
+    def redact(self, text: str) -> tuple[str, tuple[Redaction, ...]]:
         """Return the text with a label for each thing that is left out, and these things."""
         pieces, left_out, end = [], [], 0
         for start, stop, kind in self._spans(text):
             if start >= end:
                 pieces += [text[end:start], f"[{LABELS[kind]}]"]
-                left_out.append(LeftOut(kind, plain_letters(text[start:stop])[0]))
+                left_out.append(Redaction(kind, plain_letters(text[start:stop])[0]))
                 end = stop
         return "".join([*pieces, text[end:]]), tuple(left_out)
 
@@ -111,9 +111,9 @@ class Redactor:
             for start, stop, _, name in _merged(sorted(found, key=lambda one: (one[0], one[2], -one[1])))
         ]
 
-    def question(self, question: Question) -> tuple[Question, tuple[LeftOut, ...]]:
+    def question(self, question: Question) -> tuple[Question, tuple[Redaction, ...]]:
         """Return a question without these things in any of its texts and filters. Raises as `filters`."""
-        left_out: list[LeftOut] = []
+        left_out: list[Redaction] = []
 
         def redacted(text: str) -> str:
             text, found = self.redact(text)
@@ -126,14 +126,14 @@ class Redactor:
         changed = replace(question, messages=messages, standalone=redacted(question.standalone), filters=filters)
         return (changed if left_out else question), tuple(left_out)
 
-    def query(self, query: Query) -> tuple[Query, tuple[LeftOut, ...]]:
+    def query(self, query: Query) -> tuple[Query, tuple[Redaction, ...]]:
         """Return a query without these things. Raises as `filters`."""
         text, left_out = self.redact(query.text)
         filters, hidden = self.filters(query.filters)
         left_out += hidden
         return (replace(query, text=text, filters=filters) if left_out else query), left_out
 
-    def filters(self, filters: Filters) -> tuple[Filters, tuple[LeftOut, ...]]:
+    def filters(self, filters: Filters) -> tuple[Filters, tuple[Redaction, ...]]:
         """Return filters without these things: a site that is left out anyway is still dropped from what comes back.
 
         Raises InvalidRequest if only such a site is to be searched: without it, others would be.
@@ -153,6 +153,10 @@ class Redactor:
         domains = tuple(domain for domain in filters.domains if domain not in hidden)
         excluded = (*filters.excluded, *(domain.removeprefix("-") for domain in hidden))
         return replace(filters, domains=domains, excluded=excluded), tuple(chain.from_iterable(hidden.values()))
+
+
+NO_REDACTION = Redactor()
+"""Leaves everything in."""
 
 
 def _matches(pattern: Any, text: str) -> Iterator[Span]:
@@ -175,7 +179,7 @@ def _merged(found: Iterable[tuple[int, int, int, str]]) -> list[tuple[int, int, 
     return merged
 
 
-def count_left_out(left_out: Iterable[LeftOut]) -> dict[str, int]:
+def count_left_out(left_out: Iterable[Redaction]) -> dict[str, int]:
     """Return how many different things of each kind were left out."""
     different = set(left_out)
     return {name: count for name in LABELS if (count := sum(one.kind == name for one in different))}

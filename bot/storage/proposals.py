@@ -26,7 +26,7 @@ class ProposalStore:
         self._pool = pool
 
     async def record(self, id: UUID, team_id: str, user_id: str, sent: str) -> None:
-        """Add to what is sent for a proposal, as `Outgoing.take` returns it, before it leaves."""
+        """Add to what is sent for a proposal, as `SentLog.take` returns it, before it leaves."""
         values = {"id": id, "team_id": team_id, "user_id": user_id, "sent": storable(sent)}
         async with self._pool.connection() as connection:
             await connection.execute(_RECORD, values)

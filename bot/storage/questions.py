@@ -37,7 +37,7 @@ from bot.model.question import (
 )
 from bot.model.results import KeptResult, load_result
 from bot.preferences.settings import load_channel, load_person, load_workspace
-from bot.privacy.outgoing import Sent, load_sent
+from bot.privacy.sent_requests import Sent, load_sent
 from bot.storage import queries
 from bot.storage.audit import record_change
 from bot.storage.database import is_pooled

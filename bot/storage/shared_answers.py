@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
@@ -22,8 +23,8 @@ from bot.model.question import OPEN, QuestionRow
 from bot.model.results import dump_result, load_result
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Pool
-from perplexity.providers.base import ForwardingProvider
-from perplexity.types import Answer, Event, Query, Question, SearchResults
+from perplexity.steps import Call, Replies, Request
+from perplexity.types import Answer, Question
 
 log = logging.getLogger(__name__)
 
@@ -70,12 +71,12 @@ _MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharingProvider(ForwardingProvider):
-    """A provider that answers the question `row` as another one was answered in the last hour, if one was.
+class Sharing:
+    """The step that answers the question `row` as another one was answered in the last hour, if one was.
 
     Two are the same only with every option and setting that the provider gets. What asks the same meanwhile waits; if
-    the first fails, each asks by itself, and if it is stopped or its process dies, the next one asks for all.
-    `on_shared` is called with the time of an answer that another question got.
+    the first fails, each asks by itself, and if it is stopped or its process dies, the next one asks for all. Pages are
+    not shared. `on_shared` is called with the time of an answer that another question got.
     """
 
     pool: Pool
@@ -83,24 +84,18 @@ class SharingProvider(ForwardingProvider):
     on_shared: Callable[[datetime], None]
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
-    async def search(self, query: Query) -> SearchResults:
-        """Return pages, which are not shared. Raises PerplexityError."""
-        return await self.provider.search(query)
-
-    def stream(self, question: Question) -> AsyncIterator[Event]:
-        """Yield the events of an answer that is not shared. Raises PerplexityError."""
-        return self.provider.stream(question)
-
-    async def answer(self, question: Question) -> Answer:
-        """Return the answer of the last hour, which is free, or a new one. Raises PerplexityError."""
-        key = sha256(_MINUTE.sub("", repr(question)).encode()).hexdigest()
-        if question.run_id is None and (shared := await self._shared(key)) is not None:
-            return shared
-        answer = await self.provider.answer(question)
-        # Only what another call would not do better.
-        if answer.text.strip() and not (answer.failed or answer.stand_in or answer.incomplete is not None):
-            await self._run(_SAVE, key, answer=Jsonb(dump_result(replace(answer, id=None), limits=())))
-        return answer
+    async def around(self, request: Request, call: Call[Request]) -> Replies:
+        """Yield the answer of the last hour, which is free, or ask for a new one."""
+        key = sha256(_MINUTE.sub("", repr(request)).encode()).hexdigest()
+        may_share = isinstance(request, Question) and request.run_id is None
+        if may_share and (shared := await self._shared(key)) is not None:
+            yield shared
+            return
+        async with aclosing(call(request)) as replies:
+            async for reply in replies:
+                if isinstance(reply, Answer) and _is_best(reply):
+                    await self._run(_SAVE, key, answer=Jsonb(dump_result(replace(reply, id=None), limits=())))
+                yield reply
 
     async def _shared(self, key: str) -> Answer | None:
         """Return the answer, as soon as the question has it that gets it; None if this one is to ask."""
@@ -126,3 +121,8 @@ class SharingProvider(ForwardingProvider):
         except DATABASE_UNAVAILABLE as error:
             log.warning("shared_answer.away", extra=self.row.ids | {"error": type(error).__name__})
             return None
+
+
+def _is_best(answer: Answer) -> bool:
+    """Return whether another call would not give a better answer."""
+    return bool(answer.text.strip()) and not (answer.failed or answer.stand_in or answer.incomplete is not None)

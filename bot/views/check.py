@@ -30,7 +30,7 @@ from bot.metering import BUDGET_UNKNOWN
 from bot.model.asker import Asker, working_for
 from bot.model.membership import team_of
 from bot.model.message import Block, OutgoingMessage
-from bot.privacy.outgoing import Outgoing, recorded
+from bot.privacy.sent_requests import SentLog, recorded
 from bot.slack.messages import seconds_of
 from bot.slack.users import Profiles
 from bot.slack.views import NotOpened, View
@@ -143,17 +143,17 @@ async def _refusal(context: ListenerContext, asker: Asker, finder: ClaimFinder) 
 async def _propose(
     message: _Message, view_id: str, context: ListenerContext, asker: Asker, finder: ClaimFinder
 ) -> None:
-    proposal, outgoing = uuid4(), Outgoing()
+    proposal, sent_log = uuid4(), SentLog()
 
     async def keep(request: SentRequest) -> None:
-        if (sent := outgoing.take()) is not None:
+        if (sent := sent_log.take()) is not None:
             try:
                 await finder.proposals.record(proposal, asker.team_id, asker.user_id, sent)
             except (*DATABASE_UNAVAILABLE, Error):
                 raise BudgetUnknown(BUDGET_UNKNOWN) from None
 
-    outgoing.log.before_sending = keep
-    with working_for(asker), recorded(outgoing):
+    sent_log.log.before_sending = keep
+    with working_for(asker), recorded(sent_log):
         proposed, link, author = await asyncio.gather(
             propose_claims(message.text, model=finder.model, seconds=PROPOSE_SECONDS),
             context.chat.permalink(message.channel, message.ts),

@@ -19,6 +19,7 @@ from bot.blocks.examples import EXAMPLES
 from bot.blocks.messages import FailureAction, failure_message, late_message, late_note, question_stopped_message
 from bot.blocks.progress import broken_off_blocks
 from bot.blocks.words import short_time
+from bot.chain import Chain
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.context import CommandContext, Progress, Services
 from bot.commands.deepdive import DEEPDIVE
@@ -28,23 +29,16 @@ from bot.delivery.delivery import ClaimLost
 from bot.delivery.routes import DIGEST_SURFACE
 from bot.errors import BudgetUnknown, Interrupted, Refused
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.model.preferences import NO_PREFERENCES, Rules
+from bot.model.preferences import Rules
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Outcome, QuestionRow, Thread, Turn
 from bot.model.results import KeptResult, dump_result
-from bot.preferences.precedence import (
-    RestrictedAgent,
-    RestrictedProvider,
-    effort_cap,
-    excludes_posts,
-    preferred,
-    restrict,
-)
-from bot.privacy.outgoing import Outgoing, recorded
+from bot.preferences.precedence import effort_cap, preferred, restrict
 from bot.privacy.redaction import left_out_text
+from bot.privacy.sent_requests import SentLog, recorded
 from bot.slack.users import Admins
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import Pool, QuestionStore
-from bot.storage.shared_answers import SharingProvider
+from bot.storage.shared_answers import Sharing
 from bot.streaming.live import LiveAnswer
 from bot.worker.background import StopWatcher
 from bot.worker.error_messages import is_refusal, is_retryable, user_message
@@ -58,8 +52,8 @@ from perplexity.errors import (
 from perplexity.filters import in_words
 from perplexity.models import Effort
 from perplexity.notes import is_empty_result
-from perplexity.providers.base import Provider
 from perplexity.request_log import BeforeSending, RequestLog
+from perplexity.steps import Step
 from perplexity.threads import run_in_thread, run_in_thread_if_long
 from perplexity.types import Event, Usage
 
@@ -108,7 +102,7 @@ class CommandRunner:
     """
 
     questions: QuestionStore
-    services: Services
+    chain: Chain
     admins: Admins
     commands: Mapping[str, Command[Any, Any]]
     database_retry: DatabaseRetry
@@ -186,18 +180,18 @@ class CommandRunner:
 
         `live` shows the answer while it is made. What it has shown of one that breaks off stays.
         """
-        with recorded(Outgoing(log=RequestLog(before_sending=self.before_sending))) as outgoing:
+        with recorded(SentLog(log=RequestLog(before_sending=self.before_sending))) as sent_log:
             try:
-                outcome = await self._run(row, progress, outgoing, live)
+                outcome = await self._run(row, progress, sent_log, live)
             except ClaimLost:
-                await self._save_sent(row, outgoing)
+                await self._save_sent(row, sent_log)
                 raise
-        sent, replaced = outgoing.take_all()
+        sent, replaced = sent_log.take_all()
         return replace(outcome, sent=sent, replaced=replaced)
 
-    async def _save_sent(self, row: QuestionRow, outgoing: Outgoing) -> None:
+    async def _save_sent(self, row: QuestionRow, sent_log: SentLog) -> None:
         """Save what was sent for a question that gets no answer from here."""
-        sent, replaced = outgoing.take_all()
+        sent, replaced = sent_log.take_all()
         if sent is None and not replaced:
             return
         try:
@@ -209,13 +203,13 @@ class CommandRunner:
         self,
         row: QuestionRow,
         progress: Progress,
-        outgoing: Outgoing,
+        sent_log: SentLog,
         live: LiveAnswer | None,
     ) -> Outcome:
         started = self.clock()
         try:
-            execute = partial(self._execute, row, started, progress, outgoing, live)
-            return await self._run_once_known(execute, row, outgoing)
+            execute = partial(self._execute, row, started, progress, sent_log, live)
+            return await self._run_once_known(execute, row, sent_log)
         except RequestCancelled:
             raise ClaimLost from None
         except PerplexityError as error:
@@ -318,9 +312,9 @@ class CommandRunner:
         return self.commands[row.command].audience(request)
 
     async def _run_once_known(
-        self, execute: Callable[[], Awaitable[Outcome]], row: QuestionRow, outgoing: Outgoing
+        self, execute: Callable[[], Awaitable[Outcome]], row: QuestionRow, sent_log: SentLog
     ) -> Outcome:
-        """Run the command; again, as soon as the database is back, if that was away for longer than a call waits.
+        """Run the command; repeat it if the budgets could not be read, once the database is back.
 
         The reply has to wait for the database, too. Raises BudgetUnknown if it is unavailable for very long, or
         something was sent already that would be paid again. What a deep dive has found is kept.
@@ -330,7 +324,7 @@ class CommandRunner:
                 return await execute()
             except BudgetUnknown:
                 log.warning("budget.unknown", extra=row.ids)
-                if outgoing.log.requests and row.command != DEEPDIVE.name:
+                if sent_log.log.requests and row.command != DEEPDIVE.name:
                     raise
             with suppress(*DATABASE_UNAVAILABLE):
                 await self.database_retry(lambda: self.questions.get(row.id))
@@ -341,7 +335,7 @@ class CommandRunner:
         row: QuestionRow,
         started: float,
         progress: Progress,
-        outgoing: Outgoing,
+        sent_log: SentLog,
         live: LiveAnswer | None,
     ) -> Outcome:
         command = self.commands[row.command]
@@ -360,7 +354,7 @@ class CommandRunner:
         audience = self._audience(row, request)
 
         async def on_run(run_id: str) -> None:
-            if not await self._record_run(row, run_id, outgoing.take()):
+            if not await self._record_run(row, run_id, sent_log.take()):
                 raise RequestCancelled("another worker holds the question")
 
         async def check_cancelled() -> None:
@@ -371,7 +365,7 @@ class CommandRunner:
         context = CommandContext(
             row=row,
             parent=await self._parent(row),
-            services=self._services(command, row.preferences.rules, self._provider(row, shared, alone=alone)),
+            services=self._services(command, row.preferences.rules, self._sharing(row, shared, alone=alone)),
             on_run=on_run,
             check_cancelled=check_cancelled,
             stages=self.stages(row),
@@ -384,9 +378,9 @@ class CommandRunner:
         length = command.result_length(result)
         reply = await run_in_thread_if_long(length, command.render, result, request, audience)
         actions = self._actions(row, command, result, request, audience)
-        if not actions and outgoing.log.requests and row.surface != DIGEST_SURFACE:
+        if not actions and sent_log.log.requests and row.surface != DIGEST_SURFACE:
             actions = sent_actions(row.id)
-        below = (*self._notes(row, command, outgoing, shared), *actions) if reply.messages else ()
+        below = (*self._notes(row, command, sent_log, shared), *actions) if reply.messages else ()
         remembered = None
         if command.remember is not None and row.surface != DIGEST_SURFACE:
             remembered = await run_in_thread_if_long(length, command.remember, result)
@@ -402,43 +396,27 @@ class CommandRunner:
             **vars(reply.stats),
         )
 
-    def _services(self, command: Command[Any, Any], rules: Sequence[Rules], provider: Provider) -> Services:
+    def _services(self, command: Command[Any, Any], rules: Sequence[Rules], sharing: Sequence[Step]) -> Services:
         """Return services that keep to the rules of where a question is asked. Raise Refused if they rule it out."""
         if command.effort is not None:
             effort_cap(rules).check(command.effort)
-        if rules == NO_PREFERENCES.rules:
-            return replace(self.services, provider=provider)
-        restricted = partial(RestrictedProvider, rules=rules, reasoning_effort=self.reasoning_effort)
-        dives = self.services.deepdives
-        return replace(
-            self.services,
-            provider=restricted(provider=provider),
-            agent=RestrictedAgent(agent=self.services.agent, rules=rules, reasoning_effort=self.reasoning_effort),
-            deepdives=replace(
-                dives,
-                facts=restricted(provider=dives.facts),
-                synthesis=restricted(provider=dives.synthesis),
-                posts=None if excludes_posts(rules) else dives.posts,
-            ),
-        )
+        return self.chain.within(rules, sharing=sharing)
 
     def _notes(
-        self, row: QuestionRow, command: Command[Any, Any], outgoing: Outgoing, shared: Sequence[datetime]
+        self, row: QuestionRow, command: Command[Any, Any], sent_log: SentLog, shared: Sequence[datetime]
     ) -> Iterator[Block]:
         """Yield what is said below an answer about the texts behind it, and the time of one that was `shared`."""
         forgot = not self.keeps_text and command.add_turns is not None and row.conversation not in {None, row.id}
         late = late_note(self._waited(row)) if row.surface in THREAD_SURFACES else ""
         made = [f"From {short_time(at)}." for at in shared]
-        sentences = [*made, late, left_out_text(outgoing.counts), NO_MEMORY if forgot else ""]
+        sentences = [*made, late, left_out_text(sent_log.counts), NO_MEMORY if forgot else ""]
         if any(sentences):
             yield context_block(" ".join(filter(None, sentences)))
 
-    def _provider(self, row: QuestionRow, shared: list[datetime], *, alone: bool) -> Provider:
-        """Return the provider; for what the app offers, asked alone, one that adds to `shared` when it was answered."""
-        provider, pool = self.services.provider, self.shared_answers
-        if pool is None or not alone:
-            return provider
-        return SharingProvider(provider=provider, pool=pool, row=row, on_shared=shared.append)
+    def _sharing(self, row: QuestionRow, shared: list[datetime], *, alone: bool) -> Sequence[Step]:
+        """Return the step for what the app offers, asked alone, which adds to `shared` when it was answered."""
+        pool = self.shared_answers
+        return [] if pool is None or not alone else [Sharing(pool=pool, row=row, on_shared=shared.append)]
 
     async def _parent(self, row: QuestionRow) -> KeptResult | None:
         """Return the answer below which a button asked this question."""

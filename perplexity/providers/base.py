@@ -137,38 +137,6 @@ class Provider(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForwardingProvider:
-    """Has the name and the capabilities of the `provider` to which a subclass forwards what it is asked for."""
-
-    provider: Provider
-
-    @property
-    def name(self) -> str:
-        """The provider's name."""
-        return self.provider.name
-
-    @property
-    def capabilities(self) -> frozenset[RequestKind]:
-        """The capabilities of the provider."""
-        return self.provider.capabilities
-
-    @property
-    def search_only(self) -> bool:
-        """As the provider's."""
-        return self.provider.search_only
-
-    @property
-    def resumes(self) -> bool:
-        """As the provider's."""
-        return self.provider.resumes
-
-    @property
-    def announces_requests(self) -> bool:
-        """As the provider's."""
-        return self.provider.announces_requests
-
-
-@dataclass(frozen=True, kw_only=True)
 class ProviderConfig:
     """Everything that any provider may want; a provider whose part is missing is not made.
 

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from bot.listeners.admission import MEMBERS_ONLY
-from bot.privacy.outgoing import load_sent
+from bot.privacy.sent_requests import load_sent
 from bot.views.check import NO_TEXT, OWN_SENTENCES
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.claims import ScriptedPerplexity

@@ -53,7 +53,7 @@ from bot.model.preferences import ChannelSettings, PersonSettings, Preferences
 from bot.model.question import AnswerButtons, Choice
 from bot.model.results import KeptResult, Result, SearchPage
 from bot.preferences.settings import load_channel, load_person
-from bot.privacy.outgoing import Sent
+from bot.privacy.sent_requests import Sent
 from bot.slack.users import Management
 from bot.views.ask import ask_view
 from bot.views.ask_about import question_view

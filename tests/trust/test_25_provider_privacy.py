@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from bot.privacy.outgoing import load_sent
+from bot.privacy.sent_requests import load_sent
 from bot.settings import Settings
 from bot.slack.scopes import CHANNEL_HISTORY
 from tests.end_to_end.answer_buttons import ask, click, told

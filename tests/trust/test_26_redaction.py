@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bot.privacy.shapes import KINDS
+from bot.privacy.detectors import KINDS
 from bot.settings import Settings, SettingsError, load_settings
 from bot.slack.scopes import CHANNEL_HISTORY
 from tests.end_to_end.answer_buttons import ask, told

@@ -44,7 +44,7 @@ from bot.model.question import AnswerButtons, Choice
 from bot.model.results import KeptResult, SearchPage
 from bot.model.schedule import WEEKDAYS, Schedule
 from bot.model.spending import NO_BUDGETS, NO_SPENDING
-from bot.privacy.outgoing import Sent
+from bot.privacy.sent_requests import Sent
 from bot.slack.users import Management
 from bot.slack.views import View
 from bot.views.ask import ask_view

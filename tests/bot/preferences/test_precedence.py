@@ -18,7 +18,7 @@ from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.preferences import ChannelSettings, PersonSettings, Preferences, Rules, WorkspaceSettings
 from bot.preferences.precedence import (
-    RestrictedProvider,
+    Restricting,
     allows_all,
     are_restricted,
     check_narrows,
@@ -32,6 +32,7 @@ from perplexity.domains import DomainPolicy, filter_answer, filter_results
 from perplexity.errors import InvalidRequest
 from perplexity.filters import MAX_DOMAINS, Filters, validate
 from perplexity.models import EFFORTS, Effort, resolve
+from perplexity.steps import SteppedProvider
 from perplexity.types import Answer, Done, Message, Query, Question, SearchResults, Source
 from tests.fakes.provider import FakeProvider
 
@@ -198,7 +199,7 @@ def test_a_channel_that_would_be_left_nothing_by_the_workspace_is_not_saved(
 
 async def test_every_call_of_a_provider_is_restricted() -> None:
     provider = FakeProvider("P")
-    restricted = RestrictedProvider(provider=provider, rules=[ChannelSettings(allow=("a.com",))])
+    restricted = SteppedProvider(provider=provider, steps=[Restricting(rules=[ChannelSettings(allow=("a.com",))])])
     question = Question(messages=(Message(role="user", content="why"),))
 
     await restricted.search(Query(text="why"))
@@ -305,7 +306,7 @@ def test_no_effort_passes_the_lowest_limit(
 
 async def test_a_stream_says_at_its_end_that_it_got_less_effort() -> None:
     provider = FakeProvider("P")
-    restricted = RestrictedProvider(provider=provider, rules=[ChannelSettings(max_effort="fast")])
+    restricted = SteppedProvider(provider=provider, steps=[Restricting(rules=[ChannelSettings(max_effort="fast")])])
 
     events = [event async for event in restricted.stream(Question(messages=WHY, model="high"))]
 

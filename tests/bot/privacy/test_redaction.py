@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.privacy.letters import plain_letters
+from bot.privacy.confusables import plain_letters
+from bot.privacy.detectors import KINDS
 from bot.privacy.redaction import (
     Redactor,
     compile_patterns,
@@ -16,7 +17,6 @@ from bot.privacy.redaction import (
     left_out_text,
     parse_kinds,
 )
-from bot.privacy.shapes import KINDS
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.types import Message, Query, Question

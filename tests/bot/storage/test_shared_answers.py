@@ -13,9 +13,10 @@ import pytest
 from bot.model.question import NewQuestion, Outcome, QuestionRow
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import Pool, QuestionStore, connection_pool
-from bot.storage.shared_answers import SharingProvider
+from bot.storage.shared_answers import Sharing
 from perplexity.attempts import Attempt
 from perplexity.errors import TimedOut
+from perplexity.steps import SteppedProvider
 from perplexity.types import Answer, Message, Question, Usage
 from tests.fakes.provider import FakeProvider, answer_by
 from tests.fakes.rows import claim, message
@@ -47,7 +48,7 @@ class Asker:
 
     row: QuestionRow
     provider: Held
-    sharing: SharingProvider
+    sharing: SteppedProvider
     times: list[datetime]
     waits: asyncio.Event
     """Set when it has seen that another question gets the answer."""
@@ -89,7 +90,8 @@ def new_asker(pool: Pool) -> NewAsker:
 
         times: list[datetime] = []
         held = Held(answer)
-        sharing = SharingProvider(provider=held, pool=pool, row=row, on_shared=times.append, pause=pause)
+        step = Sharing(pool=pool, row=row, on_shared=times.append, pause=pause)
+        sharing = SteppedProvider(provider=held, steps=[step])
         return Asker(row, held, sharing, times, waits)
 
     return make
@@ -166,7 +168,7 @@ async def test_if_its_process_dies_the_next_one_asks(pool: Pool, new_asker: NewA
     second.provider.go.set()
 
     assert await waiting == GOOD
-    resumed = replace(first.sharing, row=again)
+    resumed = replace(first.sharing, steps=[Sharing(pool=pool, row=again, on_shared=first.times.append)])
     assert (await resumed.answer(ASKED)).usage.cost_usd == 0.0
 
 

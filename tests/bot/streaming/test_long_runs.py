@@ -11,6 +11,7 @@ from uuid import UUID
 
 import pytest
 
+from bot.chain import Chain
 from bot.commands.ask import ASK
 from bot.delivery.delivery import ClaimLost
 from bot.model.question import QuestionRow
@@ -115,7 +116,7 @@ async def open_run(surface: str) -> AsyncIterator[LongRun]:
         )
         runner = CommandRunner(
             questions=questions,
-            services=services(provider),
+            chain=Chain(inner=services(provider)),
             admins=NO_ADMINS,
             commands={ASK.name: ASK},
             database_retry=DatabaseRetry(seconds=1),

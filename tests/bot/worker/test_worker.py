@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 from psycopg import AsyncConnection, OperationalError
 
+from bot.chain import Chain
 from bot.commands import COMMANDS
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.status_message import StatusMessages
@@ -120,7 +121,7 @@ class WorkerHarness:
         """Work on a question and return the state it is in afterwards; one step of the work may break, once."""
         working = CommandRunner(
             questions=self.questions,
-            services=services(self.provider),
+            chain=Chain(inner=services(self.provider)),
             admins=NO_ADMINS,
             commands={command.name: command for command in COMMANDS},
             database_retry=self.database_retry,

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from datetime import date
-from typing import Any, Protocol
+from typing import Any, cast
 from uuid import UUID
 
-from bot.privacy.redaction import LeftOut, Redactor, count_left_out
-from perplexity.providers.base import ForwardingProvider
+from bot.privacy.redaction import Redaction, Redactor, count_left_out
 from perplexity.request_log import RequestLog, SentRequest, logged_requests
+from perplexity.steps import Call, Replies, Request
 from perplexity.threads import run_in_thread_if_long
-from perplexity.types import Answer, Event, Query, Question, SearchResults
-from perplexity.x_posts.types import PostSource, PostSummary
+from perplexity.types import Query, Question
 
 MAX_SAVED = 400_000
 """About how many characters of a question's requests are saved: those of an agent repeat all that was said before."""
 
 
 @dataclass(kw_only=True)
-class Outgoing:
+class SentLog:
     """What leaves for one question. What was taken to be saved is no longer in the log.
 
     `kept` are the requests that were saved before they left, each with its id in the table `sent_requests`.
     """
 
     log: RequestLog = field(default_factory=RequestLog)
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[Redaction] = field(default_factory=list)
     kept: list[tuple[SentRequest, UUID]] = field(default_factory=list)
 
     @property
@@ -96,21 +94,21 @@ def _kept(requests: Sequence[SentRequest]) -> tuple[int, int]:
     return first, last
 
 
-_current: ContextVar[Outgoing | None] = ContextVar("outgoing", default=None)
+_current: ContextVar[SentLog | None] = ContextVar("sent_log", default=None)
 
 
-def current_outgoing() -> Outgoing | None:
+def current_sent_log() -> SentLog | None:
     """Return what leaves for the question that the current task works on; None if that is not recorded."""
     return _current.get()
 
 
 @contextmanager
-def recorded(outgoing: Outgoing) -> Iterator[Outgoing]:
+def recorded(sent_log: SentLog) -> Iterator[SentLog]:
     """Record what leaves within, also from the tasks that are started there."""
-    token = _current.set(outgoing)
+    token = _current.set(sent_log)
     try:
-        with logged_requests(outgoing.log):
-            yield outgoing
+        with logged_requests(sent_log.log):
+            yield sent_log
     finally:
         _current.reset(token)
 
@@ -128,7 +126,7 @@ class Sent:
 
 
 def load_sent(saved: str) -> Sent:
-    """Read what `Outgoing.take` and `Outgoing.line` returned, each time that it was saved, in any order.
+    """Read what `SentLog.take` and `SentLog.line` returned, each time that it was saved, in any order.
 
     A request is there twice if the database had saved it when its connection broke.
     """
@@ -144,76 +142,32 @@ def load_sent(saved: str) -> Sent:
     return Sent(requests=tuple(SentRequest(**line) for line in lines), not_kept=not_kept, left_out=left_out)
 
 
-def note_left_out(left_out: Sequence[LeftOut]) -> None:
+def note_left_out(left_out: Sequence[Redaction]) -> None:
     """Note what was left out for the question that the current task works on."""
-    if left_out and (outgoing := _current.get()) is not None:
-        outgoing.left_out.extend(left_out)
+    if left_out and (sent_log := _current.get()) is not None:
+        sent_log.left_out.extend(left_out)
 
 
-class Answers(Protocol):
-    """Answers questions."""
-
-    async def answer(self, question: Question) -> Answer:
-        """Return one answer."""
-        ...
+Redact = Callable[[Request], tuple[Request, tuple[Redaction, ...]]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RedactedAgent:
-    """An agent that gets questions without what must not leave."""
-
-    agent: Answers
-    redactor: Redactor
-
-    async def answer(self, question: Question) -> Answer:
-        """Return the agent's answer. Raises PerplexityError."""
-        return await self.agent.answer(await redact_question(question, self.redactor))
-
-
-@dataclass(frozen=True, kw_only=True)
-class RedactedProvider(ForwardingProvider):
-    """A provider that gets queries and questions without what must not leave."""
+class Redacting:
+    """The step that cuts what must not leave out of a request, and notes what that was."""
 
     redactor: Redactor
 
-    async def search(self, query: Query) -> SearchResults:
-        """Return the provider's pages. Raises PerplexityError."""
-        redacted, left_out = await run_in_thread_if_long(len(query.text), self.redactor.query, query)
+    async def around(self, request: Request, call: Call[Request]) -> Replies:
+        """Ask without what must not leave. Raises InvalidRequest as `Redactor.filters` does."""
+        redact = self.redactor.query if isinstance(request, Query) else self.redactor.question
+        redacted, left_out = await run_in_thread_if_long(_length(request), cast("Redact[Request]", redact), request)
         note_left_out(left_out)
-        return await self.provider.search(redacted)
-
-    async def answer(self, question: Question) -> Answer:
-        """Return the provider's answer. Raises PerplexityError."""
-        return await self.provider.answer(await redact_question(question, self.redactor))
-
-    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
-        """Yield the events of the provider's answer. Raises PerplexityError."""
-        async for event in self.provider.stream(await redact_question(question, self.redactor)):
-            yield event
+        async with aclosing(call(redacted)) as replies:
+            async for reply in replies:
+                yield reply
 
 
-@dataclass(frozen=True, kw_only=True)
-class RedactedPosts:
-    """A service for posts that gets topics without what must not leave."""
-
-    source: PostSource
-    redactor: Redactor
-
-    @property
-    def name(self) -> str:
-        """The source's name."""
-        return self.source.name
-
-    async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
-        """Summarize as the source does. Raises what it raises."""
-        topic, left_out = await run_in_thread_if_long(len(topic), self.redactor.redact, topic)
-        note_left_out(left_out)
-        return await self.source.summarize(topic, since=since, until=until, seconds=seconds)
-
-
-async def redact_question(question: Question, redactor: Redactor) -> Question:
-    """Return a question without what must not leave, and note what that was."""
-    length = sum(len(message.content) for message in question.messages) + len(question.standalone)
-    redacted, left_out = await run_in_thread_if_long(length, redactor.question, question)
-    note_left_out(left_out)
-    return redacted
+def _length(request: Query | Question) -> int:
+    if isinstance(request, Query):
+        return len(request.text)
+    return sum(len(message.content) for message in request.messages) + len(request.standalone)

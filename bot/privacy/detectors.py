@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.privacy.letters import Span
+from bot.privacy.confusables import Span
 
 
 @dataclass(frozen=True, kw_only=True)

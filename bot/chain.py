@@ -1,0 +1,106 @@
+"""The steps around every call of a service, in their one order, the outermost first.
+
+1. The rules of the workspace and the channel: sites, models, effort, instructions.
+2. A shared answer to what the app itself offers. What is shared depends on the rules, so it comes after them.
+3. Redaction. It is the last to change a text, and no command can leave it out.
+
+Inside is the fallback chain, the agent or the source of posts. Around each paid provider in it, so that every attempt
+counts, around the posts and around the agent's model:
+
+4. The budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from bot.budgets.ceilings import POSTS, SEARCH
+from bot.commands.context import Agent, Services
+from bot.metering import Meter, Metering
+from bot.model.preferences import NO_PREFERENCES, Rules
+from bot.preferences.precedence import Restricting, excludes_posts
+from bot.privacy.redaction import NO_REDACTION, Redactor
+from bot.privacy.sent_requests import Redacting
+from perplexity.models import Effort
+from perplexity.providers import PROVIDERS
+from perplexity.providers.base import Provider
+from perplexity.steps import Step, SteppedPosts, SteppedProvider, ask
+from perplexity.types import Answer, Question
+from perplexity.x_posts.types import PostSource
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """The only way to the services: `within` puts the first three steps around each of them."""
+
+    inner: Services = field(repr=False)
+    redactor: Redactor = NO_REDACTION
+    reasoning_effort: Effort = "medium"
+
+    def within(self, rules: Sequence[Rules] = NO_PREFERENCES.rules, *, sharing: Sequence[Step] = ()) -> Services:
+        """Return the services for a question that is asked under these rules.
+
+        What a model is given to read has no rules of its own: it was searched within them.
+        """
+        redacting = [Redacting(redactor=self.redactor)] if self.redactor.is_set else []
+        restricting: list[Step] = []
+        tools: list[Step] = []
+        if rules != NO_PREFERENCES.rules:
+            restricting = [Restricting(rules=rules, reasoning_effort=self.reasoning_effort)]
+            tools = [Restricting(rules=rules, tool_effort=self.reasoning_effort)]
+        inner, dives = self.inner, self.inner.deepdives
+        return Services(
+            provider=_with(inner.provider, [*restricting, *sharing, *redacting]),
+            model=_with(inner.model, redacting),
+            agent=SteppedAgent(agent=inner.agent, steps=[*tools, *redacting]),
+            deepdives=replace(
+                dives,
+                facts=_with(dives.facts, [*restricting, *redacting]),
+                synthesis=_with(dives.synthesis, [*restricting, *redacting]),
+                posts=None if excludes_posts(rules) else _posts_with(dives.posts, redacting),
+            ),
+        )
+
+
+def _with(provider: Provider, steps: Sequence[Step]) -> Provider:
+    return SteppedProvider(provider=provider, steps=steps) if steps else provider
+
+
+def _posts_with(posts: PostSource | None, steps: Sequence[Step]) -> PostSource | None:
+    return SteppedPosts(source=posts, steps=steps) if posts is not None and steps else posts
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteppedAgent:
+    """An agent with steps around each question, the first one outermost."""
+
+    agent: Agent
+    steps: Sequence[Step]
+
+    async def answer(self, question: Question) -> Answer:
+        """Answer within the steps. Raises PerplexityError."""
+        return await ask(self.steps, question, self.agent.answer)
+
+
+def within_budget(provider: Provider, meter: Meter | None, *, reasoning_effort: Effort) -> Provider:
+    """Return the provider with its calls booked; one without a key is free."""
+    spec = next((one for one in PROVIDERS.values() if one.title == provider.name), None)
+    if meter is None or (spec is not None and not spec.key_variables):
+        return provider
+    metering = Metering(
+        meter=meter,
+        name=provider.name,
+        effort=SEARCH if provider.search_only else "",
+        announced=provider.announces_requests,
+        resumes=provider.resumes,
+        reasoning_effort=reasoning_effort,
+    )
+    return SteppedProvider(provider=provider, steps=[metering])
+
+
+def posts_within_budget(posts: PostSource | None, meter: Meter | None) -> PostSource | None:
+    """Return the source of posts with its calls booked."""
+    if posts is None or meter is None:
+        return posts
+    return SteppedPosts(source=posts, steps=[Metering(meter=meter, name=posts.name, effort=POSTS)])
