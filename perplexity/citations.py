@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from html import unescape
-from itertools import accumulate
+from itertools import groupby
 from typing import NamedTuple
 
 from perplexity.markdown import Document, Edit, RegionKind, parse
@@ -47,8 +47,6 @@ _BEGUN = re.compile(
     r"\[([0-9]{1,3})\](?!\()|\\(?=\[)|\[|【|［|<(?=[hHwW])"
     r"|h(?=[tT]{2}[pP][sSſ]?://)|H(?=[tT]{2}[pP][sSſ]?://)|w(?=[wW]{2}\.)|W(?=[wW]{2}\.)"
 )
-# The same for a text without addresses and without signs other than ASCII's.
-_BEGUN_PLAINLY = re.compile(r"\[(?:([0-9]{1,3})\](?!\())?")
 _WWW = re.compile(r"\.(?<=[wW]{3}\.)")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|www\.", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -96,13 +94,13 @@ def references(document: Document, known: SourceIndex) -> list[Reference]:
 
     A link whose own marker follows it, as in `[Title](address).[1]`, is its words alone: one marker is enough.
     """
-    places, meanings = _places(document), _Meanings(known)
+    places = _places(document)
     if not any(mark.address for _, _, mark in places):
-        return [(start, end, meanings[mark]) for start, end, mark in places]
+        return [(start, end, _of_numbers(mark, known)) for start, end, mark in places]
     found: list[Reference] = []
     ahead: set[Source] = set()
     for place in reversed(places):
-        reference = _reference(place, meanings)
+        reference = _reference(place, known)
         if reference is None:
             continue
         _, end, mark = place
@@ -136,7 +134,6 @@ def foreign(
     `dangling` counts the numbers of dropped sources; the other numbers of a marker, and the words of a link, stay.
     """
 
-    @cache
     def meaning_of(mark: _Mark) -> Meaning | None:
         leads_away = mark.address != "" and mark.elsewhere and is_foreign(mark.target)
         if mark.numbers is None:
@@ -165,27 +162,18 @@ def renamed(document: Document, numbers: Mapping[int, int]) -> Iterator[Referenc
             yield start, end, Meaning(f"{mark.link}{new}")
 
 
-class _Mark:
+class _Mark(NamedTuple):
     """A marker, a link or an address as it is written, in its parts, empty or None for those it lacks.
 
-    `inside` are the markers among the words of a link, which are not part of its `label`. Marks of a document that are
-    written alike are one object.
+    `inside` are the markers among the words of a link, which are not part of its `label`.
     """
 
-    __slots__ = ("address", "image", "inside", "label", "numbers", "shown")
-
-    def __init__(
-        self,
-        shown: str,
-        numbers: str | None = None,
-        address: str = "",
-        label: str = "",
-        inside: tuple[str, ...] = (),
-        *,
-        image: bool = False,
-    ) -> None:
-        self.shown, self.numbers, self.address = shown, numbers, address
-        self.label, self.inside, self.image = label, inside, image
+    shown: str
+    numbers: str | None = None
+    address: str = ""
+    label: str = ""
+    inside: tuple[str, ...] = ()
+    image: bool = False
 
     @property
     def target(self) -> str:
@@ -228,27 +216,22 @@ def _places(document: Document) -> tuple[_Place, ...]:
     signs = "【" in text or "［" in text
     if not (addresses or signs or "[" in text):
         return ()
-    begun_by = _BEGUN if addresses or signs or "\\" in text else _BEGUN_PLAINLY
-    marks: dict[str, _Mark] = {}
     found: list[_Place] = []
     for kind, start, end in document.regions:
         if kind is not RegionKind.PROSE:
             continue
         place = start
-        for begun in begun_by.finditer(text, start, end):
+        for begun in _BEGUN.finditer(text, start, end):
             shown, numbers = begun[0], begun[1]
             first = begun.start()
             if first < place:
                 continue
             if numbers:
                 place = first + len(shown)
-                mark = marks.get(shown) or marks.setdefault(shown, _Mark(shown, numbers))
-                found.append((first, place, mark))
+                found.append((first, place, _Mark(shown, numbers)))
             elif match := _mark_pattern().match(text, first, end):
                 place = match.end()
-                image = text.endswith("!", 0, first)
-                key = f"!{match[0]}" if image else match[0]
-                mark = marks.get(key) or marks.setdefault(key, _mark(match, image=image))
+                mark = _mark(match, image=text.endswith("!", 0, first))
                 # The punctuation after a bare address is not part of it.
                 last = place if mark.label or mark.inside or mark.numbers else first + len(mark.shown)
                 found.append((first, last, mark))
@@ -274,42 +257,30 @@ def _linked(mark: _Mark, known: SourceIndex) -> Source | None:
     return known.addresses.get(safe_url(mark.address) or "") if mark.address else None
 
 
-def _reference(place: _Place, meanings: _Meanings) -> Reference | None:
+def _reference(place: _Place, known: SourceIndex) -> Reference | None:
     start, end, mark = place
     if mark.inside:
         return _moved(place)
-    source = _linked(mark, meanings.known)
+    source = _linked(mark, known)
     if mark.numbers is not None:
         # Of a link whose text is a number, the address is only believed when it was retrieved.
-        return start, end, Meaning("", (source,)) if source else meanings[mark]
+        return start, end, Meaning("", (source,)) if source else _of_numbers(mark, known)
     if source is None:
         return None
     return start, end, Meaning(f"{mark.label or mark.shown} ", (source,))
 
 
-class _Meanings(dict[_Mark, Meaning]):
-    """What markers refer to, each way to write one read once."""
-
-    def __init__(self, known: SourceIndex) -> None:
-        super().__init__()
-        self.known = known
-
-    def __missing__(self, mark: _Mark) -> Meaning:
-        meaning = self[mark] = self._of_numbers(mark.numbers or "", mark.shown)
-        return meaning
-
-    def _of_numbers(self, numbers: str, shown: str) -> Meaning:
-        known, dangling, renamed = self.known.numbers, 0, not is_plain(shown)
-        if numbers.isascii() and numbers.isdecimal() and (source := known.get(int(numbers))):
-            return Meaning("", (source,), 0, renamed or source.number != int(numbers))
-        found: dict[Source, None] = {}
-        for one in ranges(numbers):
-            named = {number: known[number] for number in one.numbers if number in known}
-            found |= dict.fromkeys(named.values())
-            # Of a range that goes on and on the rest counts as one.
-            dangling += 1 if one.cut else len(one.numbers) - len(named)
-            renamed = renamed or any(source.number != number for number, source in named.items())
-        return Meaning("", tuple(found), dangling, renamed)
+def _of_numbers(mark: _Mark, known: SourceIndex) -> Meaning:
+    """Return what a marker refers to."""
+    dangling, renamed = 0, not is_plain(mark.shown)
+    found: dict[Source, None] = {}
+    for one in ranges(mark.numbers or ""):
+        named = {number: known.numbers[number] for number in one.numbers if number in known.numbers}
+        found |= dict.fromkeys(named.values())
+        # Of a range that goes on and on the rest counts as one.
+        dangling += 1 if one.cut else len(one.numbers) - len(named)
+        renamed = renamed or any(source.number != number for number, source in named.items())
+    return Meaning("", tuple(found), dangling, renamed)
 
 
 def _unmarked(reference: Reference, *, adjacent: bool) -> Reference:
@@ -346,10 +317,6 @@ class CitedText:
     sources: tuple[Source, ...]
     others: tuple[Source, ...]
     dangling: int
-    original: Document | None = None
-    """The document of the text before, if its blocks are the same whatever replaces the markers."""
-    origins: tuple[int, ...] = ()
-    """Where each piece of text begins in the text before, -1 for a marker."""
 
     @property
     def text(self) -> str:
@@ -358,13 +325,7 @@ class CitedText:
 
     def document(self, marks: Callable[[int], str]) -> Document:
         """Return the text as a document with signs in the place of the markers, which begin no block and no code."""
-        signs = {number: marks(number) for number in {p.number for p in self.pieces if isinstance(p, Marker)}}
-        shown = [piece if isinstance(piece, str) else signs[piece.number] for piece in self.pieces]
-        text = "".join(shown)
-        if self.original is None:
-            return parse(text)
-        places = zip(self.origins, accumulate(map(len, shown), initial=0), strict=False)
-        return self.original.rewritten(text, [(origin, place) for origin, place in places if origin >= 0])
+        return parse("".join(piece if isinstance(piece, str) else marks(piece.number) for piece in self.pieces))
 
 
 def number_citations(text: str, sources: Sequence[Source], *, first: Sequence[Source] = ()) -> CitedText:
@@ -388,46 +349,21 @@ def _cited(text: str, known: SourceIndex, sources: Sequence[Source], first: Sequ
     document, dangling, found = _drop_dangling(parse(text), known)
     text = document.text
     markers = {source: Marker(number=place, source=source) for place, source in enumerate(first, 1)}
-    # To find a source by its fields takes longer than to know it again.
-    known_markers: dict[int, Marker] = {}
     pieces: list[str | Marker] = []
-    origins: list[int] = []
-    edits: list[Edit] = []
-    last: str | Marker | None = None
-    place, complete = 0, True
+    place = 0
     for reference in found:
         start, end, meaning = reference
         if not (meaning.sources or meaning.text):
             start, end = _with_spaces(text, start, end)
-        start = max(place, start)
-        if before := text[place:start] + meaning.text:
-            if type(last) is str and before == last:
-                complete = False
-            else:
-                pieces.append(before)
-                origins.append(place)
-                last = before
-        for source in meaning.sources:
-            marker = known_markers.get(id(source))
-            if marker is None:
-                marker = markers.setdefault(source, Marker(number=len(markers) + 1, source=source))
-                known_markers[id(source)] = marker
-            if marker is not last:
-                pieces.append(marker)
-                origins.append(-1)
-                last = marker
-        edits.append((start, end, meaning.text + ("[1]" if meaning.sources else "")))
+        pieces.append(text[place : max(place, start)] + meaning.text)
+        pieces += [markers.setdefault(s, Marker(number=len(markers) + 1, source=s)) for s in meaning.sources]
         place = end
-    if place < len(text):
-        pieces.append(text[place:])
-        origins.append(place)
+    pieces.append(text[place:])
     return CitedText(
-        pieces=tuple(pieces),
+        pieces=tuple(piece for piece, _ in groupby(piece for piece in pieces if piece)),
         sources=tuple(markers),
         others=tuple([source for source in sources if source not in markers] if markers else sources),
         dangling=dangling,
-        original=document if complete and document.keeps_blocks(edits) else None,
-        origins=tuple(origins),
     )
 
 

@@ -20,15 +20,8 @@ from perplexity.markers import NUMBERS
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINE = re.compile(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)")
-_BACKTICK = re.compile("`")
 _BACKTICKS = re.compile(r"\\[^`]|\\?(`+)")
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
-_LETTER = re.compile(r"[^\W\d_]")
-# What may make a block, or a cell of a table, wherever it is in a line.
-_OF_LINES = re.compile(r"[|\n]|\\\Z")
-_IS_CODE = re.compile(r"`[^`]+`")
-_BLOCK_SIGNS = frozenset(["", *" \t-+*#>=_~:.)0123456789"])
-"""What may be a sign of a block at the beginning of a line."""
 # Each way begins with a sign of its own, so that the search leaps from one to the next.
 OPENER = re.compile(
     r"\\(?:[\[(]|begin\{[A-Za-z]{1,20}\*?\}|.)|\$(?:(?<!\$\$)\$(?!\$)|(?<![\\$\w]\$)(?![\s$]))", re.DOTALL
@@ -129,87 +122,12 @@ class Document:
         return self.text[lines[min(start, last)] : lines[min(end, last)]].removesuffix("\n")
 
     def replace(self, edits: Sequence[Edit]) -> Document:
-        """Return the document with other text at some places, in order, that are neither code nor overlap.
-
-        It is parsed again only if an edit might change what is a block.
-        """
-        if not edits:
-            return self
-        kept, places, place, length = [], [(0, 0)], 0, 0
+        """Return the document with other text at some places, in order, that do not overlap."""
+        kept, place = [], 0
         for start, end, new in edits:
             kept += [self.text[place:start], new]
-            length += start - place + len(new)
             place = end
-            places.append((place, length))
-        text = "".join([*kept, self.text[place:]])
-        if not self.keeps_blocks(edits):
-            return parse(text)
-        document = self.rewritten(text, places)
-        _known(text)[:] = [document]
-        return document
-
-    def rewritten(self, text: str, places: Sequence[tuple[int, int]]) -> Document:
-        """Return a document with the same blocks and another text.
-
-        `places` are where what stays begins, in this text and in the other, in order; all code stays.
-        """
-        if text == self.text:
-            return self
-        document = Document(text, self.blocks)
-        if self._keeps_code(text, places):
-            code = [region for region in self.regions if region.kind is not RegionKind.PROSE]
-            document.__dict__["regions"] = tuple(_filled([*_moved(code, places)], len(text)))
-        return document
-
-    def _keeps_code(self, text: str, places: Sequence[tuple[int, int]]) -> bool:
-        """Return whether another text surely has the same code, and no LaTeX, in what stays."""
-        # Without these signs, no formula is opened and no backtick is escaped.
-        if "\\" in self.text or "$" in self.text or "$" in text or text.count("`") != self.text.count("`"):
-            return False
-        # Backticks that were apart may be one sign now.
-        return "`" not in text or not any(text.startswith("``", place - 1) for _, place in places if place)
-
-    def keeps_blocks(self, edits: Sequence[Edit]) -> bool:
-        """Return whether the blocks are surely the same after these edits."""
-        text, headings = self.text, self._headings
-        words, line_end, row = 0, -1, False
-        if "\r" in text or (headings and any(_touches(headings, start) for start, _, _ in edits)):
-            return False
-        within_a_line: set[tuple[str, str]] = set()
-        for start, end, new in edits:
-            old = text[start:end]
-            if (old, new) in within_a_line:
-                continue
-            if "\n" in old or "|" in old or "`" in old:
-                return False
-            if _OF_LINES.search(new) or ("`" in new and not _IS_CODE.search(new)):
-                return False
-            stays = bool(new.strip())
-            if stays and new[0] not in _BLOCK_SIGNS and text[start : start + 1] not in _BLOCK_SIGNS:
-                if old:
-                    within_a_line.add((old, new))
-                continue
-            # Unless words before it have begun the line, it may be a sign of a block, or the line may be empty then.
-            if start > line_end:
-                line, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
-                line_end = len(text) if line_end < 0 else line_end
-                letter = _LETTER.search(text, line, line_end)
-                words, row = letter.start() if letter else line_end, text.find("|", line, line_end) >= 0
-            if (words >= start or (row and not stays)) and not (
-                text.startswith("|", line) and _touches(self._rows, start)
-            ):
-                return False
-        return True
-
-    @cached_property
-    def _headings(self) -> list[tuple[int, int]]:
-        return [self._range(block.start, block.end) for block in self.blocks if block.kind is BlockKind.HEADING]
-
-    @cached_property
-    def _rows(self) -> list[tuple[int, int]]:
-        """The rows below the headers of tables, whose cells may be empty."""
-        tables = (block for block in self.blocks if block.kind is BlockKind.TABLE)
-        return [self._range(block.start + 2, block.end) for block in tables if block.end > block.start + 2]
+        return parse("".join([*kept, self.text[place:]]))
 
     def _block_code(self) -> Iterator[Region]:
         for block in self.blocks:
@@ -241,19 +159,10 @@ _CODE = {BlockKind.FENCE: RegionKind.FENCE, BlockKind.INDENTED: RegionKind.INDEN
 _WITH_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 
 
-def parse(text: str) -> Document:
-    """Return a Markdown text as a document."""
-    known = _known(text)
-    if not known:
-        document = Document(text, read_blocks(text))
-        known.append(document)
-    return known[0]
-
-
 @lru_cache(maxsize=4)
-def _known(text: str) -> list[Document]:
-    """Return the document of a text, if it is one of the last: an answer is checked first, and then shown."""
-    return []
+def parse(text: str) -> Document:
+    """Return a Markdown text as a document. The last ones are kept: an answer is checked first, and then shown."""
+    return Document(text, read_blocks(text))
 
 
 def regions(text: str) -> tuple[Region, ...]:
@@ -266,20 +175,10 @@ def may_have_math(text: str) -> bool:
     return "$" in text or ("\\" in text and any(opener in text for opener in (r"\(", r"\[", r"\begin{")))
 
 
-def _touches(ranges: Sequence[tuple[int, int]], place: int) -> bool:
-    index = bisect_right(ranges, place, key=lambda one: one[0]) - 1
-    return index >= 0 and place < ranges[index][1]
-
-
 def _spans(text: str, ranges: Sequence[tuple[int, int]]) -> Iterator[Region]:
     """Find inline code: a run of backticks up to the next run of the same length."""
     for start, end in ranges:
         if text.find("`", start, end) < 0:
-            continue
-        if text.find("\\", start, end) < 0 and text.find("``", start, end) < 0:
-            signs = [match.start() for match in _BACKTICK.finditer(text, start, end)]
-            pairs = zip(signs[::2], signs[1::2], strict=False)
-            yield from [Region(RegionKind.SPAN, first, last + 1) for first, last in pairs]
             continue
         runs, literal = [], set()
         for match in _BACKTICKS.finditer(text, start, end):
@@ -438,16 +337,6 @@ def _apart(ordered: Sequence[Region]) -> list[Region]:
         if not kept or region.start >= kept[-1].end:
             kept.append(region)
     return kept
-
-
-def _moved(code: Sequence[Region], places: Sequence[tuple[int, int]]) -> Iterator[Region]:
-    """Yield regions of a text that was rewritten, where they are now."""
-    index = 0
-    for kind, start, end in code:
-        while index + 1 < len(places) and places[index + 1][0] <= start:
-            index += 1
-        down = places[index][1] - places[index][0]
-        yield Region(kind, start + down, end + down)
 
 
 def _filled(found: Sequence[Region], length: int) -> Iterator[Region]:

@@ -96,9 +96,3 @@ def test_an_edit_that_might_change_the_blocks_has_the_text_read_again(text: str,
 
     assert edited.text == text[:start] + new + text[end:]
     assert edited.blocks == read_blocks(edited.text)
-
-
-def test_an_edit_inside_a_line_keeps_the_blocks() -> None:
-    document = parse("- a [1] b\n- c")
-
-    assert document.replace([(4, 7, "(one)")]).blocks is document.blocks
