@@ -53,6 +53,7 @@ def test_the_wheel_holds_both_packages_with_all_their_files(wheel: Path) -> None
         "perplexity/py.typed",
         "bot/py.typed",
         "bot/storage/migrations/0001_questions.sql",
+        "bot/playground/slack/block_kit.json",
         "bot/playground/static/index.html",
         "bot/playground/static/page.js",
         "bot/playground/static/page.css",

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
+from bot.playground.slack.limits import offered
 from bot.playground.slack.request_parsing import BadInput, Block
 
 Element = Mapping[str, Any]
@@ -165,11 +165,6 @@ def _stateful(blocks: Sequence[Block]) -> dict[str, dict[str, dict[str, Any]]]:
     return {block_id: elements for block_id, elements in found.items() if elements}
 
 
-def _options(element: Element) -> list[dict[str, Any]]:
-    groups = (group["options"] for group in element.get("option_groups", ()))
-    return [*element.get("options", ()), *chain.from_iterable(groups)]
-
-
 def _state(element: Element, raw: Any) -> dict[str, Any]:
     """Return the state of an element with a raw value. Raises BadInput."""
     kind = element["type"]
@@ -190,7 +185,7 @@ def _state(element: Element, raw: Any) -> dict[str, Any]:
 
 
 def _offered(element: Element, raw: object) -> dict[str, Any]:
-    option = next((one for one in _options(element) if one.get("value") == raw), None)
+    option = next((one for one in offered(element) if one.get("value") == raw), None)
     if option is None:
         raise BadInput(f"{element['action_id']}: there is no such option")
     return option
@@ -210,7 +205,8 @@ def _still_offers(element: Element, before: Mapping[str, Any]) -> bool:
         return True
     value = before[_SELECTED[element["type"]]]
     chosen = value if isinstance(value, list) else [value] if value else []
-    return all(one in _options(element) for one in chosen)
+    options = list(offered(element))
+    return all(one in options for one in chosen)
 
 
 def _complaint(element: Element, value: Any) -> str:

@@ -1,5 +1,7 @@
 """Slack's limits on messages and views, as documented or measured; independent of the modules that write the app's.
 
+`block_kit.json` says what each block, element and view may contain; here is what depends on several of them.
+
 Sources: https://docs.slack.dev/reference/block-kit/blocks, and for what breaks long answers
 https://github.com/slackapi/bolt-js/issues/2509.
 """
@@ -8,13 +10,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
+from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
+from jsonschema.validators import extend
 from markdown_it import MarkdownIt
 
-from bot.playground.slack.block_limits import IN_HOME, IN_MESSAGE, IN_MODAL, check_by_type
-from bot.playground.slack.element_limits import PLAIN, Dict, only, sized, text_object
+Dict = Mapping[str, Any]
+
+SCHEMA: Dict = json.loads((Path(__file__).parent / "block_kit.json").read_text(encoding="utf-8"))
+DEFINITIONS: Dict = SCHEMA["$defs"]
+FORMATS = FormatChecker(())
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 MAX_BLOCKS = 50
@@ -33,9 +44,8 @@ OWN_BLOCK = {"heading_open", "fence", "code_block", "table_open", "hr"}
 MAX_TABLE_TEXT = 10_000
 """The characters of all tables of a message or a view. https://docs.slack.dev/reference/block-kit/blocks/table-block"""
 
-MAX_VIEW_BLOCKS = 100
 MAX_VIEW_BYTES = 250_000
-MAX_PRIVATE_METADATA = 3_000
+MAX_INPUT = 3_000
 
 
 class SlackError(Exception):
@@ -51,11 +61,9 @@ def check_message(payload: Dict) -> list[str]:
 
     Stricter than Slack in one point: a message with blocks also needs a text, which screen readers read.
     """
-    blocks = payload.get("blocks") or []
-    try:
-        return [*_text(payload), *_whole(blocks), *_each(blocks)]
-    except (AttributeError, KeyError, TypeError):
-        return ["invalid_blocks: a field is missing or of the wrong type"]
+    blocks = payload.get("blocks") or ()
+    malformed = [f"invalid_blocks: {fault}" for fault in _faults("message", payload, blocks)]
+    return malformed or [*_text(payload), *_whole(blocks)]
 
 
 def check_blocks(streamed: Sequence[Dict], closing: Sequence[Dict]) -> list[str]:
@@ -63,11 +71,9 @@ def check_blocks(streamed: Sequence[Dict], closing: Sequence[Dict]) -> list[str]
 
     The blocks of its stop are counted apart. Its Markdown is limited chunk by chunk, not in sum.
     """
-    try:
-        whole = [*streamed, *closing]
-        return [*_counted(streamed), *_counted(closing), *_sized(whole), *_charts(whole), *_each(whole)]
-    except (AttributeError, KeyError, TypeError):
-        return ["invalid_blocks: a field is missing or of the wrong type"]
+    whole = [*streamed, *closing]
+    malformed = [f"invalid_blocks: {fault}" for fault in _faults("message", {"blocks": whole}, whole)]
+    return malformed or [*_counted(streamed), *_counted(closing), *_sized(whole), *_charts(whole)]
 
 
 def check_view(view: Dict) -> list[str]:
@@ -77,41 +83,108 @@ def check_view(view: Dict) -> list[str]:
     """
     if len(json.dumps(view, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")) > MAX_VIEW_BYTES:
         return ["view_too_large: the view has more than 250,000 bytes"]
-    try:
-        return [f"invalid_arguments: /view{fault}" for fault in _view(view)]
-    except (AttributeError, KeyError, TypeError):
-        return ["invalid_arguments: /view a field is missing or of the wrong type"]
+    return [f"invalid_arguments: /view{fault}" for fault in _view(view)]
 
 
-def _view(view: Dict) -> Iterator[str]:
-    kind, blocks = view.get("type"), view.get("blocks")
-    if kind not in {"modal", "home"}:
-        yield f"/type is {kind}, neither modal nor home"
-        return
-    fields = {"title", "submit", "close", "clear_on_close", "notify_on_close", "submit_disabled"}
-    own = fields if kind == "modal" else set()
-    yield from (f" {fault}" for fault in only(view, "blocks", "callback_id", "external_id", "private_metadata", *own))
-    for name in ("title", "submit", "close"):
-        if kind == "modal" and (name in view or name == "title"):
-            yield from (f"/{name} {fault}" for fault in text_object(view.get(name), longest=24, types=PLAIN))
-    for name, longest in (("callback_id", 255), ("external_id", 255), ("private_metadata", MAX_PRIVATE_METADATA)):
-        yield from (f"/{name} {fault}" for fault in sized(view, name, shortest=0, longest=longest))
-    if not isinstance(blocks, list) or len(blocks) > MAX_VIEW_BLOCKS:
-        yield f"/blocks must be a list of at most {MAX_VIEW_BLOCKS} blocks"
-        return
-    if kind == "modal" and "submit" not in view and any(block.get("type") == "input" for block in blocks):
-        yield "/submit is missing, and there is an input"
+def _view(view: Dict) -> list[str]:
+    kind = view.get("type")
+    if kind not in ("modal", "home"):
+        return [f"/type is {kind}, neither modal nor home"]
+    blocks = view.get("blocks", ())
+    return _faults(kind, view, blocks) or [
+        f"/blocks {fault}" for fault in (*_repeated_ids(blocks), *_tables(blocks), *_misplaced(blocks, kind))
+    ]
+
+
+def _misplaced(blocks: Sequence[Dict], surface: str) -> Iterator[str]:
     if sum(_has(block, "focus_on_load") for block in blocks) > 1:
-        yield "/blocks have the focus twice"
-    if kind == "home" and any(_has(block, "response_url_enabled") for block in blocks):
-        yield "/blocks enable a response_url, which only modals have"
-    yield from _whole_view(blocks)
-    yield from check_by_type(blocks, IN_MODAL if kind == "modal" else IN_HOME, surface=f"a {kind}")
+        yield "have the focus twice"
+    if surface == "home" and any(_has(block, "response_url_enabled") for block in blocks):
+        yield "enable a response_url, which only modals have"
 
 
-def _whole_view(blocks: Sequence[Dict]) -> Iterator[str]:
-    yield from (f"/blocks {fault}" for fault in _repeated_ids(blocks))
-    yield from (f"/blocks {fault}" for fault in _tables(blocks))
+def _one_of(validator: Any, choices: Sequence[Dict], value: Any, schema: Dict) -> Iterator[ValidationError]:
+    """Check a value against the choice that has its type; plain JSON Schema would say only that none fits."""
+    if "discriminator" not in schema:
+        yield from Draft202012Validator.VALIDATORS["oneOf"](validator, choices, value, schema)
+        return
+    kind = value.get("type") if isinstance(value, dict) else None
+    chosen = next((choice for choice in choices if kind in _types(choice["$ref"])), None)
+    if chosen is not None:
+        yield from validator.descend(value, chosen)
+    else:
+        known = f"{kind}" in DEFINITIONS
+        yield ValidationError(
+            f"has the type {kind}, which is not allowed there" if known else f"has the unknown type {kind}"
+        )
+
+
+@cache
+def _types(reference: str) -> Sequence[str]:
+    """Return the types that a definition is for."""
+    kind = DEFINITIONS[reference.removeprefix("#/$defs/")]["properties"]["type"]
+    return kind.get("enum") or [kind["const"]]
+
+
+@FORMATS.checks("time-zone", raises=(ZoneInfoNotFoundError, ValueError, OSError))
+def _is_zone(name: object) -> bool:
+    return bool(ZoneInfo(str(name)))
+
+
+@cache
+def _validator(name: str) -> Any:
+    arrays = Draft202012Validator.TYPE_CHECKER.redefine("array", lambda _, value: isinstance(value, list | tuple))
+    validator = extend(Draft202012Validator, {"oneOf": _one_of}, type_checker=arrays)
+    return validator({**SCHEMA, "$ref": f"#/$defs/{name}"}, format_checker=FORMATS)
+
+
+def _faults(name: str, value: Dict, blocks: Sequence[Dict]) -> list[str]:
+    """Return what is wrong with a message or a view, or with one of its blocks, each fault with its place."""
+    return [_described(error) for error in _validator(name).iter_errors(value)] or [
+        f"/blocks/{at} {fault}" for at, block in enumerate(blocks) for fault in _contradictions(block)
+    ]
+
+
+def _described(error: ValidationError) -> str:
+    place, inside = [f"/{part}" for part in list(error.path)[:2]], [f"{part}" for part in list(error.path)[2:]]
+    reason = error.message.removeprefix(f"{error.instance!r} ")
+    limit = f" ({error.validator}: {error.validator_value})" if type(error.validator_value) is int else ""
+    return " ".join(part for part in ("".join(place), "/".join(inside), f"{reason}{limit}") if part)
+
+
+def _contradictions(block: Dict) -> Iterator[str]:
+    """Yield what no schema can say: parts of a block that do not fit together."""
+    inner = [*block.get("elements", ()), block.get("accessory", {}), block.get("element", {})]
+    ids = Counter(one["action_id"] for one in inner if "action_id" in one)
+    yield from (f"has the action_id {name} twice" for name, count in ids.items() if count > 1)
+    for element in inner:
+        options = list(offered(element))
+        chosen = [element["initial_option"]] if "initial_option" in element else element.get("initial_options", ())
+        if any(one not in options for one in chosen):
+            yield "has an initial option that is not among the options"
+        if element.get("min_length", 0) > element.get("max_length", MAX_INPUT):
+            yield "min_length is more than max_length"
+        if element.get("type") == "number_input":
+            bounds = [element[name] for name in ("min_value", "initial_value", "max_value") if name in element]
+            if bounds != sorted(bounds, key=float):
+                yield "min_value, initial_value and max_value must be in this order"
+    if block["type"] == "data_visualization":
+        yield from _mismatched(block["chart"])
+
+
+def _mismatched(chart: Dict) -> Iterator[str]:
+    names = [one["name"] for one in chart["series"]]
+    if len(set(names)) != len(names):
+        yield "the series must have different names"
+    for one in chart["series"]:
+        if [point["label"] for point in one["data"]] != chart["axis_config"]["categories"]:
+            yield f"the series {one['name']} must have a point for every category"
+
+
+def offered(element: Dict) -> Iterator[dict[str, Any]]:
+    """Yield the options of an element, those of its groups too."""
+    groups = (group["options"] for group in element.get("option_groups", ()))
+    return chain(element.get("options", ()), *groups)
 
 
 def _has(value: object, field: str) -> bool:
@@ -194,10 +267,6 @@ def _sized(blocks: Sequence[Dict]) -> Iterator[str]:
 def _charts(blocks: Sequence[Dict]) -> Iterator[str]:
     if sum(block.get("type") == "data_visualization" for block in blocks) > 2:
         yield "invalid_blocks: more than 2 charts"
-
-
-def _each(blocks: Sequence[Dict]) -> Iterator[str]:
-    yield from (f"invalid_blocks: {fault}" for fault in check_by_type(blocks, IN_MESSAGE, surface="a message"))
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from bot.playground.slack.limits import check_message, rendered_blocks
+from bot.playground.slack.limits import SCHEMA, check_message, rendered_blocks
 
 BUTTON = {"type": "button", "text": {"type": "plain_text", "text": "Go"}, "action_id": "go", "value": "1"}
 RICH = {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [{"type": "text", "text": "x"}]}]}
@@ -34,6 +35,10 @@ FINE: list[dict[str, Any]] = [
     {"type": "divider"},
     RICH,
 ]
+
+
+def test_the_schema_of_slacks_limits_is_a_json_schema() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
 
 
 def test_a_message_of_every_block_passes() -> None:
