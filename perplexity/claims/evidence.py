@@ -15,9 +15,11 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
 
-from perplexity.claims.cues import addresses_model, debunks, hedges, is_question, meta_words, negations
-from perplexity.claims.figures import Figure, find_figures, plain
+from perplexity.claims.lexicon import addresses_model, debunks, hedges, is_question, meta_words, negations
 from perplexity.claims.types import Verdict
+from perplexity.figures.dates import PartialDate, find_dates
+from perplexity.figures.quantities import Quantity, find_quantities
+from perplexity.lexicon.folding import plain
 
 MAX_TITLE = 300
 """Characters of a page's title that count as text next to a sentence."""
@@ -129,21 +131,6 @@ _ENDINGS = tuple(
 )
 """Endings of one word: two words are the same if both have endings of one line, and are the same before them."""
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate((
-        "January Jan Januar", "February Feb Februar", "March Mar März", "April Apr", "May Mai", "June Jun Juni",
-        "July Jul Juli", "August Aug", "September Sept Sep", "October Oct Oktober Okt", "November Nov",
-        "December Dec Dezember Dez",
-    ), 1)
-    for name in names.split()
-}  # fmt: skip
-_MONTH = "|".join(_MONTHS)
-_DATE = re.compile(
-    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? (?:of )?(?P<month>{_MONTH})\b\.?(?:,? (?P<year>\d{{4}})\b)?"
-    rf"|\b(?P<month2>{_MONTH})\b\.?(?: (?P<day2>\d{{1,2}})\b(?:st|nd|rd|th)?)?(?:,? (?P<year2>\d{{4}})\b)?"
-    r"|\b(?P<year3>\d{4})-(?P<month3>\d\d)-(?P<day3>\d\d)\b|\b(?P<day4>\d{1,2})\.(?P<month4>\d{1,2})\.(?P<year4>\d{4})\b"
-)
 _NOT = re.compile(r"\bcan['’]t\b|\bcannot\b|n['’]t\b", re.IGNORECASE)
 _PIECE = re.compile(
     r"['’]s\b|(?<=\w)['’]|(?<=\w)-(?=\w)|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_]+|\d+|[^\w\s]"
@@ -171,22 +158,6 @@ _LOOSE = frozenset(("in", "and", "or", ";", "that", "as"))
 
 
 @dataclass(frozen=True)
-class _Date:
-    """A day, a month or a year, as far as it is said."""
-
-    year: int | None
-    month: int | None = None
-    day: int | None = None
-
-    def is_said_by(self, other: _Date) -> bool:
-        return all(mine in (None, theirs) for mine, theirs in zip(self._parts, other._parts, strict=True))
-
-    @property
-    def _parts(self) -> tuple[int | None, ...]:
-        return self.year, self.month, self.day
-
-
-@dataclass(frozen=True)
 class _Word:
     """A word that says something, or a figure or date as its `value`, and what is between it and the one before.
 
@@ -199,7 +170,7 @@ class _Word:
     glued: bool = False
     capital: bool = False
     about: bool = False
-    value: Figure | _Date | None = None
+    value: Quantity | PartialDate | None = None
     in_phrase: bool = False
 
     @property
@@ -210,7 +181,7 @@ class _Word:
     def links(self) -> tuple[str, ...]:
         """The marks without commas; those of a day are the same whether it is "on" it or not."""
         links = tuple(mark for mark in self.marks if mark != ",")
-        return links or (("in",) if isinstance(self.value, _Date) else ())
+        return links or (("in",) if isinstance(self.value, PartialDate) else ())
 
 
 def decide(claim: str, sentence: str, title: str = "", before: str = "", after: str = "") -> Verdict:
@@ -310,39 +281,31 @@ def _read(text: str) -> tuple[_Word, ...]:
     return (*words, *(_Word(mark) for mark in marks[:1] if mark.isalpha()))
 
 
-def _pieces(text: str) -> Iterator[tuple[str, Figure | _Date | None]]:
+def _pieces(text: str) -> Iterator[tuple[str, Quantity | PartialDate | None]]:
     """Yield the words and signs of a text, and its figures and dates with their values."""
-    found: list[tuple[int, int, Figure | _Date]] = [
-        (match.start(), match.end(), _date(match)) for match in _DATE.finditer(text)
+    found: list[tuple[int, int, Quantity | PartialDate]] = [
+        (date.start, date.end, date.readings[0])
+        for date in find_dates(text, bare_months=True)
+        if len(date.readings) == 1
     ]
-    for start, end, figure in find_figures(text):
-        begin = start + (text[start] == " ")
-        found.append((begin, end, _Date(int(figure.written)) if figure.is_year else figure))
+    for one in find_quantities(text):
+        value = PartialDate(int(text[one.start : one.end])) if one.is_year else one
+        found.append((one.start, one.end, value))
     place = 0
-    for begin, end, value in sorted(found, key=lambda each: (each[0], -each[1])):
-        if begin >= place:
-            yield from ((match[0], None) for match in _PIECE.finditer(text, place, begin))
-            yield text[begin:end].strip(), value
+    for start, end, value in sorted(found, key=lambda each: (each[0], -each[1])):
+        if start >= place:
+            yield from ((match[0], None) for match in _PIECE.finditer(text, place, start))
+            yield text[start:end], value
             place = end
     yield from ((match[0], None) for match in _PIECE.finditer(text, place))
-
-
-def _date(match: re.Match[str]) -> _Date:
-    fields = {name.rstrip("234"): value for name, value in match.groupdict().items() if value}
-    month = fields["month"]
-    return _Date(
-        int(fields["year"]) if "year" in fields else None,
-        int(month) if month.isdecimal() else _MONTHS[month],
-        int(fields["day"]) if "day" in fields else None,
-    )
 
 
 def _is_same(word: _Word, other: _Word) -> bool:
     """Return whether a sentence's word says what the claim's says."""
     one, two = word.value, other.value
-    if isinstance(one, _Date) and isinstance(two, _Date):
+    if isinstance(one, PartialDate) and isinstance(two, PartialDate):
         return one.is_said_by(two)
-    if isinstance(one, Figure) and isinstance(two, Figure):
+    if isinstance(one, Quantity) and isinstance(two, Quantity):
         return one.value == two.value and one.unit == two.unit
     if one is not None or two is not None:
         return False
@@ -367,9 +330,9 @@ def _is_inflected(one: str, other: str) -> bool:
 def _is_opposite(word: _Word, other: _Word) -> bool:
     """Return whether a sentence's word cannot be true together with the claim's."""
     one, two = word.value, other.value
-    if isinstance(one, _Date) and isinstance(two, _Date):
+    if isinstance(one, PartialDate) and isinstance(two, PartialDate):
         return not one.is_said_by(two) and not two.is_said_by(one)
-    if isinstance(one, Figure) and isinstance(two, Figure):
+    if isinstance(one, Quantity) and isinstance(two, Quantity):
         return one.unit == two.unit and not _is_rounded(one, two, about=word.about or other.about)
     if one is not None or two is not None:
         return False
@@ -384,7 +347,7 @@ def _is_opposite(word: _Word, other: _Word) -> bool:
     )
 
 
-def _is_rounded(one: Figure, two: Figure, *, about: bool) -> bool:
+def _is_rounded(one: Quantity, two: Quantity, *, about: bool) -> bool:
     """Return whether two figures may be one, rounded; those that are no numbers may."""
     if not isinstance(one.value, Decimal) or not isinstance(two.value, Decimal):
         return True
@@ -466,7 +429,7 @@ def _alignments(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bo
 
 def _has_a_part(word: _Word) -> bool:
     """Return whether a word may be the one who does something, or to whom it is done, or how much of it."""
-    return ((word.capital or isinstance(word.value, Figure)) and not word.in_phrase) or word.is_negator
+    return ((word.capital or isinstance(word.value, Quantity)) and not word.in_phrase) or word.is_negator
 
 
 def _may_be_said_otherwise(word: _Word, before: _Word, found: Sequence[_Word]) -> bool:
@@ -524,7 +487,7 @@ def _is_verb(word: _Word) -> bool:
 
 
 def _is_day(word: _Word) -> bool:
-    return isinstance(word.value, _Date) and word.links == ("in",)
+    return isinstance(word.value, PartialDate) and word.links == ("in",)
 
 
 def _adds_little(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[int]) -> bool:
@@ -554,19 +517,19 @@ def _is_harmless(more: Sequence[_Word], before: _Word, after: _Word, *, is_first
     if more[0].links:  # "exports of cars" are not all exports
         return not is_first or bool(more[0].forms)
     # Nor are electric cars all cars; and the rival of a firm is not the firm.
-    counted, named = isinstance(before.value, Figure), before.capital and any(map(_has_a_part, more))
+    counted, named = isinstance(before.value, Quantity), before.capital and any(map(_has_a_part, more))
     return not more[0].glued or not (counted or named)
 
 
 def _is_part_of_name(word: _Word, claim: Sequence[_Word]) -> bool:
     """Return whether a figure belongs to a name, as in "Apollo 11"."""
     at = next(at for at, one in enumerate(claim) if one is word)
-    return isinstance(word.value, Figure) and not word.value.unit and word.glued and at > 0 and claim[at - 1].capital
+    return isinstance(word.value, Quantity) and not word.value.unit and word.glued and at > 0 and claim[at - 1].capital
 
 
 def _is_alone(found: Sequence[_Word], places: Sequence[int]) -> bool:
     """Return whether a sentence names no day or place besides, for which it could be true together with the claim."""
     more = [(at, word) for at, word in enumerate(found) if at not in places]
     return not any(
-        isinstance(word.value, _Date) or (word.capital and min(places) < at < max(places)) for at, word in more
+        isinstance(word.value, PartialDate) or (word.capital and min(places) < at < max(places)) for at, word in more
     )

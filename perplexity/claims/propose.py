@@ -7,12 +7,12 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from perplexity.attempts import cost_with_failures, without_costs
-from perplexity.claims.cues import addresses_model, is_question
 from perplexity.claims.evidence import shared_words
-from perplexity.claims.figures import read_figures
+from perplexity.claims.lexicon import addresses_model, is_question
 from perplexity.claims.quotes import PageText, prepare
 from perplexity.claims.types import ProposedClaims
 from perplexity.errors import InvalidRequest, PerplexityError, RequestCancelled
+from perplexity.figures.quantities import find_quantities
 from perplexity.providers.base import Provider
 from perplexity.sanitize import one_line, strip_tags
 from perplexity.threads import run_in_thread
@@ -161,7 +161,7 @@ def sentences_to_check(message: str) -> tuple[str, ...]:
         if not is_question(sentence)
         for part in (_CLAUSES.split(sentence) if len(sentence) > MAX_CLAIM else [sentence])
     )
-    named = tuple(sentence for sentence in stated if read_figures(sentence) or _has_name(sentence))
+    named = tuple(sentence for sentence in stated if find_quantities(sentence) or _has_name(sentence))
     return named or stated
 
 
@@ -183,10 +183,10 @@ def _word_count(text: str) -> int:
 
 def _of_message(claims: tuple[str, ...], message: str) -> tuple[str, ...]:
     """Return the proposed claims whose words and figures are those of the message."""
-    figures = {figure.value for figure in read_figures(message)}
+    figures = {figure.value for figure in find_quantities(message)}
 
     def belongs(claim: str) -> bool:
-        return shared_words(claim, message) >= MIN_SHARE and {one.value for one in read_figures(claim)} <= figures
+        return shared_words(claim, message) >= MIN_SHARE and {one.value for one in find_quantities(claim)} <= figures
 
     return tuple(filter(belongs, claims))
 

@@ -22,6 +22,10 @@ class PartialDate(NamedTuple):
     day: int | None = None
     part: str = ""
 
+    def is_said_by(self, other: PartialDate) -> bool:
+        """Return whether another date has all that this one says."""
+        return all(mine in (None, "", theirs) for mine, theirs in zip(self, other, strict=True))
+
 
 class WrittenDate(NamedTuple):
     """A date in a text, from `start` up to, not including, `end`.

@@ -8,12 +8,12 @@ from decimal import Decimal
 from functools import partial
 from typing import NamedTuple
 
-from perplexity.figures.amounts import NUMBER, SPACES, power_end, read_suffix, unit_before
+from perplexity.figures.amounts import NUMBER, power_end, read_suffix, unit_before
 from perplexity.figures.dates import CLOCK_TIME, find_dates, find_durations, find_worded_times, minutes_of, seconds_of
 from perplexity.figures.excerpts import Excerpt
 from perplexity.figures.fractions import Fraction, find_fractions, find_multiples
 from perplexity.figures.number_words import WordedNumber, find_worded
-from perplexity.figures.numbers import Number, hedge_before, letters_around
+from perplexity.figures.numbers import Number, hedge_before, letters_around, span_with_unit
 from perplexity.figures.own_numbers import find_own_numbers
 from perplexity.figures.source_dates import SourceDates
 from perplexity.lexicon.folding import lowered
@@ -165,17 +165,7 @@ def _number(text: str, start: int, end: int) -> Figure:
             end + len(suffix),
             lambda excerpt: has_name(excerpt) or (is_alone and excerpt.has_number(number)),
         )
-    return Figure(*_shown(text, start, end), partial(Excerpt.has_number, mine=number))
-
-
-def _shown(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return where a number begins and ends together with its currency, its multiplier and its unit."""
-    money, first = unit_before(text, start), start
-    if money:
-        first -= 1 + (text[start - 1] in SPACES)
-        while first > max(0, start - 5) and not text[first - 1].isspace() and text[first - 1] not in "(-–—/":
-            first -= 1
-    return first, max(end, read_suffix(text, end, is_money=money != "").end)
+    return Figure(*span_with_unit(text, start, end), partial(Excerpt.has_number, mine=number))
 
 
 def _in_words(text: str) -> Iterator[Figure]:

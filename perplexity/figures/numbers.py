@@ -6,7 +6,16 @@ import re
 from decimal import Decimal
 from functools import cached_property
 
-from perplexity.figures.amounts import Amount, Plain, digits_of, read_amounts, read_suffix, unit_before, with_suffix
+from perplexity.figures.amounts import (
+    SPACES,
+    Amount,
+    Plain,
+    digits_of,
+    read_amounts,
+    read_suffix,
+    unit_before,
+    with_suffix,
+)
 from perplexity.lexicon.units import CURRENCIES, find_unit
 
 _LETTERS_BEFORE = re.compile(r"([^\W\d_]+)([-‑]?)\Z")
@@ -230,6 +239,16 @@ def letters_around(text: str, start: int, end: int) -> tuple[str, str]:
         is_money = unit_before(text, start) != ""
         suffix = after[0] if read_suffix(text, end, is_money=is_money).end == end else ""
     return prefix, suffix
+
+
+def span_with_unit(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where a number begins and ends together with its currency, its multiplier and its unit."""
+    money, first = unit_before(text, start), start
+    if money:
+        first -= 1 + (text[start - 1] in SPACES)
+        while first > max(0, start - 5) and not text[first - 1].isspace() and text[first - 1] not in "(-–—/":
+            first -= 1
+    return first, max(end, read_suffix(text, end, is_money=money != "").end)
 
 
 def has_same_name(mine: Number, other: Number) -> bool:

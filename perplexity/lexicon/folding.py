@@ -13,6 +13,15 @@ def fold(word: str) -> str:
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
+_RAISED = str.maketrans({sign: f" {sign}" for sign in "⁰¹²³⁴⁵⁶⁷⁸⁹¼½¾⅓⅔⅕⅛⅜⅝⅞"})
+"""What NFKC would join to the digits before it: 10² is not 102."""
+
+
+def plain(text: str) -> str:
+    """Return a text with compatibility characters as others write them, but 10² not as 102."""
+    return unicodedata.normalize("NFKC", text.translate(_RAISED))
+
+
 def lowered(text: str) -> str:
     """Return a text in lower case, character for character."""
     lower = text.lower()

@@ -12,9 +12,9 @@ import pytest
 
 from perplexity.agent.results import parse_tool_result as read_finding
 from perplexity.citations import drop_unknown_links, format_result, number_citations
-from perplexity.claims import cues
+from perplexity.claims import lexicon
 from perplexity.claims.check import Passage, judge, parse_passage, usable_pages
-from perplexity.claims.cues import addresses_model
+from perplexity.claims.lexicon import addresses_model
 from perplexity.claims.propose import parse_block, sentences_to_check
 from perplexity.claims.quotes import prepare
 from perplexity.cli.live import StreamingMarkdown
@@ -229,7 +229,7 @@ def test_what_comes_from_outside_is_read_in_linear_time(name: str, step: int) ->
         assert_linear(READERS[name], shape)
 
 
-CUES = sorted(set(re.findall(r"[^\W\d_]{2,}", Path(cues.__file__).read_text())))
+CUES = sorted(set(re.findall(r"[^\W\d_]{2,}", Path(lexicon.__file__).read_text())))
 """Every word that the rules for claims and for instructions look for, and a few of the module's own."""
 HEARD: dict[str, Callable[[str], object]] = {
     name: READERS[name] for name in ("news", "judgement", "claims of a message", "result", "passages", "figures")

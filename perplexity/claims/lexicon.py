@@ -1,6 +1,6 @@
-"""Words that turn a sentence round, weaken it, or address the model that reads it, in several languages. Pure.
+"""Word lists for negation, hedging, debunking and text addressed to a model, in several languages. Pure.
 
-They are few and meant to be understood too often: a cue that is found can only make a verdict unclear.
+They are short and match too often rather than too rarely: a match can only make a verdict unclear.
 """
 
 from __future__ import annotations
