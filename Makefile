@@ -35,7 +35,7 @@ lowest: $(VENV)/dev.stamp  ## the library's tests with the oldest packages that 
 		aioresponses-ng hypothesis linkify-it-py pytest pytest-asyncio pytest-xdist pyyaml selenium
 	$(VENV)-lowest/bin/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal -m "not rare" tests/perplexity \
 		--ignore=tests/perplexity/agent --ignore=tests/perplexity/tools --ignore=tests/perplexity/cli/test_agent.py \
-		--ignore=tests/perplexity/test_linear_time.py --ignore=tests/perplexity/test_own_keys.py $(ARGS)
+		--ignore=tests/perplexity/test_linear_time.py --ignore=tests/perplexity/test_key_overrides.py $(ARGS)
 
 rare: $(VENV)/dev.stamp  ## what `make test` leaves out: real processes that die in rare ways, long measurements, more generated texts
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal -m rare $(ARGS)

@@ -13,7 +13,7 @@ counts, around the posts and around the agent's model:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from bot.budgets.ceilings import POSTS, SEARCH
 from bot.commands.context import Agent, Services
@@ -30,26 +30,28 @@ from perplexity.types import Answer, Question
 from perplexity.x_posts.types import PostSource
 
 
-@dataclass(frozen=True, kw_only=True)
 class Chain:
     """The only way to the services: `within` puts the first three steps around each of them."""
 
-    inner: Services = field(repr=False)
-    redactor: Redactor = NO_REDACTION
-    reasoning_effort: Effort = "medium"
+    def __init__(
+        self, services: Services, *, redactor: Redactor = NO_REDACTION, reasoning_effort: Effort = "medium"
+    ) -> None:
+        self._services = services
+        self._redactor = redactor
+        self._reasoning_effort = reasoning_effort
 
     def within(self, rules: Sequence[Rules] = NO_PREFERENCES.rules, *, sharing: Sequence[Step] = ()) -> Services:
         """Return the services for a question that is asked under these rules.
 
         What a model is given to read has no rules of its own: it was searched within them.
         """
-        redacting = [Redacting(redactor=self.redactor)] if self.redactor.is_set else []
+        redacting = [Redacting(redactor=self._redactor)] if self._redactor.is_set else []
         restricting: list[Step] = []
         tools: list[Step] = []
         if rules != NO_PREFERENCES.rules:
-            restricting = [Restricting(rules=rules, reasoning_effort=self.reasoning_effort)]
-            tools = [Restricting(rules=rules, tool_effort=self.reasoning_effort)]
-        inner, dives = self.inner, self.inner.deepdives
+            restricting = [Restricting(rules=rules, reasoning_effort=self._reasoning_effort)]
+            tools = [Restricting(rules=rules, tool_effort=self._reasoning_effort)]
+        inner, dives = self._services, self._services.deepdives
         return Services(
             provider=_with(inner.provider, [*restricting, *sharing, *redacting]),
             model=_with(inner.model, redacting),

@@ -1,12 +1,8 @@
-"""The wall clock, and the arrival time of the current request."""
+"""The wall clock."""
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from datetime import UTC, datetime
-
-ARRIVED: ContextVar[float | None] = ContextVar("ARRIVED", default=None)
-"""The arrival time of the current request on the monotonic clock; None outside a request."""
 
 
 def utc_now() -> datetime:

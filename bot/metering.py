@@ -16,7 +16,7 @@ from bot.budgets.amounts import micros
 from bot.budgets.ceilings import CEILINGS, FAST, REASONING, SEARCH, cheaper
 from bot.budgets.sentences import over_budget_sentence
 from bot.errors import BudgetUnknown, BudgetUsedUp, QuestionErased, SpendingPaused
-from bot.model.asker import current_asker
+from bot.model.scope import current_scope
 from bot.model.spending import (
     CallState,
     Ended,
@@ -149,7 +149,7 @@ class Meter:
 
         Raises SpendingRefused, and RequestCancelled if this worker has lost its claim on the question.
         """
-        asker, unsaved = current_asker(), _unsaved(request)
+        asker, unsaved = current_scope().asker, _unsaved(request)
 
         async def book() -> Verdict:
             # A name of its own for each try: the one before may have been booked, and its reply lost.
@@ -237,7 +237,7 @@ def _unsaved(request: SentRequest | None) -> SentRequest | None:
 
 def _leaving(request: SentRequest | None, id: UUID, *, with_call: bool = False) -> RequestText | None:
     """Return what is to be saved of a request before it leaves; None without a request or a question."""
-    asker, sent_log = current_asker(), current_sent_log()
+    asker, sent_log = current_scope().asker, current_sent_log()
     if request is None or asker is None or asker.question_id is None or sent_log is None:
         return None
     sent_log.kept.append((request, id))

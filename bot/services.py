@@ -136,7 +136,7 @@ async def open_search_services(
             services = Services(provider=chain, model=model, deepdives=deepdives, agent=agent)
             yield SearchServices(
                 providers=providers,
-                chain=Chain(inner=services, redactor=settings.redactor, reasoning_effort=settings.reasoning_effort),
+                chain=Chain(services, redactor=settings.redactor, reasoning_effort=settings.reasoning_effort),
             )
 
 

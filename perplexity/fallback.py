@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
+from perplexity import scope
 from perplexity.attempts import Attempt, RequestKind, cost_with_failures
 from perplexity.circuit_breaker import Breaker, BreakerPolicy, Permit
 from perplexity.errors import (
@@ -30,7 +31,6 @@ from perplexity.errors import (
 from perplexity.filters import NO_FILTERS
 from perplexity.limiter import CallKind, Limiter
 from perplexity.models import Effort, FallbackTimeouts, resolve
-from perplexity.own_keys import current_own_keys
 from perplexity.providers.base import Provider, log_attempt
 from perplexity.retry import CHAIN_PAUSE_SECONDS, Retries
 from perplexity.types import Answer, Done, Event, Query, Question, Restarted, SearchResults, TextDelta
@@ -438,7 +438,7 @@ class Fallback(Provider):
 
     def _current_breakers(self) -> Mapping[str, Breaker]:
         """Return the breakers of the configured keys, and of the owner of those that the task brings along instead."""
-        shared, own = self._breakers_of(""), current_own_keys()
+        shared, own = self._breakers_of(""), scope.current().keys
         if own is None:
             return shared
         owned = self._breakers_of(own.owner)

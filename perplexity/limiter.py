@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, get_args
 
+from perplexity import scope
 from perplexity.errors import InvalidRequest, RateLimitError
-from perplexity.own_keys import current_own_keys
 
 CallKind = Literal["search", "answer", "background"]
 """What is counted apart: searches, answers, and answers that run in the background (`Target.background`)."""
@@ -191,7 +191,7 @@ class MemoryLimiter:
             lane.stopped_until = max(lane.stopped_until, until)
 
     def _lane(self, provider: str, kind: CallKind) -> _Lane:
-        own, name = current_own_keys(), provider.lower()
+        own, name = scope.current().keys, provider.lower()
         owner = own.owner if own is not None and provider in own.names else ""
         default = DEFAULT_LIMITS.get((name, kind), Limits())
         limits = self._set.get((name, kind), default)

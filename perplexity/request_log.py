@@ -1,11 +1,9 @@
-"""Which requests leave for the services: noted for the code that asked for it, in its task and those it starts."""
+"""Which requests leave for the services."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 
@@ -61,21 +59,3 @@ class RequestLog:
     def remove(self, request: SentRequest) -> None:
         """Take back a request that did not leave after all."""
         self.requests = [one for one in self.requests if one is not request]
-
-
-_current: ContextVar[RequestLog | None] = ContextVar("request_log", default=None)
-
-
-def current_request_log() -> RequestLog | None:
-    """Return where the current task's requests are noted; None if that is not asked for."""
-    return _current.get()
-
-
-@contextmanager
-def logged_requests(log: RequestLog) -> Iterator[RequestLog]:
-    """Note every request that is sent within, also by the tasks that are started there."""
-    token = _current.set(log)
-    try:
-        yield log
-    finally:
-        _current.reset(token)

@@ -20,9 +20,9 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from perplexity import scope
 from perplexity.errors import ConnectionFailed, InvalidRequest, MalformedResponse, PerplexityError
-from perplexity.own_keys import current_own_keys
-from perplexity.request_log import BeforeSending, RequestLog, current_request_log
+from perplexity.request_log import BeforeSending, RequestLog
 from perplexity.types import JSON
 from perplexity.urls import hostname, is_https_or_loopback, is_loopback
 from perplexity.version import __version__
@@ -206,7 +206,7 @@ class Transport:
 
     def _own_key(self) -> str | None:
         """Return the key for this service that the current task brings along."""
-        own = current_own_keys()
+        own = scope.current().keys
         return None if own is None else own.keys.get(self.base_url)
 
     @asynccontextmanager
@@ -232,7 +232,7 @@ class Transport:
         headers: Mapping[str, str] = self._headers[accept]
         if (own := self._own_key()) is not None:
             headers = {**self._auth_headers(own), "Accept": accept}
-        log, sent = current_request_log(), None
+        log, sent = scope.current().log, None
         if log is None and before_sending is not None:
             log = RequestLog()
         if log is not None and (text is not None or "?" in path or before_sending is not None):

@@ -24,7 +24,7 @@ from bot.model.membership import (
 )
 from bot.model.message import OutgoingMessage
 from bot.model.question import CHANNEL_THREADS, Outcome, QuestionRow
-from bot.model.workspace import workspace_key
+from bot.model.scope import workspace_key
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.slack.users import USER_GONE_ERRORS, Profiles
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry

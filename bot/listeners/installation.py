@@ -29,7 +29,7 @@ from bot.model.membership import (
     is_in_same_second,
     is_lifecycle,
 )
-from bot.model.workspace import ActiveWorkspace, act_for
+from bot.model.scope import ActiveWorkspace, act_for
 from bot.slack.connection import TokenUnchecked, takes_token
 from bot.slack.messages import FAILURES
 from bot.storage.database import DATABASE_UNAVAILABLE

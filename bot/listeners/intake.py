@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from bot.blocks.queue import place_sentence
 from bot.budgets.sentences import too_fast_sentence
-from bot.clock import ARRIVED
 from bot.commands.help import MAX_LISTED
 from bot.delivery.queue_place import PlaceMessage
 from bot.model.question import Insertion, NewQuestion, OpenQuestion, Received, Waits
+from bot.model.scope import current_scope
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.web.metrics import Metrics
@@ -128,7 +128,7 @@ class Intake:
 
     def seconds_left(self) -> float:
         """Return the seconds that are left for the current request."""
-        arrived = ARRIVED.get()
+        arrived = current_scope().arrived
         waited = self.clock() - arrived if arrived is not None else 0.0
         return max(MIN_SECONDS, self.seconds - waited)
 

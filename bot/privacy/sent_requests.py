@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import UUID
 
 from bot.privacy.redaction import Redaction, Redactor, count_left_out
-from perplexity.request_log import RequestLog, SentRequest, logged_requests
+from perplexity import scope
+from perplexity.request_log import RequestLog, SentRequest
 from perplexity.steps import Call, Replies, Request
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query, Question
@@ -21,13 +21,12 @@ MAX_SAVED = 400_000
 
 
 @dataclass(kw_only=True)
-class SentLog:
-    """What leaves for one question. What was taken to be saved is no longer in the log.
+class SentLog(RequestLog):
+    """The requests of one question, until they are taken to be saved, and what was left out of them.
 
     `kept` are the requests that were saved before they left, each with its id in the table `sent_requests`.
     """
 
-    log: RequestLog = field(default_factory=RequestLog)
     left_out: list[Redaction] = field(default_factory=list)
     kept: list[tuple[SentRequest, UUID]] = field(default_factory=list)
 
@@ -49,8 +48,8 @@ class SentLog:
 
         If it is very long, requests in the middle are only counted, in the line before them.
         """
-        new = [request for request in self.log.requests if not self.is_kept(request)]
-        self.log.requests = [request for request in self.log.requests if self.is_kept(request)]
+        new = [request for request in self.requests if not self.is_kept(request)]
+        self.requests = [request for request in self.requests if self.is_kept(request)]
         if not new:
             return None
         first, last = _kept(new)
@@ -68,7 +67,7 @@ class SentLog:
         if sum(len(request.body) for request, _ in self.kept) > MAX_SAVED:
             replaced, self.kept = [saved_as for _, saved_as in self.kept], []
         else:
-            left = self.log.requests
+            left = self.requests
             replaced = [saved_as for request, saved_as in self.kept if not any(one is request for one in left)]
         return self.take(), replaced
 
@@ -94,23 +93,10 @@ def _kept(requests: Sequence[SentRequest]) -> tuple[int, int]:
     return first, last
 
 
-_current: ContextVar[SentLog | None] = ContextVar("sent_log", default=None)
-
-
 def current_sent_log() -> SentLog | None:
     """Return what leaves for the question that the current task works on; None if that is not recorded."""
-    return _current.get()
-
-
-@contextmanager
-def recorded(sent_log: SentLog) -> Iterator[SentLog]:
-    """Record what leaves within, also from the tasks that are started there."""
-    token = _current.set(sent_log)
-    try:
-        with logged_requests(sent_log.log):
-            yield sent_log
-    finally:
-        _current.reset(token)
+    log = scope.current().log
+    return log if isinstance(log, SentLog) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +130,7 @@ def load_sent(saved: str) -> Sent:
 
 def note_left_out(left_out: Sequence[Redaction]) -> None:
     """Note what was left out for the question that the current task works on."""
-    if left_out and (sent_log := _current.get()) is not None:
+    if left_out and (sent_log := current_sent_log()) is not None:
         sent_log.left_out.extend(left_out)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.message import Block
-from bot.model.workspace import workspace_key
+from bot.model.scope import workspace_key
 from bot.slack.messages import EVENT_TYPE, FAILURES, Rejected, Retryable, RouteClosed, Sent, classify_error
 
 UNSUPPORTED_ERRORS = frozenset(

@@ -17,10 +17,10 @@ from bot.clock import utc_now
 from bot.model.provider_stats import ProviderStats
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Pool
+from perplexity import scope
 from perplexity.attempts import Attempt
 from perplexity.errors import AuthenticationError, BillingError, InvalidRequest, NothingFound, RequestCancelled
 from perplexity.fallback import CIRCUIT_OPEN
-from perplexity.own_keys import current_own_keys
 
 log = logging.getLogger(__name__)
 
@@ -170,7 +170,7 @@ class AttemptLog:
 
         What failed with a workspace's own key is left out: the app's admin can do nothing about it.
         """
-        own = current_own_keys()
+        own = scope.current().keys
         if attempt.error_class is not None and own is not None and attempt.provider in own.names:
             return
         self.pending.append(TimedAttempt(at=self.now(), attempt=attempt))

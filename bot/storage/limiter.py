@@ -18,9 +18,9 @@ from bot.model.admin import LaneUse
 from bot.storage import queries
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import Pool
+from perplexity import scope
 from perplexity.errors import RateLimitError
 from perplexity.limiter import DEFAULT_LIMITS, WAIT_SECONDS, CallKind, Limits
-from perplexity.own_keys import current_own_keys
 
 LOOK_SECONDS = 2.0
 """How often a call that waits looks whether it may leave earlier: the service may have allowed more meanwhile."""
@@ -103,7 +103,7 @@ class PostgresLimiter:
 
     def lane(self, provider: str, kind: CallKind) -> str | None:
         """Return the name of the lane of a call by the current task; None if it needs no turn."""
-        own, key = current_own_keys(), self.keys.get(provider)
+        own, key = scope.current().keys, self.keys.get(provider)
         if own is not None:
             key = own.keys.get(self.addresses.get(provider, "").rstrip("/"), key)
         if key is None:

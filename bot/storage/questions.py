@@ -16,7 +16,6 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
-from bot.model.asker import Asker
 from bot.model.audit import Change
 from bot.model.message import OutgoingMessage
 from bot.model.preferences import Preferences
@@ -36,6 +35,7 @@ from bot.model.question import (
     message_ts,
 )
 from bot.model.results import KeptResult, load_result
+from bot.model.scope import Asker
 from bot.preferences.settings import load_channel, load_person, load_workspace
 from bot.privacy.sent_requests import Sent, load_sent
 from bot.storage import queries

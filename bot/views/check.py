@@ -27,10 +27,10 @@ from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.asking import NOT_SAVED, ask_in_direct_message, link_to_messages
 from bot.listeners.context import ListenerContext
 from bot.metering import BUDGET_UNKNOWN
-from bot.model.asker import Asker, working_for
 from bot.model.membership import team_of
 from bot.model.message import Block, OutgoingMessage
-from bot.privacy.sent_requests import SentLog, recorded
+from bot.model.scope import Asker, working_for
+from bot.privacy.sent_requests import SentLog
 from bot.slack.messages import seconds_of
 from bot.slack.users import Profiles
 from bot.slack.views import NotOpened, View
@@ -42,6 +42,7 @@ from perplexity.claims.types import ProposedClaims
 from perplexity.formatting import format_dollars
 from perplexity.providers.base import Provider
 from perplexity.request_log import SentRequest
+from perplexity.scope import logged_requests
 from perplexity.urls import safe_url
 
 log = logging.getLogger(__name__)
@@ -152,8 +153,8 @@ async def _propose(
             except (*DATABASE_UNAVAILABLE, Error):
                 raise BudgetUnknown(BUDGET_UNKNOWN) from None
 
-    sent_log.log.before_sending = keep
-    with working_for(asker), recorded(sent_log):
+    sent_log.before_sending = keep
+    with working_for(asker), logged_requests(sent_log):
         proposed, link, author = await asyncio.gather(
             propose_claims(message.text, model=finder.model, seconds=PROPOSE_SECONDS),
             context.chat.permalink(message.channel, message.ts),

@@ -16,9 +16,10 @@ from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 
-from bot.clock import ARRIVED
+from bot.model.scope import Scope
 from bot.web.connections import TOO_SLOW, TooSlow
 from bot.web.metrics import Metrics
+from perplexity import scope
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class RequestVerifier:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer `POST /slack/events`: commands, events and interactivity."""
         started = time.monotonic()
-        ARRIVED.set(started)
+        scope.enter(Scope(arrived=started))
         try:
             body = await _read_body(request)
             timestamps = request.headers.getall("X-Slack-Request-Timestamp", [])

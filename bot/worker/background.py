@@ -20,17 +20,17 @@ from bot.errors import SpendingPaused
 from bot.metering import SPENDING_PAUSED
 from bot.model.message import MarkdownFile
 from bot.model.question import QuestionRow
-from bot.model.workspace import workspace_key
+from bot.model.scope import workspace_key
 from bot.slack.messages import FAILURES, Chat
 from bot.slack.scopes import FILES
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import SPENDS_PAUSED, QuestionStore
 from bot.storage.stages import StageStore
+from perplexity import scope
 from perplexity.deepdive.report import as_document, assemble, report_title
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.errors import PerplexityError, RequestCancelled, TimedOut
-from perplexity.own_keys import current_own_keys, using_keys
 from perplexity.providers.base import Provider
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import is_retryable
@@ -113,8 +113,8 @@ async def cancel_runs(providers: Sequence[Provider], run_ids: Sequence[str]) -> 
     done = True
     for run_id in run_ids:
         error = await _cancel_run(providers, run_id)
-        if error is not None and current_own_keys() is not None:
-            with using_keys(None):
+        if error is not None and scope.current().keys is not None:
+            with scope.using_keys(None):
                 error = await _cancel_run(providers, run_id)
         if error is not None:
             log.warning("run.not_cancelled", extra={"error": type(error).__name__})

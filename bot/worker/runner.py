@@ -34,7 +34,7 @@ from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Outcome, Questi
 from bot.model.results import KeptResult, dump_result
 from bot.preferences.precedence import effort_cap, preferred, restrict
 from bot.privacy.redaction import left_out_text
-from bot.privacy.sent_requests import SentLog, recorded
+from bot.privacy.sent_requests import SentLog
 from bot.slack.users import Admins
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import Pool, QuestionStore
@@ -52,7 +52,8 @@ from perplexity.errors import (
 from perplexity.filters import in_words
 from perplexity.models import Effort
 from perplexity.notes import is_empty_result
-from perplexity.request_log import BeforeSending, RequestLog
+from perplexity.request_log import BeforeSending
+from perplexity.scope import logged_requests
 from perplexity.steps import Step
 from perplexity.threads import run_in_thread, run_in_thread_if_long
 from perplexity.types import Event, Usage
@@ -180,7 +181,8 @@ class CommandRunner:
 
         `live` shows the answer while it is made. What it has shown of one that breaks off stays.
         """
-        with recorded(SentLog(log=RequestLog(before_sending=self.before_sending))) as sent_log:
+        sent_log = SentLog(before_sending=self.before_sending)
+        with logged_requests(sent_log):
             try:
                 outcome = await self._run(row, progress, sent_log, live)
             except ClaimLost:
@@ -324,7 +326,7 @@ class CommandRunner:
                 return await execute()
             except BudgetUnknown:
                 log.warning("budget.unknown", extra=row.ids)
-                if sent_log.log.requests and row.command != DEEPDIVE.name:
+                if sent_log.requests and row.command != DEEPDIVE.name:
                     raise
             with suppress(*DATABASE_UNAVAILABLE):
                 await self.database_retry(lambda: self.questions.get(row.id))
@@ -378,7 +380,7 @@ class CommandRunner:
         length = command.result_length(result)
         reply = await run_in_thread_if_long(length, command.render, result, request, audience)
         actions = self._actions(row, command, result, request, audience)
-        if not actions and sent_log.log.requests and row.surface != DIGEST_SURFACE:
+        if not actions and sent_log.requests and row.surface != DIGEST_SURFACE:
             actions = sent_actions(row.id)
         below = (*self._notes(row, command, sent_log, shared), *actions) if reply.messages else ()
         remembered = None

@@ -14,9 +14,9 @@ from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.routes import leaves_placeholder
 from bot.delivery.status_message import StatusMessages
 from bot.errors import Interrupted, NotOurs, Undecryptable
-from bot.model.asker import Asker, working_for
 from bot.model.message import Audience
 from bot.model.question import CHANNEL_THREADS, Claimed, LeftOver, Outcome, QuestionRow
+from bot.model.scope import Asker, working_for
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import QuestionStore
 from bot.streaming.live import LiveAnswer, LiveAnswers

@@ -10,7 +10,7 @@ from psycopg.rows import DictRow, dict_row
 from bot.settings import Settings, validate_secret
 from bot.storage.audit import record_command
 from bot.workspaces.encryption import KeyRing, place_of
-from perplexity.own_keys import OwnKeys
+from perplexity.key_overrides import OwnKeys
 from perplexity.providers import PROVIDERS
 
 AGENT, AGENT_MODEL = "agent", "Agent"

@@ -29,13 +29,14 @@ from bot.model.membership import (
     of_organization,
     team_of,
 )
-from bot.model.workspace import ActiveWorkspace, act_for, current_workspace
+from bot.model.scope import ActiveWorkspace, act_for, current_scope
 from bot.slack.messages import NoToken
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import UNINSTALLED, WorkspaceRow, WorkspaceStore
 from bot.workspaces.installations import Granted, Installations, Installed, RefreshFailed
 from bot.workspaces.provider_keys import own_keys
-from perplexity.own_keys import OwnKeys, using_keys
+from perplexity.key_overrides import OwnKeys
+from perplexity.scope import using_keys
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +107,7 @@ class Workspaces:
     @property
     def identity(self) -> Identity | None:
         """Return the installation that the current task acts for."""
-        return current_workspace()
+        return current_scope().workspace
 
     async def of_request(self, body: Mapping[str, Any]) -> ActiveWorkspace | None:
         """Return the installation that a verified request names; None if there is none.
@@ -139,7 +140,7 @@ class Workspaces:
 
     def refusal(self, body: Mapping[str, Any]) -> str | None:
         """Return why a verified request is refused, or None if it is not, once the task acts for its workspace."""
-        ours = current_workspace()
+        ours = current_scope().workspace
         if ours is None:
             return None if is_lifecycle(body) else NOT_INSTALLED
         # It was found by the ids in the request. Its organization is not compared: a workspace can join one.
@@ -150,7 +151,7 @@ class Workspaces:
 
     async def token(self) -> str:
         """Return the token of the workspace that the current task acts for. Raises NoToken, never another one's."""
-        ours = current_workspace()
+        ours = current_scope().workspace
         if ours is None:
             raise NoToken(None)
         installed = await self._by_id(ours.id)

@@ -36,6 +36,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 from pydantic_core import SchemaValidator, core_schema
 
+from perplexity import scope
 from perplexity.agent.results import (
     SourceRegistry,
     final_answer,
@@ -48,9 +49,7 @@ from perplexity.attempts import Attempt, without_costs
 from perplexity.domains import filter_answer
 from perplexity.errors import InvalidRequest, PerplexityError, TimedOut
 from perplexity.filters import validate
-from perplexity.own_keys import current_own_keys
 from perplexity.providers.base import log_attempt
-from perplexity.request_log import current_request_log
 from perplexity.retry import Deadline
 from perplexity.threads import run_in_thread
 from perplexity.tools.base import Failure, Tool
@@ -206,7 +205,7 @@ def build_model(base_url: str, *, name: str, api_key: str | None, open_timeout: 
     OpenRouter reports its cost and some of its errors in its own form, which pydantic-ai supports. `open_timeout` is
     the time in seconds for opening a connection. Raises InvalidRequest for OpenRouter without a key and for an invalid
     `open_timeout`, ConnectionFailed for an unusable proxy in the environment. The key for `base_url` that a task brings
-    along (`perplexity.own_keys`) is used instead of `api_key`.
+    along (`perplexity.scope`) is used instead of `api_key`.
     """
     if is_loopback(urlsplit(base_url).hostname or ""):
         own = OpenAICompatibleProvider("agent", base_url=base_url, api_key=api_key, http_client=_direct_client())
@@ -234,7 +233,7 @@ def _adapted(provider: Provider[AsyncOpenAI], base_url: str, seconds: float) -> 
 
 async def _use_own_key(base_url: str, request: Request) -> None:
     """Have a request carry the key that the task brings along; not one that was redirected to another host."""
-    own, service = current_own_keys(), URL(base_url)
+    own, service = scope.current().keys, URL(base_url)
     key = None if own is None else own.keys.get(base_url.rstrip("/"))
     if key is not None and request.url.copy_with(path="/", query=None) == service.copy_with(path="/", query=None):
         request.headers["Authorization"] = f"Bearer {key}"
@@ -242,7 +241,7 @@ async def _use_own_key(base_url: str, request: Request) -> None:
 
 async def _note_request(request: Request) -> None:
     """Note a call of the model for the code that asked for it."""
-    if (log := current_request_log()) is not None:
+    if (log := scope.current().log) is not None:
         await log.record(request.url.host, request.url.path, (await request.aread()).decode())
 
 

@@ -21,11 +21,11 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
+from perplexity import scope
 from perplexity.attempts import total_cost
 from perplexity.citations import drop_dangling, drop_unknown_links, number_citations
 from perplexity.domains import filter_results
 from perplexity.errors import ConnectionFailed, MalformedResponse, NothingFound, PerplexityError, RunFailed, TimedOut
-from perplexity.own_keys import current_own_keys
 from perplexity.passages import passages_answer
 from perplexity.providers.openrouter import ERROR_MAP
 from perplexity.sanitize import format_pages, strip_tags
@@ -315,7 +315,7 @@ def _from_status(error: ModelHTTPError, *, provider: str, now: float) -> Perplex
     """Classify a status as for any other endpoint; compatible endpoints use the statuses of OpenRouter."""
     message = {"message": error.body} if isinstance(error.body, str) else error.body
     body = encode({"error": message}, default=str).encode(errors="replace") if message else b""
-    if (own := current_own_keys()) is not None:
+    if (own := scope.current().keys) is not None:
         for key in own.keys.values():
             body = body.replace(key.encode(), b"***")
     return error_from_status(

@@ -18,6 +18,7 @@ from math import ceil
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from perplexity import scope
 from perplexity.domains import filter_results
 from perplexity.errors import (
     ConnectionFailed,
@@ -31,7 +32,6 @@ from perplexity.extras import require
 from perplexity.filters import Filters, Recency
 from perplexity.passages import as_events, passages_answer
 from perplexity.providers.base import SEARCH_AND_ANSWER, Provider, ProviderConfig, ProviderSpec
-from perplexity.request_log import current_request_log
 from perplexity.threads import DaemonThreads, run_in_thread
 from perplexity.types import Answer, Event, Query, Question, SearchResults, Source
 from perplexity.urls import add_site_operators
@@ -267,7 +267,7 @@ class DuckDuckGo(Provider):
             except BaseException as error:  # noqa: BLE001 - a thread of its own: nothing else can stop it, a panic can
                 raise _as_perplexity_error(error) from None
 
-        if (log := current_request_log()) is not None:
+        if (log := scope.current().log) is not None:
             # From this side of the call: the library makes the request.
             asked = {"q": text, "region": code, "timelimit": timelimit, "page": page}
             await log.record(SERVICE, "/", json.dumps(asked))

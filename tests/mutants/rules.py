@@ -440,5 +440,12 @@ RULES = (
         "return (",
         "tests/trust/test_18_domains.py",
     ),
+    _rule(
+        "nothing is asked without redaction",
+        "bot/chain.py",
+        "[Redacting(redactor=self._redactor)] if self._redactor.is_set else []",
+        "list[Step]()",
+        "tests/trust/test_26_redaction.py",
+    ),
 )
 """Every rule. What a text must be changed to is a line of the source, so that a rule that moves is noticed at once."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from perplexity.errors import InvalidRequest, RateLimitError
+from perplexity.key_overrides import OwnKeys
 from perplexity.limiter import CallKind, Limits, MemoryLimiter, parse_limits
-from perplexity.own_keys import OwnKeys, using_keys
+from perplexity.scope import using_keys
 
 SERVICES = ("perplexity", "brave")
 

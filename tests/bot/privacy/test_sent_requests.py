@@ -9,17 +9,18 @@ import pytest
 
 from bot.blocks.sent import interrupted_note, not_kept_note, sent_blocks
 from bot.privacy.redaction import Redaction
-from bot.privacy.sent_requests import MAX_SAVED, SentLog, load_sent, note_left_out, recorded
+from bot.privacy.sent_requests import MAX_SAVED, SentLog, load_sent, note_left_out
+from perplexity.scope import logged_requests
 
 
 def test_a_request_that_did_not_leave_after_all_hides_no_later_one() -> None:
     """As when one part of a deep dive is saved while the connection of the other is refused."""
     sent_log = SentLog()
-    sent_log.log.add("a.example", "/run", "{}")
-    refused = sent_log.log.add("b.example", "/posts", "{}")
+    sent_log.add("a.example", "/run", "{}")
+    refused = sent_log.add("b.example", "/posts", "{}")
     saved = sent_log.take() or ""
-    sent_log.log.remove(refused)
-    sent_log.log.add("c.example", "/posts", "{}")
+    sent_log.remove(refused)
+    sent_log.add("c.example", "/posts", "{}")
     saved += sent_log.take() or ""
 
     assert {request.service for request in load_sent(saved).requests} >= {"a.example", "c.example"}
@@ -29,7 +30,7 @@ def test_a_request_that_did_not_leave_after_all_hides_no_later_one() -> None:
 def test_a_request_that_was_saved_twice_is_shown_once() -> None:
     """As when the connection breaks after the database has saved it."""
     sent_log = SentLog()
-    line = sent_log.line(sent_log.log.add("a.example", "/run", "{}"))
+    line = sent_log.line(sent_log.add("a.example", "/run", "{}"))
 
     assert len(load_sent(line + line).requests) == 1
 
@@ -40,7 +41,7 @@ def test_of_many_long_requests_the_first_and_the_last_are_kept_and_the_others_co
     """As those of an agent, which repeat all that was said before."""
     sent_log = SentLog()
     for number in range(count):
-        sent_log.log.add("a.example", f"/{number}", json.dumps(["x" * length]))
+        sent_log.add("a.example", f"/{number}", json.dumps(["x" * length]))
     saved = sent_log.take() or ""
     sent = load_sent(saved)
 
@@ -56,7 +57,7 @@ def test_of_many_long_requests_the_first_and_the_last_are_kept_and_the_others_co
 def test_what_was_sent_says_how_many_are_not_kept_and_numbers_the_others() -> None:
     sent_log = SentLog()
     for number in range(40):
-        sent_log.log.add("a.example", f"/{number}", json.dumps(["x" * (MAX_SAVED // 4) if 0 < number < 39 else "why"]))
+        sent_log.add("a.example", f"/{number}", json.dumps(["x" * (MAX_SAVED // 4) if 0 < number < 39 else "why"]))
     shown = json.dumps(sent_blocks(load_sent(sent_log.take() or ""), interrupted=1), ensure_ascii=False)
 
     assert "40 requests" in shown
@@ -64,7 +65,7 @@ def test_what_was_sent_says_how_many_are_not_kept_and_numbers_the_others() -> No
     assert "*1. a.example*" in shown
     sent_log = SentLog()
     for number in range(9):
-        sent_log.log.add("a.example", f"/{number}", json.dumps("why"))
+        sent_log.add("a.example", f"/{number}", json.dumps("why"))
     sent = load_sent((sent_log.take() or "").replace('"at":', '"not_kept": 5, "at":', 1))
     shown = json.dumps(sent_blocks(sent), ensure_ascii=False)
     assert not_kept_note(5) in shown
@@ -77,8 +78,8 @@ def test_what_a_later_part_left_out_hides_nothing_of_an_earlier_one() -> None:
     saved = ""
     for people in (("anna", "bert"), ("anna",)):
         sent_log = SentLog()
-        sent_log.log.add("a.example", "/", "{}")
-        with recorded(sent_log):
+        sent_log.add("a.example", "/", "{}")
+        with logged_requests(sent_log):
             note_left_out([Redaction("email", f"{person}@example.com") for person in people])
         saved += sent_log.take() or ""
 
@@ -87,11 +88,11 @@ def test_what_a_later_part_left_out_hides_nothing_of_an_earlier_one() -> None:
 
 def test_of_what_was_saved_before_it_left_only_what_did_not_leave_is_replaced() -> None:
     sent_log = SentLog()
-    saved = [sent_log.log.add("a.example", f"/{number}", json.dumps("why")) for number in range(3)]
+    saved = [sent_log.add("a.example", f"/{number}", json.dumps("why")) for number in range(3)]
     ids = [uuid4() for _ in saved]
     sent_log.kept += zip(saved, ids, strict=True)
-    sent_log.log.add("b.example", "/not-saved", json.dumps("why"))
-    sent_log.log.remove(saved[1])
+    sent_log.add("b.example", "/not-saved", json.dumps("why"))
+    sent_log.remove(saved[1])
 
     assert [load_sent(sent_log.line(one)).requests for one in saved] == [(one,) for one in saved]
     sent, replaced = sent_log.take_all()
@@ -102,7 +103,7 @@ def test_of_what_was_saved_before_it_left_only_what_did_not_leave_is_replaced() 
 def test_very_long_requests_that_were_saved_before_they_left_are_replaced_by_fewer() -> None:
     sent_log = SentLog()
     for number in range(9):
-        request = sent_log.log.add("a.example", f"/{number}", json.dumps("x" * (MAX_SAVED // 4)))
+        request = sent_log.add("a.example", f"/{number}", json.dumps("x" * (MAX_SAVED // 4)))
         sent_log.kept.append((request, uuid4()))
     ids = [saved_as for _, saved_as in sent_log.kept]
 

@@ -9,7 +9,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.membership import Identity
-from bot.model.workspace import ActiveWorkspace, act_for
+from bot.model.scope import ActiveWorkspace, act_for
 from bot.slack.users import (
     AUTH_ERRORS,
     GROUP_AGAIN_SECONDS,

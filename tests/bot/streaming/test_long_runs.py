@@ -116,7 +116,7 @@ async def open_run(surface: str) -> AsyncIterator[LongRun]:
         )
         runner = CommandRunner(
             questions=questions,
-            chain=Chain(inner=services(provider)),
+            chain=Chain(services(provider)),
             admins=NO_ADMINS,
             commands={ASK.name: ASK},
             database_retry=DatabaseRetry(seconds=1),

@@ -121,7 +121,7 @@ class WorkerHarness:
         """Work on a question and return the state it is in afterwards; one step of the work may break, once."""
         working = CommandRunner(
             questions=self.questions,
-            chain=Chain(inner=services(self.provider)),
+            chain=Chain(services(self.provider)),
             admins=NO_ADMINS,
             commands={command.name: command for command in COMMANDS},
             database_retry=self.database_retry,

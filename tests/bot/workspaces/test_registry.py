@@ -11,7 +11,7 @@ import pytest
 from psycopg import OperationalError
 
 from bot.model.membership import FOREIGN, Identity
-from bot.model.workspace import act_for, current_workspace
+from bot.model.scope import act_for, current_scope
 from bot.slack.messages import NoToken
 from bot.storage.installation import WorkspaceStore
 from bot.workspaces.installations import Granted, Installations, Installed
@@ -178,6 +178,6 @@ async def test_a_task_that_acts_for_no_one_has_no_token() -> None:
     assert await one.enter_team("T1")
     assert not await one.enter_team("T2")
 
-    assert current_workspace() is None
+    assert current_scope().workspace is None
     with pytest.raises(NoToken):
         await one.token()

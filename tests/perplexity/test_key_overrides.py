@@ -12,7 +12,8 @@ from perplexity.circuit_breaker import BreakerPolicy
 from perplexity.client import PerplexityClient
 from perplexity.errors import AuthenticationError, ServerError
 from perplexity.fallback import Fallback
-from perplexity.own_keys import OwnKeys, current_own_keys, using_keys
+from perplexity.key_overrides import OwnKeys
+from perplexity.scope import current, using_keys
 from perplexity.types import Query
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.provider import FakeProvider
@@ -39,7 +40,7 @@ async def test_a_task_and_those_it_starts_use_its_key() -> None:
             await client.search(Query(text="why"))
 
         assert sorted(used(perplexity)) == ["pplx-a", "pplx-a", "pplx-b", "pplx-b", "pplx-c", "pplx-c"]
-    assert current_own_keys() is None
+    assert current().keys is None
 
 
 async def test_no_error_shows_the_key() -> None:
@@ -67,7 +68,7 @@ def test_no_error_of_the_agent_s_model_shows_the_key() -> None:
 async def test_what_fails_with_one_owner_s_key_rests_for_that_owner_alone() -> None:
     class Failing(FakeProvider):
         async def _act(self) -> None:
-            if (own := current_own_keys()) is not None and own.owner == "T1":
+            if (own := current().keys) is not None and own.owner == "T1":
                 raise ServerError("only with the key of T1")
 
     provider = Failing("One")

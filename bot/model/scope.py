@@ -1,0 +1,69 @@
+"""For whom the current task works: one value, which the tasks that it starts inherit, and no signature passes on."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+from bot.model.membership import Identity
+from perplexity import scope
+from perplexity.key_overrides import OwnKeys
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asker:
+    """A person in a conversation of a workspace; `question_id` is None while a form asks for something.
+
+    `claim` is that of the worker that answers the question.
+    """
+
+    team_id: str
+    user_id: str
+    channel_id: str
+    question_id: UUID | None = None
+    claim: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActiveWorkspace:
+    """One installation, and the keys for search services that it brings along, if it has any."""
+
+    identity: Identity
+    own_keys: OwnKeys | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope(scope.Scope):
+    """For which request, workspace and person the task works; the library reads the keys, and fills the log.
+
+    `arrived` is when the request arrived, on the monotonic clock, None outside of one. With one bot token for the whole
+    process there is no `workspace`. Without an `asker` it is the app's own work.
+    """
+
+    arrived: float | None = None
+    workspace: Identity | None = None
+    asker: Asker | None = None
+
+
+def current_scope() -> Scope:
+    """Return the scope of the current task."""
+    now = scope.current()
+    return now if isinstance(now, Scope) else Scope(keys=now.keys, log=now.log)
+
+
+def act_for(workspace: ActiveWorkspace | None) -> None:
+    """Say which installation the current task, and the tasks that it starts from now on, act for."""
+    identity, keys = (None, None) if workspace is None else (workspace.identity, workspace.own_keys)
+    scope.enter(replace(current_scope(), workspace=identity, keys=keys))
+
+
+def working_for(asker: Asker) -> AbstractContextManager[None]:
+    """Name the asker to everything that is called within the block."""
+    return scope.within(replace(current_scope(), asker=asker))
+
+
+def workspace_key() -> str:
+    """Return what keeps the entries of a cache apart by workspace; empty if the process has only one."""
+    workspace = current_scope().workspace
+    return workspace.id if workspace is not None else ""
