@@ -248,7 +248,7 @@ class Playground:
     def _is_let_in(self, request: web.Request) -> bool:
         return hmac.compare_digest(request.cookies.get(self._cookie, "").encode(), self._token.encode())
 
-    def _page_only(self, handler: Callable[[dict[str, Any], Channel], Awaitable[web.Response]]) -> Handler:
+    def _page_only(self, handler: Callable[[dict[str, Any], Channel], Awaitable[None]]) -> Handler:
         """Wrap a handler that only the page may call; it gets the JSON body and the channel that the body names."""
 
         async def from_page(request: web.Request) -> web.StreamResponse:
@@ -259,7 +259,8 @@ class Playground:
                 channel = CHANNELS.get(request_parsing.text_of(body, "channel"))
                 if channel is None:
                     return web.Response(status=400, text="This channel does not exist.")
-                return await handler(body, channel)
+                await handler(body, channel)
+                return web.Response(status=204)
             except request_parsing.BadInput as bad:
                 return web.Response(status=400, text=f"This was not sent. {bad}.")
 
@@ -357,26 +358,23 @@ class Playground:
             "home_tab": self._home_tab,
         }
 
-    async def _post(self, body: dict[str, Any], channel: Channel) -> web.Response:
+    async def _post(self, body: dict[str, Any], channel: Channel) -> None:
         text, thread_ts = request_parsing.text_of(body, "text"), request_parsing.ts_of(body, "thread_ts")
         self._workspace.zone = request_parsing.zone_of(body, "zone") or self._workspace.zone
         await self._conversation.post(text, channel=channel, thread_ts=thread_ts)
-        return web.Response(status=204)
 
-    async def _open(self, body: dict[str, Any], channel: Channel) -> web.Response:
+    async def _open(self, body: dict[str, Any], channel: Channel) -> None:
         tab = "home" if body.get("tab") == "home" else "messages"
         await self._dialogs.open(channel, tab=tab)
-        return web.Response(status=204)
 
-    async def _use_shortcut(self, body: dict[str, Any], channel: Channel) -> web.Response:
+    async def _use_shortcut(self, body: dict[str, Any], channel: Channel) -> None:
         callback_id, message_ts = request_parsing.text_of(body, "callback_id"), request_parsing.ts_of(body, "ts")
         try:
             await self._dialogs.use_shortcut(callback_id, channel=channel, message_ts=message_ts)
         except AckError as error:
-            return web.Response(status=502, text=f"This shortcut failed with the error “{error}”.")
-        return web.Response(status=204)
+            raise web.HTTPBadGateway(text=f"This shortcut failed with the error “{error}”.") from None
 
-    async def _press(self, body: dict[str, Any], _: Channel) -> web.Response:
+    async def _press(self, body: dict[str, Any], _: Channel) -> None:
         await self._dialogs.press(
             request_parsing.text_of(body, "view_id"),
             block_id=request_parsing.text_of(body, "block_id"),
@@ -384,21 +382,17 @@ class Playground:
             raw=body.get("value"),
             values=request_parsing.object_of(body, "values"),
         )
-        return web.Response(status=204)
 
-    async def _submit(self, body: dict[str, Any], _: Channel) -> web.Response:
+    async def _submit(self, body: dict[str, Any], _: Channel) -> None:
         await self._dialogs.submit(request_parsing.text_of(body, "view_id"), request_parsing.object_of(body, "values"))
-        return web.Response(status=204)
 
-    async def _close(self, body: dict[str, Any], _: Channel) -> web.Response:
+    async def _close(self, body: dict[str, Any], _: Channel) -> None:
         await self._dialogs.close(request_parsing.text_of(body, "view_id"), clear=body.get("clear") is True)
-        return web.Response(status=204)
 
-    async def _stop(self, body: dict[str, Any], channel: Channel) -> web.Response:
+    async def _stop(self, body: dict[str, Any], channel: Channel) -> None:
         await self._conversation.stop(channel, thread_ts=request_parsing.ts_of(body, "thread_ts") or "0.0")
-        return web.Response(status=204)
 
-    async def _click(self, body: dict[str, Any], channel: Channel) -> web.Response:
+    async def _click(self, body: dict[str, Any], channel: Channel) -> None:
         shown = _message_from_page(body, channel)
         message = self._timeline.find(channel.id, shown.ts) or shown
         block_id, action_id = request_parsing.text_of(body, "block_id"), request_parsing.text_of(body, "action_id")
@@ -406,10 +400,8 @@ class Playground:
         ts = self._timeline.next_ts()
         action = None if element is None else report(element, body.get("choice"), block_id=block_id, action_ts=ts)
         if action is None:
-            return web.Response(status=409, text="That button is gone.")
-        click = Click(message=message, action=action)
-        await self._conversation.click(click, channel=channel)
-        return web.Response(status=204)
+            raise web.HTTPConflict(text="That button is gone.")
+        await self._conversation.click(Click(message=message, action=action), channel=channel)
 
     async def _call(self, request: web.Request) -> web.StreamResponse:
         try:
