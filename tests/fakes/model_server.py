@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
+
+from tests.fakes.loopback import LoopbackServer
 
 KEY = "sk-model-test-key"
 MODEL = "vendor/model-1"
@@ -62,35 +63,24 @@ def calls(name: str, **arguments: Any) -> Calls:
     return Calls(wanted=((name, arguments),))
 
 
-class FakeModelServer:
+class FakeModelServer(LoopbackServer):
     """The server. `base_url` is its address, `requests` the bodies that arrived; `usage` is what each call tells."""
+
+    prefix = "/v1"
 
     def __init__(self, script: Script, *, usage: Mapping[str, Any] | None = None, model: str = MODEL) -> None:
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
-        self.base_url = ""
         self._script = script
         self._usage = usage or {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
         self._model = model
         self._stopping = asyncio.Event()
-        self._runner: web.AppRunner | None = None
 
-    async def __aenter__(self) -> Self:
-        application = web.Application()
-        application.router.add_post("/v1/chat/completions", self._complete)
-        application.router.add_post("/v1/messages", self._message)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
-        return self
+    def routes(self) -> Iterable[web.RouteDef]:
+        return [web.post("/v1/chat/completions", self._complete), web.post("/v1/messages", self._message)]
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._runner is not None
+    async def release_all(self) -> None:
         self._stopping.set()
-        await self._runner.cleanup()
 
     def results(self, request: int) -> list[str]:
         """Return what the tools' results said that arrived with that request."""

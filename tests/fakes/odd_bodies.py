@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 
 from hypothesis import strategies as st
 
-from tests.fakes.person import event_envelope, slash_command
+from bot.playground.slack.payloads import message_actions
+from tests.fakes.person import GENERAL, actor, event_envelope, slash_command
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -45,28 +46,17 @@ OPENED = event_envelope({"type": "app_home_opened", "channel": "D1", "tab": "mes
 
 def click(action_id: str) -> dict[str, Any]:
     """Return what Slack says about a click."""
-    return {
-        "type": "block_actions",
-        "user": {"id": "U1", "team_id": "T1"},
-        "team": {"id": "T1", "enterprise_id": None},
-        "enterprise": None,
-        "api_app_id": "A1",
-        "container": {"type": "message", "channel_id": "C1", "message_ts": "1.2"},
-        "channel": {"id": "C1"},
-        "message": {"type": "message", "ts": "1.2", "user": "U0APP", "text": "x"},
-        "trigger_id": "t",
-        "response_url": "https://hooks.slack.com/actions/1",
-        "actions": [
-            {
-                "type": "button",
-                "action_id": action_id,
-                "block_id": "b",
-                "value": "3fa85f64-5717-4562-b3fc-2c963f66afa6",
-                "action_ts": "1.3",
-                "text": {"type": "plain_text", "text": "Again"},
-            }
-        ],
-    }
+    value, text = "3fa85f64-5717-4562-b3fc-2c963f66afa6", {"type": "plain_text", "text": "Again"}
+    action = {"type": "button", "action_id": action_id, "block_id": "b", "value": value, "text": text}
+    return message_actions(
+        actor("U1"),
+        [action | {"action_ts": "1.3"}],
+        message={"type": "message", "ts": "1.2", "user": "U0APP", "text": "x"},
+        private=False,
+        channel=GENERAL,
+        trigger_id="t",
+        response_url="https://hooks.slack.com/actions/1",
+    )
 
 
 ENVELOPES: tuple[dict[str, Any], ...] = (

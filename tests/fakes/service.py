@@ -6,15 +6,15 @@ import asyncio
 import json
 import time
 from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+from tests.fakes.loopback import Handler, LoopbackServer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,7 @@ def stream_reply(*chunks: bytes, **options: Any) -> Fault:
     return Fault(chunks=chunks, content_type="text/event-stream", **options)
 
 
-class FakeService:
+class FakeService(LoopbackServer):
     """The server. `base_url` is its address, `requests` what arrived; every answer waits `delay` seconds.
 
     `served` says how the requests went. `lasting` faults, by path or for every path by "*", hold until they are taken
@@ -125,37 +125,19 @@ class FakeService:
         self.requests: list[Received] = []
         self.served: list[Served] = []
         self.lasting: dict[str, Fault] = {}
-        self.closing = False
-        self.base_url = ""
-        self._port, self._delay = port, delay
+        self.port, self._delay = port, delay
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self._changed = asyncio.Condition()
         self._free = asyncio.Event()
         self._free.set()
         self._stopping = asyncio.Event()
-        self._runner: web.AppRunner | None = None
 
-    async def __aenter__(self) -> Self:
-        application = web.Application(client_max_size=64_000_000, middlewares=[self._noted])
-        application.on_response_prepare.append(self._prepare)
-        application.add_routes(self.routes())
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
-        self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
-        return self
+    def middlewares(self) -> Iterable[Middleware]:
+        return (self._noted,)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._runner is not None
+    async def release_all(self) -> None:
         self._stopping.set()
         self._free.set()
-        await self._runner.cleanup()
-
-    def routes(self) -> Iterable[web.RouteDef]:
-        """Return what it serves."""
-        return ()
 
     def script(self, path: str, *faults: Fault) -> None:
         """Answer the next requests for the path with these, one each."""
@@ -231,11 +213,6 @@ class FakeService:
         finally:
             served.ended = time.monotonic()
             served.left = request.transport is None or request.transport.is_closing()
-
-    async def _prepare(self, request: web.Request, response: web.StreamResponse) -> None:
-        if self.closing:
-            response.headers["Connection"] = "close"
-            response.force_close()
 
 
 async def send(request: web.Request, fault: Fault, *, stopping: asyncio.Event | None = None) -> web.StreamResponse:

@@ -6,10 +6,10 @@ import asyncio
 import json
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
 
@@ -22,6 +22,7 @@ from bot.playground.slack.views import View, Views
 from bot.playground.slack.web_api import METHODS, UPLOAD, Arguments, Method, WebApi, check
 from bot.playground.slack.workspace import Channel, Workspace
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, SCOPES
+from tests.fakes.loopback import LoopbackServer
 from tests.fakes.oauth import OAuthServer
 from tests.fakes.tiers import Tiers
 
@@ -164,7 +165,7 @@ class FakeWorkspace(Workspace):
         return [self.user(one) for one in sorted({"U1", *self.profiles, *self.admins, *self.left})]
 
 
-class FakeSlack:
+class FakeSlack(LoopbackServer):
     """The playground's Web API on a port of its own, with faults.
 
     `origin` is its address, `api_url` the value for SLACK_API_URL; `token` is the app's bot token, `socket_url` where
@@ -191,7 +192,6 @@ class FakeSlack:
         self.token = BOT_TOKEN
         self.oauth = OAuthServer(now=self.now)
         self.installed: defaultdict[str, FakeWorkspace] = defaultdict(FakeWorkspace)
-        self.origin = ""
         self.socket_url = ""
         self.posts: list[Post] = []
         self.calls: list[tuple[str, dict[str, Any]]] = []
@@ -202,33 +202,28 @@ class FakeSlack:
         self.lasting: dict[str, Fault] = {}
         self.odds: Callable[[str], Fault | None] | None = None
         self.expired: set[str] = set()
-        self.closing = False
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self._halts: list[Halt] = []
         self._unfolding: list[Arguments] = []
         self._uses = UseCounter(clock=time.time)
         self._changed = asyncio.Condition()
-        self._runner: web.AppRunner | None = None
-
-    async def __aenter__(self) -> Self:
-        application = web.Application(client_max_size=10_000_000)
-        application.on_response_prepare.append(self._prepare)
-        application.router.add_post("/response/{token:.*}", self._response_url)
-        application.router.add_post(UPLOAD + "{file}", self._upload)
-        application.router.add_route("*", "/api/{method}", self._api)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        self.origin = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._runner is not None
-        await self._runner.cleanup()
+        await super().__aexit__(kind, error, trace)
         assert error is not None or not self._unfolding, f"Slack would unfold links in {self._unfolding[0]}"
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        return [
+            web.post("/response/{token:.*}", self._response_url),
+            web.post(UPLOAD + "{file}", self._upload),
+            web.route("*", "/api/{method}", self._api),
+        ]
+
+    @property
+    def origin(self) -> str:
+        return self.base_url
 
     @property
     def api_url(self) -> str:
@@ -491,11 +486,6 @@ class FakeSlack:
         async with self._changed:
             self.posts += [] if post is None else [post]
             self._changed.notify_all()
-
-    async def _prepare(self, request: web.Request, response: web.StreamResponse) -> None:
-        if self.closing:
-            response.headers["Connection"] = "close"
-            response.force_close()
 
 
 async def _fail_with(fault: Fault, request: web.Request) -> web.StreamResponse:

@@ -7,42 +7,35 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Iterable
+from typing import Any
 from uuid import uuid4
 
 from aiohttp import WSMsgType, web
 
+from tests.fakes.loopback import LoopbackServer
+
 ACK_SECONDS = 3.0
 
 
-@dataclass(kw_only=True)
-class FakeSlackSocket:
+class FakeSlackSocket(LoopbackServer):
     """The server. `url` is what apps.connections.open is to answer; `connections` are those that were ever made."""
 
-    url: str = ""
-    connections: list[web.WebSocketResponse] = field(default_factory=list)
-    acks: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
-    _runner: web.AppRunner | None = None
+    def __init__(self) -> None:
+        self.connections: list[web.WebSocketResponse] = []
+        self.acks: dict[str, dict[str, Any]] = {}
+        self._changed = asyncio.Condition()
 
-    async def __aenter__(self) -> Self:
-        application = web.Application()
-        application.router.add_get("/link", self._link)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self.url = f"ws://127.0.0.1:{self._runner.addresses[0][1]}/link"
-        return self
+    @property
+    def url(self) -> str:
+        return f"{self.base_url.replace('http', 'ws')}/link"
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._runner is not None
+    def routes(self) -> Iterable[web.RouteDef]:
+        return [web.get("/link", self._link)]
+
+    async def release_all(self) -> None:
         for connection in self.connections:
             await connection.close()
-        await self._runner.cleanup()
 
     async def connected(self, count: int, *, seconds: float = 60) -> None:
         """Wait until that many connections were made."""
