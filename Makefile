@@ -93,7 +93,7 @@ lock: $(VENV)/dev.stamp  ## after a change of pyproject.toml; UPGRADE=--upgrade 
 	$(LOCK) $(EXTRAS) -c requirements-dev.txt -o requirements.txt
 
 manifest: $(VENV)/dev.stamp  ## after a change of a command or a scope; whatever the environment says
-	$(BIN)/python -c 'from bot.manifest import as_yaml; print(as_yaml(), end="")' > manifest.yml
+	$(BIN)/python -c 'from bot.features import OFFERS; from bot.manifest import as_yaml; print(as_yaml(OFFERS), end="")' > manifest.yml
 
 bundle:  ## the playground's renderer; needs Node, running the app does not
 	cd bot/playground/build && npm ci --no-audit --no-fund && npm run build

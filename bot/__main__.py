@@ -297,6 +297,7 @@ def _run_command(parsed: argparse.Namespace, stop: StopSignals) -> int:
 def _run_doctor(parsed: argparse.Namespace) -> int:
     from bot import logs
     from bot.doctor import checks, diagnose
+    from bot.features import CHECKS, OFFERS
     from bot.settings import load_settings, read_settings
 
     logs.configure("ERROR", sys.stderr)
@@ -307,7 +308,7 @@ def _run_doctor(parsed: argparse.Namespace) -> int:
     if parsed.channel or parsed.keep or parsed.max_usd != DEFAULT_MAX_USD:
         return _fail("doctor: --channel, --keep and --max-usd need --live.", code=2)
     settings, problems = read_settings()
-    findings = checks.run(diagnose(settings, problems, now=time.time))
+    findings = checks.run(diagnose(settings, problems, now=time.time, offers=OFFERS, checks=CHECKS))
     sys.stdout.write(checks.render(findings, symbols=signs))
     return checks.exit_code(findings)
 
@@ -330,6 +331,7 @@ def _run_live(settings: Settings, parsed: argparse.Namespace, *, symbols: bool) 
 
 
 def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
+    from bot.features import OFFERS
     from bot.manifest import EXAMPLE, as_json, render
     from bot.slack.scopes import Features
 
@@ -340,7 +342,11 @@ def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
     write = as_json if parsed.json else render
     sys.stdout.write(
         write(
-            prefix=settings.command_prefix, url=url, features=features, oauth=parsed.oauth or settings.oauth_configured
+            OFFERS,
+            prefix=settings.command_prefix,
+            url=url,
+            features=features,
+            oauth=parsed.oauth or settings.oauth_configured,
         )
     )
     return 0

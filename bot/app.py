@@ -24,18 +24,18 @@ from bot.commands.ask import ask_command
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.budget import BudgetCommand
 from bot.commands.deepdive import deepdive_command
-from bot.commands.limits import LimitsCommand
-from bot.commands.routing import APP_NAME
 from bot.commands.settings import SettingsCommand
 from bot.commands.status import Health, StatusCommand
 from bot.commands.watch import WatchCommand
 from bot.delivery.delivery import Delivery
+from bot.delivery.home_tabs import HomeTabs
 from bot.delivery.queue_place import QueuePlaces
 from bot.delivery.routes import default_routes
-from bot.delivery.shares import Sharing
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.digests.service import DigestComponents
+from bot.feature import Core, Running
+from bot.features import ANSWER_PARTS, COMMANDS, FEATURES, OFFERS
 from bot.listeners import actions, answer_actions, event_limit, messages, slash
 from bot.listeners import installation as lifecycle
 from bot.listeners.admission import Admission
@@ -44,6 +44,7 @@ from bot.listeners.installation import FindWorkspace, Installation, token_hash
 from bot.listeners.intake import ACK_SECONDS, Intake
 from bot.listeners.stopping import record_stop
 from bot.metering import Meter
+from bot.model.home import HomeSection
 from bot.model.question import QuestionRow
 from bot.process import Application
 from bot.services import SearchServices, first_lane, open_limiter, open_search_services, slack_connection
@@ -60,18 +61,16 @@ from bot.storage.budgets import BudgetStore
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DatabaseRetry
 from bot.storage.digests import DigestStore
-from bot.storage.feedback import FeedbackStore
 from bot.storage.homes import HomeStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.ledger import Ledger
 from bot.storage.limiter import PostgresLimiter
-from bot.storage.limits import LimitStore, fair_share
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore
 from bot.storage.proposals import ProposalStore
-from bot.storage.questions import Pool, QuestionStore, connection_pool
+from bot.storage.questions import Pool, QuestionStore, connection_pool, fair_share
+from bot.storage.ratings import ratings_of_team
 from bot.storage.retention import Retention
-from bot.storage.shares import ShareStore
 from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
@@ -82,14 +81,11 @@ from bot.views import (
     budgets,
     check,
     digest,
-    feedback,
     home,
-    limits,
     options,
     own_data,
     sent,
     settings,
-    share,
     sources,
 )
 from bot.views.admin import AdminHome
@@ -160,9 +156,6 @@ With the one that listens for new jobs, there are at most ten; small databases a
 POOL_SECONDS = 10.0
 """How long work waits for a connection before the database counts as unavailable."""
 
-SHARE_SECONDS = 20.0
-"""How long the end of a share waits for the database to record it."""
-
 
 @dataclass(kw_only=True)
 class _Parts:
@@ -210,7 +203,6 @@ class _Parts:
         self.stages, self.attempts = StageStore(work), AttemptStore(work)
         self.audit = AuditStore(work, key=None if key is None else key.get_secret_value())
         self.budgets, self.budgets_before_ack = (BudgetStore(one, budgets=settings.budgets) for one in (work, acks))
-        self.limits, self.limits_before_ack = (LimitStore(one, share=share) for one in (work, acks))
         defaults = _defaults(settings)
         self.preferences, self.preferences_before_ack = (PreferenceStore(one, defaults) for one in (work, acks))
         self.workspaces, self.before_ack = (WorkspaceStore(one, many=many) for one in (work, acks))
@@ -312,12 +304,13 @@ class _Parts:
 
     @cached_property
     def commands(self) -> Sequence[Command[Any, Any]]:
-        commands = with_built(self.built_commands)
+        built = (*self.built_commands, *(command for one in self.running for command in one.commands))
+        commands = with_built(COMMANDS, built)
         if self.playground is None or not self.settings.keyless:
             return commands
         from bot.playground.examples import with_examples
 
-        return with_examples(commands, pause=self.pause)
+        return with_examples(commands, plain=COMMANDS, pause=self.pause)
 
     @property
     def slash_command(self) -> str:
@@ -336,7 +329,7 @@ class _Parts:
         yield StatusCommand(
             admins=admins,
             attempts=self.attempts,
-            feedback=FeedbackStore(self.work),
+            feedback=partial(ratings_of_team, self.work),
             health=self.troubles,
             budgets=self.budgets,
             limits=self.limiter.uses,
@@ -344,7 +337,6 @@ class _Parts:
         yield SettingsCommand(store=self.preferences, managers=self.managers, admins=admins, slash=slash).command()
         yield BudgetCommand(admins=admins, budgets=self.budgets, slash=slash).command()
         yield from BudgetCommand(admins=admins, budgets=self.budgets_before_ack, slash=slash).switches()
-        yield LimitsCommand(admins=admins, store=self.limits, slash=slash).command()
         yield WatchCommand(digests=self.digests.service).command()
 
     @cached_property
@@ -410,13 +402,38 @@ class _Parts:
             digests=self.digests.service.list_all,
             health=self.troubles,
             budgets=self.budgets,
-            limits=self.limits,
-            fixed_limits={
-                "Digests per person": str(self.settings.digests_per_user),
-                "Digests in a channel": str(self.settings.digests_per_channel),
-            },
-            services=self.limiter.uses,
+            sections=lambda: [one for one in self.home_sections if one.place == "admin"],
         )
+
+    @cached_property
+    def core(self) -> Core:
+        return Core(
+            settings=self.settings,
+            slash=self.slash_command,
+            slack_api_url=self.slack.api_url,
+            work=self.work,
+            acks=self.acks,
+            chat=self.chat,
+            response_urls=self.response_urls,
+            replies=self.status_messages,
+            admins=self.admins,
+            users=self.users,
+            home=self.home_tabs,
+            service_limits=self.limiter.uses,
+            start=self.background.start,
+        )
+
+    @cached_property
+    def running(self) -> Sequence[Running]:
+        return [feature.start(self.core) for feature in FEATURES]
+
+    @property
+    def home_sections(self) -> Sequence[HomeSection]:
+        return [section for one in self.running for section in one.home_sections]
+
+    @cached_property
+    def home_tabs(self) -> HomeTabs:
+        return HomeTabs()
 
     # The worker.
 
@@ -440,6 +457,7 @@ class _Parts:
             reasoning_effort=settings.reasoning_effort,
             thread_history=thread_history.before,
             stages=lambda row: QuestionStages(stages=self.stages, row=row, database_retry=self.database_retry),
+            answer_parts=ANSWER_PARTS,
             saves_files=settings.send_files or not settings.slack_configured,
             keeps_text=settings.retention_days > 0,
             before_sending=self.meter.keep,
@@ -553,15 +571,6 @@ class _Parts:
             profiles=profiles,
             asker_refusal=self.admission.asker_refusal,
         )
-        shares = Sharing(
-            shares=ShareStore(acks),
-            chat=self.chat,
-            response_urls=self.response_urls,
-            slack_api_url=self.slack.api_url,
-            app=APP_NAME,
-            database_retry=DatabaseRetry(seconds=SHARE_SECONDS),
-            is_in_channel=self.users.is_in_channel,
-        )
         personal = OwnData(
             store=PersonalDataStore(self.work),
             files=self.files,
@@ -594,15 +603,13 @@ class _Parts:
             ),
             partial(check.register, finder=finder),
             partial(digest.register, profiles=profiles),
-            partial(feedback.register, ratings=FeedbackStore(acks)),
             options.register,
             partial(home.register, store=HomeStore(acks), delete=self.delete),
-            partial(limits.register, store=self.limits_before_ack, audit=audit),
             partial(own_data.register, own_data=personal),
             sent.register,
             partial(settings.register, store=self.preferences_before_ack, managers=self.managers),
-            partial(share.register, shares=shares),
             sources.register,
+            *(register for one in self.running for register in one.listeners),
         )
 
     def delete(self, row: QuestionRow) -> None:
@@ -664,7 +671,7 @@ async def compose(
             metrics.attempted(attempt)
             attempt_log.record(attempt)
 
-        slack, playground = slack_connection(settings)
+        slack, playground = slack_connection(settings, OFFERS)
         session = await stack.enter_async_context(open_session(slack))
         meter = Meter(ledger=await stack.enter_async_context(Ledger(work, budgets=settings.budgets)))
         limiter = replace(open_limiter(settings, work), on_refused=metrics.call_refused)

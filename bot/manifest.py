@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from textwrap import wrap
-from typing import Any
+from typing import Any, Literal
 
 from bot.commands import COMMANDS
-from bot.commands.base import ROOT_COMMAND
+from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.routing import APP_NAME, SlashCommand, slash_commands
 from bot.conversations.prompts import EXAMPLES
 from bot.slack.scopes import NO_FEATURES, Features
@@ -40,12 +41,23 @@ ORGANIZATION_EVENTS = {
 }
 """What Slack tells the app in addition if whole organizations can install it."""
 
-SHORTCUTS = (
+Shortcut = tuple[Literal["global", "message"], str, str, str]
+"""Type, name, callback_id and description. https://docs.slack.dev/interactivity/implementing-shortcuts"""
+
+SHORTCUTS: tuple[Shortcut, ...] = (
     ("global", "Ask the web", "ask_anything", "Ask a question, search, or read the news"),
     ("message", "Ask about this", "ask_about_this", "Ask a question about this message"),
     ("message", "Check this", "check_this", "Check the claims of this message"),
 )
-"""The shortcuts: type, name, callback_id and description. https://docs.slack.dev/interactivity/implementing-shortcuts"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offers:
+    """What people can start the app with: commands, in order, and shortcuts."""
+
+    commands: tuple[Command[Any, Any], ...] = COMMANDS
+    shortcuts: tuple[Shortcut, ...] = SHORTCUTS
+
 
 FOLLOW_UP_EVENTS = {
     "message.channels": "A message in a public channel, for replies without a mention; needs channels:history.",
@@ -55,27 +67,44 @@ FOLLOW_UP_EVENTS = {
 
 
 def render(
-    *, prefix: str = "", url: str | None = EXAMPLE, features: Features = NO_FEATURES, oauth: bool = False
+    offers: Offers,
+    *,
+    prefix: str = "",
+    url: str | None = EXAMPLE,
+    features: Features = NO_FEATURES,
+    oauth: bool = False,
 ) -> str:
     """Render the manifest as YAML if PyYAML is installed, otherwise as JSON; Slack reads both.
 
     `url` is the app's public address, None for Socket Mode. With `oauth`, workspaces install the app by themselves.
     """
-    return (as_yaml if find_spec("yaml") else as_json)(prefix=prefix, url=url, features=features, oauth=oauth)
+    return (as_yaml if find_spec("yaml") else as_json)(offers, prefix=prefix, url=url, features=features, oauth=oauth)
 
 
 def as_json(
-    *, prefix: str = "", url: str | None = EXAMPLE, features: Features = NO_FEATURES, oauth: bool = False
+    offers: Offers,
+    *,
+    prefix: str = "",
+    url: str | None = EXAMPLE,
+    features: Features = NO_FEATURES,
+    oauth: bool = False,
 ) -> str:
     """Render the manifest as JSON."""
     return (
-        json.dumps(manifest(prefix=prefix, url=url, features=features, oauth=oauth), indent=2, ensure_ascii=False)
+        json.dumps(
+            manifest(offers, prefix=prefix, url=url, features=features, oauth=oauth), indent=2, ensure_ascii=False
+        )
         + "\n"
     )
 
 
 def as_yaml(
-    *, prefix: str = "", url: str | None = EXAMPLE, features: Features = NO_FEATURES, oauth: bool = False
+    offers: Offers,
+    *,
+    prefix: str = "",
+    url: str | None = EXAMPLE,
+    features: Features = NO_FEATURES,
+    oauth: bool = False,
 ) -> str:
     """Render the manifest as YAML, with a comment above each event and scope. Raises ImportError without PyYAML."""
     import yaml  # only developers install it
@@ -85,7 +114,7 @@ def as_yaml(
             # Lists are indented below their name.
             return super().increase_indent(flow, indentless=False)
 
-    content = manifest(prefix=prefix, url=url, features=features, oauth=oauth)
+    content = manifest(offers, prefix=prefix, url=url, features=features, oauth=oauth)
     text = yaml.dump(content, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
     reasons = _events(features, oauth=oauth) | {scope.name: scope.why for scope in features.scopes}
     comments = {f"- {name}": why for name, why in reasons.items()}
@@ -97,14 +126,14 @@ def as_yaml(
 
 
 def manifest(
-    *, prefix: str, url: str | None, features: Features = NO_FEATURES, oauth: bool = False
+    offers: Offers, *, prefix: str, url: str | None, features: Features = NO_FEATURES, oauth: bool = False
 ) -> dict[str, Value]:
     """Return the manifest; every name carries the prefix. With `oauth`, workspaces install the app by themselves."""
     request_url: dict[str, Value] = {} if url is None else {"request_url": f"{url.rstrip('/')}/slack/events"}
     return {
         "_metadata": {"major_version": 2},
         "display_information": {"name": APP_NAME, "description": f"{DESCRIPTION}.", "background_color": "#20313b"},
-        "features": _features(prefix, url),
+        "features": _features(offers, prefix, url),
         "oauth_config": _redirect_urls(url if oauth else None) | {"scopes": _scopes(features)},
         "settings": {
             "event_subscriptions": request_url | {"bot_events": list(_events(features, oauth=oauth))},
@@ -134,7 +163,7 @@ def _scopes(features: Features) -> dict[str, Value]:
     }
 
 
-def _features(prefix: str, url: str | None) -> dict[str, Value]:
+def _features(offers: Offers, prefix: str, url: str | None) -> dict[str, Value]:
     return {
         "agent_view": {
             "agent_description": f"{DESCRIPTION} you can check.",
@@ -149,9 +178,9 @@ def _features(prefix: str, url: str | None) -> dict[str, Value]:
         "bot_user": {"display_name": APP_NAME, "always_online": True},
         "shortcuts": [
             {"name": name, "type": kind, "callback_id": callback_id, "description": description}
-            for kind, name, callback_id, description in SHORTCUTS
+            for kind, name, callback_id, description in offers.shortcuts
         ],
-        "slash_commands": [_command(command, url) for command in slash_commands(COMMANDS, prefix=prefix)],
+        "slash_commands": [_command(command, url) for command in slash_commands(offers.commands, prefix=prefix)],
     }
 
 

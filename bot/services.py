@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from bot.budgets.ceilings import AGENT
 from bot.chain import Chain, posts_within_budget, within_budget
-from bot.commands import COMMANDS
 from bot.commands.context import Agent, DisabledAgent, Services
 from bot.commands.routing import is_offered, slash_commands
-from bot.manifest import manifest
+from bot.manifest import Offers, manifest
 from bot.metering import Meter
 from bot.model.question import NewQuestion
 from bot.slack.connection import SlackConnection
@@ -227,7 +226,7 @@ async def check_models(providers: Sequence[Provider]) -> None:
                 log.warning("models.unknown", extra={"provider": provider.name, "error": type(error).__name__})
 
 
-def slack_connection(settings: Settings) -> tuple[SlackConnection, Playground | None]:
+def slack_connection(settings: Settings, offers: Offers) -> tuple[SlackConnection, Playground | None]:
     """Return the connection to a real Slack and None, or the connection to a new playground and that playground."""
     if settings.slack_configured:
         slack = SlackConnection(
@@ -240,13 +239,13 @@ def slack_connection(settings: Settings) -> tuple[SlackConnection, Playground | 
     from bot.playground.server import Playground
 
     origin = f"http://127.0.0.1:{settings.port}"
-    features: Any = manifest(prefix=settings.command_prefix, url=None)["features"]
+    features: Any = manifest(offers, prefix=settings.command_prefix, url=None)["features"]
     bot_token, signing_secret = f"xoxb-{secrets.token_hex(16)}", load_or_create_secret(Path(settings.data_dir))
     playground = Playground(
         signing_secret=signing_secret,
         bot_token=bot_token,
         origin=origin,
-        commands=slash_commands(COMMANDS, prefix=settings.command_prefix),
+        commands=slash_commands(offers.commands, prefix=settings.command_prefix),
         prompts=_prompts(settings),
         shortcuts=features.get("shortcuts", ()),
         home_tab=features["app_home"]["home_tab_enabled"],

@@ -18,12 +18,12 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from bot.budgets.amounts import format_amount
-from bot.budgets.limits import parse_limit
 from bot.commands.budget import HERE, BudgetRequest
 from bot.commands.budget import parse as parse_budget
 from bot.commands.parsing import closest_match
 from bot.errors import UsageError
-from bot.model.limits import NAMES, LimitName
+from bot.features.limits.model import NAMES, LimitName, parse_limit
+from bot.features.limits.store import LimitStore
 from bot.model.preferences import ChannelSettings, Preferences, WorkspaceSettings
 from bot.model.spending import WEEK, Budgets, Scope
 from bot.preferences.precedence import check_narrows, preferred
@@ -40,9 +40,8 @@ from bot.preferences.settings import (
 from bot.settings import Settings
 from bot.storage.budgets import BudgetStore, with_first_budget
 from bot.storage.ledger import lock_bookings
-from bot.storage.limits import LimitStore, fair_share
 from bot.storage.preferences import PreferenceStore
-from bot.storage.questions import Pool, connection_pool
+from bot.storage.questions import Pool, connection_pool, fair_share
 from perplexity.errors import InvalidRequest
 
 Path = tuple[str, ...]

@@ -6,9 +6,9 @@ https://docs.slack.dev/reference/block-kit/blocks/context-actions-block
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 from uuid import UUID
 
 from bot.blocks.elements import button, plain
@@ -35,42 +35,80 @@ SAVE = "save"
 SENT = "sent"
 """The choices of the menu `MORE`."""
 
-_MENU = {GO_DEEPER: "Think longer", REGENERATE: "Regenerate", SAVE: "Save as Markdown", SENT: "What was sent"}
+BUTTONS = (FOLLOW_UP, SHARE, ASK_ABOUT, MORE_RESULTS, DIGEST, SOURCES)
+CHOICES = (GO_DEEPER, REGENERATE, SAVE, SENT)
+"""The order of the buttons and of the menu's choices; others follow."""
 
 
-def answer_actions(
-    buttons: AnswerButtons,
-    *,
-    question_id: UUID,
-    private: bool,
-    in_thread: bool = False,
-    thumbs: bool,
-    save: bool = True,
-) -> tuple[Block, ...]:
-    """Return the rows below an answer: at most three buttons with a menu, then the thumbs.
+@dataclass(frozen=True, kw_only=True)
+class Below:
+    """What is known of an answer when the rows below it are made.
 
-    A `private` answer, which only the asker sees, can be shared. Slack shows no `thumbs` below such a message. Where
-    the next question cannot be typed below it, one `in_thread` can, a button asks for it. `save` is whether files can
-    be sent.
+    A `private` answer is seen by its asker only. The next question can be typed below one `in_thread`. `saves_files` is
+    whether files can be sent.
     """
-    shown = [_button("Share", SHARE, question_id, style="primary")] if private else []
-    if not (in_thread or buttons.ask_about):
-        shown.insert(0, _button("Ask a follow-up", FOLLOW_UP, question_id))
-    if buttons.ask_about:
-        shown.append(_button("Ask about these", ASK_ABOUT, question_id))
-    if buttons.more:
-        shown.append(_button("More results", MORE_RESULTS, question_id))
-    if buttons.scheduled:
-        shown.append(_button("Every weekday morning", DIGEST, question_id))
-    if buttons.sources:
-        shown.append(_button("Sources", SOURCES, question_id))
+
+    question_id: UUID
+    buttons: AnswerButtons
+    private: bool
+    in_thread: bool = False
+    saves_files: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerPart:
+    """A button, a choice of the menu, or a row of its own below answers; `name` is its `action_id` or its value.
+
+    `offered` says below which answers. `row` renders a row; Slack shows thumbs only where everyone sees the answer.
+    """
+
+    name: str
+    place: Literal["button", "choice", "row"] = "button"
+    label: str = ""
+    primary: bool = False
+    offered: Callable[[Below], bool]
+    row: Callable[[Below], Block] | None = None
+
+
+_OWN_PARTS = (
+    AnswerPart(
+        name=FOLLOW_UP,
+        label="Ask a follow-up",
+        offered=lambda below: not (below.in_thread or below.buttons.ask_about),
+    ),
+    AnswerPart(name=ASK_ABOUT, label="Ask about these", offered=lambda below: below.buttons.ask_about),
+    AnswerPart(name=MORE_RESULTS, label="More results", offered=lambda below: below.buttons.more),
+    AnswerPart(name=DIGEST, label="Every weekday morning", offered=lambda below: below.buttons.scheduled),
+    AnswerPart(name=SOURCES, label="Sources", offered=lambda below: bool(below.buttons.sources)),
+    AnswerPart(name=GO_DEEPER, place="choice", label="Think longer", offered=lambda below: below.buttons.deeper),
+    AnswerPart(name=REGENERATE, place="choice", label="Regenerate", offered=lambda below: True),
+    AnswerPart(name=SAVE, place="choice", label="Save as Markdown", offered=lambda below: below.saves_files),
+    AnswerPart(name=SENT, place="choice", label="What was sent", offered=lambda below: True),
+)
+
+
+def answer_actions(below: Below, parts: Sequence[AnswerPart] = ()) -> tuple[Block, ...]:
+    """Return the rows below an answer: suggested questions, buttons with a menu, and the rows of these `parts`."""
+    offered = [part for part in (*_OWN_PARTS, *parts) if part.offered(below)]
     suggested = [
-        {"type": "actions", "block_id": f"next-{number}:{question_id}", "elements": [_next(text)]}
-        for number, text in enumerate(buttons.next_questions, 1)
+        {"type": "actions", "block_id": f"next-{number}:{below.question_id}", "elements": [_next(text)]}
+        for number, text in enumerate(below.buttons.next_questions, 1)
     ]
-    menu = _menu(*([GO_DEEPER] if buttons.deeper else []), REGENERATE, *([SAVE] if save else []), SENT)
-    row = {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, menu]}
-    return (*suggested, row, _thumbs(question_id)) if thumbs else (*suggested, row)
+    shown = [
+        _button(part.label, part.name, below.question_id, **({"style": "primary"} if part.primary else {}))
+        for part in _in_order(offered, "button", BUTTONS)
+    ]
+    menu = _menu(_in_order(offered, "choice", CHOICES))
+    row = {"type": "actions", "block_id": f"answer:{below.question_id}", "elements": [*shown, menu]}
+    return (*suggested, row, *(part.row(below) for part in offered if part.row is not None))
+
+
+def _in_order(parts: Iterable[AnswerPart], place: str, order: Sequence[str]) -> list[AnswerPart]:
+    known = {name: number for number, name in enumerate(order)}
+    return sorted((one for one in parts if one.place == place), key=lambda one: known.get(one.name, len(order)))
+
+
+_SENT_ONLY = [part for part in _OWN_PARTS if part.name == SENT]
 
 
 def cut_short_actions(again: str, *, question_id: str, sources: bool) -> Block:
@@ -78,12 +116,12 @@ def cut_short_actions(again: str, *, question_id: str, sources: bool) -> Block:
     asked = UUID(question_id)
     shown = [_button(again, "retry", asked)] if again else []
     shown += [_button("Sources", SOURCES, asked)] if sources else []
-    return {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, _menu(SENT)]}
+    return {"type": "actions", "block_id": f"answer:{question_id}", "elements": [*shown, _menu(_SENT_ONLY)]}
 
 
 def sent_actions(question_id: UUID) -> tuple[Block, ...]:
     """Return the row below what has no other buttons, such as news: a menu that shows what was sent."""
-    return ({"type": "actions", "block_id": f"answer:{question_id}", "elements": [_menu(SENT)]},)
+    return ({"type": "actions", "block_id": f"answer:{question_id}", "elements": [_menu(_SENT_ONLY)]},)
 
 
 def with_actions(messages: Sequence[OutgoingMessage], actions: tuple[Block, ...]) -> tuple[OutgoingMessage, ...]:
@@ -124,15 +162,6 @@ def _next(question: str) -> Block:
     return button(question, FOLLOW_UP, question) | {"text": plain(question) | {"emoji": False}}
 
 
-def _menu(*choices: str) -> Block:
-    options = [{"text": plain(_MENU[choice]), "value": choice} for choice in choices]
+def _menu(choices: Iterable[AnswerPart]) -> Block:
+    options = [{"text": plain(one.label), "value": one.name} for one in choices]
     return {"type": "overflow", "action_id": MORE, "options": options}
-
-
-def _thumbs(question_id: UUID) -> Block:
-    up, down = (
-        {"text": plain(label), "accessibility_label": f"{label} answer", "value": value}
-        for value, label in (("up", "Good"), ("down", "Bad"))
-    )
-    buttons = {"type": "feedback_buttons", "action_id": FEEDBACK, "positive_button": up, "negative_button": down}
-    return {"type": "context_actions", "block_id": f"feedback:{question_id}", "elements": [buttons]}

@@ -20,12 +20,11 @@ from bot.blocks.elements import (
     section,
     table,
 )
-from bot.blocks.escaping import escape, one_line, shorten
-from bot.blocks.limits import service_line
+from bot.blocks.escaping import one_line, shorten
 from bot.blocks.spending import budget_blocks, spending_sentence
 from bot.blocks.status import health_block
+from bot.blocks.words import NO_LIMIT
 from bot.budgets.amounts import format_amount, format_rounded
-from bot.budgets.limits import NO_LIMIT, limit_line
 from bot.model.admin import DIRECT, AdminData, Recorded, Use
 from bot.model.digest import Digest, State
 from bot.model.message import Block
@@ -45,12 +44,12 @@ MAX_RECORDED = 20
 
 _MAX_CHANGE = 150
 
-CHANGE_BUDGETS, CHANGE_LIMITS = "change_budgets", "change_limits"
+CHANGE_BUDGETS = "change_budgets"
 PAUSE_SPENDING, RESUME_SPENDING = "pause_spending", "resume_spending"
-"""The ids of the buttons for budgets and limits."""
+"""The ids of the buttons for budgets."""
 
 
-def admin_blocks(data: AdminData, notice: str = "") -> list[Block]:
+def admin_blocks(data: AdminData, notice: str = "", sections: Sequence[Block] = ()) -> list[Block]:
     """Return the page for admins: less than a hundred blocks. `notice`, escaped, is the result of the last click."""
     return [
         header("For admins"),
@@ -59,7 +58,7 @@ def admin_blocks(data: AdminData, notice: str = "") -> list[Block]:
         *([context(notice)] if notice else []),
         health_block(data.problems),
         *_budgets(data),
-        _limits(data),
+        *sections,
         *_use(data),
         *_digests(data.digests),
         *_recorded(data.recorded),
@@ -94,12 +93,6 @@ def _budgets(data: AdminData) -> Iterator[Block]:
     yield from budget_blocks(data.spending.lines, data.defaults)
     switch = button("Allow paid searches", RESUME_SPENDING, "admin") if paused else _pause_button()
     yield actions(button("Change budgets", CHANGE_BUDGETS, "admin"), switch)
-
-
-def _limits(data: AdminData) -> Block:
-    fixed = [f"{escape(label)}: *{escape(value)}*" for label, value in data.fixed_limits.items()]
-    lines = "\n".join(["*Limits*", *map(limit_line, data.limits), *fixed, *map(service_line, data.services)])
-    return section(lines) | {"accessory": button("Change limits", CHANGE_LIMITS, "admin")}
 
 
 def _pause_button() -> Block:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from bot.blocks.elements import join_lines, markdown, section
 from bot.blocks.escaping import escape, one_line, shorten, unescape_slack
-from bot.blocks.limits import service_line
 from bot.blocks.markdown.render import table_cell
+from bot.blocks.service_limits import service_line
 from bot.blocks.spending import spending_sentence
 from bot.blocks.words import warning
 from bot.model.admin import LaneUse, Problem
-from bot.model.feedback import NO_FEEDBACK, REASONS, BadAnswer, Feedback, Rating
 from bot.model.message import Block, OutgoingMessage
 from bot.model.provider_stats import ProviderStats
+from bot.model.ratings import NO_FEEDBACK, REASONS, BadAnswer, Feedback, Rating
 from bot.model.spending import Spending
 from perplexity.formatting import format_date, format_duration
 

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from bot.budgets.amounts import format_rounded
 from perplexity.formatting import format_date, pluralize
 
+NO_LIMIT = "no limit"
+
 
 def warning(sentence: str) -> str:
     """Return a sentence with a sign that warns of something."""

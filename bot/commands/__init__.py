@@ -1,4 +1,4 @@
-"""The list of commands; a new command is a file in this package and an entry in `COMMANDS`."""
+"""The commands of the core; features bring others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from bot.commands.base import Command
 from bot.commands.budget import BUDGET, PAUSE, RESUME
 from bot.commands.check import CHECK
 from bot.commands.deepdive import DEEPDIVE
-from bot.commands.limits import LIMITS
 from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
 from bot.commands.settings import SETTINGS
@@ -28,12 +27,24 @@ COMMANDS: tuple[Command[Any, Any], ...] = (
     BUDGET,
     PAUSE,
     RESUME,
-    LIMITS,
     WATCH,
 )
 
+ORDER = (
+    "search", "ask", "news", "deepdive", "check", "status", "settings", "budget", "pause", "resume", "limits", "watch",
+)  # fmt: skip
+"""The order in which help, forms and Slack list commands; others follow."""
 
-def with_built(built: Iterable[Command[Any, Any]]) -> tuple[Command[Any, Any], ...]:
+
+def in_order(commands: Iterable[Command[Any, Any]]) -> tuple[Command[Any, Any], ...]:
+    """Return commands in the order in which people see them."""
+    places = {name: place for place, name in enumerate(ORDER)}
+    return tuple(sorted(commands, key=lambda one: places.get(one.name, len(ORDER))))
+
+
+def with_built(
+    commands: Iterable[Command[Any, Any]], built: Iterable[Command[Any, Any]]
+) -> tuple[Command[Any, Any], ...]:
     """Return the commands, with these in place of those that have their names."""
     by_name = {command.name: command for command in built}
-    return tuple(by_name.get(command.name, command) for command in COMMANDS)
+    return tuple(by_name.get(command.name, command) for command in commands)

@@ -13,15 +13,14 @@ from bot.commands.help import text_message
 from bot.commands.parsing import parse_nothing
 from bot.model.admin import LaneUse, Problem
 from bot.model.digest import Digest, State
-from bot.model.feedback import Feedback
 from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
+from bot.model.ratings import Feedback
 from bot.model.spending import Budgets, Spending
 from bot.slack.users import Admins
 from bot.storage.attempts import LAST_CALLS, AttemptStore
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
-from bot.storage.feedback import FeedbackStore
 
 SET_KEY = "Set `PERPLEXITY_API_KEY` or another service’s key, then restart the app."
 
@@ -119,7 +118,7 @@ class StatusCommand:
 
     admins: Admins
     attempts: AttemptStore
-    feedback: FeedbackStore
+    feedback: Callable[[str], Awaitable[Feedback]]
     health: Health
     budgets: BudgetStore
     limits: Callable[[], Awaitable[Sequence[LaneUse]]]
@@ -135,7 +134,7 @@ class StatusCommand:
         spending = await self.budgets.spending(context.row.team_id)
         return Status(
             providers=await self.attempts.stats(),
-            feedback=await self.feedback.of_team(context.row.team_id),
+            feedback=await self.feedback(context.row.team_id),
             problems=await self.health.problems(context.row.team_id, spending),
             spending=spending,
             limits=await self.limits(),

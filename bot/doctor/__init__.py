@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from bot.doctor import admins, database, local, providers, slack, spending, workspaces
 from bot.doctor.checks import NETWORK, Check, Context, Finding, run_checks, settings_findings
+from bot.manifest import Offers
 from bot.settings import Settings
 from perplexity.providers import PROVIDERS
 
@@ -41,10 +42,21 @@ CHECKS = (
     Check(workspaces.WORKSPACES, workspaces.check_workspaces, needs=_OAUTH, seconds=10, hint=_DATABASE),
     Check(local.PORT, local.check_port, needs={"port"}, seconds=3, hint="Check HOST."),
 )
-"""In the order of the report; they run concurrently."""
+
+ORDER = (*(check.title for check in CHECKS),)
+"""The order of the report; checks with other titles follow. They run concurrently."""
 
 
-async def diagnose(settings: Settings, errors: Mapping[str, str], *, now: Callable[[], float]) -> tuple[Finding, ...]:
-    """Return every finding, beginning with the `errors` in the settings. Raises nothing."""
-    found = await run_checks(Context(settings=settings, invalid=errors.keys(), now=now), CHECKS)
+async def diagnose(
+    settings: Settings,
+    errors: Mapping[str, str],
+    *,
+    now: Callable[[], float],
+    offers: Offers,
+    checks: Sequence[Check] = (),
+) -> tuple[Finding, ...]:
+    """Return every finding, beginning with the `errors` in the settings; features add `checks`. Raises nothing."""
+    places = {title: place for place, title in enumerate(ORDER)}
+    ordered = sorted((*CHECKS, *checks), key=lambda check: places.get(check.title, len(ORDER)))
+    found = await run_checks(Context(settings=settings, invalid=errors.keys(), now=now, offers=offers), ordered)
     return (*settings_findings(settings, errors), *found)

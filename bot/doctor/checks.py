@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence, Set
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 from textwrap import wrap
 from typing import Any, TypeVar
 
+from bot.manifest import Offers
 from bot.settings import Settings
 from perplexity.formatting import listed, pluralize
 from perplexity.terminal import printable_line
@@ -136,6 +137,7 @@ class Context:
 
     settings: Settings
     invalid: Set[str] = frozenset()
+    offers: Offers = field(default_factory=Offers)
     now: Callable[[], float]
 
 

@@ -9,7 +9,6 @@ import asyncio
 import errno
 from collections.abc import Sequence
 
-from bot.commands import COMMANDS
 from bot.commands.routing import slash_commands
 from bot.doctor.checks import Context, Finding, failure, ok, warning
 from bot.settings import unknown_names
@@ -32,7 +31,9 @@ PREFIX = "Set COMMAND_PREFIX, such as COMMAND_PREFIX=x-, then paste the output o
 
 async def check_command_names(context: Context) -> Sequence[Finding]:
     """Check the names that COMMAND_PREFIX gives."""
-    return name_findings([command.name for command in slash_commands(COMMANDS, prefix=context.settings.command_prefix)])
+    return name_findings(
+        [command.name for command in slash_commands(context.offers.commands, prefix=context.settings.command_prefix)]
+    )
 
 
 def name_findings(names: Sequence[str]) -> list[Finding]:

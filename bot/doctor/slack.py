@@ -23,7 +23,6 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.doctor.checks import Context, Finding, failure, ok, skipped, warning
 from bot.listeners.installation import token_hash
-from bot.manifest import SHORTCUTS as MANIFEST_SHORTCUTS
 from bot.playground.slack.workspace import TEAM_ID
 from bot.slack.connection import web_client
 from bot.slack.messages import FAILURES, error_name
@@ -97,11 +96,6 @@ SHORTCUTS = "Shortcuts"
 
 _USED = "SELECT EXISTS (SELECT FROM last_choices) AS shortcuts, EXISTS (SELECT FROM homes) AS home"
 
-_NAMES = {
-    "shortcuts": "the shortcuts " + ", ".join(f"“{name}”" for _, name, *_ in MANIFEST_SHORTCUTS),
-    "home": "the Home tab",
-}
-
 
 async def check_shortcuts(context: Context) -> Sequence[Finding]:
     """Return what people have used of that which no method of Slack's reports; none if that cannot be read."""
@@ -115,8 +109,10 @@ async def check_shortcuts(context: Context) -> Sequence[Finding]:
     except (OperationalError, UndefinedTable):
         return []
     there = row or {}
-    used = [name for key, name in _NAMES.items() if there.get(key)]
-    unused = [name for key, name in _NAMES.items() if not there.get(key)]
+    shortcuts = ", ".join(f"“{name}”" for _, name, *_ in context.offers.shortcuts)
+    names = {"shortcuts": f"the shortcuts {shortcuts}", "home": "the Home tab"}
+    used = [name for key, name in names.items() if there.get(key)]
+    unused = [name for key, name in names.items() if not there.get(key)]
     findings = [ok(SHORTCUTS, f"People have used {', '.join(used)}.")] if used else []
     if unused:
         text = (

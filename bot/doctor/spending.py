@@ -9,7 +9,7 @@ from psycopg import AsyncConnection, OperationalError
 from psycopg.errors import UndefinedColumn, UndefinedFunction, UndefinedTable
 from psycopg.rows import DictRow, dict_row
 
-from bot.blocks.limits import service_line
+from bot.blocks.service_limits import service_line
 from bot.budgets.amounts import format_amount
 from bot.budgets.sentences import first_budget_sentence
 from bot.commands.base import ROOT_COMMAND

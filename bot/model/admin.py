@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from bot.model.digest import Digest
-from bot.model.limits import Limit
 from bot.model.spending import NO_BUDGETS, NO_SPENDING, Budgets, Spending
 
 DIRECT = "D"
@@ -77,9 +76,8 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class AdminData:
-    """What admins see. `digests` are all of the workspace, `limits` those that they can change.
+    """What admins see. `digests` are all of the workspace.
 
-    `fixed_limits` are those that only the settings change, values by their labels.
     `spending` has the budgets that admins have set, `defaults` are those of the settings, which apply otherwise.
     """
 
@@ -89,6 +87,3 @@ class AdminData:
     digests: Sequence[Digest] = ()
     problems: Sequence[Problem] = ()
     recorded: Sequence[Recorded] = ()
-    limits: Sequence[Limit] = ()
-    fixed_limits: Mapping[str, str] = field(default_factory=dict)
-    services: Sequence[LaneUse] = ()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 from uuid import UUID
+
+from bot.model.message import Block
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,3 +49,18 @@ class HomeData:
     questions: int = 0
     cost: int = 0
     for_admins: bool = False
+
+
+Place = Literal["page", "admin"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomeSection:
+    """A part of a home tab: of a person's own page, or of the page for admins.
+
+    `blocks` takes the ids of the workspace and the person. Who asks for a section for admins has checked that the
+    person is one.
+    """
+
+    place: Place
+    blocks: Callable[[str, str], Awaitable[Sequence[Block]]]

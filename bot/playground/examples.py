@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from bot.blocks.elements import context
-from bot.commands import COMMANDS
 from bot.commands.base import Command, Reply, Stats
 from bot.commands.context import CommandContext, Progress
 from bot.errors import NoKey
@@ -103,20 +102,22 @@ def command_line(example: Example, *, prefix: str = "") -> str:
 
 
 def with_examples(
-    commands: Sequence[Command[Any, Any]], *, pause: Pause = asyncio.sleep
+    commands: Sequence[Command[Any, Any]], *, plain: Sequence[Command[Any, Any]], pause: Pause = asyncio.sleep
 ) -> tuple[Command[Any, Any], ...]:
-    """Return the commands so that they replay the examples, and ask for a key if no service can be reached."""
-    return tuple(_with_examples(command, pause=pause) for command in commands)
+    """Return the commands so that they replay the examples, and ask for a key if no service can be reached.
+
+    The examples are answered by the `plain` commands, without what a process gives them.
+    """
+    recorded = {command.name: command for command in plain}
+    return tuple(_with_examples(command, recorded.get(command.name, command), pause=pause) for command in commands)
 
 
-def _with_examples(command: Command[Any, Any], *, pause: Pause) -> Command[Any, Any]:
+def _with_examples(command: Command[Any, Any], recorded: Command[Any, Any], *, pause: Pause) -> Command[Any, Any]:
     own = [(command.parse(example.text), example) for example in EXAMPLES if example.command == command.name]
 
     def meant(request: Any) -> Example | None:
         same = (example for asked, example in own if _plain(replace(request, public=asked.public)) == _plain(asked))
         return next(same, None)
-
-    recorded = next((one for one in COMMANDS if one.name == command.name), command)
 
     async def answer(request: Any, context: CommandContext) -> Any:
         example = meant(request) if own else None

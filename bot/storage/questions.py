@@ -7,6 +7,7 @@ import select
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from math import ceil
 from time import monotonic
 from typing import Any, LiteralString
 from uuid import UUID
@@ -38,6 +39,7 @@ from bot.model.results import KeptResult, load_result
 from bot.model.scope import Asker
 from bot.preferences.settings import load_channel, load_person, load_workspace
 from bot.privacy.sent_requests import Sent, load_sent
+from bot.settings import Settings
 from bot.storage import queries
 from bot.storage.audit import record_change
 from bot.storage.database import is_pooled
@@ -125,6 +127,24 @@ class FairShare:
 
 
 NO_LIMITS = FairShare(open_per_person=0, thread_per_minute=0, queued_per_person=0)
+
+WORKSPACE_PART = 0.8
+"""Of the questions that one process works on at once, those of one workspace if there may be others."""
+
+
+def fair_share(settings: Settings) -> FairShare:
+    """Return the limits of the settings."""
+    per_workspace = settings.workspace_questions_at_once
+    if per_workspace is None:
+        per_workspace = ceil(WORKSPACE_PART * settings.questions_at_once) if settings.oauth_configured else 0
+    return FairShare(
+        open_per_person=settings.open_questions_per_user,
+        thread_per_minute=settings.thread_answers_per_minute,
+        per_workspace=per_workspace,
+        user_per_minute=settings.user_questions_per_minute,
+        channel_per_minute=settings.channel_questions_per_minute,
+        bounded=settings.oauth_configured,
+    )
 
 
 def _kept(message: OutgoingMessage) -> dict[str, Any]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,26 +16,23 @@ from bot.blocks.elements import section
 from bot.commands.status import Health
 from bot.digests.jobs import DigestStopper
 from bot.listeners.clicks import DATABASE_DOWN, Click, Reply, button, text_reply
-from bot.listeners.context import ADMIN_SECONDS, ListenerContext
-from bot.model.admin import AdminData, LaneUse, Problem
-from bot.model.audit import Change
+from bot.listeners.context import ListenerContext
+from bot.model.admin import AdminData, Problem
 from bot.model.digest import Digest
+from bot.model.home import HomeSection
 from bot.model.membership import team_of
 from bot.model.message import Block
 from bot.model.spending import Spending
 from bot.slack.users import Admins
 from bot.slack.views import NotOpened, View
 from bot.storage.admin import AdminStore
-from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.storage.limits import LimitStore
-from bot.views.base import Submission, modal, show_modal
+from bot.views.admin_only import admin_refusal
+from bot.views.base import modal, show_modal
 from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
-
-NOT_ADMIN = "Only admins of this workspace can do this, and Slack says that you are not one. Nothing was changed."
 
 PAGE_MODAL = "admin_page_modal"
 _PAGE = re.compile(rf"{OPEN_PAGE}(?:{'|'.join(PARTS)}):[0-9]{{1,5}}")
@@ -44,9 +40,9 @@ _PAGE = re.compile(rf"{OPEN_PAGE}(?:{'|'.join(PARTS)}):[0-9]{{1,5}}")
 
 @dataclass(frozen=True, kw_only=True)
 class AdminHome:
-    """Reads what admins see. `fixed_limits` are values by their labels; the other functions raise database errors.
+    """Reads what admins see. `digests` returns those of a workspace, `sections` what features add.
 
-    `digests` returns those of a workspace.
+    Functions raise database errors.
     """
 
     admins: Admins
@@ -54,14 +50,13 @@ class AdminHome:
     digests: Callable[[str], Awaitable[Sequence[Digest]]]
     health: Health
     budgets: BudgetStore
-    limits: LimitStore
-    fixed_limits: Mapping[str, str]
-    services: Callable[[], Awaitable[Sequence[LaneUse]]]
+    sections: Callable[[], Sequence[HomeSection]]
 
-    async def page(self, team_id: str, notice: str) -> list[Block]:
+    async def page(self, team_id: str, user_id: str, notice: str) -> list[Block]:
         """Return the page for admins; who asks for it has checked that it is for one."""
         data = await self.data(team_id)
-        return [*admin_blocks(data, notice), *page_buttons(data)]
+        added = [block for one in self.sections() for block in await one.blocks(team_id, user_id)]
+        return [*admin_blocks(data, notice, added), *page_buttons(data)]
 
     async def problems(self, team_id: str) -> list[Problem]:
         """Return what is wrong."""
@@ -77,9 +72,6 @@ class AdminHome:
             digests=await self.digests(team_id),
             problems=await self.health.problems(team_id, spending),
             recorded=await self.store.recorded(team_id),
-            limits=tuple((await self.limits.of(team_id)).values()),
-            fixed_limits=self.fixed_limits,
-            services=await self.services(),
             spending=spending,
             defaults=self.budgets.budgets,
         )
@@ -137,28 +129,3 @@ async def stop_digest(click: Click, context: ListenerContext, *, home: AdminHome
     return text_reply(
         "This digest no longer exists." if digest is None else "The digest is stopped, and I’ll tell its owner."
     )
-
-
-async def submission_refusal(submitted: Submission, what: str, context: ListenerContext, audit: AuditStore) -> str:
-    """Return why a person may not submit a form for admins, as `admin_refusal` does, and record that.
-
-    They were no admin any more when they submitted it, or another person's request was forged.
-    """
-    refusal = await admin_refusal(submitted.user, context)
-    if refusal:
-        log.warning("admin.refused", extra={"action": what})
-    if refusal == NOT_ADMIN:
-        await audit.record(Change(team_id=submitted.team, user_id=submitted.user, what=what, decision="refused"))
-    return refusal
-
-
-async def admin_refusal(user_id: str, context: ListenerContext) -> str:
-    """Return why a person may not do what admins do, by what Slack says now; an empty text if they may."""
-    try:
-        async with asyncio.timeout(ADMIN_SECONDS):
-            is_admin = await context.admins.verify_admin(user_id)
-    except TimeoutError:
-        is_admin = None
-    if is_admin is None:
-        return "I couldn’t check with Slack that you are an admin, so nothing was changed. Please click again."
-    return "" if is_admin else NOT_ADMIN

@@ -21,7 +21,7 @@ from bot.model.spending import NO_BUDGETS, BudgetLine, Budgets, Scope
 from bot.slack.views import View
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
-from bot.views.admin import admin_refusal, submission_refusal
+from bot.views.admin_only import admin_refusal, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
 from bot.views.forms import limit_input
 

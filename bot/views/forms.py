@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bot.blocks.elements import plain, secondary_button
 from bot.blocks.escaping import shorten
-from bot.budgets.limits import NO_LIMIT
+from bot.blocks.words import NO_LIMIT
 from bot.commands.base import Option, ValueKind
 from bot.errors import UsageError
 from bot.model.message import Block

@@ -43,7 +43,8 @@ from bot.slack.messages import seconds_of
 from bot.slack.views import NotOpened, View, Views
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.homes import HomeStore
-from bot.views.admin import AdminHome, admin_refusal
+from bot.views.admin import AdminHome
+from bot.views.admin_only import admin_refusal
 from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_for_click, submission
 from bot.views.forms import checkboxes, choice, input_block
 from bot.views.opening import person_of
@@ -153,7 +154,7 @@ class HomePublisher:
         asked_texts = await run_in_thread_if_long(length, _texts, asked, listed)
         is_admin = await self.admin.admins.is_admin(user_id)
         if is_admin and data.for_admins:
-            return {"type": "home", "blocks": await self.admin.page(team_id, notice)}
+            return {"type": "home", "blocks": await self.admin.page(team_id, user_id, notice)}
         blocks = home_blocks(
             data,
             digests.digests,

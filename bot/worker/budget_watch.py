@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from psycopg import Error
 
-from bot.blocks.limits import full_text
+from bot.blocks.service_limits import full_text
 from bot.budgets.sentences import notice_text
 from bot.model.spending import BudgetNotice
 from bot.storage.database import DATABASE_UNAVAILABLE

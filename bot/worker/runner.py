@@ -12,7 +12,7 @@ from time import monotonic, time
 from typing import Any
 from uuid import UUID
 
-from bot.blocks.actions import answer_actions, sent_actions, with_actions
+from bot.blocks.actions import AnswerPart, Below, answer_actions, sent_actions, with_actions
 from bot.blocks.elements import context as context_block
 from bot.blocks.escaping import unescape_slack
 from bot.blocks.examples import EXAMPLES
@@ -94,7 +94,8 @@ class CommandRunner:
     """Runs the commands of questions. `commands` are by name; `clock` measures seconds; `stops` ends stopped work.
 
     `thread_history` returns what people wrote in a thread before a question, except in the messages of these `ts`;
-    `saves_files` is whether answers can be saved as files. `umbrella` is the slash command under which every command
+    `saves_files` is whether answers can be saved as files,
+    `answer_parts` are what features add below them. `umbrella` is the slash command under which every command
     can be typed.
     `stages` saves the stages of a question that takes minutes; `cancel_runs` cancels a question's runs at the services
     when it is given up. With `keeps_text` an answer can build on those before it. `before_sending` saves each request
@@ -113,6 +114,7 @@ class CommandRunner:
     stages: Callable[[QuestionRow], StageStore] = lambda row: NullStageStore()
     reasoning_effort: Effort = "medium"
     saves_files: bool = True
+    answer_parts: Sequence[AnswerPart] = ()
     keeps_text: bool = True
     before_sending: BeforeSending | None = None
     shared_answers: Pool | None = None
@@ -437,14 +439,14 @@ class CommandRunner:
         if buttons is None:
             return ()
         reasons = effort_cap(row.preferences.rules).allows(self.reasoning_effort)
-        return answer_actions(
-            replace(buttons, deeper=buttons.deeper and reasons),
+        below = Below(
             question_id=row.id,
+            buttons=replace(buttons, deeper=buttons.deeper and reasons),
             private=private,
             in_thread=in_thread,
-            thumbs=not private,
-            save=self.saves_files,
+            saves_files=self.saves_files,
         )
+        return answer_actions(below, self.answer_parts)
 
     async def _earlier_turns(self, row: QuestionRow) -> list[Turn]:
         """Return the turns before a question, each question without its options and without the message it is about."""

@@ -13,6 +13,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from bot.__main__ import main
+from bot.features import OFFERS
 from bot.manifest import as_json, as_yaml
 from bot.slack.scopes import Features
 from tests.fakes.command import environment
@@ -179,12 +180,12 @@ def test_the_manifest_carries_the_prefix_and_the_address(
     monkeypatch.setenv("COMMAND_PREFIX", "x-")
 
     assert main(["manifest", "--url", "https://answers.example.com"]) == 0
-    assert capsys.readouterr().out == as_yaml(prefix="x-", url="https://answers.example.com")
+    assert capsys.readouterr().out == as_yaml(OFFERS, prefix="x-", url="https://answers.example.com")
 
 
 def test_the_manifest_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["manifest", "--json"]) == 0
-    assert capsys.readouterr().out == as_json()
+    assert capsys.readouterr().out == as_json(OFFERS)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_the_manifest_asks_for_what_the_settings_need(
     monkeypatch.setenv(setting, value)
 
     assert main(["manifest"]) == 0
-    assert capsys.readouterr().out == as_yaml(features=features)
+    assert capsys.readouterr().out == as_yaml(OFFERS, features=features)
 
 
 def test_with_an_app_token_the_manifest_is_for_socket_mode(
@@ -214,7 +215,7 @@ def test_with_an_app_token_the_manifest_is_for_socket_mode(
     monkeypatch.setenv("SLACK_APP_TOKEN", "xapp-1")
 
     assert main(["manifest"]) == 0
-    assert capsys.readouterr().out == as_yaml(url=None)
+    assert capsys.readouterr().out == as_yaml(OFFERS, url=None)
     assert main(["manifest", "--url", "https://answers.example.com"]) == 2
     assert "SLACK_APP_TOKEN" in capsys.readouterr().err
 

@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 import yaml
 
-from bot.commands import COMMANDS
 from bot.commands.routing import slash_commands
+from bot.features import COMMANDS, OFFERS
 from bot.manifest import EVENTS, EXAMPLE, FOLLOW_UP_EVENTS, as_json, as_yaml, render
 from bot.settings import MAX_PREFIX
 from bot.slack.scopes import ALL_FEATURES, Features
@@ -38,50 +38,52 @@ def urls(manifest: dict[str, Any]) -> list[str]:
 
 
 def test_the_file_is_the_output_for_the_defaults() -> None:
-    assert Path("manifest.yml").read_text(encoding="utf-8") == as_yaml()
+    assert Path("manifest.yml").read_text(encoding="utf-8") == as_yaml(OFFERS)
 
 
 @pytest.mark.parametrize("url", [EXAMPLE, "https://answers.example.com/base/", None])
 @pytest.mark.parametrize("prefix", ["", "x-", "acme_", "9", "x" * MAX_PREFIX])
 def test_it_is_valid_for_every_configuration_and_the_same_in_both_formats(prefix: str, url: str | None) -> None:
-    manifest = read(as_yaml(prefix=prefix, url=url))
+    manifest = read(as_yaml(OFFERS, prefix=prefix, url=url))
 
     jsonschema.validate(manifest, SCHEMA)
-    assert json.loads(as_json(prefix=prefix, url=url)) == manifest
+    assert json.loads(as_json(OFFERS, prefix=prefix, url=url)) == manifest
 
 
 def test_its_commands_are_the_code_s() -> None:
-    listed = [(c["command"], c["description"], c["usage_hint"]) for c in read(as_yaml())["features"]["slash_commands"]]
+    listed = [
+        (c["command"], c["description"], c["usage_hint"]) for c in read(as_yaml(OFFERS))["features"]["slash_commands"]
+    ]
 
     assert [(c.name, c.description, c.usage_hint) for c in slash_commands(COMMANDS)] == listed
 
 
 def test_every_name_carries_the_prefix() -> None:
-    commands = read(as_yaml(prefix="x-"))["features"]["slash_commands"]
+    commands = read(as_yaml(OFFERS, prefix="x-"))["features"]["slash_commands"]
 
     assert [c["command"] for c in commands] == [f"/x-{c.name[1:]}" for c in slash_commands(COMMANDS)]
 
 
 def test_every_request_comes_to_one_address() -> None:
-    found = urls(read(as_yaml(url="https://answers.example.com/")))
+    found = urls(read(as_yaml(OFFERS, url="https://answers.example.com/")))
 
     assert (len(found), set(found)) == (2 + len(slash_commands(COMMANDS)), {"https://answers.example.com/slack/events"})
 
 
 def test_with_socket_mode_there_is_no_address() -> None:
-    manifest = read(as_yaml(url=None))
+    manifest = read(as_yaml(OFFERS, url=None))
 
     assert urls(manifest) == []
     assert manifest["settings"]["socket_mode_enabled"] is True
-    assert "example.com" not in as_yaml(url=None)
+    assert "example.com" not in as_yaml(OFFERS, url=None)
 
 
 def test_commands_arrive_as_typed() -> None:
-    assert {c["should_escape"] for c in read(as_yaml())["features"]["slash_commands"]} == {False}
+    assert {c["should_escape"] for c in read(as_yaml(OFFERS))["features"]["slash_commands"]} == {False}
 
 
 def test_its_scopes_are_those_that_are_used() -> None:
-    assert read(as_yaml())["oauth_config"]["scopes"]["bot"] == [
+    assert read(as_yaml(OFFERS))["oauth_config"]["scopes"]["bot"] == [
         "app_mentions:read",
         "assistant:write",
         "chat:write",
@@ -94,20 +96,20 @@ def test_its_scopes_are_those_that_are_used() -> None:
 
 
 def test_what_is_optional_is_asked_for_and_may_be_left_out() -> None:
-    scopes = read(as_yaml(features=Features(channels=True)))["oauth_config"]["scopes"]
+    scopes = read(as_yaml(OFFERS, features=Features(channels=True)))["oauth_config"]["scopes"]
 
     assert scopes["bot_optional"] == ["channels:read", "groups:read", "usergroups:read"]
     assert set(scopes["bot_optional"]) < set(scopes["bot"])
 
 
 def test_no_event_needs_an_optional_scope() -> None:
-    scopes = read(as_yaml())["oauth_config"]["scopes"]
+    scopes = read(as_yaml(OFFERS))["oauth_config"]["scopes"]
 
     assert set(NEEDS.values()).isdisjoint(scopes["bot_optional"])
 
 
 def test_answers_to_replies_need_more_and_only_they_do() -> None:
-    usual, more = read(as_yaml()), read(as_yaml(features=Features(follow_ups=True)))
+    usual, more = read(as_yaml(OFFERS)), read(as_yaml(OFFERS, features=Features(follow_ups=True)))
 
     jsonschema.validate(more, SCHEMA)
     added = {
@@ -124,11 +126,11 @@ def test_answers_to_replies_need_more_and_only_they_do() -> None:
 
 def test_other_messages_of_a_thread_need_scopes_and_no_events() -> None:
     with_history, with_both = (Features(follow_ups=both, thread_history=True) for both in (False, True))
-    manifest = read(as_yaml(features=with_history))
+    manifest = read(as_yaml(OFFERS, features=with_history))
 
     jsonschema.validate(manifest, SCHEMA)
-    assert events(manifest) == events(read(as_yaml()))
-    assert manifest["oauth_config"] == read(as_yaml(features=with_both))["oauth_config"]
+    assert events(manifest) == events(read(as_yaml(OFFERS)))
+    assert manifest["oauth_config"] == read(as_yaml(OFFERS, features=with_both))["oauth_config"]
 
 
 def events(manifest: dict[str, Any]) -> list[str]:
@@ -137,7 +139,7 @@ def events(manifest: dict[str, Any]) -> list[str]:
 
 
 def test_every_event_has_the_scope_that_it_needs() -> None:
-    manifest = read(as_yaml())
+    manifest = read(as_yaml(OFFERS))
 
     assert manifest["settings"]["event_subscriptions"]["bot_events"] == [*NEEDS, *WITHOUT_SCOPE]
     assert set(NEEDS.values()) <= set(manifest["oauth_config"]["scopes"]["bot"])
@@ -145,26 +147,26 @@ def test_every_event_has_the_scope_that_it_needs() -> None:
 
 @pytest.mark.parametrize("name", [*(scope.name for scope in ALL_FEATURES.scopes), *EVENTS, *FOLLOW_UP_EVENTS])
 def test_every_scope_and_event_says_why(name: str) -> None:
-    lines = as_yaml(features=ALL_FEATURES).splitlines()
+    lines = as_yaml(OFFERS, features=ALL_FEATURES).splitlines()
 
     assert lines[lines.index(next(line for line in lines if line.strip() == f"- {name}")) - 1].strip().startswith("# ")
 
 
 def test_people_can_write_to_the_app() -> None:
-    home = read(as_yaml())["features"]["app_home"]
+    home = read(as_yaml(OFFERS))["features"]["app_home"]
 
     assert (home["messages_tab_enabled"], home["messages_tab_read_only_enabled"]) == (True, False)
 
 
 def test_the_deprecated_view_is_not_used() -> None:
-    features = read(as_yaml())["features"]
+    features = read(as_yaml(OFFERS))["features"]
 
     assert "agent_view" in features
     assert "assistant_view" not in features
 
 
 def test_its_shortcuts_are_those_that_the_app_listens_to() -> None:
-    shortcuts = read(as_yaml(prefix="x-", url=None))["features"]["shortcuts"]
+    shortcuts = read(as_yaml(OFFERS, prefix="x-", url=None))["features"]["shortcuts"]
 
     assert [(one["type"], one["callback_id"]) for one in shortcuts] == [
         ("global", ASK_ANYTHING),
@@ -174,18 +176,18 @@ def test_its_shortcuts_are_those_that_the_app_listens_to() -> None:
 
 
 def test_without_pyyaml_it_is_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert render(prefix="x-") == as_yaml(prefix="x-")
+    assert render(OFFERS, prefix="x-") == as_yaml(OFFERS, prefix="x-")
     monkeypatch.setitem(sys.modules, "yaml", None)
 
-    assert render(prefix="x-") == as_json(prefix="x-")
+    assert render(OFFERS, prefix="x-") == as_json(OFFERS, prefix="x-")
 
 
 @pytest.mark.parametrize("prefix", ["", "x-"])
 @pytest.mark.parametrize("features", [Features(), Features(follow_ups=True)], ids=str)
 def test_an_app_that_workspaces_install_names_where_slack_returns_to(prefix: str, features: Features) -> None:
     url = "https://answers.example.com"
-    many = read(as_yaml(prefix=prefix, url=url, features=features, oauth=True))
-    one = read(as_yaml(prefix=prefix, url=url, features=features))
+    many = read(as_yaml(OFFERS, prefix=prefix, url=url, features=features, oauth=True))
+    one = read(as_yaml(OFFERS, prefix=prefix, url=url, features=features))
 
     jsonschema.validate(many, SCHEMA)
     assert many["oauth_config"].pop("redirect_urls") == [f"{url}/slack/oauth_redirect"]

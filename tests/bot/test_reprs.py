@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 import bot
 import perplexity
+from bot.features import OFFERS
 from bot.services import open_search_services, slack_connection
 from bot.settings import Settings
 from bot.slack.connection import web_client
@@ -62,7 +63,7 @@ async def test_objects_with_tokens_do_not_print_them(real: bool) -> None:
         xai_api_key=secret,
         agent_api_key=secret,
     )
-    slack, playground = slack_connection(settings)
+    slack, playground = slack_connection(settings, OFFERS)
     async with ClientSession() as session, open_search_services(settings, on_attempt=lambda _: None) as services:
         client = web_client(slack.bot_token, api_url=slack.api_url, session=session)
         text = "".join(map(repr, (settings, slack, playground, client, services, *services.providers)))

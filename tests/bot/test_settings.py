@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.commands import COMMANDS
 from bot.commands.routing import slash_commands
+from bot.features import COMMANDS
 from bot.settings import MAX_PREFIX, Settings, SettingsError, load_settings, read_keys, read_settings
 from tests.fakes.workspaces import KEY
 

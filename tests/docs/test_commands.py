@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from bot.commands import COMMANDS
 from bot.commands.ask import ASK
 from bot.commands.base import ROOT_COMMAND, Command, Option
 from bot.commands.parsing import is_help_request
 from bot.commands.routing import route_slash_command
 from bot.errors import UsageError
+from bot.features import COMMANDS
 from perplexity.attempts import Attempt
 from perplexity.errors import ConnectionFailed
 from perplexity.freshness import newest_source_line

@@ -12,10 +12,11 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from bot.blocks.actions import answer_actions
+from bot.blocks.actions import Below, answer_actions
+from bot.features import ANSWER_PARTS
+from bot.features.feedback.form import UNKNOWN_RATING
 from bot.listeners.clicks import UNKNOWN_ANSWER
 from bot.model.question import AnswerButtons
-from bot.views.feedback import UNKNOWN_RATING
 from tests.end_to_end.answer_buttons import settle, told
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.hostile_text import SCRAPS
@@ -97,7 +98,10 @@ async def test_who_may_rate(harness: AppHarness, database: str) -> None:
     await harness.send_direct_message("why", ts="1795255200.000300")
     await harness.wait_until_settled(2)
     private = last_message(harness)
-    unknown = {"ts": "1.2", "blocks": answer_actions(AnswerButtons(), question_id=uuid4(), private=False, thumbs=True)}
+    unknown = {
+        "ts": "1.2",
+        "blocks": answer_actions(Below(buttons=AnswerButtons(), question_id=uuid4(), private=False), ANSWER_PARTS),
+    }
 
     told = [
         await rate(harness, public, "up", user="U2"),

@@ -13,10 +13,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from bot.features.sharing.preview import ALREADY_PUBLIC, ALREADY_SHARED, MAYBE_SHARED, NO_PARTS, TOO_LONG
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.playground.slack.views import View
 from bot.views.base import TOO_LATE
-from bot.views.share import ALREADY_PUBLIC, ALREADY_SHARED, MAYBE_SHARED, NO_PARTS, TOO_LONG
 from tests.end_to_end.answer_buttons import Message, ask, delete_questions, script_answer, submit, told
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault, Post

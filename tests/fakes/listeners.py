@@ -7,7 +7,7 @@ from typing import Any, cast
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.blocks.escaping import sanitize_view
-from bot.commands import COMMANDS
+from bot.features import COMMANDS
 from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Intake
 from bot.slack.messages import Chat

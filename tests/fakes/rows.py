@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from bot.commands import COMMANDS
+from bot.features import COMMANDS
 from bot.model.message import OutgoingMessage
 from bot.model.question import QuestionRow
 from bot.storage.questions import QuestionStore

@@ -10,20 +10,19 @@ from uuid import UUID
 
 from bot.blocks.admin import admin_blocks
 from bot.blocks.admin_pages import PARTS, page_blocks
-from bot.blocks.limits import limits_message
 from bot.blocks.spending import spending_message
 from bot.blocks.status import status_message
 from bot.doctor.checks import failure, render, warning
+from bot.features.limits.form import limits_view
+from bot.features.limits.model import NAMES, Limit, limits_message
 from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
 from bot.model.audit import Entry
 from bot.model.digest import Digest
-from bot.model.feedback import BadAnswer, Feedback, Rating
-from bot.model.limits import NAMES, Limit
 from bot.model.message import OutgoingMessage
 from bot.model.provider_stats import ProviderStats
+from bot.model.ratings import BadAnswer, Feedback, Rating
 from bot.model.spending import NO_BUDGETS, BudgetLine, Spending, Spent
 from bot.views.budgets import budgets_view
-from bot.views.limits import limits_view
 from tests.fakes.digests import OWNER, SATURDAY, make_spec
 from tests.fakes.judge import harms_of_plain_text
 from tests.trust.shown import Harms, of_messages, of_view
@@ -59,7 +58,6 @@ def admin_home(texts: Sequence[str]) -> Harms:
         digests=[_digest(text) for text in texts],
         problems=[Problem(text=text, fix=text) for text in texts],
         recorded=[*recorded, replace(recorded[0], channel_id=texts[0], before=None, after=None)],
-        fixed_limits={text: text for text in texts},
     )
     owner = json.dumps({"type": "user", "user_id": OWNER.user_id})
     yield from of_view({"type": "home", "blocks": admin_blocks(data)}, {"C1", ASKER, owner})

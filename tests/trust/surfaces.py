@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from urllib.parse import urlencode
 from uuid import UUID
 
-from bot.blocks.actions import answer_actions
+from bot.blocks.actions import Below, answer_actions
 from bot.blocks.answer import answer_messages
 from bot.blocks.claims import claims_messages
 from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message, deepdive_started_message
@@ -38,14 +38,15 @@ from bot.blocks.progress import (
 )
 from bot.blocks.sent import sent_blocks
 from bot.blocks.settings import settings_message
-from bot.blocks.sharing import SharedAnswer, shared_messages
 from bot.blocks.sources import results_messages
 from bot.blocks.streaming import StreamedText
-from bot.commands import COMMANDS
 from bot.commands.ask import ASK
 from bot.commands.help import help_overview, pending_message, text_message, too_many_open_message, usage_message
 from bot.conversations.next_questions import BEGIN, END, take_next_questions
 from bot.errors import UsageError
+from bot.features import ANSWER_PARTS, COMMANDS
+from bot.features.sharing.preview import _Opened, share_view
+from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.model.digest import Created, Digest, DigestAction, DigestList, DigestReport, Trigger, Updated
 from bot.model.home import HomeData, Recent, Running
 from bot.model.message import Audience, OutgoingMessage
@@ -60,7 +61,6 @@ from bot.views.ask_about import question_view
 from bot.views.check import _Message, checked_message, claims_view, reading_view
 from bot.views.home import answer_blocks
 from bot.views.settings import settings_view
-from bot.views.share import _Opened, share_view
 from bot.views.sources import sources_view
 from perplexity.claims.types import CheckedClaim, CheckedClaims, ProposedClaims, Verdict
 from perplexity.cli.output import as_json, claim_lines, format_answer, format_results
@@ -394,7 +394,7 @@ def questions_to_choose(texts: Sequence[str]) -> Harms:
             Answer(text=f"So.\n{BEGIN}\n1. W{text}\n2. X{text}\n3. Y{text}\n{END}", sources=(), provider="P")
         )
         buttons = AnswerButtons(next_questions=answer.next_questions)
-        row = answer_actions(buttons, question_id=ID, private=True, thumbs=True)
+        row = answer_actions(Below(buttons=buttons, question_id=ID, private=True), ANSWER_PARTS)
         yield from of_messages([OutgoingMessage(text="So.", blocks=row), late_message(text, 9_000.0, question_id="7")])
 
 

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 import yaml
 
+from bot.features import OFFERS
 from bot.manifest import as_yaml
 from bot.slack.scopes import Features
 
@@ -33,13 +34,13 @@ def test_each_combination_of_features_has_its_scopes(
     wanted |= CHANNELS if channels else set()
     wanted |= HISTORY if follow_ups or thread_history else set()
 
-    scopes = yaml.safe_load(as_yaml(features=features))["oauth_config"]["scopes"]
+    scopes = yaml.safe_load(as_yaml(OFFERS, features=features))["oauth_config"]["scopes"]
 
     assert scopes["bot"] == sorted(wanted)
     assert scopes["bot_optional"] == sorted(wanted & (CHANNELS | OPTIONAL))
 
 
 def test_a_base_installation_asks_for_no_more_than_is_allowed() -> None:
-    scopes = yaml.safe_load(as_yaml())["oauth_config"]["scopes"]
+    scopes = yaml.safe_load(as_yaml(OFFERS))["oauth_config"]["scopes"]
     assert set(scopes["bot"]) - set(scopes["bot_optional"]) <= ALLOWED
     assert set(scopes["bot_optional"]) == OPTIONAL

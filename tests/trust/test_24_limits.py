@@ -12,16 +12,15 @@ from uuid import uuid4
 import pytest
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
-from bot.blocks.admin import CHANGE_LIMITS
-from bot.budgets.limits import SAVED
-from bot.commands.limits import FOR_ADMINS
-from bot.model.limits import NAMES, LimitName
+from bot.features.limits.command import FOR_ADMINS
+from bot.features.limits.form import CHANGE_LIMITS
+from bot.features.limits.model import NAMES, SAVED, LimitName
+from bot.features.limits.store import LimitStore
 from bot.playground.slack.limits import check_view
 from bot.settings import Settings
 from bot.storage import queries
-from bot.storage.limits import LimitStore
 from bot.storage.questions import FairShare, Pool, QuestionStore, connection_pool
-from bot.views.admin import NOT_ADMIN
+from bot.views.admin_only import NOT_ADMIN
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.ports import free_port
 from tests.fakes.rows import claim

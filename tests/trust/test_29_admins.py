@@ -20,10 +20,10 @@ from bot.blocks.admin import CHANGE_BUDGETS, FOR_ADMINS, PAUSE_SPENDING, RESUME_
 from bot.blocks.admin_pages import OPEN_PAGE, PARTS, page_blocks, page_buttons
 from bot.blocks.home import home_blocks
 from bot.budgets.amounts import format_rounded
+from bot.features.limits.model import NAMES, Limit
 from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
 from bot.model.digest import Digest, DigestSpec, Owner
 from bot.model.home import HomeData, Recent, Running
-from bot.model.limits import NAMES, Limit
 from bot.model.schedule import Schedule
 from bot.model.spending import BudgetLine, Spending
 from bot.playground.slack.limits import check_view
@@ -31,7 +31,7 @@ from bot.storage.admin import AdminStore
 from bot.storage.homes import MAX_RECENT, MAX_RUNNING
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
-from bot.views.admin import NOT_ADMIN
+from bot.views.admin_only import NOT_ADMIN
 from bot.views.base import modal
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.slack import Fault

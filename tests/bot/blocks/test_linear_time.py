@@ -18,13 +18,13 @@ from bot.blocks.markdown.rich_text import rich_text_blocks
 from bot.blocks.messages import fallback_text, without_blocks
 from bot.blocks.sources import link_url, linked_title, results_messages
 from bot.blocks.streaming import StreamedText
-from bot.commands import COMMANDS
 from bot.commands.base import Command
 from bot.commands.help import pending_message
 from bot.commands.parsing import OptionParser, is_help_request, parse_options, tokenize
 from bot.commands.routing import BY_MENTION, route_message, route_slash_command, usage_reply
 from bot.commands.watch_syntax import parse_days, parse_digest_spec
 from bot.errors import UsageError
+from bot.features import COMMANDS
 from bot.listeners.messages import parse_event
 from bot.model.digest import parse_run as read_run
 from bot.model.message import Audience, OutgoingMessage

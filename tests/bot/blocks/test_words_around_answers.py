@@ -35,7 +35,7 @@ from uuid import UUID
 
 import pytest
 
-from bot.blocks.actions import answer_actions, sent_actions, with_actions
+from bot.blocks.actions import Below, answer_actions, sent_actions, with_actions
 from bot.blocks.answer import answer_ending, answer_messages
 from bot.blocks.claims import claims_messages
 from bot.blocks.deepdive import deepdive_messages
@@ -44,8 +44,9 @@ from bot.blocks.documents import result_file
 from bot.blocks.messages import failure_message
 from bot.blocks.news import news_messages
 from bot.blocks.progress import broken_off_blocks, stopped_blocks
-from bot.blocks.sharing import SharedAnswer, shared_messages
 from bot.blocks.sources import results_messages
+from bot.features import ANSWER_PARTS
+from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import AnswerButtons
 from perplexity.attempts import Attempt
@@ -115,13 +116,23 @@ CHECKED = CheckedClaims(
     cost_usd=0.02,
 )
 BUTTONS = AnswerButtons(deeper=True, sources=len(SOURCES))
-PRIVATE = answer_actions(BUTTONS, question_id=ID, private=True, thumbs=False)
-IN_THREAD = answer_actions(BUTTONS, question_id=ID, private=False, in_thread=True, thumbs=True)
-WITHOUT_MODEL = answer_actions(replace(BUTTONS, deeper=False), question_id=ID, private=True, thumbs=False)
-BELOW_RESULTS = answer_actions(AnswerButtons(ask_about=True, more=True), question_id=ID, private=True, thumbs=False)
+
+
+def below(buttons: AnswerButtons) -> tuple[Block, ...]:
+    return answer_actions(Below(buttons=buttons, question_id=ID, private=True), ANSWER_PARTS)
+
+
+PRIVATE = below(BUTTONS)
+IN_THREAD = answer_actions(Below(buttons=BUTTONS, question_id=ID, private=False, in_thread=True), ANSWER_PARTS)
+WITHOUT_MODEL = answer_actions(
+    Below(buttons=replace(BUTTONS, deeper=False), question_id=ID, private=True), ANSWER_PARTS
+)
+BELOW_RESULTS = answer_actions(
+    Below(buttons=AnswerButtons(ask_about=True, more=True), question_id=ID, private=True), ANSWER_PARTS
+)
 MENU = sent_actions(ID)
-BELOW_NEWS = answer_actions(AnswerButtons(scheduled=True), question_id=ID, private=True, thumbs=False)
-BELOW_REPORT = answer_actions(AnswerButtons(sources=2), question_id=ID, private=True, thumbs=False)
+BELOW_NEWS = below(AnswerButtons(scheduled=True))
+BELOW_REPORT = answer_actions(Below(buttons=AnswerButtons(sources=2), question_id=ID, private=True), ANSWER_PARTS)
 
 TEXTS = frozenset({"markdown", "rich_text", "header", "data_visualization"})
 ITEMS = TEXTS | {"section"}

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.commands import COMMANDS
 from bot.commands.deepdive import DEEPDIVE, DeepDiveRequest, answer
 from bot.commands.routing import route_message
 from bot.errors import UsageError
+from bot.features import COMMANDS
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.errors import RequestCancelled
 from tests.fakes.commands import command_context

@@ -10,7 +10,6 @@ from bot.blocks import escaping
 from bot.blocks.answer import answer_messages
 from bot.blocks.examples import LINES
 from bot.blocks.messages import failure_message, without_blocks
-from bot.commands import COMMANDS
 from bot.commands.ask import ask_command
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.help import (
@@ -23,6 +22,7 @@ from bot.commands.help import (
 )
 from bot.commands.routing import mention_line
 from bot.errors import UsageError
+from bot.features import COMMANDS
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.slack.limits import check_message
 from bot.storage.preferences import PreferenceStore

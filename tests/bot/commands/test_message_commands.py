@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.commands import COMMANDS
 from bot.commands.routing import route_message
+from bot.features import COMMANDS
 
 PHRASES = [
     # Its name, and a text that the command takes.

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands import COMMANDS
 from bot.commands.ask import ASK
 from bot.commands.routing import RoutedCommand, SlashCommand, route_slash_command, slash_commands
 from bot.commands.search import SEARCH
+from bot.features import COMMANDS
 
 
 @pytest.mark.parametrize(

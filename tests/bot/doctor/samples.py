@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from bot.blocks.actions import answer_actions, with_actions
+from bot.blocks.actions import Below, answer_actions, with_actions
 from bot.blocks.admin import admin_blocks
 from bot.blocks.answer import answer_messages
 from bot.blocks.claims import claims_messages
@@ -21,22 +21,24 @@ from bot.blocks.digests import digest_failed_message, digest_messages
 from bot.blocks.escaping import sanitize_message, sanitize_view
 from bot.blocks.examples import greeting_message
 from bot.blocks.home import home_blocks
-from bot.blocks.limits import limits_message
 from bot.blocks.messages import failure_message
 from bot.blocks.news import news_messages
 from bot.blocks.progress import answer_progress_message, stopped_message
 from bot.blocks.sent import sent_blocks
 from bot.blocks.settings import settings_message
-from bot.blocks.sharing import SharedAnswer, shared_messages
 from bot.blocks.sources import results_messages
 from bot.blocks.spending import spending_message
 from bot.blocks.status import status_message
-from bot.commands import COMMANDS
 from bot.commands.help import help_message
+from bot.features import ANSWER_PARTS, COMMANDS
+from bot.features.feedback.form import feedback_view
+from bot.features.limits.form import limits_view
+from bot.features.limits.model import NAMES, Limit, limits_message
+from bot.features.sharing.preview import _Opened, share_view
+from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.model.admin import AdminData, Use, WorkspaceUse
 from bot.model.digest import Digest, DigestReport, DigestSpec, Owner, Trigger
 from bot.model.home import HomeData, Recent, Running
-from bot.model.limits import NAMES, Limit
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.preferences import Preferences
 from bot.model.provider_stats import ProviderStats
@@ -53,10 +55,7 @@ from bot.views.base import modal
 from bot.views.budgets import budgets_view
 from bot.views.check import _Message, claims_view
 from bot.views.digest import digest_view
-from bot.views.feedback import feedback_view
-from bot.views.limits import limits_view
 from bot.views.settings import settings_view
-from bot.views.share import _Opened, share_view
 from bot.views.sources import sources_view
 from perplexity.claims.types import CheckedClaim, CheckedClaims, ProposedClaims, Verdict
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
@@ -132,7 +131,7 @@ def samples() -> Iterator[dict[str, Any]]:
 def _messages() -> Iterator[tuple[str, OutgoingMessage]]:
     public, one = Audience.CHANNEL, str(_ID)
     buttons = AnswerButtons(deeper=True, sources=1, next_questions=("And then?",))
-    rows = answer_actions(buttons, question_id=_ID, private=True, thumbs=True)
+    rows = answer_actions(Below(buttons=buttons, question_id=_ID, private=True), ANSWER_PARTS)
     passages = Answer(
         text="An example. [1]",
         sources=(_SOURCE,),
@@ -145,7 +144,7 @@ def _messages() -> Iterator[tuple[str, OutgoingMessage]]:
     yield "passages", answer_messages(passages, audience=public)[-1]
     yield "results", results_messages(_PAGES, query=Query(text="example"), audience=public)[-1]
     news = news_messages(_SUMMARY, filters=NO_FILTERS)
-    below = answer_actions(AnswerButtons(scheduled=True), question_id=_ID, private=False, thumbs=True)
+    below = answer_actions(Below(buttons=AnswerButtons(scheduled=True), question_id=_ID, private=False), ANSWER_PARTS)
     yield "news", with_actions(news, below)[-1]
     yield "small talk", greeting_message()
     yield "deep dive", deepdive_messages(_DIVE, audience=public, file_id=one)[-1]
@@ -191,7 +190,7 @@ def _views() -> Iterator[tuple[str, View | None]]:
         slash="",
     )
     people = (Use(name=_PERSON, count=1, cost=1_000),)
-    admin = AdminData(use=WorkspaceUse(days=_USE, people=people), digests=[_DIGEST], limits=list(_LIMITS.values()))
+    admin = AdminData(use=WorkspaceUse(days=_USE, people=people), digests=[_DIGEST])
     yield "home", {"type": "home", "blocks": [*home, *admin_blocks(admin)]}
 
 

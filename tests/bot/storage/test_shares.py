@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from uuid import uuid4
 
+from bot.features.sharing.store import ShareState, ShareStore
 from bot.model.question import NewQuestion
 from bot.storage.questions import QuestionStore, connection_pool
-from bot.storage.shares import ShareState, ShareStore
 
 
 def new_question() -> NewQuestion:

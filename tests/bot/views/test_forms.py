@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from bot.commands import COMMANDS
 from bot.commands.ask import ASK
 from bot.commands.base import Command, Option, ValueKind
 from bot.commands.help import options_of
 from bot.commands.parsing import OptionParser, parse_options, write_arguments
 from bot.errors import UsageError
+from bot.features import COMMANDS
 from bot.model.question import Choice
 from bot.model.schedule import ZONES, zone_of
 from bot.playground.slack.limits import check_view

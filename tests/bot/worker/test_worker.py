@@ -13,10 +13,10 @@ import pytest
 from psycopg import AsyncConnection, OperationalError
 
 from bot.chain import Chain
-from bot.commands import COMMANDS
 from bot.delivery.delivery import ClaimLost, Delivery, FirstPost
 from bot.delivery.status_message import StatusMessages
 from bot.errors import NotOurs
+from bot.features import COMMANDS
 from bot.model.membership import Identity
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow

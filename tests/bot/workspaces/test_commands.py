@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from bot.__main__ import main
 from bot.doctor import diagnose
 from bot.doctor.checks import Finding
+from bot.features import CHECKS, OFFERS
 from bot.settings import read_keys
 from bot.workspaces.encryption import KeyRing, place_of
 from tests.fakes.perplexity import KEY as PERPLEXITY_KEY
@@ -151,7 +152,7 @@ async def slack() -> AsyncIterator[FakeSlack]:
 async def findings(slack: FakeSlack, database: str, **changes: object) -> list[Finding]:
     async with FakePerplexity() as perplexity:
         settings = oauth_settings(slack, perplexity, database_url=SecretStr(database), **changes)
-        found = await diagnose(settings, {}, now=time.time)
+        found = await diagnose(settings, {}, now=time.time, offers=OFFERS, checks=CHECKS)
     return [one for one in found if one.title in {"Workspaces", "Slack", "Clock"}]
 
 

@@ -18,6 +18,7 @@ from bot.blocks.elements import section
 from bot.blocks.escaping import escape
 from bot.blocks.messages import without_blocks
 from bot.delivery.status_message import delete
+from bot.features.sharing.store import ShareState, ShareStore
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.slack.messages import (
     FAILURES,
@@ -31,7 +32,6 @@ from bot.slack.messages import (
     is_slack_url,
 )
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.shares import ShareState, ShareStore
 
 log = logging.getLogger(__name__)
 

@@ -1,13 +1,46 @@
-"""Limits as admins read and write them."""
+"""The limits of a workspace: what the settings say, and what its admins have set instead, as they read and write it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
 
-from bot.model.limits import HIGHEST, Limit, LimitName
+from bot.blocks.elements import section
+from bot.blocks.escaping import escape
+from bot.blocks.words import NO_LIMIT
+from bot.model.message import Block, OutgoingMessage
 
-NO_LIMIT = "no limit"
+LimitName = Literal["open", "user", "channel", "thread", "workspace"]
+"""Open questions of a person; questions a minute of a person, in a channel, in a thread; a workspace's in progress."""
+
+NAMES: tuple[LimitName, ...] = get_args(LimitName)
+
+HIGHEST = 1_000_000
+"""The highest limit that admins can set if the settings bound it no lower."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """One limit; 0 is none.
+
+    `value` counts. `own` is what admins have set, None for nothing, `host` that of the settings. If it is `bounded`,
+    because the app serves other workspaces, too, admins can set no higher one than `host`.
+    """
+
+    name: LimitName
+    value: int
+    own: int | None
+    host: int
+    bounded: bool
+
+    @property
+    def bound(self) -> int | None:
+        """The highest number that admins can set; None if they can set any, and no limit."""
+        return self.host if self.bounded and self.host else None
+
+
 SAVED = "Saved. It applies from the next question on."
 
 LABELS: Mapping[LimitName, str] = {
@@ -68,3 +101,11 @@ def number(value: int) -> str:
 def limit_not_taken(text: str, label: str, allowed: str, *, reset: str = "nothing") -> str:
     """Return that a limit cannot be this, and what is allowed; `reset` is what takes it back."""
     return f"“{text}” cannot be the limit “{label}”. It takes {allowed}, or {reset}."
+
+
+def limits_message(limits: Iterable[Limit], *, slash: str, note: str = "") -> OutgoingMessage:
+    """Render limits; `slash` is the umbrella command, `note` is what was done, not escaped."""
+    heading = f"*Limits*  (`{slash} limits help` shows how to set them)"
+    blocks: list[Block] = [section(escape(note))] if note else []
+    blocks.append(section("\n".join([heading, *map(limit_line, limits)])))
+    return OutgoingMessage(text=escape(note) or heading, blocks=tuple(blocks))

@@ -8,14 +8,14 @@ from uuid import UUID
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import FEEDBACK
+from bot.blocks.actions import FEEDBACK, Below
 from bot.blocks.elements import plain
+from bot.features.feedback.store import FeedbackStore
 from bot.listeners.clicks import UNKNOWN_ANSWER, Click, Reply, button, clicked_question, may_see, text_reply
 from bot.listeners.context import ListenerContext
-from bot.model.feedback import MAX_COMMENT, REASONS
 from bot.model.message import Block
+from bot.model.ratings import MAX_COMMENT, REASONS
 from bot.slack.views import View
-from bot.storage.feedback import FeedbackStore
 from bot.views.base import Response, Submission, errors, modal, open_modal, submission
 
 log = logging.getLogger(__name__)
@@ -25,6 +25,16 @@ UNKNOWN_RATING = "I no longer have this answer, so there is nothing to add. Clos
 CALLBACK_ID = "feedback_modal"
 REASONS_INPUT, COMMENT_INPUT, CONSENT_INPUT = "reasons", "comment", "consent"
 AGREED = "agreed"
+
+
+def thumbs(below: Below) -> Block:
+    """Return the row with the thumbs."""
+    up, down = (
+        {"text": plain(label), "accessibility_label": f"{label} answer", "value": value}
+        for value, label in (("up", "Good"), ("down", "Bad"))
+    )
+    buttons = {"type": "feedback_buttons", "action_id": FEEDBACK, "positive_button": up, "negative_button": down}
+    return {"type": "context_actions", "block_id": f"feedback:{below.question_id}", "elements": [buttons]}
 
 
 def register(app: AsyncApp, context: ListenerContext, *, ratings: FeedbackStore) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil
 from typing import Any, LiteralString
 
 from psycopg import AsyncConnection
 
+from bot.features.limits.model import Limit, LimitName
 from bot.model.audit import Change
-from bot.model.limits import Limit, LimitName
-from bot.settings import Settings
 from bot.storage import queries
 from bot.storage.audit import record_change
 from bot.storage.questions import FairShare, Pool
@@ -27,25 +25,6 @@ _COLUMNS: Mapping[LimitName, LiteralString] = {
 _ADD = "INSERT INTO workspace_limits (team_id) VALUES (%(team_id)s) ON CONFLICT DO NOTHING"
 _LOCK = "SELECT FROM workspace_limits WHERE team_id = %(team_id)s FOR UPDATE"
 _SET = "UPDATE workspace_limits SET {} WHERE team_id = %(team_id)s"
-
-
-WORKSPACE_PART = 0.8
-"""Of the questions that one process works on at once, those of one workspace if there may be others."""
-
-
-def fair_share(settings: Settings) -> FairShare:
-    """Return the limits of the settings."""
-    per_workspace = settings.workspace_questions_at_once
-    if per_workspace is None:
-        per_workspace = ceil(WORKSPACE_PART * settings.questions_at_once) if settings.oauth_configured else 0
-    return FairShare(
-        open_per_person=settings.open_questions_per_user,
-        thread_per_minute=settings.thread_answers_per_minute,
-        per_workspace=per_workspace,
-        user_per_minute=settings.user_questions_per_minute,
-        channel_per_minute=settings.channel_questions_per_minute,
-        bounded=settings.oauth_configured,
-    )
 
 
 class LimitStore:

@@ -1,15 +1,8 @@
-"""Renders the limits of a workspace, as `/pplx limits` shows them."""
+"""Renders how many calls the search services take."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from bot.blocks.elements import section
-from bot.blocks.escaping import escape
-from bot.budgets.limits import limit_line
 from bot.model.admin import LaneUse
-from bot.model.limits import Limit
-from bot.model.message import Block, OutgoingMessage
 from perplexity.limiter import TIERS
 
 PEOPLE_PER_QUESTION = 20
@@ -43,11 +36,3 @@ def service_line(use: LaneUse) -> str:
 def full_text(use: LaneUse) -> str:
     """Return what admins are told of a limit that was full for ten minutes."""
     return f"For ten minutes people have waited for their turn, since this limit is full. {service_line(use)}"
-
-
-def limits_message(limits: Iterable[Limit], *, slash: str, note: str = "") -> OutgoingMessage:
-    """Render limits; `slash` is the umbrella command, `note` is what was done, not escaped."""
-    heading = f"*Limits*  (`{slash} limits help` shows how to set them)"
-    blocks: list[Block] = [section(escape(note))] if note else []
-    blocks.append(section("\n".join([heading, *map(limit_line, limits)])))
-    return OutgoingMessage(text=escape(note) or heading, blocks=tuple(blocks))

@@ -2,32 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.admin import CHANGE_LIMITS
+from bot.blocks.elements import button as button_element
 from bot.blocks.elements import context as context_block
-from bot.budgets.limits import LABELS, SAVED, limit_not_taken, parse_limit, typed
+from bot.blocks.elements import section
+from bot.blocks.escaping import escape
+from bot.blocks.service_limits import service_line
+from bot.features.limits.model import (
+    LABELS,
+    NAMES,
+    SAVED,
+    Limit,
+    LimitName,
+    limit_line,
+    limit_not_taken,
+    parse_limit,
+    typed,
+)
+from bot.features.limits.store import LimitStore
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
-from bot.model.limits import NAMES, Limit, LimitName
+from bot.model.admin import LaneUse
 from bot.model.membership import team_of
+from bot.model.message import Block
 from bot.slack.views import View
 from bot.storage.audit_chain import AuditStore
-from bot.storage.limits import LimitStore
-from bot.views.admin import admin_refusal, submission_refusal
+from bot.views.admin_only import admin_refusal, submission_refusal
 from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
 from bot.views.forms import limit_input
 
-CALLBACK_ID = "limit_modal"
+CHANGE_LIMITS, CALLBACK_ID = "change_limits", "limit_modal"
+"""The ids of the button that opens the form, and of the form."""
 
 
 def register(app: AsyncApp, context: ListenerContext, *, store: LimitStore, audit: AuditStore) -> None:
     """Listen to the button, and to the form."""
     button(app, context, CHANGE_LIMITS, partial(open_limits, store=store))
     submission(app, context, CALLBACK_ID, partial(save_limits, store=store, audit=audit), first_input=NAMES[0])
+
+
+async def admin_section(
+    team_id: str,
+    _: str,
+    *,
+    store: LimitStore,
+    fixed: Mapping[str, str],
+    services: Callable[[], Awaitable[Sequence[LaneUse]]],
+) -> list[Block]:
+    """Return the limits on the page for admins: those that they can change, `fixed` ones, and those of `services`."""
+    limits = (await store.of(team_id)).values()
+    hosts = [f"{escape(label)}: *{escape(value)}*" for label, value in fixed.items()]
+    lines = ["*Limits*", *map(limit_line, limits), *hosts, *map(service_line, await services())]
+    return [section("\n".join(lines)) | {"accessory": button_element("Change limits", CHANGE_LIMITS, "admin")}]
 
 
 async def open_limits(click: Click, context: ListenerContext, *, store: LimitStore) -> Reply | None:

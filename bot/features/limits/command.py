@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bot.blocks.limits import limits_message
-from bot.budgets.limits import LABELS, OFF, SAVED, limit_not_taken, parse_limit
 from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.budget import OFF as OFF_WORDS
 from bot.commands.budget import RESETS
@@ -14,10 +12,20 @@ from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.commands.parsing import check_length, choose_from, closest_match, inline_code
 from bot.errors import UsageError
-from bot.model.limits import NAMES, Limit, LimitName
+from bot.features.limits.model import (
+    LABELS,
+    NAMES,
+    OFF,
+    SAVED,
+    Limit,
+    LimitName,
+    limit_not_taken,
+    limits_message,
+    parse_limit,
+)
+from bot.features.limits.store import LimitStore
 from bot.model.message import Audience
 from bot.slack.users import Admins
-from bot.storage.limits import LimitStore
 
 FOR_ADMINS = "Only admins of this workspace can see and change its limits."
 

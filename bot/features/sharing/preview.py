@@ -16,7 +16,11 @@ from bot.blocks.actions import SHARE, is_undo
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import plain
 from bot.blocks.escaping import escape, shorten
-from bot.blocks.sharing import (
+from bot.blocks.words import warning
+from bot.commands.help import text_message
+from bot.commands.search import SearchRequest
+from bot.features.sharing.posting import Share, Sharing
+from bot.features.sharing.rendering import (
     MAX_COMMENT,
     Section,
     SharedAnswer,
@@ -25,10 +29,7 @@ from bot.blocks.sharing import (
     shared_blocks,
     shared_messages,
 )
-from bot.blocks.words import warning
-from bot.commands.help import text_message
-from bot.commands.search import SearchRequest
-from bot.delivery.shares import Share, Sharing
+from bot.features.sharing.store import ShareState
 from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
     TEXT_DELETED,
@@ -50,7 +51,6 @@ from bot.model.question import QuestionRow
 from bot.model.results import KeptResult, SearchPage
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.storage.shares import ShareState
 from bot.views.base import MAX_TITLE, Response, Submission, errors, modal, open_for_click, shows, submission
 from perplexity.threads import run_in_thread_if_long
 from perplexity.types import Query

@@ -1,0 +1,68 @@
+"""What a feature is: a leaf of the app in a folder of its own, which the core does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.blocks.actions import AnswerPart
+from bot.commands.base import Command
+from bot.delivery.home_tabs import HomeTabs
+from bot.delivery.status_message import StatusMessages
+from bot.doctor.checks import Check
+from bot.listeners.context import Register
+from bot.manifest import Shortcut
+from bot.model.admin import LaneUse
+from bot.model.home import HomeSection
+from bot.settings import Settings
+from bot.slack.messages import Chat, ResponseUrls
+from bot.slack.users import Admins, SlackUsers
+from bot.storage.questions import Pool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Core:
+    """What the core lends to features.
+
+    `work` are connections for the work on questions, `acks` for acknowledgements. `slash` is the umbrella command.
+    `start` runs work in the background.
+    """
+
+    settings: Settings
+    slash: str
+    slack_api_url: str
+    work: Pool
+    acks: Pool
+    chat: Chat
+    response_urls: ResponseUrls
+    replies: StatusMessages
+    admins: Admins
+    users: SlackUsers
+    home: HomeTabs
+    service_limits: Callable[[], Awaitable[Sequence[LaneUse]]]
+    start: Callable[[Coroutine[Any, Any, None]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """What a feature brings to a process.
+
+    `commands` take the places of those of their names in `Feature.commands`, because they have what they need.
+    """
+
+    commands: tuple[Command[Any, Any], ...] = ()
+    listeners: tuple[Register, ...] = ()
+    home_sections: tuple[HomeSection, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    """A feature: what is known of it without a process, and `start`, which connects it in one."""
+
+    name: str
+    start: Callable[[Core], Running]
+    commands: tuple[Command[Any, Any], ...] = ()
+    shortcuts: tuple[Shortcut, ...] = ()
+    answer_parts: tuple[AnswerPart, ...] = ()
+    doctor_checks: tuple[Check, ...] = ()

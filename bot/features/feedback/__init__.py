@@ -1,0 +1,23 @@
+"""Thumbs below answers, and a form that asks what was wrong with a bad one."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bot.blocks.actions import FEEDBACK, AnswerPart
+from bot.feature import Core, Feature, Running
+from bot.features.feedback import form
+from bot.features.feedback.store import FeedbackStore
+
+
+def start(core: Core) -> Running:
+    """Listen to the thumbs and to the form."""
+    return Running(listeners=(partial(form.register, ratings=FeedbackStore(core.acks)),))
+
+
+FEATURE = Feature(
+    name="feedback",
+    start=start,
+    # Slack shows no thumbs below a message that only its asker sees.
+    answer_parts=(AnswerPart(name=FEEDBACK, place="row", offered=lambda below: not below.private, row=form.thumbs),),
+)

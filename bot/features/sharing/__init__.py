@@ -1,0 +1,37 @@
+"""Share: an asker shows a private answer to its channel, after a preview."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bot.blocks.actions import SHARE, AnswerPart
+from bot.commands.routing import APP_NAME
+from bot.feature import Core, Feature, Running
+from bot.features.sharing import preview
+from bot.features.sharing.posting import Sharing
+from bot.features.sharing.store import ShareStore
+from bot.storage.database import DatabaseRetry
+
+SHARE_SECONDS = 20.0
+"""How long the end of a share waits for the database to record it."""
+
+
+def start(core: Core) -> Running:
+    """Listen to the button and to the preview."""
+    shares = Sharing(
+        shares=ShareStore(core.acks),
+        chat=core.chat,
+        response_urls=core.response_urls,
+        slack_api_url=core.slack_api_url,
+        app=APP_NAME,
+        database_retry=DatabaseRetry(seconds=SHARE_SECONDS),
+        is_in_channel=core.users.is_in_channel,
+    )
+    return Running(listeners=(partial(preview.register, shares=shares),))
+
+
+FEATURE = Feature(
+    name="sharing",
+    start=start,
+    answer_parts=(AnswerPart(name=SHARE, label="Share", primary=True, offered=lambda below: below.private),),
+)

@@ -1,0 +1,40 @@
+"""Checks with Slack that a person is an admin, at each click and each form that only admins may use."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from bot.listeners.context import ADMIN_SECONDS, ListenerContext
+from bot.model.audit import Change
+from bot.storage.audit_chain import AuditStore
+from bot.views.base import Submission
+
+log = logging.getLogger(__name__)
+
+NOT_ADMIN = "Only admins of this workspace can do this, and Slack says that you are not one. Nothing was changed."
+
+
+async def submission_refusal(submitted: Submission, what: str, context: ListenerContext, audit: AuditStore) -> str:
+    """Return why a person may not submit a form for admins, as `admin_refusal` does, and record that.
+
+    They were no admin any more when they submitted it, or another person's request was forged.
+    """
+    refusal = await admin_refusal(submitted.user, context)
+    if refusal:
+        log.warning("admin.refused", extra={"action": what})
+    if refusal == NOT_ADMIN:
+        await audit.record(Change(team_id=submitted.team, user_id=submitted.user, what=what, decision="refused"))
+    return refusal
+
+
+async def admin_refusal(user_id: str, context: ListenerContext) -> str:
+    """Return why a person may not do what admins do, by what Slack says now; an empty text if they may."""
+    try:
+        async with asyncio.timeout(ADMIN_SECONDS):
+            is_admin = await context.admins.verify_admin(user_id)
+    except TimeoutError:
+        is_admin = None
+    if is_admin is None:
+        return "I couldn’t check with Slack that you are an admin, so nothing was changed. Please click again."
+    return "" if is_admin else NOT_ADMIN
