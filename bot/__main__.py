@@ -296,7 +296,8 @@ def _run_command(parsed: argparse.Namespace, stop: StopSignals) -> int:
 
 def _run_doctor(parsed: argparse.Namespace) -> int:
     from bot import logs
-    from bot.doctor import checks, diagnose
+    from bot.doctor import checks
+    from bot.doctor.diagnosis import diagnose
     from bot.features import CHECKS, OFFERS
     from bot.settings import load_settings, read_settings
 

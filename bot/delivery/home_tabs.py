@@ -1,4 +1,4 @@
-"""Tells whoever shows home tabs what happened; without one, nothing."""
+"""Tells the home tabs what happened; nothing if no feature shows any."""
 
 from __future__ import annotations
 

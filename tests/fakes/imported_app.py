@@ -9,7 +9,7 @@ import rich.markdown
 import uvicorn
 
 import bot.app
-import bot.doctor
+import bot.doctor.diagnosis
 import bot.storage.database
 import bot.storage.postmaster
 import bot.worker.queue

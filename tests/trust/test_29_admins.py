@@ -20,6 +20,7 @@ from bot.blocks.admin import CHANGE_BUDGETS, FOR_ADMINS, PAUSE_SPENDING, RESUME_
 from bot.blocks.admin_pages import OPEN_PAGE, PARTS, page_blocks, page_buttons
 from bot.blocks.home import home_blocks
 from bot.budgets.amounts import format_rounded
+from bot.features.limits.form import limits_section
 from bot.features.limits.model import NAMES, Limit
 from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
 from bot.model.digest import Digest, DigestSpec, Owner
@@ -308,6 +309,7 @@ SPENDING = Spending(
 )
 
 
+FIXED = {"Digests per person": "5", "Digests in a channel": "no limit"}
 LIMITS = tuple(Limit(name=name, value=1_000_000, own=1_000_000, host=0, bounded=False) for name in NAMES)
 
 
@@ -326,8 +328,6 @@ LIMITS = tuple(Limit(name=name, value=1_000_000, own=1_000_000, host=0, bounded=
         problems=st.lists(st.builds(Problem, text=TEXTS, fix=TEXTS), max_size=9),
         recorded=st.lists(RECORDED, max_size=60),
         spending=st.just(SPENDING),
-        limits=st.just(LIMITS),
-        fixed_limits=st.dictionaries(st.sampled_from("abcd"), st.sampled_from(["5", "no limit"]), min_size=1),
     )
 )
 def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: AdminData) -> None:
@@ -342,7 +342,7 @@ def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: Adm
     )
     problems = data.problems
     own = home_blocks(full, [DIGEST] * 20, texts={}, slash="", notice="Told.", problems=problems)
-    blocks = [*admin_blocks(data, "Told."), *page_buttons(data)]
+    blocks = [*admin_blocks(data, "Told.", [limits_section(LIMITS, FIXED, ())]), *page_buttons(data)]
 
     assert check_view({"type": "home", "blocks": own}) == check_view({"type": "home", "blocks": blocks}) == []
     assert max(len(own), len(blocks)) <= 100

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from slack_bolt.async_app import AsyncApp
@@ -54,10 +54,14 @@ async def admin_section(
     services: Callable[[], Awaitable[Sequence[LaneUse]]],
 ) -> list[Block]:
     """Return the limits on the page for admins: those that they can change, `fixed` ones, and those of `services`."""
-    limits = (await store.of(team_id)).values()
+    return [limits_section((await store.of(team_id)).values(), fixed, await services())]
+
+
+def limits_section(limits: Iterable[Limit], fixed: Mapping[str, str], services: Iterable[LaneUse]) -> Block:
+    """Render limits with the button that opens the form."""
     hosts = [f"{escape(label)}: *{escape(value)}*" for label, value in fixed.items()]
-    lines = ["*Limits*", *map(limit_line, limits), *hosts, *map(service_line, await services())]
-    return [section("\n".join(lines)) | {"accessory": button_element("Change limits", CHANGE_LIMITS, "admin")}]
+    lines = ["*Limits*", *map(limit_line, limits), *hosts, *map(service_line, services)]
+    return section("\n".join(lines)) | {"accessory": button_element("Change limits", CHANGE_LIMITS, "admin")}
 
 
 async def open_limits(click: Click, context: ListenerContext, *, store: LimitStore) -> Reply | None:

@@ -32,7 +32,7 @@ from bot.blocks.status import status_message
 from bot.commands.help import help_message
 from bot.features import ANSWER_PARTS, COMMANDS
 from bot.features.feedback.form import feedback_view
-from bot.features.limits.form import limits_view
+from bot.features.limits.form import limits_section, limits_view
 from bot.features.limits.model import NAMES, Limit, limits_message
 from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
@@ -191,7 +191,10 @@ def _views() -> Iterator[tuple[str, View | None]]:
     )
     people = (Use(name=_PERSON, count=1, cost=1_000),)
     admin = AdminData(use=WorkspaceUse(days=_USE, people=people), digests=[_DIGEST])
-    yield "home", {"type": "home", "blocks": [*home, *admin_blocks(admin)]}
+    yield (
+        "home",
+        {"type": "home", "blocks": [*home, *admin_blocks(admin, sections=[limits_section(_LIMITS.values(), {}, ())])]},
+    )
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ import pytest
 from pydantic import SecretStr
 
 from bot.__main__ import main
-from bot.doctor import diagnose
 from bot.doctor.checks import Finding
+from bot.doctor.diagnosis import diagnose
 from bot.features import CHECKS, OFFERS
 from bot.settings import read_keys
 from bot.workspaces.encryption import KeyRing, place_of
