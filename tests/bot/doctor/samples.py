@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,9 @@ def samples() -> Iterator[dict[str, Any]]:
 def _messages() -> Iterator[tuple[str, OutgoingMessage]]:
     public, one = Audience.CHANNEL, str(_ID)
     buttons = AnswerButtons(deeper=True, sources=1, next_questions=("And then?",))
-    rows = answer_actions(Below(buttons=buttons, question_id=_ID, private=True), ANSWER_PARTS)
+    offered = Below(buttons=buttons, question_id=_ID, private=True)
+    thumbs = answer_actions(replace(offered, private=False), ANSWER_PARTS)[-1]
+    rows = (*answer_actions(offered, ANSWER_PARTS), thumbs)
     passages = Answer(
         text="An example. [1]",
         sources=(_SOURCE,),
