@@ -15,8 +15,9 @@ from datetime import UTC, date, datetime, timedelta
 
 from perplexity.citations import number_citations
 from perplexity.filters import Recency
-from perplexity.formatting import MONTHS, format_date
+from perplexity.formatting import format_iso_date
 from perplexity.types import Answer, AnswerKind, Question, Source
+from perplexity.wire.sources import iso_date
 
 DAYS: dict[Recency, int] = {"hour": 1, "day": 1, "week": 7, "month": 31, "year": 366}
 """How many days a source may be old for each recency; services date pages by the day."""
@@ -29,12 +30,6 @@ _LATEST_DAYS = 7
 _LONGEST_QUESTION = 4_000
 """Characters of a question that are read, from each end: what it asks for is at one of them."""
 
-_ISO = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?!\d)", re.ASCII)
-_WRITTEN = re.compile(
-    rf"(?:(?P<before>\d{{1,2}})\.? )?(?P<month>{'|'.join(MONTHS)})[a-z]{{0,6}}\.?"
-    r"(?: (?P<after>\d{1,2}))?,? (?P<year>\d{4})",
-    re.ASCII | re.IGNORECASE,
-)
 _QUOTED = re.compile(r"```.{0,2000}?```|`[^`\n]{1,200}`|[\"“”„«»][^\"“”„«»\n]{1,200}[\"“”„«»]", re.DOTALL)
 _NAME_BEFORE = r"(?:(?:usa|india|psychology|physics|business|russia|europe|medicine|history|chemistry)[ ])"
 _UNITS: dict[str, int] = {
@@ -164,29 +159,13 @@ def cited_sources(answer: Answer) -> tuple[Source, ...]:
 
 def _parse_date(text: str | None) -> PublicationDate | None:
     """Read a year, a month or a day: "2024", "2024-03", "2024-03-05", "5 March 2024" or "Mar 5, 2024"."""
-    text = (text or "").strip()[:40]
-    try:
-        if iso := _ISO.match(text):
-            year, month, day = (int(part) if part else None for part in iso.groups())
-        elif written := _WRITTEN.match(text):
-            year, month = int(written["year"]), MONTHS.index(written["month"].title()) + 1
-            day = int(written["before"] or written["after"] or 0) or None
-        else:
-            return None
-        return _publication_date(year or 0, month, day)
-    except ValueError:
+    written = iso_date(text or "")
+    if text is None or written is None or text.count("-") > written.count("-"):  # no such day as "2026-02-31"
         return None
-
-
-def _publication_date(year: int, month: int | None, day: int | None) -> PublicationDate:
-    """Return the span of days. Raises ValueError for a date that does not exist."""
-    if month is None:
-        return PublicationDate(first=date(year, 1, 1), last=date(year, 12, 31), shown=str(year))
-    first = date(year, month, day or 1)
-    if day is None:
-        last = date(year, month, monthrange(year, month)[1])
-        return PublicationDate(first=first, last=last, shown=f"{MONTHS[month - 1]} {year}")
-    return PublicationDate(first=first, last=first, shown=format_date(first))
+    year, month, day = (int(part) for part in f"{written}-00-00".split("-")[:3])
+    first, last_month = date(year, month or 1, day or 1), month or 12
+    last = first if day else date(year, last_month, monthrange(year, last_month)[1])
+    return PublicationDate(first=first, last=last, shown=format_iso_date(written))
 
 
 def _searchable(question: str) -> str:

@@ -11,6 +11,7 @@ from math import log
 
 from perplexity.attempts import cost_with_failures
 from perplexity.errors import NothingFound
+from perplexity.lexicon.common_words import ENGLISH
 from perplexity.types import (
     Answer,
     AnswerKind,
@@ -34,13 +35,6 @@ def _word() -> re.Pattern[str]:
 
 
 _ENDINGS = ("ing", "ies", "ed", "es", "s")
-_COMMONEST = (
-    "a about an and are as at be been but by can could did do does for from had has have how i if in is it its me my "
-    "no not of on or our should so tell that the their them then there these they this those to us was we were what "
-    "when where which who whose why will with would you your"
-)
-STOP_WORDS = frozenset(_COMMONEST.split())
-"""The commonest English words, which say nothing of a topic."""
 
 
 def words(text: str) -> list[str]:
@@ -56,7 +50,7 @@ def bm25_scores(question: str, texts: Sequence[str]) -> list[float]:
     """
     bags = [Counter(words(text)) for text in texts]
     wanted = set(words(question))
-    scores = _bm25(wanted - STOP_WORDS, bags)
+    scores = _bm25(wanted - ENGLISH, bags)
     return scores if any(scores) else _bm25(wanted, bags)
 
 

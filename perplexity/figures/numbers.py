@@ -16,6 +16,7 @@ from perplexity.figures.amounts import (
     unit_before,
     with_suffix,
 )
+from perplexity.lexicon.common_words import ENGLISH, GERMAN
 from perplexity.lexicon.units import CURRENCIES, find_unit
 
 _LETTERS_BEFORE = re.compile(r"([^\W\d_]+)([-‑]?)\Z")
@@ -23,29 +24,10 @@ _LETTERS_AFTER = re.compile(r"[^\W\d_]{1,40}")
 _ORDINAL_END = re.compile(r"(?:st|nd|rd|th|s|x|fold|er|ern|te[nrsm]?|fach\w{0,2}|mal)(?![^\W\d_])")
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)\s\Z")
 _WORD_AFTER = re.compile(r"[-‑ \u00a0]{0,2}([^\W\d_]{1,40})")
-# After a number, a word that says nothing about what is counted.
-_LOOSE_WORDS = (
-    "a about almost all nearly only rund etwa insgesamt mindestens "
-    "above across after again against ago all along also although among an and annually apiece are around "
-    "as at average away back be because been before below between beyond both but by can compared could despite "
-    "did do down during each earlier either even every ever except far following for from further had has have he "
-    "her here his how however if in including inside instead into is it its just last later least less like long "
-    "made may more most much must near not now of off on once only or our out outside over overall per plus "
-    "rather respectively she since so some such than that the their them then there these they this those though "
-    "through throughout to today together too total toward towards under until up upon versus very via vs was we "
-    "well were what when where which while who whose will with within without worth would yet you your year years "
-    "month months week weeks day days ab aber alle allein aller als also am an ans auch auf aus außerhalb bei "
-    "beim bereits bis bzw da dabei dafür damit danach dann daran daraus darin darüber darunter das dass davon "
-    "davor dazu dem den denen denn der deren des dessen die dies diese diesem diesen dieser doch durch ein eine "
-    "einem einen einer er es für gegen gegenüber hat hatte hatten haben her hier hin hinter ihr ihre ihrem ihren "
-    "im in ins innerhalb insgesamt ist ja je jede jeden jeder jedes jedoch jeweils kann kein keine knapp können "
-    "konnte laut liegt lag lagen mehr mit nach neben nicht noch nun nur ob oder ohne pro rund schon sei sein "
-    "seine seinem seinen seiner seit sich sie sind sowie statt über um und unter vom von vor während war waren "
-    "was weil weniger wenn wer werden wie wird wo wurde wurden zu zudem zuletzt zum zur zusammen zuvor zwar "
-    "zwischen"
-)
 _POINTS = {"point", "points", "punkt", "punkte", "punkten", "zähler", "zählern"}
-_LOOSE = frozenset(_LOOSE_WORDS.split(" "))
+_LOOSE_WORDS = "nearly only overall plus year years month months week weeks day days just new today"
+_LOOSE = ENGLISH | GERMAN | set(_LOOSE_WORDS.split(" "))
+"""Words after a number that say nothing about what is counted."""
 RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"J", "year"}, {"m³", "m³/m²"},
     {"kr", "SEK"}, {"kr", "NOK"}, {"kr", "DKK"},
 )  # fmt: skip

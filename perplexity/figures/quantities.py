@@ -13,10 +13,10 @@ from perplexity.figures.amounts import NUMBER
 from perplexity.figures.number_words import find_worded
 from perplexity.figures.numbers import Number, span_with_unit
 from perplexity.lexicon.folding import lowered
-from perplexity.lexicon.numbers import ORDINALS, ROMANCE
+from perplexity.lexicon.numbers import ORDINALS, ROMANCE_NUMBERS
 
 _HANZI = {"万": 4, "萬": 4, "亿": 8, "億": 8}
-_ROMANCE = re.compile(rf"(?<!\w)(?:{'|'.join(ROMANCE)}|hundred|hundert)(?!\w)")
+_ROMANCE = re.compile(rf"(?<!\w)(?:{'|'.join(ROMANCE_NUMBERS)}|hundred|hundert)(?!\w)")
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
 
 
@@ -38,7 +38,9 @@ def find_quantities(text: str) -> list[Quantity]:
     lower = lowered(text)
     found = [_quantity(text, Number(text, *match.span())) for match in NUMBER.finditer(text)]
     worded = [Number(text, one.start, one.end, one.value) for one in find_worded(lower)]
-    worded += [Number(text, *match.span(), Decimal(ROMANCE.get(match[0], 100))) for match in _ROMANCE.finditer(lower)]
+    worded += [
+        Number(text, *match.span(), Decimal(ROMANCE_NUMBERS.get(match[0], 100))) for match in _ROMANCE.finditer(lower)
+    ]
     found += [_quantity(text, one) for one in worded if lower[one.start : one.end] not in ORDINALS]
     found.sort(key=lambda one: (one.start, -one.end))
     apart: list[Quantity] = []

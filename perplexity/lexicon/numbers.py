@@ -68,7 +68,7 @@ _ROMANCE_IN_LINES = """
     onze once undici
     douze doce dodici
 """
-ROMANCE = {
+ROMANCE_NUMBERS = {
     word: number for number, line in enumerate(_ROMANCE_IN_LINES.strip().splitlines(), 2) for word in line.split()
 }
 """The numbers from 2 to 12 in French, Spanish and Italian; some of the words mean others in English and German."""

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache, cached_property, lru_cache
 
+from perplexity.lexicon.common_words import DUTCH, ENGLISH, GERMAN, ROMANCE, RUSSIAN_AND_ARABIC
+from perplexity.lexicon.folding import fold
+from perplexity.lexicon.numbers import NUMBERS, ROMANCE_NUMBERS
 from perplexity.urls import canonical_url, hostname, is_section_page
 
 MAX_LENGTH = 300
@@ -118,32 +121,11 @@ class Headline:
         return cls(text=text, sentence=sentence, date=date.fromisoformat(day) if day else None, url=url)
 
 
-_STOPWORD_LISTS = """
-a about according after again ahead all already also among an and any are as at be because been before being but by
-can could did do does during for from had has have he her here him his how if in into is it its itself just latest
-live may might more most must near new news no not now of off on one only or other our out over own per report
-reports said says see set she should since so some still than that the their them then there these they this those
-through to today toward tuesday monday wednesday thursday friday saturday sunday under until up update updated us
-via was we were what when where which while who why will with would year years you your amid exclusive breaking
-watch video opinion analysis
-aber als am an auch auf aus bei beim bis das dass dem den der des die doch ein eine einem einen einer es fur gegen
-hat haben ihr im in ist jetzt kann mehr mit nach neue neuer neues nicht noch nur ob oder sich sie sind so soll uber
-um und vom von vor war was weil wer werden wie wieder will wird wurde zu zum zur zwischen
-au aux avec ce ces cette chez comme contre dans de depuis des du elle en est et etre il ils la le les leur leurs
-lors mais ne ou par pas plus pour pourquoi qu que quel qui sa sans se selon ses son sont sous sur tout tres un une
-vers nouveau nouvelle apres
-al con como contra cuando de del desde donde el ella en entre era es esta este fue ha hacia hasta la las lo los mas
-muy no o para pero por porque que se sera si sin sobre son su sus tras un una uno y ya nuevo nueva
-alla anche che ci col da dal dalla dei del della delle di e ed gli i il nel nella non per piu si sono su sul un una
-dopo
-ao aos as com da das do dos e em foi mais na nas no nos o os ou para pela pelo por que sao se sem seu sua um uma
-apos
-aan bij dat de door een en er het in is met na naar niet nog om ook op over te tot uit van voor wil worden zijn
-в во и из к ко на не но о об от по под при с со у за до для что как это его её их он она они был была были уже
-في من على إلى عن أن إن مع هذا هذه التي الذي بعد قبل بين أو و
+_NEWS_WORDS = """
+again report reports said say says see monday tuesday wednesday thursday friday saturday sunday today latest new news
+live just update updated exclusive breaking watch video opinion analysis
 """
-
-STOPWORDS = frozenset(_STOPWORD_LISTS.split())
+STOPWORDS = ENGLISH | GERMAN | ROMANCE | DUTCH | RUSSIAN_AND_ARABIC | frozenset(_NEWS_WORDS.split())
 """Words that do not identify a story, in the most frequent languages of news."""
 
 
@@ -258,26 +240,14 @@ _DIGITS = re.compile(r"\d+")
 _GROUPED = re.compile(r"(?<=\d)[.,  ](?=\d{3}\b)")
 _ENDINGS = ("ing", "ies", "ed", "es", "s", "en", "e")
 _UNITS = {"billion": "b", "billions": "b", "bn": "b", "mrd": "b", "million": "m", "millions": "m", "mio": "m"}
-_NUMBER_WORDS = {
-    word: str(number)
-    for number, words in {
-        2: "two zwei deux dos due",
-        3: "three third drei trois tres tre",
-        4: "four fourth vier quatre cuatro quattro",
-        5: "five fifth funf cinq cinco cinque",
-        6: "six sixth sechs seis sei",
-        7: "seven seventh sieben sept siete sette",
-        8: "eight eighth acht huit ocho otto",
-        9: "nine ninth neun neuf nueve nove",
-        10: "ten tenth zehn dix diez dieci",
-        11: "eleven elf onze once undici",
-        12: "twelve zwolf douze doce dodici",
-        24: "dozens dutzende dizaines decenas",
-        100: "hundreds hunderte centaines cientos centinaia",
-        1000: "thousands tausende milliers miles migliaia",
-        1000000: "millions millionen millones milioni",
-    }.items()
-    for word in words.split()
+_MANY = {
+    24: "dozens dutzende dizaines decenas",
+    100: "hundreds hunderte centaines cientos centinaia",
+    1000: "thousands tausende milliers miles migliaia",
+    1000000: "millions millionen millones milioni",
+}
+_NUMBER_WORDS = {fold(word): str(number) for word, number in (NUMBERS | ROMANCE_NUMBERS).items() if number <= 12} | {
+    word: str(number) for number, words in _MANY.items() for word in words.split()
 }
 
 
@@ -323,14 +293,6 @@ def _number_or_stem(word: str) -> tuple[str, str]:
     if folded in _FOLDED_STOPWORDS or len(folded) < 2:
         return "", ""
     return "", concept(folded) if word[1:].islower() else stem(folded)
-
-
-def fold(word: str) -> str:
-    """Return a word without case and accents, for comparison."""
-    if word.isascii():
-        return word.lower()
-    decomposed = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
 _FOLDED_STOPWORDS = frozenset(map(fold, STOPWORDS))
