@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import aiohttp
@@ -58,6 +60,27 @@ class Bot:
         seen = self.slack.timeline.seen_by(user, CHANNEL)
         return [message.text for message in seen if message.author is Author.APP]
 
+    async def delete(self) -> None:
+        await self.client.chat_delete(channel=CHANNEL, ts=self.ts)
+
+    async def turn_to(self, ts: str) -> None:
+        """Take a person's message for its own."""
+        self.slack.timeline.put(Message(channel=CHANNEL, ts=ts, author=Author.YOU, text="Why?"))
+        self.ts = ts
+
+    async def wait(self, seconds: float) -> None:
+        self.slack.advance(seconds)
+
+    async def press_stop(self) -> None:
+        self.slack.press_stop(CHANNEL, THREAD)
+
+    async def refuse(self, error: str) -> None:
+        """Have the workspace refuse streams."""
+        self.slack.workspace.refused["chat.startStream"] = error
+
+    async def lose_scope(self, scope: str) -> None:
+        self.slack.workspace.scopes.remove(scope)
+
 
 @pytest.fixture
 async def bot() -> AsyncIterator[Bot]:
@@ -67,249 +90,79 @@ async def bot() -> AsyncIterator[Bot]:
         yield Bot(slack=slack, client=client, time=time)
 
 
-async def not_in_a_thread(bot: Bot) -> None:
-    await bot.start(thread_ts="")
-
-
-async def to_nobody(bot: Bot) -> None:
-    await bot.start(recipient_user_id="")
-
-
-async def to_nobodys_team(bot: Bot) -> None:
-    await bot.start(recipient_team_id="")
-
-
-async def too_long(bot: Bot) -> None:
-    await bot.start(markdown_text="x" * (MAX_MARKDOWN + 1))
-
-
-async def too_long_in_a_chunk(bot: Bot) -> None:
-    await bot.start(chunks=[STEP])
-    await bot.append(chunks=[{"type": "markdown_text", "text": "x" * (MAX_MARKDOWN + 1)}])
-
-
-async def too_long_in_sum(bot: Bot) -> None:
-    await bot.start(markdown_text="x" * 7_000)
-    await bot.append("y" * 6_300)
-
-
-async def too_long_as_rendered(bot: Bot) -> None:
-    await bot.start(markdown_text="&" * 2_700)
-
-
-async def too_long_with_its_blocks(bot: Bot) -> None:
-    await bot.start(markdown_text="x" * 11_000)
-    await bot.stop(blocks=[TEXT])
-
-
-async def too_many_blocks_as_rendered(bot: Bot) -> None:
-    await bot.start(markdown_text=TABLE * MAX_BLOCKS)
-    await bot.append("One more.")
-
-
-async def too_many_blocks_in_a_chunk(bot: Bot) -> None:
-    await bot.start(chunks=[{"type": "blocks", "blocks": [DIVIDER] * (MAX_BLOCKS + 1)}])
-
-
-async def too_many_blocks_in_sum(bot: Bot) -> None:
-    await bot.start(chunks=[{"type": "blocks", "blocks": [DIVIDER] * MAX_BLOCKS}])
-    await bot.append(chunks=[STEP])
-
-
-async def chunks_after_text(bot: Bot) -> None:
-    await bot.start(markdown_text="Text")
-    await bot.append(chunks=[STEP])
-
-
-async def text_after_chunks(bot: Bot) -> None:
-    await bot.start(chunks=[STEP])
-    await bot.stop(markdown_text="Text")
-
-
-async def text_and_chunks(bot: Bot) -> None:
-    await bot.start(markdown_text="Text", chunks=[STEP])
-
-
-async def a_long_title(bot: Bot) -> None:
-    await bot.start(chunks=[STEP | {"title": "x" * 257}])
-
-
-async def an_unknown_status(bot: Bot) -> None:
-    await bot.start(chunks=[STEP | {"status": "done"}])
-
-
-async def an_unknown_chunk(bot: Bot) -> None:
-    await bot.start(chunks=[{"type": "text", "text": "x"}])
-
-
-async def a_malformed_block(bot: Bot) -> None:
-    await bot.start(markdown_text="Text")
-    await bot.stop(blocks=[{"type": "section"}])
-
-
-async def an_empty_append(bot: Bot) -> None:
-    await bot.start()
-    await bot.append("")
-
-
-async def too_old_to_grow(bot: Bot) -> None:
-    await bot.start(markdown_text="Text")
-    for _ in range(4):
-        bot.slack.advance(LIFETIME_SECONDS / 4)
-        await bot.append()
-
-
-async def too_old_to_stop(bot: Bot) -> None:
-    await bot.start(markdown_text="Text")
-    bot.slack.advance(LIFETIME_SECONDS)
-    await bot.stop()
-
-
-async def stopped_twice(bot: Bot) -> None:
-    await bot.start(markdown_text="Text")
-    await bot.stop()
-    await bot.stop()
-
-
-async def not_a_stream(bot: Bot) -> None:
-    await bot.post()
-    await bot.append()
-
-
-async def not_its_own(bot: Bot) -> None:
-    bot.slack.timeline.put(Message(channel=CHANNEL, ts=THREAD, author=Author.YOU, text="Why?"))
-    bot.ts = THREAD
-    await bot.append()
-
-
-async def deleted(bot: Bot) -> None:
-    await bot.start(markdown_text="Text")
-    await bot.stop()
-    await bot.client.chat_delete(channel=CHANNEL, ts=bot.ts)
-    await bot.append()
-
-
-async def stopped_by_the_person(bot: Bot) -> None:
-    await bot.start(markdown_text="Text")
-    bot.slack.press_stop(CHANNEL, THREAD)
-    await bot.append()
-
-
-async def updated_while_live(bot: Bot) -> None:
-    await bot.start(markdown_text="Text")
-    await bot.update()
-
-
-async def deleted_while_live(bot: Bot) -> None:
-    await bot.start(markdown_text="Text")
-    await bot.client.chat_delete(channel=CHANNEL, ts=bot.ts)
-
-
-async def rich_text_replaced(bot: Bot) -> None:
-    await bot.start(markdown_text="Text")
-    await bot.stop()
-    await bot.update(blocks=[DIVIDER])
-
-
-async def an_update_in_many_bytes(bot: Bot) -> None:
-    await bot.start(markdown_text="Text")
-    await bot.stop()
-    await bot.update(text="é" * 2_001)
-
-
-async def no_such_method(bot: Bot) -> None:
-    bot.slack.workspace.refused["chat.startStream"] = "unknown_method"
-    await bot.start()
-
-
-async def no_such_feature(bot: Bot) -> None:
-    bot.slack.workspace.refused["chat.startStream"] = "feature_not_enabled"
-    await bot.start()
-
-
-async def no_scope(bot: Bot) -> None:
-    bot.slack.workspace.scopes.remove("chat:write")
-    await bot.start()
-
-
-async def too_many_starts(bot: Bot) -> None:
-    for _ in range(21):
-        await bot.start()
-
-
-async def too_many_stops(bot: Bot) -> None:
-    for _ in range(20):
-        await bot.start()
-        await bot.stop()
-    await bot.stop()
-
-
-async def too_many_appends(bot: Bot) -> None:
-    await bot.start()
-    for _ in range(101):
-        await bot.append()
-
-
-async def too_many_updates(bot: Bot) -> None:
-    await bot.post()
-    for _ in range(51):
-        await bot.update()
-
-
-async def too_many_posts(bot: Bot) -> None:
-    for _ in range(6):
-        await bot.post()
-
-
-BROKEN: dict[Callable[[Bot], Awaitable[None]], str] = {
-    not_in_a_thread: "invalid_thread_ts",
-    to_nobody: "missing_recipient_user_id",
-    to_nobodys_team: "missing_recipient_team_id",
-    too_long: "msg_too_long",
-    too_long_in_a_chunk: "msg_too_long",
-    too_long_in_sum: "msg_blocks_too_long",
-    too_long_as_rendered: "msg_blocks_too_long",
-    too_long_with_its_blocks: "msg_blocks_too_long",
-    too_many_blocks_as_rendered: "msg_blocks_too_many",
-    too_many_blocks_in_a_chunk: "msg_blocks_too_many",
-    too_many_blocks_in_sum: "msg_blocks_too_many",
-    chunks_after_text: "streaming_mode_mismatch",
-    text_after_chunks: "streaming_mode_mismatch",
-    text_and_chunks: "markdown_text_conflict",
-    a_long_title: "invalid_chunks",
-    an_unknown_status: "invalid_chunks",
-    an_unknown_chunk: "invalid_chunks",
-    a_malformed_block: "invalid_blocks",
-    an_empty_append: "no_text",
-    too_old_to_grow: "message_not_in_streaming_state",
-    too_old_to_stop: "message_not_in_streaming_state",
-    stopped_twice: "message_not_in_streaming_state",
-    not_a_stream: "message_not_in_streaming_state",
-    not_its_own: "message_not_owned_by_app",
-    deleted: "message_not_found",
-    stopped_by_the_person: "stopped_by_user",
-    updated_while_live: "streaming_state_conflict",
-    deleted_while_live: "cant_delete_message",
-    rich_text_replaced: "block_mismatch",
-    an_update_in_many_bytes: "msg_too_long",
-    no_such_method: "unknown_method",
-    no_such_feature: "feature_not_enabled",
-    no_scope: "missing_scope",
-    too_many_starts: "ratelimited",
-    too_many_stops: "ratelimited",
-    too_many_appends: "ratelimited",
-    too_many_updates: "ratelimited",
-    too_many_posts: "ratelimited",
+Step = Callable[[Bot], Awaitable[None]]
+
+start, append, stop, update, wait = (
+    partial(methodcaller, name) for name in ("start", "append", "stop", "update", "wait")
+)
+post, delete, press_stop = methodcaller("post"), methodcaller("delete"), methodcaller("press_stop")
+text = start(markdown_text="Text")
+
+BROKEN: dict[str, tuple[str, Sequence[Step]]] = {
+    "not in a thread": ("invalid_thread_ts", [start(thread_ts="")]),
+    "to nobody": ("missing_recipient_user_id", [start(recipient_user_id="")]),
+    "to nobody's team": ("missing_recipient_team_id", [start(recipient_team_id="")]),
+    "too long": ("msg_too_long", [start(markdown_text="x" * (MAX_MARKDOWN + 1))]),
+    "too long in a chunk": (
+        "msg_too_long",
+        [start(chunks=[STEP]), append(chunks=[{"type": "markdown_text", "text": "x" * (MAX_MARKDOWN + 1)}])],
+    ),
+    "too long in sum": ("msg_blocks_too_long", [start(markdown_text="x" * 7_000), append("y" * 6_300)]),
+    "too long as rendered": ("msg_blocks_too_long", [start(markdown_text="&" * 2_700)]),
+    "too long with its blocks": ("msg_blocks_too_long", [start(markdown_text="x" * 11_000), stop(blocks=[TEXT])]),
+    "too many blocks as rendered": (
+        "msg_blocks_too_many",
+        [start(markdown_text=TABLE * MAX_BLOCKS), append("One more.")],
+    ),
+    "too many blocks in a chunk": (
+        "msg_blocks_too_many",
+        [start(chunks=[{"type": "blocks", "blocks": [DIVIDER] * (MAX_BLOCKS + 1)}])],
+    ),
+    "too many blocks in sum": (
+        "msg_blocks_too_many",
+        [start(chunks=[{"type": "blocks", "blocks": [DIVIDER] * MAX_BLOCKS}]), append(chunks=[STEP])],
+    ),
+    "chunks after text": ("streaming_mode_mismatch", [text, append(chunks=[STEP])]),
+    "text after chunks": ("streaming_mode_mismatch", [start(chunks=[STEP]), stop(markdown_text="Text")]),
+    "text and chunks": ("markdown_text_conflict", [start(markdown_text="Text", chunks=[STEP])]),
+    "a long title": ("invalid_chunks", [start(chunks=[STEP | {"title": "x" * 257}])]),
+    "an unknown status": ("invalid_chunks", [start(chunks=[STEP | {"status": "done"}])]),
+    "an unknown chunk": ("invalid_chunks", [start(chunks=[{"type": "text", "text": "x"}])]),
+    "a malformed block": ("invalid_blocks", [text, stop(blocks=[{"type": "section"}])]),
+    "an empty append": ("no_text", [start(), append("")]),
+    "too old to grow": ("message_not_in_streaming_state", [text, *[wait(LIFETIME_SECONDS / 4), append()] * 4]),
+    "too old to stop": ("message_not_in_streaming_state", [text, wait(LIFETIME_SECONDS), stop()]),
+    "stopped twice": ("message_not_in_streaming_state", [text, stop(), stop()]),
+    "not a stream": ("message_not_in_streaming_state", [post, append()]),
+    "not its own": ("message_not_owned_by_app", [methodcaller("turn_to", THREAD), append()]),
+    "deleted": ("message_not_found", [text, stop(), delete, append()]),
+    "stopped by the person": ("stopped_by_user", [text, press_stop, append()]),
+    "updated while live": ("streaming_state_conflict", [text, update()]),
+    "deleted while live": ("cant_delete_message", [text, delete]),
+    "rich text replaced": ("block_mismatch", [text, stop(), update(blocks=[DIVIDER])]),
+    "an update in many bytes": ("msg_too_long", [text, stop(), update(text="é" * 2_001)]),
+    "no such method": ("unknown_method", [methodcaller("refuse", "unknown_method"), start()]),
+    "no such feature": ("feature_not_enabled", [methodcaller("refuse", "feature_not_enabled"), start()]),
+    "no scope": ("missing_scope", [methodcaller("lose_scope", "chat:write"), start()]),
+    "too many starts": ("ratelimited", [start()] * 21),
+    "too many stops": ("ratelimited", [*[start(), stop()] * 20, stop()]),
+    "too many appends": ("ratelimited", [start(), *[append()] * 101]),
+    "too many updates": ("ratelimited", [post, *[update()] * 51]),
+    "too many posts": ("ratelimited", [post] * 6),
 }
+"""The error, and the steps of which the last one gets it."""
 
 
-@pytest.mark.parametrize("break_the_rule", BROKEN, ids=lambda rule: rule.__name__)
-async def test_a_careless_bot_gets_slacks_error(bot: Bot, break_the_rule: Callable[[Bot], Awaitable[None]]) -> None:
+@pytest.mark.parametrize(("error", "steps"), BROKEN.values(), ids=BROKEN)
+async def test_a_careless_bot_gets_slacks_error(bot: Bot, error: str, steps: Sequence[Step]) -> None:
+    *before, last = steps
+    for step in before:
+        await step(bot)
     with pytest.raises(SlackApiError) as refused:
-        await break_the_rule(bot)
+        await last(bot)
 
-    assert refused.value.response["error"] == BROKEN[break_the_rule]
-    assert bot.slack.answered[-1].error == BROKEN[break_the_rule]
+    assert refused.value.response["error"] == error
+    assert bot.slack.answered[-1].error == error
 
 
 async def test_a_careful_bot_gets_no_error(bot: Bot) -> None:
