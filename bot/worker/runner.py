@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from time import monotonic, time
 from typing import Any
 from uuid import UUID
@@ -21,7 +20,7 @@ from bot.blocks.progress import broken_off_blocks
 from bot.blocks.words import short_time
 from bot.chain import Chain
 from bot.commands.base import ROOT_COMMAND, Command
-from bot.commands.context import CommandContext, Progress, Services
+from bot.commands.context import CommandContext, Progress
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.help import pending_message, text_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, is_offered, usage_reply
@@ -29,7 +28,6 @@ from bot.delivery.delivery import ClaimLost
 from bot.delivery.routes import DIGEST_SURFACE
 from bot.errors import BudgetUnknown, Interrupted, Refused
 from bot.model.message import Audience, Block, OutgoingMessage
-from bot.model.preferences import Rules
 from bot.model.question import CHANNEL_THREADS, NO_THREAD, OPEN, Outcome, QuestionRow, Thread, Turn
 from bot.model.results import KeptResult, dump_result
 from bot.preferences.precedence import effort_cap, preferred, restrict
@@ -87,6 +85,19 @@ COMMAND_SURFACES = frozenset({"slash", "click"})
 
 THREAD_SURFACES = {"mention": BY_MENTION, "follow_up": BY_MENTION, "im": IN_DIRECT_MESSAGE}
 """The surfaces whose questions are messages, answered in their threads, and how the app is called there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    """One run of a question's command: what shows it, since when, what it has sent, and the times of shared answers."""
+
+    row: QuestionRow
+    command: Command[Any, Any]
+    progress: Progress
+    live: LiveAnswer | None
+    started: float
+    sent_log: SentLog
+    shared: list[datetime] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,9 +195,17 @@ class CommandRunner:
         `live` shows the answer while it is made. What it has shown of one that breaks off stays.
         """
         sent_log = SentLog(before_sending=self.before_sending)
+        run = _Run(
+            row=row,
+            command=self.commands[row.command],
+            progress=progress,
+            live=live,
+            started=self.clock(),
+            sent_log=sent_log,
+        )
         with logged_requests(sent_log):
             try:
-                outcome = await self._run(row, progress, sent_log, live)
+                outcome = await self._run(run)
             except ClaimLost:
                 await self._save_sent(row, sent_log)
                 raise
@@ -203,41 +222,34 @@ class CommandRunner:
         except DATABASE_UNAVAILABLE as error:
             log.warning("sent.not_saved", extra=row.ids | {"error": type(error).__name__})
 
-    async def _run(
-        self,
-        row: QuestionRow,
-        progress: Progress,
-        sent_log: SentLog,
-        live: LiveAnswer | None,
-    ) -> Outcome:
-        started = self.clock()
+    async def _run(self, run: _Run) -> Outcome:
+        row = run.row
         try:
-            execute = partial(self._execute, row, started, progress, sent_log, live)
-            return await self._run_once_known(execute, row, sent_log)
+            return await self._run_once_known(run)
         except RequestCancelled:
             raise ClaimLost from None
         except PerplexityError as error:
             log.warning("question.failed", extra=row.ids | {"error": type(error).__name__})
             if await self._still_ours(row):
                 self.cancel_runs(row.id)
-            if (shown := await self._broken_off(row, live, error, started=started)) is not None:
+            if (shown := await self._broken_off(run, error)) is not None:
                 return shown
-            sentence, way_on = await run_in_thread(self._explain, row, error)
+            sentence, button = await run_in_thread(self._explain, row, error)
             failed = self._failure(
                 row,
                 sentence,
                 error=type(error).__name__,
-                seconds=self.clock() - started,
-                way_on=way_on,
+                seconds=self.clock() - run.started,
+                button=button,
                 private=is_refusal(error),
             )
             return replace(failed, cost_usd=error.cost_usd)
         except Exception as error:
             log.exception("question.broke", extra=row.ids)
             self.cancel_runs(row.id)
-            if (shown := await self._broken_off(row, live, error, started=started)) is not None:
+            if (shown := await self._broken_off(run, error)) is not None:
                 return shown
-            return self._failure(row, _INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - started)
+            return self._failure(row, _INTERNAL_ERROR, error=type(error).__name__, seconds=self.clock() - run.started)
 
     def failure(self, row: QuestionRow, error: Exception) -> Outcome:
         """Return the outcome of a question that is given up because something broke outside of its command."""
@@ -245,15 +257,13 @@ class CommandRunner:
         sentence = _INTERRUPTED if isinstance(error, Interrupted) else _INTERNAL_ERROR
         return self._failure(row, sentence, error=type(error).__name__, seconds=None)
 
-    async def _broken_off(
-        self, row: QuestionRow, live: LiveAnswer | None, error: Exception, *, started: float
-    ) -> Outcome | None:
+    async def _broken_off(self, run: _Run, error: Exception) -> Outcome | None:
         """Return the outcome of an answer that failed after text of it was shown; None if none was.
 
         The text stays with its sources, and what says below them that the answer broke off. That of one that a limit
         ended is kept also if none was shown.
         """
-        command = self.commands[row.command]
+        row, command, live = run.row, run.command, run.live
         tried = error.attempts if isinstance(error, AllProvidersFailed) else ()
         at_limit = TimedOut.__name__ in {type(error).__name__, *(attempt.error_class for attempt in tried)}
         if live is None or command.ending is None or (answer := await live.broken_off(at_limit=at_limit)) is None:
@@ -262,7 +272,7 @@ class CommandRunner:
         if isinstance(error, PerplexityError):
             provider, cost_usd = error.provider or (tried[-1].provider if tried else ""), error.cost_usd
         usage = Usage(cost_usd=cost_usd)
-        answer = replace(answer, provider=provider, seconds=self.clock() - started, usage=usage)
+        answer = replace(answer, provider=provider, seconds=self.clock() - run.started, usage=usage)
         request = command.parse(row.text)
         audience = self._audience(row, request)
         reply = await run_in_thread_if_long(len(answer.text), command.render, answer, request, audience)
@@ -286,7 +296,7 @@ class CommandRunner:
 
     def _explain(self, row: QuestionRow, error: PerplexityError) -> tuple[str, FailureAction | None]:
         """Return the sentence for a failure, and the button below it."""
-        return self._sentence(row, error), self._way_on(row, error)
+        return self._sentence(row, error), self._failure_button(row, error)
 
     def _sentence(self, row: QuestionRow, error: PerplexityError) -> str:
         command = self.commands[row.command]
@@ -294,7 +304,7 @@ class CommandRunner:
             return user_message(error)
         return user_message(error, nothing=command.nothing_found(command.parse(row.text)))
 
-    def _way_on(self, row: QuestionRow, error: PerplexityError) -> FailureAction | None:
+    def _failure_button(self, row: QuestionRow, error: PerplexityError) -> FailureAction | None:
         """Return the button below a failure: one that may help, or none."""
         wider = self.commands[row.command].past_week
         if wider is not None and is_empty_result(error) and wider(row.text) is not None:
@@ -315,9 +325,7 @@ class CommandRunner:
             return Audience.THREAD
         return self.commands[row.command].audience(request)
 
-    async def _run_once_known(
-        self, execute: Callable[[], Awaitable[Outcome]], row: QuestionRow, sent_log: SentLog
-    ) -> Outcome:
+    async def _run_once_known(self, run: _Run) -> Outcome:
         """Run the command; repeat it if the budgets could not be read, once the database is back.
 
         The reply has to wait for the database, too. Raises BudgetUnknown if it is unavailable for very long, or
@@ -325,24 +333,26 @@ class CommandRunner:
         """
         for _ in range(BUDGET_TRIES):
             try:
-                return await execute()
+                return await self._execute(run)
             except BudgetUnknown:
-                log.warning("budget.unknown", extra=row.ids)
-                if sent_log.requests and row.command != DEEPDIVE.name:
+                log.warning("budget.unknown", extra=run.row.ids)
+                if run.sent_log.requests and run.command.name != DEEPDIVE.name:
                     raise
             with suppress(*DATABASE_UNAVAILABLE):
-                await self.database_retry(lambda: self.questions.get(row.id))
-        return await execute()
+                await self.database_retry(lambda: self.questions.get(run.row.id))
+        return await self._execute(run)
 
-    async def _execute(
-        self,
-        row: QuestionRow,
-        started: float,
-        progress: Progress,
-        sent_log: SentLog,
-        live: LiveAnswer | None,
-    ) -> Outcome:
-        command = self.commands[row.command]
+    async def _execute(self, run: _Run) -> Outcome:
+        row, command = run.row, run.command
+        run.shared.clear()  # it may be run again
+        request, alone = await self._request(row, command)
+        audience = self._audience(row, request)
+        context = await self._context(run, audience, alone=alone)
+        result = await self.stops.guard(row, command.answer(request, context))
+        return await self._answered(run, request, audience, result)
+
+    async def _request(self, row: QuestionRow, command: Command[Any, Any]) -> tuple[Any, bool]:
+        """Return what is asked, and whether it is what the app itself offers, asked of the web alone."""
         request = await run_in_thread_if_long(len(row.text), command.parse, row.text)
         if command.prefer is not None:
             settings = preferred(row.preferences)
@@ -353,38 +363,48 @@ class CommandRunner:
             turns = [] if row.conversation in {None, row.id} else await self._earlier_turns(row)
             thread = await self._thread(row, turns)
             if turns or thread.messages:
-                request, alone = command.add_turns(request, turns, thread), False
+                return command.add_turns(request, turns, thread), False
+        return request, alone
 
-        audience = self._audience(row, request)
+    async def _context(self, run: _Run, audience: Audience, *, alone: bool) -> CommandContext:
+        """Return what the command may use. Raises Refused if the rules of where it is asked rule the command out."""
+        row, command, live = run.row, run.command, run.live
+        if command.effort is not None:
+            effort_cap(row.preferences.rules).check(command.effort)
 
         async def on_run(run_id: str) -> None:
-            if not await self._record_run(row, run_id, sent_log.take()):
+            if not await self._record_run(row, run_id, run.sent_log.take()):
                 raise RequestCancelled("another worker holds the question")
 
         async def check_cancelled() -> None:
             if not await self._still_ours(row):
                 raise RequestCancelled("the question was stopped, or is another worker's")
 
-        shared: list[datetime] = []
-        context = CommandContext(
+        pool, sharing = self.shared_answers, list[Step]()
+        if pool is not None and alone:
+            # The list gets the time of an answer that another question got, which is said below it.
+            sharing.append(Sharing(pool=pool, row=row, on_shared=run.shared.append))
+        return CommandContext(
             row=row,
             parent=await self._parent(row),
-            services=self._services(command, row.preferences.rules, self._sharing(row, shared, alone=alone)),
+            services=self.chain.within(row.preferences.rules, sharing=sharing),
             on_run=on_run,
             check_cancelled=check_cancelled,
             stages=self.stages(row),
-            progress=progress,
+            progress=run.progress,
             on_event=None if live is None else _take_events(live, command, audience),
             text_shown=lambda: live is not None and live.has_shown_text,
             now=self.now,
         )
-        result = await self.stops.guard(row, command.answer(request, context))
+
+    async def _answered(self, run: _Run, request: Any, audience: Audience, result: Any) -> Outcome:
+        row, command = run.row, run.command
         length = command.result_length(result)
         reply = await run_in_thread_if_long(length, command.render, result, request, audience)
         actions = self._actions(row, command, result, request, audience)
-        if not actions and sent_log.requests and row.surface != DIGEST_SURFACE:
+        if not actions and run.sent_log.requests and row.surface != DIGEST_SURFACE:
             actions = sent_actions(row.id)
-        below = (*self._notes(row, command, sent_log, shared), *actions) if reply.messages else ()
+        below = (*self._notes(run), *actions) if reply.messages else ()
         remembered = None
         if command.remember is not None and row.surface != DIGEST_SURFACE:
             remembered = await run_in_thread_if_long(length, command.remember, result)
@@ -392,7 +412,7 @@ class CommandRunner:
         return Outcome(
             messages=with_actions(reply.messages, below),
             state="answered",
-            seconds=self.clock() - started,
+            seconds=self.clock() - run.started,
             remembered=remembered,
             ending=None if ending is None else ending.followed_by(below),
             result=dump_result(command.keep(result), limits=_limits(command, request, row)) if actions else None,
@@ -400,27 +420,15 @@ class CommandRunner:
             **vars(reply.stats),
         )
 
-    def _services(self, command: Command[Any, Any], rules: Sequence[Rules], sharing: Sequence[Step]) -> Services:
-        """Return services that keep to the rules of where a question is asked. Raise Refused if they rule it out."""
-        if command.effort is not None:
-            effort_cap(rules).check(command.effort)
-        return self.chain.within(rules, sharing=sharing)
-
-    def _notes(
-        self, row: QuestionRow, command: Command[Any, Any], sent_log: SentLog, shared: Sequence[datetime]
-    ) -> Iterator[Block]:
-        """Yield what is said below an answer about the texts behind it, and the time of one that was `shared`."""
-        forgot = not self.keeps_text and command.add_turns is not None and row.conversation not in {None, row.id}
+    def _notes(self, run: _Run) -> Iterator[Block]:
+        """Yield what is said below an answer about the texts behind it, and the time of one that was shared."""
+        row = run.row
+        forgot = not self.keeps_text and run.command.add_turns is not None and row.conversation not in {None, row.id}
         late = late_note(self._waited(row)) if row.surface in THREAD_SURFACES else ""
-        made = [f"From {short_time(at)}." for at in shared]
-        sentences = [*made, late, left_out_text(sent_log.counts), NO_MEMORY if forgot else ""]
+        made = [f"From {short_time(at)}." for at in run.shared]
+        sentences = [*made, late, left_out_text(run.sent_log.counts), NO_MEMORY if forgot else ""]
         if any(sentences):
             yield context_block(" ".join(filter(None, sentences)))
-
-    def _sharing(self, row: QuestionRow, shared: list[datetime], *, alone: bool) -> Sequence[Step]:
-        """Return the step for what the app offers, asked alone, which adds to `shared` when it was answered."""
-        pool = self.shared_answers
-        return [] if pool is None or not alone else [Sharing(pool=pool, row=row, on_shared=shared.append)]
 
     async def _parent(self, row: QuestionRow) -> KeptResult | None:
         """Return the answer below which a button asked this question."""
@@ -497,7 +505,7 @@ class CommandRunner:
         *,
         error: str,
         seconds: float | None,
-        way_on: FailureAction | None = "retry",
+        button: FailureAction | None = "retry",
         private: bool = False,
     ) -> Outcome:
         command = self.commands[row.command]
@@ -509,7 +517,7 @@ class CommandRunner:
                 sentence,
                 reference=row.reference,
                 question_id=str(row.id),
-                action=way_on,
+                action=button,
                 private=private,
                 question="" if is_read else command.parse_question_text(row.text),
             )
