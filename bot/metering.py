@@ -6,10 +6,9 @@ for a question is saved before: with the reservation if the provider announces i
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Generic
 from uuid import UUID, uuid4
 
 from bot.budgets.amounts import micros
@@ -245,16 +244,6 @@ def _leaving(request: SentRequest | None, id: UUID, *, with_call: bool = False) 
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Attempt(Generic[Request]):
-    """One way to ask, with the line to say first of its answer; `last` without a cheaper one."""
-
-    request: Request
-    effort: str
-    stand_in: str = ""
-    last: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
 class Metering:
     """The step that books the calls of the service `name`. Near the end of a budget it thinks quickly, not longer.
 
@@ -271,33 +260,31 @@ class Metering:
 
     async def around(self, request: Request, call: Call[Request]) -> Replies:
         """Reserve the call, make it, and settle it. Raises NotPermitted before anything is sent."""
-        for attempt in self._attempts(request):
-            paid = PaidCall(meter=self.meter, provider=self.name, effort=attempt.effort, announced=self.announced)
-            asked = replace(attempt.request, before_retry=paid.before_retry, before_sending=paid.before_sending)
-            try:
-                async with (
-                    self.meter.booked(paid, resumes=self.resumes and _run_id(request) is not None),
-                    aclosing(call(asked)) as replies,
-                ):
-                    async for reply in replies:
-                        if isinstance(reply, Reply):
-                            paid.succeeded(reply.cost_usd)
-                        if isinstance(reply, Answer) and attempt.stand_in:
-                            yield replace(reply, stand_in=attempt.stand_in)
-                        else:
-                            yield reply
-                return
-            except BudgetUsedUp:
-                if attempt.last or paid.was_granted:
-                    raise
-
-    def _attempts(self, request: Request) -> Iterator[_Attempt[Request]]:
-        """Yield the ways to ask: as it is, and without reasoning, which costs less."""
         effort = self._effort(request)
-        last = effort not in REASONING or _run_id(request) is not None
-        yield _Attempt(request=request, effort=effort, last=last)
-        if not last:
-            yield _Attempt(request=_without_reasoning(request), effort=FAST, stand_in=THOUGHT_QUICKLY)
+        paid = self._paid(effort)
+        try:
+            async with aclosing(self._booked(paid, request, call)) as replies:
+                async for reply in replies:
+                    yield reply
+            return
+        except BudgetUsedUp:
+            if effort not in REASONING or _resumed(request) or paid.was_granted:
+                raise
+        async with aclosing(self._booked(self._paid(FAST), _without_reasoning(request), call)) as replies:
+            async for reply in replies:
+                yield replace(reply, stand_in=THOUGHT_QUICKLY) if isinstance(reply, Answer) else reply
+
+    async def _booked(self, paid: PaidCall, request: Request, call: Call[Request]) -> Replies:
+        asked = replace(request, before_retry=paid.before_retry, before_sending=paid.before_sending)
+        booked = self.meter.booked(paid, resumes=self.resumes and _resumed(request))
+        async with booked, aclosing(call(asked)) as replies:
+            async for reply in replies:
+                if isinstance(reply, Reply):
+                    paid.succeeded(reply.cost_usd)
+                yield reply
+
+    def _paid(self, effort: str) -> PaidCall:
+        return PaidCall(meter=self.meter, provider=self.name, effort=effort, announced=self.announced)
 
     def _effort(self, request: Query | Question) -> str:
         if self.effort or isinstance(request, Query):
@@ -312,5 +299,5 @@ def _without_reasoning(request: Request) -> Request:
     return request if isinstance(request, Query) else replace(request, reasoning=False, model=FAST)
 
 
-def _run_id(request: Query | Question) -> str | None:
-    return request.run_id if isinstance(request, Question) else None
+def _resumed(request: Query | Question) -> bool:
+    return isinstance(request, Question) and request.run_id is not None

@@ -34,13 +34,10 @@ class Step(Protocol):
 
 def within(steps: Sequence[Step], call: Call[Request]) -> Call[Request]:
     """Return the call with steps around it, the first one outermost."""
-    for step in reversed(steps):
-        call = _within_one(step, call)
-    return call
-
-
-def _within_one(step: Step, call: Call[Request]) -> Call[Request]:
-    return lambda request: step.around(request, call)
+    if not steps:
+        return call
+    inner = within(steps[1:], call)
+    return lambda request: steps[0].around(request, inner)
 
 
 async def ask(steps: Sequence[Step], request: Request, ask_once: Callable[[Request], Awaitable[Whole]]) -> Whole:
@@ -54,37 +51,14 @@ async def ask(steps: Sequence[Step], request: Request, ask_once: Callable[[Reque
     return cast("Whole", reply)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SteppedProvider(Provider):
+class SteppedProvider:
     """A provider with steps around each of its calls, the first one outermost."""
 
-    provider: Provider
-    steps: Sequence[Step]
-
-    @property
-    def name(self) -> str:
-        """The provider's name."""
-        return self.provider.name
-
-    @property
-    def capabilities(self) -> frozenset[RequestKind]:
-        """As the provider's."""
-        return self.provider.capabilities
-
-    @property
-    def search_only(self) -> bool:
-        """As the provider's."""
-        return self.provider.search_only
-
-    @property
-    def resumes(self) -> bool:
-        """As the provider's."""
-        return self.provider.resumes
-
-    @property
-    def announces_requests(self) -> bool:
-        """As the provider's."""
-        return self.provider.announces_requests
+    def __init__(self, provider: Provider, steps: Sequence[Step]) -> None:
+        self.provider, self.steps = provider, steps
+        self.name, self.capabilities = provider.name, provider.capabilities
+        self.search_only, self.resumes = provider.search_only, provider.resumes
+        self.announces_requests = provider.announces_requests
 
     async def search(self, query: Query) -> SearchResults:
         """Search within the steps. Raises what the provider raises, and what the steps do."""
@@ -110,17 +84,11 @@ class SteppedProvider(Provider):
                 await events.aclose()
 
 
-@dataclass(frozen=True, kw_only=True)
 class SteppedPosts:
     """A source of posts with steps around each call, to which its topic is a question."""
 
-    source: PostSource
-    steps: Sequence[Step]
-
-    @property
-    def name(self) -> str:
-        """The source's name."""
-        return self.source.name
+    def __init__(self, source: PostSource, steps: Sequence[Step]) -> None:
+        self.source, self.steps, self.name = source, steps, source.name
 
     async def summarize(self, topic: str, *, since: date, until: date, seconds: float) -> PostSummary:
         """Summarize within the steps. Raises what the source raises, and what the steps do."""

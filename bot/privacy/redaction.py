@@ -15,7 +15,8 @@ from bot.privacy.detectors import KINDS
 from perplexity.errors import InvalidRequest
 from perplexity.filters import Filters
 from perplexity.formatting import pluralize
-from perplexity.types import Query, Question
+from perplexity.steps import Request
+from perplexity.types import Query
 
 MAX_PATTERNS = 20
 MAX_PATTERN = 500
@@ -111,8 +112,8 @@ class Redactor:
             for start, stop, _, name in _merged(sorted(found, key=lambda one: (one[0], one[2], -one[1])))
         ]
 
-    def question(self, question: Question) -> tuple[Question, tuple[Redaction, ...]]:
-        """Return a question without these things in any of its texts and filters. Raises as `filters`."""
+    def request(self, request: Request) -> tuple[Request, tuple[Redaction, ...]]:
+        """Return a request without these things in any of its texts and filters. Raises as `filters`."""
         left_out: list[Redaction] = []
 
         def redacted(text: str) -> str:
@@ -120,18 +121,15 @@ class Redactor:
             left_out.extend(found)
             return text
 
-        messages = tuple(replace(one, content=redacted(one.content)) for one in question.messages)
-        filters, hidden = self.filters(question.filters)
+        texts: dict[str, Any]
+        if isinstance(request, Query):
+            texts = {"text": redacted(request.text)}
+        else:
+            messages = tuple(replace(one, content=redacted(one.content)) for one in request.messages)
+            texts = {"messages": messages, "standalone": redacted(request.standalone)}
+        filters, hidden = self.filters(request.filters)
         left_out.extend(hidden)
-        changed = replace(question, messages=messages, standalone=redacted(question.standalone), filters=filters)
-        return (changed if left_out else question), tuple(left_out)
-
-    def query(self, query: Query) -> tuple[Query, tuple[Redaction, ...]]:
-        """Return a query without these things. Raises as `filters`."""
-        text, left_out = self.redact(query.text)
-        filters, hidden = self.filters(query.filters)
-        left_out += hidden
-        return (replace(query, text=text, filters=filters) if left_out else query), left_out
+        return (replace(request, filters=filters, **texts) if left_out else request), tuple(left_out)
 
     def filters(self, filters: Filters) -> tuple[Filters, tuple[Redaction, ...]]:
         """Return filters without these things: a site that is left out anyway is still dropped from what comes back.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from bot.privacy.redaction import Redaction, Redactor, count_left_out
@@ -134,9 +134,6 @@ def note_left_out(left_out: Sequence[Redaction]) -> None:
         sent_log.left_out.extend(left_out)
 
 
-Redact = Callable[[Request], tuple[Request, tuple[Redaction, ...]]]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Redacting:
     """The step that cuts what must not leave out of a request, and notes what that was."""
@@ -145,8 +142,7 @@ class Redacting:
 
     async def around(self, request: Request, call: Call[Request]) -> Replies:
         """Ask without what must not leave. Raises InvalidRequest as `Redactor.filters` does."""
-        redact = self.redactor.query if isinstance(request, Query) else self.redactor.question
-        redacted, left_out = await run_in_thread_if_long(_length(request), cast("Redact[Request]", redact), request)
+        redacted, left_out = await run_in_thread_if_long(_length(request), self.redactor.request, request)
         note_left_out(left_out)
         async with aclosing(call(redacted)) as replies:
             async for reply in replies:

@@ -258,25 +258,25 @@ def test_a_question_loses_it_in_every_text() -> None:
         standalone="who is a@b.com",
     )
 
-    told, found = ALL.question(question)
+    told, found = ALL.request(question)
 
     assert "a@b.com" not in repr(told)
     assert count_left_out(found) == {"email": 1}
-    assert ALL.query(Query(text="a@b.com c@d.org"))[0].text == "[e-mail address] [e-mail address]"
+    assert ALL.request(Query(text="a@b.com c@d.org"))[0].text == "[e-mail address] [e-mail address]"
     nothing = Question(messages=(Message(role="user", content="why"),))
-    assert ALL.question(nothing)[0] is nothing
+    assert ALL.request(nothing)[0] is nothing
 
 
 def test_a_private_site_is_not_sent_as_a_filter_and_still_left_out() -> None:
     redactor = Redactor(patterns=compile_patterns("falcon"))
     denied = Filters(domains=("-falcon.example", "-b.example"))
 
-    told, found = redactor.query(Query(text="why", filters=denied))
+    told, found = redactor.request(Query(text="why", filters=denied))
     assert told.filters == Filters(domains=("-b.example",), excluded=("falcon.example",))
     assert set(told.filters.enforced) == set(denied.domains)
     assert count_left_out(found) == {"private": 1}
     with pytest.raises(InvalidRequest, match="must not leave"):
-        redactor.question(
+        redactor.request(
             Question(messages=(Message(role="user", content="why"),), filters=Filters(domains=("falcon.example",)))
         )
 

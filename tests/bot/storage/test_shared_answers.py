@@ -168,7 +168,7 @@ async def test_if_its_process_dies_the_next_one_asks(pool: Pool, new_asker: NewA
     second.provider.go.set()
 
     assert await waiting == GOOD
-    resumed = replace(first.sharing, steps=[Sharing(pool=pool, row=again, on_shared=first.times.append)])
+    resumed = SteppedProvider(first.provider, [Sharing(pool=pool, row=again, on_shared=first.times.append)])
     assert (await resumed.answer(ASKED)).usage.cost_usd == 0.0
 
 
