@@ -46,7 +46,7 @@ from bot.listeners.stopping import record_stop
 from bot.metering import Meter
 from bot.model.home import HomeSection
 from bot.model.question import QuestionRow
-from bot.process import Application
+from bot.process import Application, Periodic
 from bot.services import SearchServices, first_lane, open_limiter, open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
 from bot.slack.messages import Chat, ResponseUrls
@@ -390,7 +390,7 @@ class _Parts:
             defaults=self.settings.budgets,
             audit=self.audit,
             workers_alive=partial(self.questions.workers_alive, seconds=STALLED_AFTER_SECONDS),
-            digests=self.digests.service.list_all,
+            found_by=(self.digests.problems, *(one.problems for one in self.running if one.problems is not None)),
         )
 
     @cached_property
@@ -430,6 +430,17 @@ class _Parts:
     @property
     def home_sections(self) -> Sequence[HomeSection]:
         return [section for one in self.running for section in one.home_sections]
+
+    @property
+    def periodic(self) -> Sequence[Periodic]:
+        budgets = BudgetWatch(
+            ledger=self.meter.ledger, notices=self.notices, slash=self.slash_command, limiter=self.limiter
+        )
+        return (
+            Periodic(name="scheduler", run=self.digests.scheduler.run),
+            Periodic(name="budgets", run=budgets.run),
+            *(work for one in self.running for work in one.periodic),
+        )
 
     @cached_property
     def home_tabs(self) -> HomeTabs:
@@ -703,10 +714,7 @@ async def compose(
             attempt_log=attempt_log,
             audit=AuditWriter(audit=parts.audit),
             retention=Retention(pool=work, days=settings.retention_days),
-            budget_watch=BudgetWatch(
-                ledger=meter.ledger, notices=parts.notices, slash=parts.slash_command, limiter=limiter
-            ),
-            scheduler=parts.digests.scheduler,
+            periodic=parts.periodic,
             installation=parts.installation,
             server=parts.server if http else None,
             socket=parts.socket if http else None,

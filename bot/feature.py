@@ -13,8 +13,9 @@ from bot.delivery.status_message import StatusMessages
 from bot.doctor.checks import Check
 from bot.listeners.context import Register
 from bot.manifest import Shortcut
-from bot.model.admin import LaneUse
+from bot.model.admin import FindProblems, LaneUse
 from bot.model.home import HomeSection
+from bot.process import Periodic
 from bot.settings import Settings
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.users import Admins, SlackUsers
@@ -49,11 +50,14 @@ class Running:
     """What a feature brings to a process.
 
     `commands` take the places of those of their names in `Feature.commands`, because they have what they need.
+    `periodic` work runs as long as the process; `problems` finds what is wrong, for admins.
     """
 
     commands: tuple[Command[Any, Any], ...] = ()
     listeners: tuple[Register, ...] = ()
     home_sections: tuple[HomeSection, ...] = ()
+    periodic: tuple[Periodic, ...] = ()
+    problems: FindProblems | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bot.audit import AuditWriter
-from bot.digests.service import DigestScheduler
 from bot.errors import CannotListen
 from bot.services import check_models
 from bot.slack.connection import SocketMode
@@ -18,7 +17,6 @@ from bot.storage.attempts import AttemptLog
 from bot.storage.questions import QuestionStore
 from bot.storage.retention import Retention
 from bot.web.server import Server
-from bot.worker.budget_watch import BudgetWatch
 from perplexity.providers.base import Provider
 
 if TYPE_CHECKING:
@@ -43,6 +41,14 @@ CLOSE_SECONDS = 1.5
 
 
 @dataclass(frozen=True, kw_only=True)
+class Periodic:
+    """Work of the background that runs until it is cancelled; `name` is what the log calls it."""
+
+    name: str
+    run: Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Application:
     """Everything that runs in one process, built but not started."""
 
@@ -53,8 +59,7 @@ class Application:
     attempt_log: AttemptLog
     audit: AuditWriter
     retention: Retention
-    budget_watch: BudgetWatch
-    scheduler: DigestScheduler
+    periodic: Sequence[Periodic]
     installation: Installation | Workspaces
     server: Server | None
     socket: SocketMode | None = None
@@ -71,11 +76,10 @@ class Application:
         installation = _task("installation", self.installation.run)
         workers = [asyncio.create_task(self.jobs.work(drain_seconds=DRAIN_SECONDS))] if work else []
         sweep = _task("sweep", partial(self.jobs.recover_stalled, self.questions))
-        scheduler = _task("scheduler", self.scheduler.run)
         attempts = _task("attempts", self.attempt_log.run)
         audit = _task("audit", self.audit.run)
         retention = _task("retention", self.retention.run)
-        budgets = _task("budgets", self.budget_watch.run)
+        periodic = [_task(one.name, one.run) for one in self.periodic]
         pages = [_task("playground", self.playground.keep_messages)] if self.playground is not None else []
         models = asyncio.create_task(check_models(self.providers))
         ready()
@@ -84,17 +88,16 @@ class Application:
                 {
                     asyncio.create_task(stop.wait()),
                     sweep,
-                    scheduler,
                     attempts,
                     audit,
-                    budgets,
                     retention,
                     installation,
+                    *periodic,
                     *workers,
                 }
             )
         finally:
-            await asyncio.gather(*map(_cancel_until_done, (scheduler, installation, retention, budgets, *pages)))
+            await asyncio.gather(*map(_cancel_until_done, (installation, retention, *periodic, *pages)))
             await self._stop(workers, sweep)
             await _cancel(models)
             await asyncio.gather(_cancel_until_done(attempts), _cancel_until_done(audit))

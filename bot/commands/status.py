@@ -11,8 +11,7 @@ from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.commands.parsing import parse_nothing
-from bot.model.admin import LaneUse, Problem
-from bot.model.digest import Digest, State
+from bot.model.admin import FindProblems, LaneUse, Problem
 from bot.model.message import Audience
 from bot.model.provider_stats import ProviderStats
 from bot.model.ratings import Feedback
@@ -35,7 +34,7 @@ _ISSUES = {
 class Health:
     """Says what is wrong. `services` answer questions, all of them for nothing if they are `free`.
 
-    `workers_alive` returns how many workers there are, `digests` those of a workspace.
+    `workers_alive` returns how many workers there are, `found_by` what else is wrong in a workspace.
     """
 
     services: Sequence[str]
@@ -44,7 +43,7 @@ class Health:
     defaults: Budgets
     audit: AuditStore
     workers_alive: Callable[[], Awaitable[int]]
-    digests: Callable[[str], Awaitable[Sequence[Digest]]]
+    found_by: Sequence[FindProblems]
 
     async def problems(self, team_id: str, spending: Spending) -> list[Problem]:
         """Return what is wrong, that no question can be answered first. Raises database errors."""
@@ -61,9 +60,7 @@ class Health:
             for name in silent
             if name not in issues
         ]
-        failed = sum(one.failed and one.state is State.ACTIVE for one in await self.digests(team_id))
-        if failed > 1:
-            found.append(Problem(text=f"{failed} digests failed at their last run.", fix="Their owners were told why."))
+        found += [problem for find in self.found_by for problem in await find(team_id)]
         if problem := (await self.audit.health()).problem:
             found.append(Problem(text=problem, fix="Run `python -m bot doctor`, which says what to do."))
         if not await self.workers_alive():

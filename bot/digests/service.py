@@ -17,6 +17,7 @@ from bot.commands.watch import WATCH
 from bot.delivery.routes import ChatRoute, digest_route
 from bot.digests.jobs import DigestStopper, StopNoticeCommand, plan_run, run_question
 from bot.digests.runner import DigestRunner, StorySelector
+from bot.model.admin import Problem
 from bot.model.digest import (
     AlreadyRunning,
     Created,
@@ -196,6 +197,12 @@ class DigestComponents:
     channel_route: ChatRoute
     scheduler: DigestScheduler
     stopper: DigestStopper
+
+    async def problems(self, team_id: str) -> Sequence[Problem]:
+        """Return that several digests of a workspace failed, if so. Raises database errors."""
+        failed = sum(one.failed and one.state is State.ACTIVE for one in await self.service.list_all(team_id))
+        told = Problem(text=f"{failed} digests failed at their last run.", fix="Their owners were told why.")
+        return [told] if failed > 1 else []
 
     @classmethod
     def from_settings(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -44,6 +44,10 @@ class Problem:
 
     text: str
     fix: str
+
+
+FindProblems = Callable[[str], Awaitable[Sequence[Problem]]]
+"""Returns what is wrong in a workspace. Raises database errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
