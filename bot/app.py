@@ -67,7 +67,6 @@ from bot.storage.ledger import Ledger
 from bot.storage.limiter import PostgresLimiter
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore
-from bot.storage.proposals import ProposalStore
 from bot.storage.questions import Pool, QuestionStore, connection_pool, fair_share
 from bot.storage.ratings import ratings_of_team
 from bot.storage.retention import Retention
@@ -79,7 +78,6 @@ from bot.views import (
     ask,
     ask_about,
     budgets,
-    check,
     digest,
     home,
     options,
@@ -419,6 +417,7 @@ class _Parts:
             admins=self.admins,
             users=self.users,
             home=self.home_tabs,
+            chain=self.search.chain,
             service_limits=self.limiter.uses,
             start=self.background.start,
         )
@@ -565,10 +564,10 @@ class _Parts:
             views=self.views,
             replies=self.status_messages,
             admins=self.admins,
+            admission=self.admission,
             start=self.background.start,
             home_opened=self.home.opened,
             home_changed=self.home.changed,
-            is_known_outsider=self.admission.is_known_outsider,
         )
 
     @property
@@ -576,12 +575,6 @@ class _Parts:
         """The listeners in order: first the check of the installation, then what is asked most."""
         acks, profiles = self.acks, self.profiles
         choices, audit = ChoiceStore(acks), AuditStore(acks)
-        finder = check.ClaimFinder(
-            model=self.search.chain.within().model,
-            proposals=ProposalStore(acks),
-            profiles=profiles,
-            asker_refusal=self.admission.asker_refusal,
-        )
         personal = OwnData(
             store=PersonalDataStore(self.work),
             files=self.files,
@@ -612,7 +605,6 @@ class _Parts:
                 audit=audit,
                 slash=self.slash_command,
             ),
-            partial(check.register, finder=finder),
             partial(digest.register, profiles=profiles),
             options.register,
             partial(home.register, store=HomeStore(acks), delete=self.delete),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.blocks.actions import AnswerPart
+from bot.chain import Chain
 from bot.commands.base import Command
 from bot.delivery.home_tabs import HomeTabs
 from bot.delivery.status_message import StatusMessages
@@ -41,6 +42,7 @@ class Core:
     admins: Admins
     users: SlackUsers
     home: HomeTabs
+    chain: Chain
     service_limits: Callable[[], Awaitable[Sequence[LaneUse]]]
     start: Callable[[Coroutine[Any, Any, None]], None]
 

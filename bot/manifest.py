@@ -47,7 +47,6 @@ Shortcut = tuple[Literal["global", "message"], str, str, str]
 SHORTCUTS: tuple[Shortcut, ...] = (
     ("global", "Ask the web", "ask_anything", "Ask a question, search, or read the news"),
     ("message", "Ask about this", "ask_about_this", "Ask a question about this message"),
-    ("message", "Check this", "check_this", "Check the claims of this message"),
 )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from bot.commands.ask import ASK
 from bot.commands.base import Command
 from bot.commands.budget import BUDGET, PAUSE, RESUME
-from bot.commands.check import CHECK
 from bot.commands.deepdive import DEEPDIVE
 from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
@@ -21,7 +20,6 @@ COMMANDS: tuple[Command[Any, Any], ...] = (
     ASK,
     NEWS,
     DEEPDIVE,
-    CHECK,
     STATUS,
     SETTINGS,
     BUDGET,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bot import commands
 from bot.feature import Feature
-from bot.features import feedback, limits, sharing
+from bot.features import checking, feedback, limits, sharing
 from bot.manifest import SHORTCUTS, Offers
 
 FEATURES: tuple[Feature, ...] = (
     limits.FEATURE,
     sharing.FEATURE,
     feedback.FEATURE,
+    checking.FEATURE,
 )
 
 COMMANDS = commands.in_order((*commands.COMMANDS, *(one for feature in FEATURES for one in feature.commands)))

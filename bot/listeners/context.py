@@ -11,6 +11,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.commands.base import Command
 from bot.delivery.status_message import StatusMessages
+from bot.listeners.admission import Admission
 from bot.listeners.intake import Intake
 from bot.model.membership import team_of
 from bot.slack.messages import Chat
@@ -41,6 +42,7 @@ class ListenerContext:
     views: Views
     replies: StatusMessages
     admins: Admins
+    admission: Admission
 
     start: Callable[[Coroutine[Any, Any, None]], None]
     """Run work in the background, after the acknowledgement."""
@@ -51,8 +53,9 @@ class ListenerContext:
     home_changed: Callable[[str, str, str], None]
     """Show the home tab again, with a notice, to a person who has it open."""
 
-    is_known_outsider: Callable[[dict[str, Any], str], bool]
-    """Return whether a request's user is known to be an outsider."""
+    def is_known_outsider(self, body: dict[str, Any], user_id: str) -> bool:
+        """Return whether a request's user is known to be an outsider."""
+        return self.admission.is_known_outsider(body, user_id)
 
     async def refuses(self, body: dict[str, Any], user_id: str, channel_id: str) -> bool:
         """Return whether a person is known to be an outsider, and the channel is not open to outsiders.

@@ -134,7 +134,7 @@ class SlackUsers:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._client = client
-        self._profiles = profiles or Profiles(client)
+        self.profiles = profiles or Profiles(client)
         self._sleep = sleep
 
     async def timezone(self, user_id: str) -> str | None:
@@ -192,7 +192,7 @@ class SlackUsers:
         return True
 
     async def _fetch_profile(self, user_id: str) -> Profile:
-        return await self._profiles.get(user_id, seconds=0)
+        return await self.profiles.get(user_id, seconds=0)
 
 
 GROUP_SECONDS = 300.0

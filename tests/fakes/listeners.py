@@ -49,18 +49,24 @@ class NoAdmins:
     is_admin = verify_admin = staticmethod(returning(False))
 
 
+class Everyone:
+    """An admission that knows of no outsider."""
+
+    is_known_outsider = staticmethod(lambda body, user_id: False)
+
+
 def listener_context(questions: object, **fields: Any) -> ListenerContext:
     """Return the context of an app in which no one is an admin or an outsider; `questions` is the store's stand-in."""
     store = cast("QuestionStore", questions)
     client = AsyncWebClient(base_url=NOWHERE)
     base: dict[str, Any] = {
         "admins": NoAdmins(),
+        "admission": Everyone(),
         "chat": Chat(client),
         "commands": COMMANDS,
         "home_changed": nothing,
         "home_opened": nothing,
         "intake": Intake(questions=store, metrics=Metrics(), record_sender=returning(None)),
-        "is_known_outsider": lambda body, user_id: False,
         "metrics": Metrics(),
         "preferences": None,
         "questions": store,

@@ -15,7 +15,6 @@ from uuid import UUID
 
 from bot.blocks.actions import Below, answer_actions
 from bot.blocks.answer import answer_messages
-from bot.blocks.claims import claims_messages
 from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message, deepdive_started_message
 from bot.blocks.digests import digest_failed_message, digest_messages, digest_result_message
 from bot.blocks.documents import markdown_file, result_file
@@ -45,6 +44,8 @@ from bot.commands.help import help_overview, pending_message, text_message, too_
 from bot.conversations.next_questions import BEGIN, END, take_next_questions
 from bot.errors import UsageError
 from bot.features import ANSWER_PARTS, COMMANDS
+from bot.features.checking.command import claims_messages
+from bot.features.checking.form import _Message, checked_message, claims_view, reading_view
 from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.model.digest import Created, Digest, DigestAction, DigestList, DigestReport, Trigger, Updated
@@ -58,7 +59,6 @@ from bot.privacy.sent_requests import Sent
 from bot.slack.users import Management
 from bot.views.ask import ask_view
 from bot.views.ask_about import question_view
-from bot.views.check import _Message, checked_message, claims_view, reading_view
 from bot.views.home import answer_blocks
 from bot.views.settings import settings_view
 from bot.views.sources import sources_view

@@ -13,11 +13,11 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from bot.features.checking.store import ProposalStore
 from bot.model.spending import Budgets, Ended, Erased, Granted, OverBudget, Reservation
 from bot.storage.budgets import BudgetStore
 from bot.storage.ledger import Ledger
 from bot.storage.personal_data import PersonalDataStore
-from bot.storage.proposals import ProposalStore
 from bot.storage.questions import Pool, connection_pool
 from bot.storage.retention import Retention
 from tests.fakes.personal_data import find_text

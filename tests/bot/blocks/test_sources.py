@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from bot.blocks.claims import claims_messages
 from bot.blocks.sources import results_messages
+from bot.features.checking.command import claims_messages
 from bot.model.message import Audience
 from bot.playground.slack.limits import check_message
 from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict

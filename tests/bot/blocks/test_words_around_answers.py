@@ -37,7 +37,6 @@ import pytest
 
 from bot.blocks.actions import Below, answer_actions, sent_actions, with_actions
 from bot.blocks.answer import answer_ending, answer_messages
-from bot.blocks.claims import claims_messages
 from bot.blocks.deepdive import deepdive_messages
 from bot.blocks.digests import digest_messages
 from bot.blocks.documents import result_file
@@ -46,6 +45,7 @@ from bot.blocks.news import news_messages
 from bot.blocks.progress import broken_off_blocks, stopped_blocks
 from bot.blocks.sources import results_messages
 from bot.features import ANSWER_PARTS
+from bot.features.checking.command import claims_messages
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.model.message import Audience, Block, OutgoingMessage
 from bot.model.question import AnswerButtons

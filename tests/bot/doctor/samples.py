@@ -16,7 +16,6 @@ from uuid import UUID
 from bot.blocks.actions import Below, answer_actions, with_actions
 from bot.blocks.admin import admin_blocks
 from bot.blocks.answer import answer_messages
-from bot.blocks.claims import claims_messages
 from bot.blocks.deepdive import deepdive_messages, deepdive_started_message
 from bot.blocks.digests import digest_failed_message, digest_messages
 from bot.blocks.escaping import sanitize_message, sanitize_view
@@ -32,6 +31,8 @@ from bot.blocks.spending import spending_message
 from bot.blocks.status import status_message
 from bot.commands.help import help_message
 from bot.features import ANSWER_PARTS, COMMANDS
+from bot.features.checking.command import claims_messages
+from bot.features.checking.form import _Message, claims_view
 from bot.features.feedback.form import feedback_view
 from bot.features.limits.form import limits_section, limits_view
 from bot.features.limits.model import NAMES, Limit, limits_message
@@ -54,7 +55,6 @@ from bot.views.ask import ask_view
 from bot.views.ask_about import question_view
 from bot.views.base import modal
 from bot.views.budgets import budgets_view
-from bot.views.check import _Message, claims_view
 from bot.views.digest import digest_view
 from bot.views.settings import settings_view
 from bot.views.sources import sources_view

@@ -1,28 +1,41 @@
-"""`/pplx check`: checks claims against quotations that are word for word in the pages found."""
+"""`/pplx check`: claims, each with a quotation word for word from a page, and a verdict if its words decide."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from bot.blocks.claims import claims_messages
-from bot.blocks.escaping import escape, unescape_slack
+from bot.blocks import messages
+from bot.blocks.elements import longest, notes_block, section, warning_blocks
+from bot.blocks.escaping import escape, one_line, shorten, unescape_slack
+from bot.blocks.sources import linked_title, site_and_date
 from bot.commands.base import Command, Reply, Stats
 from bot.commands.context import CommandContext
 from bot.commands.filters import usage_errors
 from bot.errors import UsageError
-from bot.model.message import Audience
+from bot.model.message import Audience, OutgoingMessage
 from bot.preferences.precedence import Preferred
 from perplexity.attempts import cost_with_failures, total_cost
 from perplexity.claims.check import check_claims
 from perplexity.claims.propose import propose_claims, validate_claims
-from perplexity.claims.types import CheckedClaims
+from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
 from perplexity.errors import InvalidRequest
 from perplexity.filters import NO_FILTERS, Filters
+from perplexity.notes import fallback_sentence
 
 NOTHING_TO_CHECK = "I found no claim in this text that I could check."
+
+_SIGNS = {
+    Verdict.SUPPORTED: (":white_check_mark:", "Supported"),
+    Verdict.CONTRADICTED: (":x:", "Contradicted"),
+    Verdict.DISAGREE: (":warning:", "The pages disagree"),
+    Verdict.UNCLEAR: (":grey_question:", "See what the page says"),
+}
+_CLAIM = 500
+_QUOTE = 1_200
+_REASON = 300
 
 _NUMBERED = re.compile(r"\d{1,2}\. (?=\S)")
 
@@ -82,6 +95,31 @@ def render(checked: CheckedClaims, request: CheckRequest, audience: Audience) ->
     cost_usd = cost_with_failures(checked.cost_usd, checked.failed)
     stats = Stats(provider=checked.judged_by or checked.searched_by, cost_usd=cost_usd)
     return Reply(messages=claims_messages(checked), stats=stats)
+
+
+def claims_messages(checked: CheckedClaims) -> tuple[OutgoingMessage, ...]:
+    """Render checked claims in their order."""
+    by = checked.judged_by or checked.searched_by
+    above = warning_blocks([fallback_sentence(checked.failed, f"this was checked with {by}")] if by else [])
+    body = [section(longest(_versions(claim))) for claim in checked.claims]
+    return messages.pack([*above, *body, *notes_block(checked.notes)], summary="")
+
+
+def _versions(checked: CheckedClaim) -> Iterator[str]:
+    """Yield a claim's text, shorter and shorter; the last one has no link."""
+    yield from ("\n".join(_lines(checked, share=share)) for share in (1, 2, 4, 8))
+    yield "\n".join(_lines(checked, share=8, linked=False))
+
+
+def _lines(checked: CheckedClaim, *, share: int, linked: bool = True) -> Iterator[str]:
+    sign, verdict = _SIGNS[checked.verdict]
+    verdict = verdict if checked.passages else "Unclear"
+    claim = escape(shorten(one_line(checked.claim), _CLAIM // share))
+    reason = f": {escape(shorten(one_line(checked.reason), _REASON // share))}" if checked.reason else ""
+    yield f"{sign} *{claim}*  {verdict}{reason}"
+    for quote, source in checked.passages:
+        yield f"> {escape(shorten(one_line(quote), _QUOTE // share))}"
+        yield " · ".join(filter(None, (linked_title(source) if linked else "", site_and_date(source))))
 
 
 def prefer(request: CheckRequest, settings: Preferred) -> CheckRequest:

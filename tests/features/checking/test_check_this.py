@@ -12,9 +12,10 @@ from typing import Any
 import psycopg
 import pytest
 
+from bot.features import checking
+from bot.features.checking.form import NO_TEXT, OWN_SENTENCES
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.privacy.sent_requests import load_sent
-from bot.views.check import NO_TEXT, OWN_SENTENCES
 from tests.end_to_end.conftest import AppHarness
 from tests.fakes.claims import ScriptedPerplexity
 from tests.fakes.rows import SENT
@@ -303,3 +304,9 @@ async def calls_booked(harness: AppHarness) -> list[tuple[str, int]]:
         while ("reserved", None) in (booked := await (await connection.execute(query)).fetchall()):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     return booked
+
+
+def test_the_manifest_has_the_shortcut_that_the_app_listens_to() -> None:
+    (shortcut,) = checking.FEATURE.shortcuts
+
+    assert shortcut[:3] == ("message", "Check this", "check_this")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,21 +13,19 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from psycopg import Error
-from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.elements import context as small_text
 from bot.blocks.elements import link, plain, section
 from bot.blocks.escaping import clean, escape, one_line, shorten, unescape_slack
 from bot.blocks.words import moment_or_day
 from bot.budgets.sentences import too_fast_sentence
-from bot.commands.check import CHECK, NOTHING_TO_CHECK, text_of_claims
-from bot.commands.help import text_message
 from bot.errors import BudgetUnknown, UsageError
-from bot.listeners.admission import MEMBERS_ONLY
+from bot.features.checking.command import CHECK, NOTHING_TO_CHECK, text_of_claims
+from bot.features.checking.store import ProposalStore
 from bot.listeners.asking import NOT_SAVED, ask_in_direct_message, link_to_messages
 from bot.listeners.context import ListenerContext
 from bot.metering import BUDGET_UNKNOWN
-from bot.model.membership import team_of
 from bot.model.message import Block, OutgoingMessage
 from bot.model.scope import Asker, working_for
 from bot.privacy.sent_requests import SentLog
@@ -35,8 +33,8 @@ from bot.slack.messages import seconds_of
 from bot.slack.users import Profiles
 from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.storage.proposals import ProposalStore
 from bot.views.base import Response, Submission, errors, modal, show_modal, shows, submission
+from bot.views.opening import person_of, shortcut
 from perplexity.claims.propose import MAX_CLAIM, MAX_CLAIMS, MAX_MESSAGE, propose_claims
 from perplexity.claims.types import ProposedClaims
 from perplexity.formatting import format_dollars
@@ -73,21 +71,12 @@ class ClaimFinder:
     model: Provider
     proposals: ProposalStore
     profiles: Profiles
-    asker_refusal: Callable[[str], Awaitable[str | None]]
-    """Return why a person is not answered; None if they are."""
-
     reading: set[tuple[str, str]] = field(default_factory=set)
 
 
 def register(app: AsyncApp, context: ListenerContext, *, finder: ClaimFinder) -> None:
     """Listen to the message shortcut, and to the modal that it opens."""
-
-    @app.shortcut(CHECK_THIS)
-    async def on_shortcut(ack: AsyncAck, body: dict[str, Any]) -> None:
-        if (problem := await open_check(body, context, finder)) is not None:
-            await context.replies.reply_privately(str(body.get("response_url") or "") or None, text_message(problem))
-        await ack()
-
+    shortcut(app, context, CHECK_THIS, partial(open_check, finder=finder))
     submission(app, context, CALLBACK_ID, partial(submit, finder=finder), first_input=block_id(1))
 
 
@@ -96,18 +85,16 @@ def block_id(number: int) -> str:
     return f"claim_{number}"
 
 
-async def open_check(body: Mapping[str, Any], context: ListenerContext, finder: ClaimFinder) -> str | None:
+async def open_check(body: Mapping[str, Any], context: ListenerContext, *, finder: ClaimFinder) -> str | None:
     """Open the modal at once, and start looking for the message's claims; return a problem for the person."""
-    user = _id(body, "user")
-    if context.is_known_outsider(dict(body), user):
-        return MEMBERS_ONLY
     message = _Message.read(body)
     if not message.text:
         return NO_TEXT
     opened = await show_modal(context, str(body.get("trigger_id", "")), reading_view(message))
     if isinstance(opened, str):
         return opened
-    asker = Asker(team_id=team_of(body), user_id=user, channel_id=message.channel)
+    team, user = person_of(body)
+    asker = Asker(team_id=team, user_id=user, channel_id=message.channel)
     context.start(_read(message, opened.id, context, asker, finder))
     return None
 
@@ -131,7 +118,7 @@ async def _read(message: _Message, view_id: str, context: ListenerContext, asker
 
 async def _refusal(context: ListenerContext, asker: Asker, finder: ClaimFinder) -> str | None:
     """Return why a person gets no claims; None if they do, which counts against how fast they may ask."""
-    if (said := await finder.asker_refusal(asker.user_id)) is not None:
+    if (said := await context.admission.asker_refusal(asker.user_id)) is not None:
         return said
     try:
         if await context.questions.take_turn(asker):
@@ -194,11 +181,15 @@ class _Message:
         message = body.get("message")
         fields: Mapping[str, Any] = message if isinstance(message, dict) else {}
         text = clean(unescape_slack(text_of(fields))).strip()
+        place = body.get("channel")
+        channel: Mapping[str, Any] = place if isinstance(place, dict) else {}
+        name = str(channel.get("name") or "")
         return cls(
             text=text[: MAX_MESSAGE + 1],
             author=str(fields.get("user") or ""),
-            channel=_id(body, "channel"),
-            channel_name=_channel_name(body),
+            channel=str(channel.get("id", "")),
+            # Slack calls direct messages so.
+            channel_name="" if name in {"directmessage", "privategroup"} else name,
             ts=str(fields.get("ts") or ""),
         )
 
@@ -236,18 +227,6 @@ def _texts(block: object) -> Iterator[str]:
             yield "".join(text for part in parts for text in _texts(part))
         else:
             yield from ([parts[0]] if isinstance(parts[0], str) else (text for part in parts for text in _texts(part)))
-
-
-def _id(body: Mapping[str, Any], name: str) -> str:
-    value = body.get(name)
-    return str(value.get("id", "")) if isinstance(value, dict) else ""
-
-
-def _channel_name(body: Mapping[str, Any]) -> str:
-    """Return the name of the message's channel; empty for a direct message, which Slack calls "directmessage"."""
-    channel = body.get("channel")
-    name = str(channel.get("name") or "") if isinstance(channel, dict) else ""
-    return "" if name in {"directmessage", "privategroup"} else name
 
 
 def reading_view(message: _Message) -> View:

@@ -1,0 +1,26 @@
+"""Check: claims, typed or found in a message, with what pages say of them word for word."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bot.feature import Core, Feature, Running
+from bot.features.checking import form
+from bot.features.checking.command import CHECK
+from bot.features.checking.store import ProposalStore
+
+
+def start(core: Core) -> Running:
+    """Listen to the shortcut and to the form."""
+    finder = form.ClaimFinder(
+        model=core.chain.within().model, proposals=ProposalStore(core.acks), profiles=core.users.profiles
+    )
+    return Running(listeners=(partial(form.register, finder=finder),))
+
+
+FEATURE = Feature(
+    name="checking",
+    start=start,
+    commands=(CHECK,),
+    shortcuts=(("message", form.TITLE, form.CHECK_THIS, "Check the claims of this message"),),
+)
