@@ -34,8 +34,8 @@ from bot.delivery.routes import default_routes
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.delivery.withdrawal import AnswerWithdrawal
 from bot.digests.service import DigestComponents
-from bot.feature import Core, Running
-from bot.features import ANSWER_PARTS, COMMANDS, FEATURES, OFFERS
+from bot.feature import Brought, Core, Feature, Running, bring_together
+from bot.features import FEATURES
 from bot.listeners import actions, answer_actions, event_limit, messages, slash
 from bot.listeners import installation as lifecycle
 from bot.listeners.admission import Admission
@@ -164,6 +164,8 @@ class _Parts:
     """
 
     settings: Settings
+    features: Sequence[Feature]
+    brought: Brought
     work: Pool
     acks: Pool
     health: Pool
@@ -303,12 +305,12 @@ class _Parts:
     @cached_property
     def commands(self) -> Sequence[Command[Any, Any]]:
         built = (*self.built_commands, *(command for one in self.running for command in one.commands))
-        commands = with_built(COMMANDS, built)
+        commands = with_built(self.brought.commands, built)
         if self.playground is None or not self.settings.keyless:
             return commands
         from bot.playground.examples import with_examples
 
-        return with_examples(commands, plain=COMMANDS, pause=self.pause)
+        return with_examples(commands, plain=self.brought.commands, pause=self.pause)
 
     @property
     def slash_command(self) -> str:
@@ -424,7 +426,7 @@ class _Parts:
 
     @cached_property
     def running(self) -> Sequence[Running]:
-        return [feature.start(self.core) for feature in FEATURES]
+        return [feature.start(self.core) for feature in self.features]
 
     @property
     def home_sections(self) -> Sequence[HomeSection]:
@@ -467,7 +469,7 @@ class _Parts:
             reasoning_effort=settings.reasoning_effort,
             thread_history=thread_history.before,
             stages=lambda row: QuestionStages(stages=self.stages, row=row, database_retry=self.database_retry),
-            answer_parts=ANSWER_PARTS,
+            answer_parts=self.brought.answer_parts,
             saves_files=settings.send_files or not settings.slack_configured,
             keeps_text=settings.retention_days > 0,
             before_sending=self.meter.keep,
@@ -654,7 +656,12 @@ class _Parts:
 
 @asynccontextmanager
 async def compose(
-    settings: Settings, *, conninfo: str, http: bool, pause: Pause = asyncio.sleep
+    settings: Settings,
+    *,
+    conninfo: str,
+    http: bool,
+    pause: Pause = asyncio.sleep,
+    features: Sequence[Feature] = FEATURES,
 ) -> AsyncIterator[Application]:
     """Build the process on an open database, and close everything at the end; `http` adds the server.
 
@@ -674,7 +681,8 @@ async def compose(
             metrics.attempted(attempt)
             attempt_log.record(attempt)
 
-        slack, playground = slack_connection(settings, OFFERS)
+        brought = bring_together(features)
+        slack, playground = slack_connection(settings, brought.offers)
         session = await stack.enter_async_context(open_session(slack))
         meter = Meter(ledger=await stack.enter_async_context(Ledger(work, budgets=settings.budgets)))
         limiter = replace(open_limiter(settings, work), on_refused=metrics.call_refused)
@@ -683,6 +691,8 @@ async def compose(
         )
         parts = _Parts(
             settings=settings,
+            features=features,
+            brought=brought,
             work=work,
             acks=acks,
             health=health,

@@ -8,12 +8,13 @@ from typing import Any
 
 from bot.blocks.actions import AnswerPart
 from bot.chain import Chain
+from bot.commands import COMMANDS, in_order
 from bot.commands.base import Command
 from bot.delivery.home_tabs import HomeTabs
 from bot.delivery.status_message import StatusMessages
 from bot.doctor.checks import Check
 from bot.listeners.context import Register
-from bot.manifest import Shortcut
+from bot.manifest import SHORTCUTS, Offers, Shortcut
 from bot.model.admin import FindProblems, LaneUse
 from bot.model.home import HomeSection
 from bot.process import Periodic
@@ -72,3 +73,26 @@ class Feature:
     shortcuts: tuple[Shortcut, ...] = ()
     answer_parts: tuple[AnswerPart, ...] = ()
     doctor_checks: tuple[Check, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brought:
+    """What features bring together with the core, without a process."""
+
+    commands: tuple[Command[Any, Any], ...]
+    answer_parts: tuple[AnswerPart, ...]
+    offers: Offers
+    checks: tuple[Check, ...]
+
+
+def bring_together(features: Sequence[Feature]) -> Brought:
+    """Return what these features and the core have."""
+    listed = in_order((*COMMANDS, *(one for feature in features for one in feature.commands)))
+    return Brought(
+        commands=listed,
+        answer_parts=tuple(part for feature in features for part in feature.answer_parts),
+        offers=Offers(
+            commands=listed, shortcuts=(*SHORTCUTS, *(one for feature in features for one in feature.shortcuts))
+        ),
+        checks=tuple(check for feature in features for check in feature.doctor_checks),
+    )

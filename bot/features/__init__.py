@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from bot import commands
-from bot.feature import Feature
+from bot.feature import Feature, bring_together
 from bot.features import checking, feedback, limits, sharing
-from bot.manifest import SHORTCUTS, Offers
 
 FEATURES: tuple[Feature, ...] = (
     limits.FEATURE,
@@ -14,7 +12,5 @@ FEATURES: tuple[Feature, ...] = (
     checking.FEATURE,
 )
 
-COMMANDS = commands.in_order((*commands.COMMANDS, *(one for feature in FEATURES for one in feature.commands)))
-ANSWER_PARTS = tuple(part for feature in FEATURES for part in feature.answer_parts)
-OFFERS = Offers(commands=COMMANDS, shortcuts=(*SHORTCUTS, *(one for feature in FEATURES for one in feature.shortcuts)))
-CHECKS = tuple(check for feature in FEATURES for check in feature.doctor_checks)
+BROUGHT = bring_together(FEATURES)
+COMMANDS, ANSWER_PARTS, OFFERS, CHECKS = BROUGHT.commands, BROUGHT.answer_parts, BROUGHT.offers, BROUGHT.checks

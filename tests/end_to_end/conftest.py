@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ from pydantic import SecretStr
 from bot.app import compose
 from bot.commands.ask import SAME_LANGUAGE
 from bot.conversations.next_questions import INSTRUCTION
+from bot.feature import Feature
+from bot.features import FEATURES
 from bot.settings import Settings
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
@@ -157,12 +159,24 @@ def settings(slack: FakeSlack, perplexity: FakePerplexity) -> Settings:
 
 
 @pytest.fixture
+def features() -> Sequence[Feature]:
+    """Return the features of the app."""
+    return FEATURES
+
+
+@pytest.fixture
 async def harness(
-    settings: Settings, database: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
+    *,
+    settings: Settings,
+    features: Sequence[Feature],
+    database: str,
+    slack: FakeSlack,
+    perplexity: FakePerplexity,
+    session: ClientSession,
 ) -> AsyncIterator[AppHarness]:
     url = f"http://127.0.0.1:{settings.port}"
     stop, ready = asyncio.Event(), asyncio.Event()
-    async with compose(settings, conninfo=database, http=True) as app:
+    async with compose(settings, conninfo=database, http=True, features=features) as app:
         serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
         waiting = asyncio.create_task(ready.wait())
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
