@@ -76,7 +76,6 @@ from bot.streaming.live import LiveAnswers
 from bot.views import (
     admin,
     ask,
-    ask_about,
     budgets,
     digest,
     home,
@@ -600,7 +599,6 @@ class _Parts:
             answer_actions.register,
             partial(admin.register, home=self.admin_home, stopper=self.digests.stopper),
             partial(ask.register, choices=choices),
-            ask_about.register,
             partial(
                 budgets.register,
                 budgets=self.budgets_before_ack,

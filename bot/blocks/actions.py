@@ -71,12 +71,6 @@ class AnswerPart:
 
 
 _OWN_PARTS = (
-    AnswerPart(
-        name=FOLLOW_UP,
-        label="Ask a follow-up",
-        offered=lambda below: not (below.in_thread or below.buttons.ask_about),
-    ),
-    AnswerPart(name=ASK_ABOUT, label="Ask about these", offered=lambda below: below.buttons.ask_about),
     AnswerPart(name=MORE_RESULTS, label="More results", offered=lambda below: below.buttons.more),
     AnswerPart(name=DIGEST, label="Every weekday morning", offered=lambda below: below.buttons.scheduled),
     AnswerPart(name=SOURCES, label="Sources", offered=lambda below: bool(below.buttons.sources)),

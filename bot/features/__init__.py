@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bot.feature import Feature, bring_together
-from bot.features import checking, feedback, limits, sharing
+from bot.features import ask_about, checking, feedback, limits, sharing
 
 FEATURES: tuple[Feature, ...] = (
     limits.FEATURE,
     sharing.FEATURE,
     feedback.FEATURE,
     checking.FEATURE,
+    ask_about.FEATURE,
 )
 
 BROUGHT = bring_together(FEATURES)

@@ -44,6 +44,7 @@ from bot.commands.help import help_overview, pending_message, text_message, too_
 from bot.conversations.next_questions import BEGIN, END, take_next_questions
 from bot.errors import UsageError
 from bot.features import ANSWER_PARTS, COMMANDS
+from bot.features.ask_about.form import question_view
 from bot.features.checking.command import claims_messages
 from bot.features.checking.form import _Message, checked_message, claims_view, reading_view
 from bot.features.sharing.preview import _Opened, share_view
@@ -58,7 +59,6 @@ from bot.preferences.settings import load_channel, load_person
 from bot.privacy.sent_requests import Sent
 from bot.slack.users import Management
 from bot.views.ask import ask_view
-from bot.views.ask_about import question_view
 from bot.views.home import answer_blocks
 from bot.views.settings import settings_view
 from bot.views.sources import sources_view

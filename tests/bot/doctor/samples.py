@@ -31,6 +31,7 @@ from bot.blocks.spending import spending_message
 from bot.blocks.status import status_message
 from bot.commands.help import help_message
 from bot.features import ANSWER_PARTS, COMMANDS
+from bot.features.ask_about.form import question_view
 from bot.features.checking.command import claims_messages
 from bot.features.checking.form import _Message, claims_view
 from bot.features.feedback.form import feedback_view
@@ -52,7 +53,6 @@ from bot.privacy.sent_requests import Sent
 from bot.slack.users import Management
 from bot.slack.views import View
 from bot.views.ask import ask_view
-from bot.views.ask_about import question_view
 from bot.views.base import modal
 from bot.views.budgets import budgets_view
 from bot.views.digest import digest_view

@@ -14,12 +14,13 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.app import bolt_app
+from bot.features import ask_about
 from bot.features.sharing import preview
 from bot.features.sharing.posting import Sharing
 from bot.listeners import actions, answer_actions
 from bot.model.message import MarkdownFile, OutgoingMessage
 from bot.slack.connection import SlackConnection
-from bot.views import ask_about, sources
+from bot.views import sources
 from bot.worker.background import FileUploader
 from tests.fakes.digest_service import FakeDigests
 from tests.fakes.listeners import listener_context
@@ -59,7 +60,7 @@ class RecordingListeners:
                     files=cast("FileUploader", self),
                 ),
                 answer_actions.register,
-                ask_about.register,
+                ask_about.form.register,
                 partial(preview.register, shares=cast("Sharing", self)),
                 sources.register,
             ],

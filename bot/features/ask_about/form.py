@@ -37,6 +37,7 @@ from bot.slack.views import View
 from bot.views.base import Response, Submission, errors, modal, open_for_click, submission
 
 CALLBACK_ID = "ask_about_modal"
+ABOUT_TITLE, FOLLOW_UP_TITLE = "Ask about these", "Ask a follow-up"
 QUESTION = "question"
 MAX_QUESTION = 3_000
 """https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element"""
@@ -81,7 +82,7 @@ def question_view(page: SearchPage | None, metadata: dict[str, Any]) -> View:
     question = {"type": "input", "block_id": QUESTION, "label": plain("Your question"), "element": element}
     return modal(
         CALLBACK_ID,
-        "Ask about these" if page is not None else "Ask a follow-up",
+        ABOUT_TITLE if page is not None else FOLLOW_UP_TITLE,
         [question, *(_pages(page) if page is not None else ())],
         submit="Ask",
         close="Cancel",

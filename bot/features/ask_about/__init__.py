@@ -1,0 +1,26 @@
+"""Ask about these: a form for the next question, about the pages that a search listed or about any answer."""
+
+from __future__ import annotations
+
+from bot.blocks.actions import ASK_ABOUT, FOLLOW_UP, AnswerPart
+from bot.feature import Core, Feature, Running
+from bot.features.ask_about import form
+
+
+def start(core: Core) -> Running:
+    """Listen to the buttons and to the form."""
+    return Running(listeners=(form.register,))
+
+
+FEATURE = Feature(
+    name="ask_about",
+    start=start,
+    answer_parts=(
+        AnswerPart(
+            name=FOLLOW_UP,
+            label=form.FOLLOW_UP_TITLE,
+            offered=lambda below: not (below.in_thread or below.buttons.ask_about),
+        ),
+        AnswerPart(name=ASK_ABOUT, label=form.ABOUT_TITLE, offered=lambda below: below.buttons.ask_about),
+    ),
+)
