@@ -62,11 +62,6 @@ class Block(NamedTuple):
         """The line after the text of a paragraph or a heading, whose last line may be its sign."""
         return self.end - (self.kind is BlockKind.HEADING and not self.markup.startswith("#"))
 
-    def moved(self, lines: int, last: int) -> Block:
-        """Return the block moved down by so many lines; it ends at the line `last` at the latest."""
-        kind, depth, start, end, column, content, markup, info = self
-        return Block(kind, depth, start + lines, min(end + lines, last), column, content, markup, info)
-
 
 _KINDS = {
     "heading_open": BlockKind.HEADING,

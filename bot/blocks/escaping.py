@@ -16,15 +16,7 @@ _SPACES = re.compile(r"[\x0b\x0c\x1c-\x1f]")
 # name or an address look like another: https://trojansource.codes
 _UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
-_CONTROLS = bytes([*range(0x09), *range(0x0B, 0x20), 0x7F])
-_SHORT = 100
-"""Characters of a text that is usually one line."""
-# Harmless characters of usual texts that do not count as printable.
-_HARMLESS = ("\t", WORD_JOINER, "\u200d", "\u00a0", "\u202f", "\u3000", "\u200e", "\u200f", "\u00ad", "\u200b")
-_UNCLEAN = re.compile("|".join(pattern.pattern for pattern in (_LINE_ENDS, _SPACES, _UNWANTED, _SURROGATES)))
 _TOKEN = re.compile(r"(<|&lt;|&LT;|&#0{0,5}60;|&#[xX]0{0,5}3[cC];)(?=[@!#])")
-_BEGINNINGS = ("<@", "<!", "<#", ";@", ";!", ";#")
-"""What one of these tokens has at least."""
 # A word may end in the underscores of emphasis.
 _BROADCAST = re.compile(r"@(?=(?:here|channel|everyone|group)(?![^\W_]))", re.IGNORECASE)
 
@@ -34,29 +26,13 @@ def clean(text: str) -> str:
 
     Half a surrogate pair becomes U+FFFD.
     """
-    if (len(text) <= _SHORT and text.isprintable()) or _is_clean(text):
-        return text
     text = _SPACES.sub(" ", _LINE_ENDS.sub("\n", text))
     return _SURROGATES.sub("\ufffd", _UNWANTED.sub("", text))
 
 
-def _is_clean(text: str) -> bool:
-    """Return whether a text has no character to remove; those to remove are not printable."""
-    if text.isascii():
-        return len(text.encode().translate(None, _CONTROLS)) == len(text)
-    shown = text.replace("\n", "")
-    if shown.isprintable():
-        return True
-    for character in _HARMLESS:
-        shown = shown.replace(character, "")
-    return shown.isprintable() or _UNCLEAN.search(text) is None
-
-
 def break_mentions(text: str) -> str:
     """Break every mention, such as `<!here>`, `<@U1>` or a bare `@channel`; idempotent."""
-    if ("<" in text or ";" in text) and any(begun in text for begun in _BEGINNINGS):
-        text = _TOKEN.sub(rf"\1{WORD_JOINER}", text)
-    return _BROADCAST.sub(f"@{WORD_JOINER}", text) if "@" in text else text
+    return _BROADCAST.sub(f"@{WORD_JOINER}", _TOKEN.sub(rf"\1{WORD_JOINER}", text))
 
 
 def escape(text: str) -> str:
@@ -69,11 +45,7 @@ def escape(text: str) -> str:
 
 def escape_clean(text: str) -> str:
     """Return what `escape` returns for a text that is clean."""
-    text = break_mentions(text)
-    # To replace a sign that is not there, its places are counted first.
-    text = text.replace("&", "&amp;") if "&" in text else text
-    text = text.replace("<", "&lt;") if "<" in text else text
-    return text.replace(">", "&gt;") if ">" in text else text
+    return break_mentions(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def one_line(text: str) -> str:

@@ -158,7 +158,6 @@ class MarkdownBlock(NamedTuple):
     """One top-level block. `text` is its Markdown, for a fence only its content.
 
     `headings` and `special` count the headings, and all blocks that Slack renders apart, inside a list or a quote.
-    `blocks` are those of a document in which the segment begins at `line`, None if they are not known.
     """
 
     form: Form
@@ -166,8 +165,6 @@ class MarkdownBlock(NamedTuple):
     language: str = ""
     headings: int = 0
     special: int = 0
-    blocks: Sequence[Block] | None = None
-    line: int = 0
 
     @property
     def markdown(self) -> str:
@@ -179,28 +176,9 @@ class MarkdownBlock(NamedTuple):
         return f"{fence}{self.language}\n{self.text}\n{fence}"
 
 
-def joined(pieces: Sequence[MarkdownBlock], document: Document | None = None) -> Document:
-    """Return segments as one document, blank lines between them; `document` itself, if that is what they make up."""
-    text = "\n\n".join([piece.markdown for piece in pieces])
-    if document is not None and text == document.text:
-        return document
-    if any(piece.blocks is None and piece.form is not Form.FENCE for piece in pieces):
-        return parse(text)
-    return Document(text, tuple(blocks_of(pieces, apart=1)))
-
-
-def blocks_of(pieces: Sequence[MarkdownBlock], *, apart: int = 0) -> Iterator[Block]:
-    """Yield the blocks of segments, one below the other with so many lines between."""
-    line = 0
-    for piece in pieces:
-        text = piece.markdown
-        end = line + text.count("\n") + 1
-        if piece.form is Form.FENCE:
-            yield Block(BlockKind.FENCE, 0, line, end)
-        else:
-            known, down = (parse(text).blocks, line) if piece.blocks is None else (piece.blocks, line - piece.line)
-            yield from (block.moved(down, end) for block in known)
-        line = end + apart
+def joined(pieces: Sequence[MarkdownBlock]) -> Document:
+    """Return segments as one document, blank lines between them."""
+    return parse("\n\n".join([piece.markdown for piece in pieces]))
 
 
 def segments(document: Document) -> list[MarkdownBlock]:
@@ -222,37 +200,27 @@ def as_plain_paragraph(text: str) -> str:
 def _segments(document: Document, blocks: Sequence[Block]) -> list[MarkdownBlock]:
     """Return the segment of a block; of a table with more columns than Slack takes, several."""
     first = blocks[0]
-    if first.kind is BlockKind.PARAGRAPH:
-        return [_paragraph(document, first, blocks)]
     match first.kind:
+        case BlockKind.PARAGRAPH:
+            return [MarkdownBlock(Form.TEXT, document.stretch(first.start, first.end).strip())]
         case BlockKind.HEADING:
             return [_heading(first)]
         case BlockKind.FENCE | BlockKind.INDENTED:
             return [_fence(first)]
         case BlockKind.RULE:
-            return [MarkdownBlock(Form.RULE, "---", blocks=(Block(BlockKind.RULE, 0, 0, 1),))]
+            return [MarkdownBlock(Form.RULE, "---")]
         case BlockKind.TABLE:
-            return [
-                table_segment(table.markdown) for table in narrow(document.stretch(first.start, first.end).split("\n"))
-            ]
+            tables = narrow(document.stretch(first.start, first.end).split("\n"))
+            return [MarkdownBlock(Form.TABLE, table.markdown) for table in tables]
     return [_holding(_FORMS[first.kind], document.stretch(first.start, first.end).rstrip(), blocks)]
-
-
-def _paragraph(document: Document, block: Block, blocks: Sequence[Block]) -> MarkdownBlock:
-    source = document.stretch(block.start, block.end)
-    text = source.strip()
-    # Signs of a block are none after a space that is not ASCII.
-    same = source.lstrip(" ").startswith(text[:1]) and text.count("\n") == block.end - block.start - 1
-    return MarkdownBlock(Form.TEXT, text, "", 0, 0, blocks if same else None, block.start)
 
 
 def _heading(block: Block) -> MarkdownBlock:
     content = " ".join(block.content.split())
     if len(content) > LONGEST_HEADING:
-        return MarkdownBlock(Form.TEXT, as_plain_paragraph(content), blocks=(Block(BlockKind.PARAGRAPH, 0, 0, 1),))
+        return MarkdownBlock(Form.TEXT, as_plain_paragraph(content))
     level = len(block.markup) if block.markup.startswith("#") else "=-".index(block.markup) + 1
-    text = f"{'#' * level} {content}" if content else ""
-    return MarkdownBlock(Form.HEADING, text, blocks=(Block(BlockKind.HEADING, 0, 0, 1, 0, content, "#" * level),))
+    return MarkdownBlock(Form.HEADING, f"{'#' * level} {content}" if content else "")
 
 
 def _fence(block: Block) -> MarkdownBlock:
@@ -265,26 +233,18 @@ def _fence(block: Block) -> MarkdownBlock:
     return MarkdownBlock(Form.FENCE, content, language)
 
 
-def table_segment(text: str) -> MarkdownBlock:
-    """Return a table that begins at the first line of its text."""
-    return MarkdownBlock(Form.TABLE, text, blocks=(Block(BlockKind.TABLE, 0, 0, text.count("\n") + 1),))
-
-
 def _holding(form: Form, text: str, blocks: Sequence[Block]) -> MarkdownBlock:
     special = [block.kind for block in blocks if block.kind in _SPECIAL]
     headings = special.count(BlockKind.HEADING)
-    return MarkdownBlock(form, text, "", headings, len(special), blocks, blocks[0].start)
+    return MarkdownBlock(form, text, headings=headings, special=len(special))
 
 
 def list_items(segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
     """Yield the items of a list, each as a list of its own."""
-    if segment.blocks is None:
-        segment = segment._replace(blocks=parse(segment.text).blocks, line=0)
-    lines, blocks = segment.text.split("\n"), segment.blocks or ()
+    lines, blocks = segment.text.split("\n"), parse(segment.text).blocks
     starts = [index for index, block in enumerate(blocks) if block.kind is BlockKind.ITEM and block.depth == 1]
     for start, end in pairwise([*starts, len(blocks)]):
-        item = blocks[start]
-        source = "\n".join(lines[item.start - segment.line : item.end - segment.line]).rstrip()
+        source = "\n".join(lines[blocks[start].start : blocks[start].end]).rstrip()
         yield _holding(Form.LIST, source, blocks[start:end])
 
 
@@ -318,12 +278,9 @@ def link(number: int, addresses: Addresses) -> str:
 
 def render_links(text: str, addresses: Addresses) -> str:
     """Put the references where they are held. An exclamation mark before one would make it an image: broken."""
-    if not has_placeholders(text):
-        return text
-    links: dict[str, str] = {}
 
     def released(match: re.Match[str]) -> str:
-        shown = links.get(match[1]) or links.setdefault(match[1], link(number_of(match[1]), addresses))
+        shown = link(number_of(match[1]), addresses)
         return f"{WORD_JOINER}{shown}" if text.endswith(("\\", "!"), 0, match.start()) else shown
 
     return PLACEHOLDER.sub(released, text)
@@ -331,7 +288,7 @@ def render_links(text: str, addresses: Addresses) -> str:
 
 def render_numbers(text: str) -> str:
     """Put plain numbers where references are held: inside code nothing can be a link."""
-    return PLACEHOLDER.sub(lambda match: f"[{number_of(match[1])}]", text) if has_placeholders(text) else text
+    return PLACEHOLDER.sub(lambda match: f"[{number_of(match[1])}]", text)
 
 
 def number_of(digits: str) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -21,7 +21,6 @@ from typing import NamedTuple, cast
 
 from bot.blocks.escaping import WORD_JOINER, break_mentions, one_line
 from bot.blocks.markdown.blocks import (
-    LONGEST_HEADING,
     MOST_ROWS,
     RICH_TEXT_KINDS,
     Addresses,
@@ -32,9 +31,8 @@ from bot.blocks.markdown.blocks import (
     render_links,
     render_numbers,
     segments,
-    table_segment,
 )
-from bot.blocks.markdown.split import MAX_BLOCK, PART_BLOCKS, MaxSizes, Splitter
+from bot.blocks.markdown.split import MAX_BLOCK, PART_BLOCKS, Splitter
 from perplexity.block_parser import BlockKind
 from perplexity.formulas import readable
 from perplexity.markdown import Document, Edit, RegionKind, parse
@@ -53,38 +51,22 @@ _SLASH = re.compile(r"/(?<=[/:]/)")
 # A linkifier takes the joiner for a letter if it is before the dot, GitHub's parser if it is after it.
 HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
 _ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
-# To a pattern, a space that is in no clean text is like the end of the text.
-_APART = "\x1c"
 # What addresses and Slack's tokens are made of.
 _OF_TOKENS = frozenset(".:/@!#")
 # Emphasis that begins or ends with punctuation next to a letter is none (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run);
 # between words without spaces, as in Chinese and Japanese, it is meant anyway.
-BOLD = re.compile(r"\*\*(?<!\*\*\*)(?![*\s])([^*\n\x1c]+)(?<![*\s])\*\*(?!\*)")
-
-
-def in_each(change: Callable[[str], str], stretches: Sequence[str]) -> list[str]:
-    """Return what a function of this package makes of each of several stretches of a text, asked once for them all."""
-    if any(_APART in stretch for stretch in stretches):
-        return [change(stretch) for stretch in stretches]
-    return change(_APART.join(stretches)).split(_APART) if stretches else []
+BOLD = re.compile(r"\*\*(?<!\*\*\*)(?![*\s])([^*\n]+)(?<![*\s])\*\*(?!\*)")
 
 
 def neutralize(prose: str) -> str:
     """Break every link, image, HTML tag and mention in a stretch of Markdown outside code. Idempotent."""
-    if "&" in prose:
-        prose = _ENTITY.sub(_broken_entity, prose)
-    if "<" in prose:
-        prose = _TAG.sub(f"<{WORD_JOINER}", prose)
-    if "]" in prose:
-        prose = _LINK.sub(f"]{WORD_JOINER}", prose)
-    if "/" in prose:
-        prose = _SLASH.sub(f"{WORD_JOINER}/", prose)
-    if ":" in prose:
-        prose = _SCHEME.sub(f":{WORD_JOINER}", prose)
-    if "." in prose:
-        prose = HOST_DOT.sub(_broken_dot if "\\." in prose else f"{WORD_JOINER}.{WORD_JOINER}", prose)
-    if "*" in prose and "**" in prose:
-        prose = BOLD.sub(_freed_bold, prose)
+    prose = _ENTITY.sub(_broken_entity, prose)
+    prose = _TAG.sub(f"<{WORD_JOINER}", prose)
+    prose = _LINK.sub(f"]{WORD_JOINER}", prose)
+    prose = _SLASH.sub(f"{WORD_JOINER}/", prose)
+    prose = _SCHEME.sub(f":{WORD_JOINER}", prose)
+    prose = HOST_DOT.sub(_broken_dot, prose)
+    prose = BOLD.sub(_freed_bold, prose)
     return break_mentions(prose)
 
 
@@ -130,13 +112,9 @@ CODE = frozenset({RegionKind.FENCE, RegionKind.SPAN})
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a text, ready for a `markdown` block, in `stretches` that are code or not.
-
-    `known_blocks` is how many blocks Slack makes of it at the most, None if that is only known of the finished text.
-    """
+    """A part of a text, ready for a `markdown` block, in `stretches` that are code or not."""
 
     stretches: tuple[tuple[bool, str], ...]
-    known_blocks: int | None
 
     @cached_property
     def text(self) -> str:
@@ -146,7 +124,7 @@ class Part:
     @cached_property
     def blocks(self) -> int:
         """The most blocks that Slack makes of it."""
-        return count_blocks(self.text) if self.known_blocks is None else self.known_blocks
+        return count_blocks(self.text)
 
 
 def count_blocks(text: str) -> int:
@@ -160,12 +138,10 @@ def split_markdown(document: Document, addresses: Addresses, *, limit: int = MAX
     LaTeX is made readable first. Parts weigh at most `limit`, and Slack makes at most 36 blocks of each.
     """
     document = directed(readable(document))
-    splitter = Splitter(limit=limit, weights=MaxSizes(document.text, addresses))
+    splitter = Splitter(limit=limit, addresses=addresses)
     whole = [small for segment in segments(document) for small in _short_tables(segment, splitter)]
-    if splitter.takes_all(together := joined(whole, document), whole) and _block_sums(whole)[-1] < PART_BLOCKS:
-        return [_part(whole, together, splitter, addresses)] if whole else []
     pieces = [piece for segment in whole for piece in splitter.split(segment)]
-    return [_part(run, joined(run), splitter, addresses) for run in _runs(pieces, splitter)]
+    return [Part(stretches=render(joined(run), addresses)) for run in _runs(pieces, splitter)]
 
 
 def render_whole(document: Document, addresses: Addresses, *, above: Letters = NO_LETTERS) -> str:
@@ -174,19 +150,9 @@ def render_whole(document: Document, addresses: Addresses, *, above: Letters = N
     `above` are the letters of the text that it continues.
     """
     document = directed(readable(document, beside_right=above.right > 0), above)
-    splitter = Splitter(limit=MAX_BLOCK, weights=MaxSizes(document.text, addresses))
+    splitter = Splitter(limit=MAX_BLOCK, addresses=addresses)
     whole = [small for segment in segments(document) for small in _short_tables(segment, splitter)]
-    return "".join([stretch for _, stretch in render(joined(whole, document), addresses)])
-
-
-def _part(pieces: Sequence[MarkdownBlock], document: Document, splitter: Splitter, addresses: Addresses) -> Part:
-    # A heading may become so long by its links that it no longer is one.
-    sure = all(
-        piece.form is Form.FENCE
-        or (piece.blocks is not None and (piece.form is not Form.HEADING or splitter.weigh(piece) <= LONGEST_HEADING))
-        for piece in pieces
-    )
-    return Part(stretches=render(document, addresses), known_blocks=_block_sums(pieces)[-1] if sure else None)
+    return "".join([stretch for _, stretch in render(joined(whole), addresses)])
 
 
 def render(document: Document, addresses: Addresses) -> tuple[tuple[bool, str], ...]:
@@ -194,17 +160,14 @@ def render(document: Document, addresses: Addresses) -> tuple[tuple[bool, str], 
 
     Indented code is neutralized too: Slack may not know it.
     """
+    return tuple(
+        (kind in CODE, _code(text) if kind in CODE else render_links(neutralize(text), addresses))
+        for kind, text in ((kind, document.text[start:end]) for kind, start, end in document.regions)
+    )
 
-    def linked(prose: str) -> str:
-        return render_links(neutralize(prose), addresses)
 
-    def numbered(code: str) -> str:
-        return render_numbers(break_mentions(code))
-
-    stretches = [(kind in CODE, document.text[start:end]) for kind, start, end in document.regions]
-    prose = iter(in_each(linked, [stretch for is_code, stretch in stretches if not is_code]))
-    code = iter(in_each(numbered, [stretch for is_code, stretch in stretches if is_code]))
-    return tuple([(is_code, next(code if is_code else prose)) for is_code, _ in stretches])
+def _code(text: str) -> str:
+    return render_numbers(break_mentions(text))
 
 
 def _block_sums(pieces: Sequence[MarkdownBlock]) -> list[int]:
@@ -222,7 +185,7 @@ def _short_tables(segment: MarkdownBlock, splitter: Splitter) -> Iterator[Markdo
         yield segment
         return
     for start in range(0, len(table.rows) or 1, MOST_ROWS):
-        yield table_segment(table.with_rows(table.rows[start : start + MOST_ROWS]).markdown)
+        yield MarkdownBlock(Form.TABLE, table.with_rows(table.rows[start : start + MOST_ROWS]).markdown)
 
 
 def _runs(pieces: Sequence[MarkdownBlock], splitter: Splitter) -> Iterator[Sequence[MarkdownBlock]]:

@@ -11,8 +11,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import accumulate, pairwise, repeat
+from itertools import accumulate, repeat
 
 from bot.blocks.markdown.blocks import (
     PLACEHOLDER,
@@ -24,17 +23,14 @@ from bot.blocks.markdown.blocks import (
     Table,
     as_plain_paragraph,
     as_text,
-    blocks_of,
     flatten,
-    has_placeholders,
     link,
     list_items,
     normalize,
     number_of,
     segments,
-    table_segment,
 )
-from perplexity.markdown import Document, RegionKind, parse, regions
+from perplexity.markdown import RegionKind, parse, regions
 
 MAX_BLOCK = 9_000
 """The most that one markdown block may weigh."""
@@ -48,7 +44,6 @@ _SHOWN = {"&": 5, "<": 4, ">": 4}
 # The joiners that `neutralize` may put next to a character.
 _JOINERS = {"&": 1, "<": 1, ".": 2, ":": 1, "/": 1, "]": 1, "@": 1, "*": 1, "\\": 1, "!": 1}
 _MORE = {sign: _SHOWN.get(sign, 1) + _JOINERS.get(sign, 0) - 1 for sign in {*_SHOWN, *_JOINERS}}
-_PIECE = 250
 _COUNTED = re.compile(f"{PLACEHOLDER.pattern}|[{re.escape(''.join(_MORE))}]")
 
 
@@ -57,79 +52,25 @@ def rendered_size(text: str) -> int:
     return len(text) + sum([text.count(sign) * (size - 1) for sign, size in _SHOWN.items() if sign in text])
 
 
-class MaxSizes:
-    """What texts with marks weigh at the most, each found out once; they have no signs but those of one `text`."""
-
-    def __init__(self, text: str, addresses: Addresses) -> None:
-        self._addresses = addresses
-        self._more = [(sign, more) for sign, more in _MORE.items() if sign in text]
-        self._marks: dict[str, int] = {}
-        self._texts: dict[str, int] = {}
-
-    def of(self, text: str) -> int:
-        """Return the most that a text with marks can come to."""
-        if text not in self._texts:
-            more = sum([text.count(sign) * more for sign, more in self._more])
-            self._texts[text] = len(text) + more + self._of_marks(text)
-        return self._texts[text]
-
-    def prefix_sizes(self, text: str) -> PrefixSizes:
-        """Return the weights of the text's beginnings."""
-        return PrefixSizes(text, self)
-
-    def of_characters(self, text: str) -> Iterator[int]:
-        """Yield the weight of each character; that of a mark is its first character's."""
-        place = 0
-        for match in _COUNTED.finditer(text):
-            yield from repeat(1, match.start() - place)
-            if match[1]:
-                yield self._of_mark(match[1]) + len(match[0])
-                yield from repeat(0, len(match[0]) - 1)
-            else:
-                yield 1 + _MORE[match[0]]
-            place = match.end()
-        yield from repeat(1, len(text) - place)
-
-    def _of_marks(self, text: str) -> int:
-        return sum(map(self._of_mark, PLACEHOLDER.findall(text))) if has_placeholders(text) else 0
-
-    def _of_mark(self, digits: str) -> int:
-        """Return what a mark weighs more than its characters."""
-        if digits not in self._marks:
-            self._marks[digits] = rendered_size(link(number_of(digits), self._addresses)) + 1 - len(digits) - 2
-        return self._marks[digits]
+def max_size(text: str, addresses: Addresses) -> int:
+    """Return the most that a text with marks can come to."""
+    marks = sum(_size_of_mark(match, addresses) - len(match[0]) for match in PLACEHOLDER.finditer(text))
+    return len(text) + sum([text.count(sign) * more for sign, more in _MORE.items()]) + marks
 
 
-class PrefixSizes:
-    """The weight of the first n characters of a text, for every n, found out by pieces."""
-
-    def __init__(self, text: str, weights: MaxSizes) -> None:
-        self._text, self._weights = text, weights
-        self._starts = [0]
-        while self._starts[-1] < len(text):
-            self._starts.append(_outside_a_mark(text, self._starts[-1] + _PIECE))
-        pieces = [text[start:end] for start, end in pairwise(self._starts)]
-        self._sums = [*accumulate(map(weights.of, pieces), initial=0)]
-
-    def until(self, place: int) -> int:
-        """Return the weight of what is before a place that is in no mark."""
-        piece = bisect_right(self._starts, place) - 1
-        return self._sums[piece] + self._weights.of(self._text[self._starts[piece] : place])
-
-    def farthest(self, weight: int) -> int:
-        """Return the last place before which there is no more than this."""
-        piece = bisect_right(self._sums, weight) - 1
-        if piece == len(self._starts) - 1:
-            return len(self._text)
-        characters = self._weights.of_characters(self._text[self._starts[piece] : self._starts[piece + 1]])
-        sums = [*accumulate(characters, initial=self._sums[piece])]
-        return self._starts[piece] + bisect_right(sums, weight) - 1
+def _sizes(text: str, addresses: Addresses) -> Iterator[int]:
+    """Yield the weight of each character; that of a mark is its first character's."""
+    place = 0
+    for match in _COUNTED.finditer(text):
+        yield from repeat(1, match.start() - place)
+        yield _size_of_mark(match, addresses) if match[1] else 1 + _MORE[match[0]]
+        yield from repeat(0, len(match[0]) - 1)
+        place = match.end()
+    yield from repeat(1, len(text) - place)
 
 
-def _outside_a_mark(text: str, place: int) -> int:
-    while place < len(text) and "\ufdd0" < text[place] <= "\ufdef":
-        place += 1
-    return min(place, len(text))
+def _size_of_mark(mark: re.Match[str], addresses: Addresses) -> int:
+    return rendered_size(link(number_of(mark[1]), addresses)) + 1
 
 
 _BORDERS = (
@@ -143,18 +84,18 @@ _LONGEST_CLUSTER = 40
 _LONGEST_MARK = 12
 
 
-def split_text(text: str, *, limit: int, weights: MaxSizes, keep_inline_code: bool = True) -> list[str]:
+def split_text(text: str, *, limit: int, addresses: Addresses, keep_inline_code: bool = True) -> list[str]:
     """Cut a text into pieces that weigh at most `limit` each; joined, they are the text.
 
     With `keep_inline_code`, no cut falls into inline code that fits a piece. None ever falls into a mark, and none into
     what is seen as one character (an emoji with its colour) unless that is longer than 40.
     """
-    if weights.of(text) <= limit:
+    if max_size(text, addresses) <= limit:
         return [text]
-    sums = weights.prefix_sizes(text)
-    marks = [match.span() for match in PLACEHOLDER.finditer(text)] if has_placeholders(text) else []
-    code = _inline_code(text) if keep_inline_code and "`" in text else []
-    spans = [(start, end) for start, end in code if sums.until(end) - sums.until(start) <= limit]
+    sums = [*accumulate(_sizes(text, addresses), initial=0)]
+    marks = [match.span() for match in PLACEHOLDER.finditer(text)]
+    code = _inline_code(text) if keep_inline_code else []
+    spans = [(start, end) for start, end in code if sums[end] - sums[start] <= limit]
     return list(_pieces(text, sums, sorted([*marks, *spans]), limit))
 
 
@@ -162,11 +103,11 @@ def _inline_code(text: str) -> list[tuple[int, int]]:
     return [(region.start, region.end) for region in regions(text) if region.kind is RegionKind.SPAN]
 
 
-def _pieces(text: str, sums: PrefixSizes, kept: Sequence[tuple[int, int]], room: int) -> Iterator[str]:
-    borders = [_Borders(border, text, kept) for border in _BORDERS]
+def _pieces(text: str, sums: Sequence[int], kept: Sequence[tuple[int, int]], room: int) -> Iterator[str]:
+    borders = [_places(border, text, kept) for border in _BORDERS]
     start = 0
     while start < len(text):
-        farthest = max(start + 1, sums.farthest(sums.until(start) + room))
+        farthest = max(start + 1, bisect_right(sums, sums[start] + room) - 1)
         if farthest >= len(text):
             end = len(text)
         else:
@@ -180,43 +121,10 @@ def _pieces(text: str, sums: PrefixSizes, kept: Sequence[tuple[int, int]], room:
         start = end
 
 
-_NEAR = 500
-
-
-@dataclass
-class _Borders:
-    """The places of a text at which it may be cut, of one kind; they are looked for when it is needed."""
-
-    border: re.Pattern[str]
-    text: str
-    kept: Sequence[tuple[int, int]]
-
-    def last(self, least: int, farthest: int) -> int | None:
-        """Return the last place after `least`, not after `farthest`, or None if there is none."""
-        return self._last_near(least, farthest) or self._last(least, farthest)
-
-    def _last_near(self, least: int, farthest: int) -> int | None:
-        """Return the last place if it is near `farthest`: most texts need not be searched as a whole."""
-        near, found = max(least, farthest - _NEAR), None
-        # A border may look at one character after it.
-        for match in self.border.finditer(self.text, near, farthest + 2):
-            end = match.end()
-            if end > farthest:
-                break
-            # What begins at the first sign may have begun before it.
-            if match.start() > near and not (self.kept and _within(end, self.kept)):
-                found = end
-        return found
-
-    def _last(self, least: int, farthest: int) -> int | None:
-        index = bisect_right(self._places, farthest) - 1
-        return self._places[index] if index >= 0 and self._places[index] > least else None
-
-    @cached_property
-    def _places(self) -> list[int]:
-        """The places, in order, outside of what is kept whole."""
-        ends = [match.end() for match in self.border.finditer(self.text)]
-        return [end for end in ends if not _within(end, self.kept)] if self.kept else ends
+def _places(border: re.Pattern[str], text: str, kept: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the places at which a text may be cut, in order, outside of what is kept whole."""
+    ends = [match.end() for match in border.finditer(text)]
+    return [end for end in ends if not _within(end, kept)]
 
 
 def _line_end(text: str, kept: Sequence[tuple[int, int]], least: int, farthest: int) -> int | None:
@@ -227,9 +135,13 @@ def _line_end(text: str, kept: Sequence[tuple[int, int]], least: int, farthest: 
     return place if place > least else None
 
 
-def _best(borders: Sequence[_Borders], least: int, farthest: int) -> int | None:
+def _best(borders: Sequence[Sequence[int]], least: int, farthest: int) -> int | None:
     """Return the last place of the best kind after `least`."""
-    return next((place for border in borders if (place := border.last(least, farthest))), None)
+    for places in borders:
+        index = bisect_right(places, farthest) - 1
+        if index >= 0 and places[index] > least:
+            return places[index]
+    return None
 
 
 def _between_characters(text: str, start: int, farthest: int) -> int:
@@ -268,7 +180,7 @@ class Splitter:
     """
 
     limit: int
-    weights: MaxSizes
+    addresses: Addresses
     depth: int = 0
 
     def split(self, segment: MarkdownBlock) -> list[MarkdownBlock]:
@@ -280,13 +192,7 @@ class Splitter:
     def weigh(self, segment: MarkdownBlock) -> int:
         """Return the most that Slack will count for a segment, with the blank line before it."""
         headings = segment.headings + (segment.form is Form.HEADING)
-        return self.weights.of(segment.markdown) + HEADING * headings + 2
-
-    def takes_all(self, document: Document, segments: Sequence[MarkdownBlock]) -> bool:
-        """Return whether a document needs no splitting, which is so if all of its segments fit one piece together."""
-        headings = sum([segment.headings + (segment.form is Form.HEADING) for segment in segments])
-        weight = self.weights.of(document.text) + HEADING * headings + 2
-        return weight <= self.limit and all(2 * segment.special < PART_BLOCKS for segment in segments)
+        return max_size(segment.markdown, self.addresses) + HEADING * headings + 2
 
     def repeats_header(self, table: Table) -> bool:
         """Return whether every part of a table has its header, which may take up half of a part at most."""
@@ -312,7 +218,7 @@ class Splitter:
 
     def _text(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
         # Room for the joiner of `as_plain_paragraph` and the blank line between.
-        for piece in split_text(segment.text, limit=self.limit - 8, weights=self.weights):
+        for piece in split_text(segment.text, limit=self.limit - 8, addresses=self.addresses):
             if piece.strip():
                 yield MarkdownBlock(form=Form.TEXT, text=as_plain_paragraph(piece))
 
@@ -322,7 +228,7 @@ class Splitter:
     def _fence(self, segment: MarkdownBlock) -> Iterator[MarkdownBlock]:
         frame = self.weigh(segment._replace(text="")) + 2 * _longest_run(segment.text)
         for piece in split_text(
-            segment.text, limit=max(self.limit - frame, 40), weights=self.weights, keep_inline_code=False
+            segment.text, limit=max(self.limit - frame, 40), addresses=self.addresses, keep_inline_code=False
         ):
             yield segment._replace(text=piece.removesuffix("\n"))
 
@@ -385,7 +291,7 @@ class Splitter:
         start = 0
         for group in self._groups(rows, room):
             part = table.with_rows(table.rows[start : start + len(group)])
-            yield table_segment(part.markdown)
+            yield MarkdownBlock(Form.TABLE, part.markdown)
             start += len(group)
 
     def _row(self, row: Row) -> Iterator[MarkdownBlock]:
@@ -398,11 +304,8 @@ def _one_list(items: Sequence[MarkdownBlock]) -> MarkdownBlock:
         text="\n".join(item.text for item in items),
         headings=sum(item.headings for item in items),
         special=sum(item.special for item in items),
-        blocks=tuple(blocks_of(items)),
     )
 
 
 def _longest_run(text: str) -> int:
-    if "```" not in text:
-        return 2 if "``" in text else int("`" in text)
-    return max(map(len, re.findall("`+", text)))
+    return max(map(len, re.findall("`+", text)), default=0)
