@@ -364,9 +364,9 @@ def _explained(preferences: Preferences) -> Iterator[tuple[str, str, str]]:
 def _budget_level(
     own: Mapping[tuple[Scope, str], str], scope: Scope, subject: str, settings: Settings, first: Budgets
 ) -> tuple[str, str]:
-    for who, level in ((subject, f"an admin, for {subject}"), ("", "an admin, for the workspace")):
+    for who in (subject, ""):
         if (scope, who) in own:
-            return own[scope, who], level
+            return own[scope, who], f"an admin, for {who or 'the workspace'}"
     if scope == "user" and settings.budgets.user != first.user:
         return _amount(first.user), "a new installation begins with it"
     return _amount(first.of(scope)), "no one" if first.of(scope) is None else "the environment"

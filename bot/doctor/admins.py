@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from psycopg import AsyncConnection, OperationalError
-from psycopg.errors import UndefinedTable
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.doctor.checks import Context, Finding, warning
+from bot.doctor.checks import Context, Finding, reading_database, warning
 from bot.doctor.slack import CONNECTION_ERRORS, api_error_name, client
 from bot.slack.users import USER_GONE_ERRORS, AdminList
 
 ADMINS = "Admins"
 
-_SET = "SELECT EXISTS (SELECT FROM budgets WHERE amount > 0)"
+_SET = "SELECT EXISTS (SELECT FROM budgets WHERE amount > 0) AS budgets"
 
 
 async def check_admins(context: Context) -> Sequence[Finding]:
@@ -32,6 +32,7 @@ async def check_admins(context: Context) -> Sequence[Finding]:
     try:
         slack = client(context, settings.slack_bot_token)
         gone = [user for user in settings.admins if await _is_gone(slack, user)]
+        groups = [one for one in settings.named_admins if one.startswith("S") and await _is_no_group(slack, one)]
         alone = settings.admins == tuple(gone) and await _has_budgets(context) and not await _has_admins(slack)
     except (*CONNECTION_ERRORS, AttributeError):
         return []
@@ -42,6 +43,14 @@ async def check_admins(context: Context) -> Sequence[Finding]:
                 ADMINS,
                 f"ADMIN_USER_IDS names people without an account in this workspace: {', '.join(gone)}.",
                 fix="Correct the ids, or remove them. In a profile, Copy member ID is under More.",
+            )
+        )
+    if groups:
+        findings.append(
+            warning(
+                ADMINS,
+                f"ADMIN_USER_IDS names user groups that this workspace does not have: {', '.join(groups)}.",
+                fix="Correct the ids, or remove them. In a group’s profile, Copy group ID is under More.",
             )
         )
     if alone:
@@ -64,6 +73,18 @@ async def _is_gone(slack: AsyncWebClient, user: str) -> bool:
     return isinstance(profile, Mapping) and bool(profile.get("deleted"))
 
 
+async def _is_no_group(slack: AsyncWebClient, group: str) -> bool:
+    """Return whether Slack says that there is no such user group. Raises the SDK's errors if it cannot be asked.
+
+    https://docs.slack.dev/reference/methods/usergroups.users.list
+    """
+    try:
+        await slack.usergroups_users_list(usergroup=group)
+    except SlackApiError as error:
+        return api_error_name(error) == "no_such_subteam"
+    return False
+
+
 async def _has_admins(slack: AsyncWebClient) -> bool:
     """Return whether Slack lists an admin, or does not say."""
     team = str((await slack.auth_test()).get("team_id", ""))
@@ -72,14 +93,11 @@ async def _has_admins(slack: AsyncWebClient) -> bool:
 
 async def _has_budgets(context: Context) -> bool:
     """Return whether there is a budget, in the settings or in a database that can be read."""
-    budgets, url = context.settings.budgets, context.settings.database_url
-    if any((budgets.user, budgets.channel, budgets.workspace)):
-        return True
-    if url is None or "database_url" in context.invalid:
-        return False
-    try:
-        async with await AsyncConnection.connect(url.get_secret_value(), prepare_threshold=None) as connection:
-            row = await (await connection.execute(_SET)).fetchone()
-    except (OperationalError, UndefinedTable):
-        return False
-    return row is not None and bool(row[0])
+    budgets = context.settings.budgets
+    return any((budgets.user, budgets.channel, budgets.workspace)) or bool(await _read_budgets(context))
+
+
+@reading_database
+async def _read_budgets(context: Context, connection: AsyncConnection[DictRow]) -> bool:
+    row = await (await connection.execute(_SET)).fetchone()
+    return row is not None and bool(row["budgets"])

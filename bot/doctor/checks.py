@@ -6,8 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence, Set
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
+from functools import wraps
 from textwrap import wrap
 from typing import Any, TypeVar
+
+from psycopg import AsyncConnection, OperationalError
+from psycopg.errors import ReadOnlySqlTransaction, UndefinedColumn, UndefinedFunction, UndefinedTable
+from psycopg.rows import DictRow, dict_row
 
 from bot.manifest import Offers
 from bot.settings import Settings
@@ -16,6 +21,9 @@ from perplexity.terminal import printable_line
 from perplexity.threads import DaemonExecutor
 
 T = TypeVar("T")
+
+UNREADABLE = (OperationalError, ReadOnlySqlTransaction, UndefinedColumn, UndefinedFunction, UndefinedTable)
+"""Errors of a database that cannot be reached, or is not migrated."""
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -157,6 +165,30 @@ class Check:
     needs: Set[str] = frozenset()
     seconds: float = 5
     hint: str = NETWORK
+
+
+def reading_database(
+    read: Callable[[Context, AsyncConnection[DictRow]], Awaitable[T | list[Any]]],
+) -> Callable[[Context], Awaitable[T | list[Any]]]:
+    """Give a check a connection to the database at DATABASE_URL.
+
+    It finds nothing if the database cannot be read, which its own check reports.
+    """
+
+    @wraps(read)
+    async def check(context: Context) -> T | list[Any]:
+        url = context.settings.database_url
+        if url is None or "database_url" in context.invalid:
+            return []
+        try:
+            async with await AsyncConnection.connect(
+                url.get_secret_value(), row_factory=dict_row, autocommit=True, prepare_threshold=None
+            ) as connection:
+                return await read(context, connection)
+        except UNREADABLE:
+            return []
+
+    return check
 
 
 async def run_checks(context: Context, checks: Sequence[Check]) -> tuple[Finding, ...]:

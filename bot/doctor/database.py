@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from psycopg import AsyncConnection, Error, OperationalError
-from psycopg.errors import ReadOnlySqlTransaction, UndefinedColumn, UndefinedTable
-from psycopg.rows import dict_row
+from psycopg.rows import DictRow
 
 from bot.audit import inspect
 from bot.blocks.messages import LATE_AFTER_SECONDS
-from bot.doctor.checks import Context, Finding, failure, ok, skipped, warning
+from bot.doctor.checks import Context, Finding, failure, ok, reading_database, skipped, warning
 from bot.settings import Settings
 from bot.storage.attempts import read_admin_issues
 from bot.storage.database import all_migrations, applied_migrations, is_pooled, newer
@@ -164,16 +163,10 @@ _ERRORS = {
 }
 
 
-async def check_recent_errors(context: Context) -> Sequence[Finding]:
-    """Return the providers' failures of the last day; none if they cannot be read, which the database check reports."""
-    if context.settings.database_url is None or "database_url" in context.invalid:
-        return []
-    conninfo = context.settings.database_url.get_secret_value()
-    try:
-        async with await AsyncConnection.connect(conninfo, row_factory=dict_row, prepare_threshold=None) as connection:
-            found = await read_admin_issues(connection)
-    except (OperationalError, UndefinedTable):
-        return []
+@reading_database
+async def check_recent_errors(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
+    """Return the providers' failures of the last day."""
+    found = await read_admin_issues(connection)
     return [_recent_error(provider, error) for provider, error in sorted(found.items())]
 
 
@@ -204,21 +197,13 @@ _DROPPED = warning(
 )
 
 
-async def check_events(context: Context) -> Sequence[Finding]:
+@reading_database
+async def check_events(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
     """Return whether Slack has dropped events, or delivered messages late, which only its Delayed Events do.
 
-    No method of Slack's says whether they are switched on. Nothing is returned if the database cannot be read.
+    No method of Slack's says whether they are switched on.
     """
-    url = context.settings.database_url
-    if url is None or "database_url" in context.invalid:
-        return []
-    try:
-        async with await AsyncConnection.connect(
-            url.get_secret_value(), row_factory=dict_row, prepare_threshold=None
-        ) as connection:
-            row = await (await connection.execute(_LATE, {"seconds": LATE_AFTER_SECONDS})).fetchone()
-    except (OperationalError, UndefinedTable, UndefinedColumn):
-        return []
+    row = await (await connection.execute(_LATE, {"seconds": LATE_AFTER_SECONDS})).fetchone()
     dropped = [_DROPPED] if row and row["limited"] else []
     if row is None or not row["late"]:
         return dropped if context.settings.slack_signing_secret is None else [skipped(LATE, _NONE_LATE), *dropped]
@@ -239,18 +224,11 @@ _AUDIT_FIX = (
 )
 
 
-async def check_audit(context: Context) -> Sequence[Finding]:
-    """Return what is wrong with the audit log; none if it cannot be read, which the database check reports."""
-    url, key = context.settings.database_url, context.settings.audit_key
-    if url is None or "database_url" in context.invalid:
-        return []
-    try:
-        async with await AsyncConnection.connect(
-            url.get_secret_value(), row_factory=dict_row, autocommit=True, prepare_threshold=None
-        ) as connection:
-            problems = await inspect(connection, key=key.get_secret_value() if key is not None else None)
-    except (OperationalError, UndefinedTable, ReadOnlySqlTransaction):
-        return []
+@reading_database
+async def check_audit(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
+    """Return what is wrong with the audit log."""
+    key = context.settings.audit_key
+    problems = await inspect(connection, key=key.get_secret_value() if key is not None else None)
     return [warning(AUDIT, problem, fix=_AUDIT_FIX) for problem in problems]
 
 
@@ -265,18 +243,11 @@ _KEPT_TOO_LONG = """
 """
 
 
-async def check_retention(context: Context) -> Sequence[Finding]:
-    """Return whether texts are older than RETENTION_DAYS; none if they cannot be read."""
-    url, days = context.settings.database_url, context.settings.retention_days
-    if url is None or "database_url" in context.invalid:
-        return []
-    try:
-        async with await AsyncConnection.connect(
-            url.get_secret_value(), row_factory=dict_row, prepare_threshold=None
-        ) as connection:
-            row = await (await connection.execute(_KEPT_TOO_LONG, {"days": days + RETENTION_LATE_DAYS})).fetchone()
-    except (OperationalError, UndefinedTable, UndefinedColumn):
-        return []
+@reading_database
+async def check_retention(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
+    """Return whether texts are older than RETENTION_DAYS."""
+    days = context.settings.retention_days
+    row = await (await connection.execute(_KEPT_TOO_LONG, {"days": days + RETENTION_LATE_DAYS})).fetchone()
     if row is None or not row["late"]:
         return []
     text = f"The texts of {pluralize(row['late'], 'question')} are kept longer than RETENTION_DAYS ({days}) allows."

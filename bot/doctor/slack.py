@@ -14,14 +14,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 
-from psycopg import AsyncConnection, OperationalError
-from psycopg.errors import UndefinedTable
-from psycopg.rows import dict_row
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
 from pydantic import SecretStr
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.doctor.checks import Context, Finding, failure, ok, skipped, warning
+from bot.doctor.checks import Context, Finding, failure, ok, reading_database, skipped, warning
 from bot.listeners.installation import token_hash
 from bot.playground.slack.workspace import TEAM_ID
 from bot.slack.connection import web_client
@@ -64,19 +63,16 @@ _CLOSED = {
 
 
 async def check_installation(context: Context) -> Sequence[Finding]:
-    """Return a finding if the app was uninstalled; none if that cannot be read, which the database check reports."""
-    url, token = context.settings.database_url, context.settings.slack_bot_token
-    if url is None or {"database_url", "slack_bot_token", "slack_oauth_client_id"} & context.invalid:
-        return []
-    try:
-        if not context.settings.slack_configured:
-            return _no_playground(await other_installation(url.get_secret_value(), TEAM_ID))
-        if token is None:
-            return []
-        async with await AsyncConnection.connect(url.get_secret_value(), row_factory=dict_row) as connection:
-            state = await closed_state(connection, token_hash(token.get_secret_value()))
-    except (OperationalError, UndefinedTable):
-        return []
+    """Return a finding if the app was uninstalled, or the local page would take a workspace's questions."""
+    return [] if {"slack_bot_token", "slack_oauth_client_id"} & context.invalid else await _read_installation(context)
+
+
+@reading_database
+async def _read_installation(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
+    token = context.settings.slack_bot_token
+    if not context.settings.slack_configured:
+        return _no_playground(await other_installation(connection, TEAM_ID))
+    state = None if token is None else await closed_state(connection, token_hash(token.get_secret_value()))
     if state is None:
         return []
     fix = "Install the app again, set SLACK_BOT_TOKEN to the new token, then restart the app."
@@ -97,17 +93,12 @@ SHORTCUTS = "Shortcuts"
 _USED = "SELECT EXISTS (SELECT FROM last_choices) AS shortcuts, EXISTS (SELECT FROM homes) AS home"
 
 
-async def check_shortcuts(context: Context) -> Sequence[Finding]:
-    """Return what people have used of that which no method of Slack's reports; none if that cannot be read."""
-    settings = context.settings
-    url = settings.database_url
-    if url is None or "database_url" in context.invalid or not settings.slack_configured:
+@reading_database
+async def check_shortcuts(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
+    """Return what people have used of that which no method of Slack's reports."""
+    if not context.settings.slack_configured:
         return []
-    try:
-        async with await AsyncConnection.connect(url.get_secret_value(), row_factory=dict_row) as connection:
-            row = await (await connection.execute(_USED)).fetchone()
-    except (OperationalError, UndefinedTable):
-        return []
+    row = await (await connection.execute(_USED)).fetchone()
     there = row or {}
     shortcuts = ", ".join(f"“{name}”" for _, name, *_ in context.offers.shortcuts)
     names = {"shortcuts": f"the shortcuts {shortcuts}", "home": "the Home tab"}

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from psycopg import AsyncConnection, OperationalError
-from psycopg.errors import UndefinedColumn, UndefinedFunction, UndefinedTable
-from psycopg.rows import DictRow, dict_row
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
 
 from bot.blocks.service_limits import service_line
 from bot.budgets.amounts import format_amount
 from bot.budgets.sentences import first_budget_sentence
 from bot.commands.base import ROOT_COMMAND
-from bot.doctor.checks import Context, Finding, ok, warning
+from bot.doctor.checks import Context, Finding, ok, reading_database, warning
 from bot.model.admin import LaneUse
 from bot.model.spending import WEEK, Budgets
-from bot.storage.budgets import with_first_budget
+from bot.storage.budgets import first_budget_in_force, with_first_budget
 from bot.storage.ledger import ABANDONED_CALLS
 from bot.storage.limiter import lane_name, read_uses
 from perplexity.formatting import pluralize
@@ -50,43 +49,28 @@ _USED_UP = """
 """
 
 
-async def check_budgets(context: Context) -> Sequence[Finding]:
-    """Return why paid searches are refused; none if that cannot be read, which the database check reports."""
-    url = context.settings.database_url
-    if url is None or "database_url" in context.invalid:
-        return []
-    try:
-        async with await AsyncConnection.connect(
-            url.get_secret_value(), row_factory=dict_row, prepare_threshold=None
-        ) as connection:
-            budgets = (await with_first_budget(context.settings, connection)).budgets
-            allowed = {"user": budgets.user, "channel": budgets.channel, "workspace": budgets.workspace}
-            pauses = await (await connection.execute(_PAUSES)).fetchall()
-            used_up = await (await connection.execute(_USED_UP, allowed)).fetchall()
-            zero = await (await connection.execute(_ZERO)).fetchall()
-            late = await (await connection.execute(ABANDONED_CALLS, {"seconds": LATE_SECONDS})).fetchall()
-    except (OperationalError, UndefinedTable, UndefinedFunction):
-        return []
+@reading_database
+async def check_budgets(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
+    """Return why paid searches are refused."""
+    budgets = (await with_first_budget(context.settings, connection)).budgets
+    allowed = {"user": budgets.user, "channel": budgets.channel, "workspace": budgets.workspace}
+    pauses = await (await connection.execute(_PAUSES)).fetchall()
+    used_up = await (await connection.execute(_USED_UP, allowed)).fetchall()
+    zero = await (await connection.execute(_ZERO)).fetchall()
+    late = await (await connection.execute(ABANDONED_CALLS, {"seconds": LATE_SECONDS})).fetchall()
     slash = f"/{context.settings.command_prefix}{ROOT_COMMAND}"
     found = [*_nothing(budgets, zero, slash), *_pauses(pauses, slash), *_used_up(used_up, slash), *_late(late)]
-    if budgets.user is not None and budgets != context.settings.budgets:
-        found.insert(0, ok(BUDGETS, first_budget_sentence(budgets.user, slash=slash)))
+    if (first := await first_budget_in_force(context.settings, connection)) is not None:
+        found.insert(0, ok(BUDGETS, first_budget_sentence(first, slash=slash)))
     return found
 
 
-async def check_limits(context: Context) -> Sequence[Finding]:
-    """Return how many calls services take, and who else makes some; none if that cannot be read."""
-    url, keys = context.settings.database_url, context.settings.provider_keys
-    if url is None or "database_url" in context.invalid:
-        return []
+@reading_database
+async def check_limits(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
+    """Return how many calls services take, and who else makes some."""
+    keys = context.settings.provider_keys
     lanes = [lane_name(PROVIDERS[name].title, kind, key) for name, key in keys.items() for kind in get_args(CallKind)]
-    try:
-        async with await AsyncConnection.connect(
-            url.get_secret_value(), row_factory=dict_row, prepare_threshold=None
-        ) as connection:
-            uses = await read_uses(connection, lanes)
-    except (OperationalError, UndefinedTable, UndefinedColumn):
-        return []
+    uses = await read_uses(connection, lanes)
     return [_limit_finding(one) for one in uses]
 
 

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from psycopg import AsyncConnection, OperationalError
-from psycopg.errors import UndefinedColumn, UndefinedTable
-from psycopg.rows import DictRow, dict_row
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
 from pydantic import SecretStr
 from slack_sdk.errors import SlackApiError
 
-from bot.doctor.checks import Context, Finding, failure, ok, warning
+from bot.doctor.checks import Context, Finding, failure, ok, reading_database, warning
 from bot.doctor.slack import CONNECTION_ERRORS, api_error_name, client, granted_scopes, missing_features
 from bot.manifest import ORGANIZATION_EVENTS
 from bot.services import provider_config
@@ -69,24 +68,19 @@ async def check_workspaces(context: Context) -> Sequence[Finding]:
         f"{len(settings.teams)} may install the app (ALLOWED_TEAMS) at {settings.public_address}/slack/install.",
     )
     known = [listed] if settings.public_url else [listed, _LOCAL_ONLY]
-    url = settings.database_url
-    if url is None or "database_url" in context.invalid or not settings.key_bytes:
-        return known
-    try:
-        async with await AsyncConnection.connect(
-            url.get_secret_value(), row_factory=dict_row, prepare_threshold=None
-        ) as connection:
-            rows = await (await connection.execute(_INSTALLED)).fetchall()
-            taken_off = [row["team_id"] for row in await (await connection.execute(_TAKEN_OFF)).fetchall()]
-            return [
-                *known,
-                *_installations(rows, settings.teams),
-                *_organizations(rows, taken_off),
-                *await _secrets(connection, settings.key_bytes),
-                *await _use(context, connection),
-            ]
-    except (OperationalError, UndefinedTable, UndefinedColumn):
-        return known
+    return [*known, *(await _read_installations(context) if settings.key_bytes else [])]
+
+
+@reading_database
+async def _read_installations(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
+    rows = await (await connection.execute(_INSTALLED)).fetchall()
+    taken_off = [row["team_id"] for row in await (await connection.execute(_TAKEN_OFF)).fetchall()]
+    return [
+        *_installations(rows, context.settings.teams),
+        *_organizations(rows, taken_off),
+        *await _secrets(connection, context.settings.key_bytes),
+        *await _use(context, connection),
+    ]
 
 
 def _installations(rows: Sequence[DictRow], allowed: frozenset[str]) -> Iterator[Finding]:

@@ -64,12 +64,21 @@ _SETTERS = "SELECT DISTINCT user_id FROM budgets WHERE team_id = %(team_id)s AND
 
 
 _BEGUN_WITH = "SELECT amount FROM budgets WHERE team_id = '' AND scope = 'user' AND subject = ''"
+_SET_BY_ADMINS = "SELECT 1 FROM budgets WHERE team_id <> '' AND scope = 'user' AND subject = '' LIMIT 1"
 
 
 async def with_first_budget(settings: Settings, connection: AsyncConnection[DictRow]) -> Settings:
     """Return the settings with what each person may spend a day in a database that began so, if they name nothing."""
     row = await (await connection.execute(_BEGUN_WITH)).fetchone() if settings.user_budget_unset else None
     return settings.model_copy(update={"budget_user_day_usd": Decimal(row["amount"]).scaleb(-6)} if row else {})
+
+
+async def first_budget_in_force(settings: Settings, connection: AsyncConnection[DictRow]) -> int | None:
+    """Return what each person may spend a day since the database began so; None if an admin has set another budget."""
+    begun = (await with_first_budget(settings, connection)).budgets
+    if begun == settings.budgets or await (await connection.execute(_SET_BY_ADMINS)).fetchone():
+        return None
+    return begun.user
 
 
 class BudgetStore:

@@ -361,11 +361,10 @@ class WorkspaceStore:
             return await (await connection.execute(query, values)).fetchone()
 
 
-async def other_installation(conninfo: str, id: str) -> str | None:
+async def other_installation(connection: AsyncConnection[DictRow], id: str) -> str | None:
     """Return the id of an installation other than this one; None if there is none."""
-    async with await AsyncConnection.connect(conninfo, prepare_threshold=None) as connection:
-        row = await (await connection.execute(_OTHER, {"id": id})).fetchone()
-    return str(row[0]) if row else None
+    row = await (await connection.execute(_OTHER, {"id": id})).fetchone()
+    return str(row["id"]) if row else None
 
 
 async def closed_state(connection: AsyncConnection[DictRow], token_hash: str) -> str | None:

@@ -230,6 +230,14 @@ async def test_a_new_installation_names_what_it_begins_with(workspace: Workspace
     assert "is used up" in workspace.slack.posts[-1].shown_text
 
 
+async def test_it_is_not_named_once_an_admin_has_set_another(workspace: Workspace) -> None:
+    await begin_with(workspace.database, 1_000)
+    async with await psycopg.AsyncConnection.connect(workspace.database) as connection:
+        await connection.execute("INSERT INTO budgets VALUES ('T1', 'user', '', 2000, '')")
+    process = await workspace.start()
+    assert [line for line in process.output if line.startswith("Budget")] == []
+
+
 @pytest.mark.parametrize("amount", ["none", "2"])
 async def test_the_environment_outranks_it(workspace: Workspace, amount: str) -> None:
     workspace.settings["BUDGET_USER_DAY_USD"] = amount

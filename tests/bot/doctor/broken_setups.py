@@ -274,7 +274,7 @@ def nothing_to_spend(setup: DoctorSetup) -> None:
 
 
 def unknown_admins(setup: DoctorSetup) -> None:
-    setup.env["ADMIN_USER_IDS"] = "U06,U07,U08"
+    setup.env["ADMIN_USER_IDS"] = "U06,U07,U08,S06"
     setup.slack.fail("users.info", refusal("user_not_found"))
     setup.slack.workspace.left = {"U07"}
 
