@@ -13,8 +13,15 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from bot.commands import ORDER
+from bot.commands.base import ROOT_COMMAND
+from bot.features import COMMANDS
+
 ROOT = Path(__file__).parents[2]
+FEATURES = ROOT / "docs" / "features"
 PATHS = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+LEFT_OUT = set(ORDER) - {command.name for command in COMMANDS}
+"""Commands of features that this copy of the project does not have; pages of the core may still mention them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +70,12 @@ def codes(path: Path) -> Iterator[tuple[str, str]]:
         for child in token.children or ():
             if child.type == "code_inline":
                 yield section, child.content
+
+
+def is_here(example: str) -> bool:
+    """Return whether the command of an example is in this copy of the project."""
+    called, word = example.split()[:2]
+    return (word if called.endswith(ROOT_COMMAND) else called.removeprefix("/").removeprefix("x-")) not in LEFT_OUT
 
 
 def rows(path: Path, *, section: str) -> list[tuple[str, ...]]:

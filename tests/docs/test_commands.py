@@ -1,4 +1,4 @@
-"""The page of the commands: its options are the code's, its examples are taken, its mistakes are answered so."""
+"""The pages of the commands: their options are the code's, their examples are taken, their mistakes answered so."""
 
 from __future__ import annotations
 
@@ -19,32 +19,39 @@ from perplexity.errors import ConnectionFailed
 from perplexity.freshness import newest_source_line
 from perplexity.notes import fallback_notice
 from perplexity.types import Answer, AnswerKind, Source
-from tests.docs.pages import PATHS, ROOT, blocks, codes, name
+from tests.docs.pages import FEATURES, PATHS, ROOT, blocks, codes, is_here, name
 
 PAGE = ROOT / "docs" / "commands.md"
 # Something behind the options, or it is only a way to name them: `/ask --public`.
 EXAMPLE = re.compile(r"/(?:x-)?(?:search|ask|news|deepdive|pplx)(?!(?: --?\w+)+$) .+", re.DOTALL)
-EXAMPLES = [
-    pytest.param(section, code, id=f"{name(path)} {code}")
-    for path in PATHS
-    for section, code in codes(path)
-    if EXAMPLE.fullmatch(code)
-]
 MENTIONS = [code for _, code in codes(PAGE) if code.startswith("@Web Answers ")]
 OPTIONS = [
     pytest.param(command, option, id=f"{command.name} {option.name}")
     for command in COMMANDS
     for option in command.options
 ]
-MISTAKES = re.findall(r"^(/\S+) (.+)\n→ (.+)$", "".join(b.text for b in blocks() if b.page == name(PAGE)), re.MULTILINE)
+PAGES = (PAGE, *sorted(FEATURES.glob("*.md")))
+SHOWN = [block for block in blocks() if block.page in {name(page) for page in PAGES}]
+MISTAKES = re.findall(r"^(/\S+) (.+)\n→ (.+)$", "".join(block.text for block in SHOWN), re.MULTILINE)
+EXAMPLES = [
+    pytest.param(code, id=f"{name(path)} {code}")
+    for path in PATHS
+    for _, code in codes(path)
+    if EXAMPLE.fullmatch(code) and is_here(code)
+]
+
+
+def section(command: Command[Any, Any]) -> list[str]:
+    """Return the code in the section of a command, which is on the core's page or on that of its feature."""
+    return [code for page in PAGES for above, code in codes(page) if above == heading(command)]
 
 
 def heading(command: Command[Any, Any]) -> str:
     return f"/{command.name}" if command.has_slash_command else f"/{ROOT_COMMAND} {command.name}"
 
 
-@pytest.mark.parametrize(("section", "example"), EXAMPLES)
-def test_an_example_is_taken(section: str, example: str) -> None:
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_is_taken(example: str) -> None:
     called, text = example.split(maxsplit=1)
     routed = route_slash_command(called, text, COMMANDS)
 
@@ -62,7 +69,7 @@ def test_a_mention_asks_as_the_command_does(mention: str) -> None:
 
 @pytest.mark.parametrize(("command", "option"), OPTIONS)
 def test_an_option_has_an_example_in_its_command_s_section(command: Command[Any, Any], option: Option) -> None:
-    examples = [code for section, code in codes(PAGE) if section == heading(command) and EXAMPLE.fullmatch(code)]
+    examples = [code for code in section(command) if EXAMPLE.fullmatch(code)]
     forms = {option.name, *filter(None, [option.short])}
 
     assert {form for form in forms if any(form in example.split() for example in examples)} == forms
@@ -70,7 +77,7 @@ def test_an_option_has_an_example_in_its_command_s_section(command: Command[Any,
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_no_section_names_an_option_that_is_not_there(command: Command[Any, Any]) -> None:
-    named = {code for section, code in codes(PAGE) if section == heading(command) and re.fullmatch(r"--?\w+", code)}
+    named = {code for code in section(command) if re.fullmatch(r"--?\w+", code)}
 
     assert named == {form for option in command.options for form in (option.name, option.short) if form}
 
@@ -86,7 +93,7 @@ def test_a_mistake_is_answered_as_the_page_says(called: str, text: str, answer: 
 
 
 def test_there_are_mistakes_and_their_answers() -> None:
-    arrows = [line for block in blocks() if block.page == name(PAGE) for line in block.text.splitlines() if "→" in line]
+    arrows = [line for block in SHOWN for line in block.text.splitlines() if "→" in line]
 
     assert len(MISTAKES) == len(arrows) > 5
 
