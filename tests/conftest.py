@@ -16,15 +16,18 @@ from tempfile import TemporaryDirectory
 from uuid import uuid4
 from zlib import crc32
 
+import hypothesis
 import psycopg
 import pytest
-from hypothesis import settings
 from psycopg.conninfo import make_conninfo
 
 from bot.storage.database import migrate
 from bot.storage.embedded import embedded_server
+from tests.driver import features, harness, perplexity, session, settings, slack, workspace
 from tests.fakes.databases import Databases
 from tests.fakes.duckduckgo import PointDdgsAt
+
+__all__ = ["features", "harness", "perplexity", "session", "settings", "slack", "workspace"]
 
 # Each process that tests start would compile all modules again.
 sys.dont_write_bytecode = False
@@ -34,10 +37,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 gc.disable()
 
 # How long one example takes is no finding: the machine may be busy. What must be fast has a test of its own.
-settings.register_profile("suite", deadline=None)
+hypothesis.settings.register_profile("suite", deadline=None)
 # For `make rare`, which may take longer than what runs at every change.
-settings.register_profile("many", settings.get_profile("suite"), max_examples=300)
-settings.load_profile("suite")
+hypothesis.settings.register_profile("many", hypothesis.settings.get_profile("suite"), max_examples=300)
+hypothesis.settings.load_profile("suite")
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - folders in it get a name of their own, as in /tmp
 """A file system in memory, on Linux. One on a disk is slow to create files after many were deleted (ext4)."""
@@ -61,9 +64,9 @@ LONG = (
     "tests/bot/digests/test_scheduler.py",
     "tests/end_to_end/test_crashes.py",
     "tests/bot/blocks/test_linear_time.py",
-    "tests/trust/test_25_provider_privacy.py",
+    "tests/end_to_end/test_provider_privacy.py",
     "tests/end_to_end/test_stopping.py",
-    "tests/trust/test_06_tokens.py",
+    "tests/bot/workspaces/test_tokens_at_rest.py",
     "tests/end_to_end/test_deepdive.py",
     "tests/end_to_end/test_pgbouncer.py",
     "tests/bot/playground/test_odd_input.py",

@@ -15,6 +15,7 @@ from bot.data_requests import People, Terminal, erase_people
 from bot.privacy.tables import TABLES
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
+from tests.driver import execute
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.personal_data import PersonWithData, find_text
 
@@ -143,8 +144,7 @@ async def test_what_is_under_way_is_stopped_and_cancelled_at_the_service(
     async with FakePerplexity() as perplexity:
         monkeypatch.setenv("PERPLEXITY_API_KEY", KEY)
         monkeypatch.setenv("PERPLEXITY_BASE_URL", perplexity.base_url)
-        async with await psycopg.AsyncConnection.connect(filled, autocommit=True) as connection:
-            await connection.execute("UPDATE questions SET state = 'working', settled_at = NULL, run_id = 'resp_1'")
+        await execute(filled, "UPDATE questions SET state = 'working', settled_at = NULL, run_id = 'resp_1'")
 
         assert await asyncio.to_thread(main, ["erase", "--user", "UANNA", "--yes"]) == 0
 

@@ -13,7 +13,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from tests.browser.hands import mouse
 from tests.browser.page import Page
 from tests.browser.test_whole_app import running
-from tests.end_to_end.conftest import asked_in
+from tests.driver import asked_in
 
 pytestmark = pytest.mark.browser
 

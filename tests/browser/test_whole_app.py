@@ -19,7 +19,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from bot.conversations.prompts import EXAMPLES
 from bot.playground.examples import OFFLINE
 from tests.browser.page import Page
-from tests.end_to_end.conftest import asked_in
+from tests.driver import asked_in
 from tests.end_to_end.test_stop import move_stop
 from tests.fakes.answers import beginning, deltas, whole_stream
 from tests.fakes.perplexity import FakePerplexity, stream_reply

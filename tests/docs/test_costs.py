@@ -16,12 +16,12 @@ from perplexity.formatting import format_dollars
 from perplexity.wire import brave, search
 from perplexity.x_posts.grok import XAI_TICKS_PER_DOLLAR
 from tests.docs.pages import ROOT, is_here, rows
-from tests.trust import calls
+from tests.fakes import paid_calls
 
 ADMINS = rows(ROOT / "docs" / "admin.md", section="What people can do, and what it costs")
 BUDGETS = rows(ROOT / "docs" / "budgets.md", section="What a question costs")
 DATA = ROOT / "tests" / "data"
-CALLS = {line: efforts for line, efforts in calls.CALLS.items() if is_here(line)}
+CALLS = {line: efforts for line, efforts in paid_calls.CALLS.items() if is_here(line)}
 FIGURE = re.compile(r"\$\d[\d.,]*\d")
 
 

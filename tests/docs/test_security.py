@@ -12,9 +12,9 @@ from psycopg.rows import scalar_row
 from bot.logs import FIELDS
 from bot.settings import Settings
 from bot.slack.scopes import ALL_FEATURES
+from tests.docs.checklist import ITEMS, PAGE, files_by_number
 from tests.docs.pages import ROOT, Block, blocks, codes, rows
-
-PAGE = ROOT / "docs" / "security.md"
+from tests.driver import execute
 
 
 async def test_every_column_is_told(database: str) -> None:
@@ -46,8 +46,7 @@ def test_every_service_that_text_goes_to_is_told() -> None:
 
 @pytest.mark.parametrize("statement", [block for block in blocks() if block.language == "sql"], ids=str)
 async def test_a_statement_works(statement: Block, database: str) -> None:
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        await connection.execute(statement.text.encode())
+    await execute(database, statement.text)
 
 
 def test_every_field_of_the_log_is_told() -> None:
@@ -69,3 +68,19 @@ def test_every_scope_of_a_setting_is_told() -> None:
     told = [scope.strip("`") for scope, _ in rows(PAGE, section="Scopes of settings")]
 
     assert told == [scope.name for scope in ALL_FEATURES.own_scopes]
+
+
+def test_each_number_of_what_is_tested_has_a_row_with_the_tests_that_carry_it() -> None:
+    """If it does not, `python -m tests.docs.checklist` writes them. A feature that is deleted took its tests along."""
+    told = {
+        int(number): [name for name in tests.replace("`", "").split(", ") if _is_here(name)]
+        for number, _, _, tests in rows(PAGE, section="What is tested")
+    }
+
+    assert list(told) == list(range(1, ITEMS + 1))
+    assert told == files_by_number()
+
+
+def _is_here(test: str) -> bool:
+    folder, feature, *_ = test.split("/")
+    return folder != "features" or (ROOT / "tests" / folder / feature).exists()

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.end_to_end.test_honest_answers import NO_CREDIT, first_line
 from tests.fakes import openrouter
 from tests.fakes.model_server import KEY, MODEL, FakeModelServer, Says, calls
@@ -48,7 +48,7 @@ def settings(
 
 
 async def test_the_agent_searches_by_the_chain_and_its_sources_are_shown(
-    harness: AppHarness, model: FakeModelServer
+    harness: Driver, model: FakeModelServer
 ) -> None:
     await harness.ask("/ask --agent why is the sky blue")
 
@@ -59,7 +59,7 @@ async def test_the_agent_searches_by_the_chain_and_its_sources_are_shown(
     assert len(model.requests) == 3
 
 
-async def test_a_fallback_of_the_agent_s_tools_is_reported_first(harness: AppHarness, model: FakeModelServer) -> None:
+async def test_a_fallback_of_the_agent_s_tools_is_reported_first(harness: Driver, model: FakeModelServer) -> None:
     harness.perplexity.script("/v1/agent", NO_CREDIT)
     await harness.ask("/ask --agent why is the sky blue")
 
@@ -70,9 +70,7 @@ async def test_a_fallback_of_the_agent_s_tools_is_reported_first(harness: AppHar
 
 
 @pytest.mark.parametrize("settings", [False], indirect=True)
-async def test_where_no_agent_is_set_up_the_asker_is_sent_to_the_admin(
-    harness: AppHarness, model: FakeModelServer
-) -> None:
+async def test_where_no_agent_is_set_up_the_asker_is_sent_to_the_admin(harness: Driver, model: FakeModelServer) -> None:
     await harness.ask("/ask --agent why is the sky blue")
 
     (post,) = await harness.slack.wait_for(1)

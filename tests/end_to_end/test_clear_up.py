@@ -10,10 +10,9 @@ import pytest
 
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
-from tests.end_to_end.conftest import AppHarness, wait_for_log
+from tests.driver import Driver, stop_button, wait_for_log
 from tests.end_to_end.test_edits import BEFORE, TS, delete, edit
-from tests.end_to_end.test_home import home, open_home, press
-from tests.end_to_end.test_stop import click, stop_button
+from tests.end_to_end.test_stop import click
 from tests.end_to_end.test_streaming import TEXT
 from tests.fakes.answers import beginning, deltas
 from tests.fakes.perplexity import stream_reply
@@ -30,7 +29,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="bot")
 
 
-async def wait_until_cleared(harness: AppHarness) -> None:
+async def wait_until_cleared(harness: Driver) -> None:
     """Wait until nothing is left of the questions that are closed."""
     async with (
         asyncio.timeout(60),
@@ -42,7 +41,7 @@ async def wait_until_cleared(harness: AppHarness) -> None:
             await asyncio.sleep(0.05)
 
 
-async def ask(harness: AppHarness, text: str) -> str:
+async def ask(harness: Driver, text: str) -> str:
     """Ask a question that the service holds; return the button that stops it."""
     harness.perplexity.hold()
     if text.startswith("/"):
@@ -56,11 +55,11 @@ async def ask(harness: AppHarness, text: str) -> str:
 
 
 @pytest.mark.parametrize("text", ["/search wheels", "/ask why?", "search wheels", "news technology", "why?"])
-async def test_a_stop_in_the_home_tab_replaces_the_status_message(harness: AppHarness, text: str) -> None:
+async def test_a_stop_in_the_home_tab_replaces_the_status_message(harness: Driver, text: str) -> None:
     question = await ask(harness, text)
 
-    await open_home(harness, "stop")  # where a click has no address for a reply
-    await press(harness, "stop", question)
+    await harness.open_home("stop")  # where a click has no address for a reply
+    await harness.press_home("stop", question)
     await wait_until_cleared(harness)
 
     shown = harness.slack.thread("DU1", TS) or [p for p in harness.slack.posts if p.method == "response_url"]
@@ -69,12 +68,11 @@ async def test_a_stop_in_the_home_tab_replaces_the_status_message(harness: AppHa
 
 
 @pytest.mark.parametrize("fault", [BUSY, BROKEN], ids=["busy", "broken"])
-async def test_a_stop_whose_replies_are_refused_is_shown_later(harness: AppHarness, fault: Fault) -> None:
+async def test_a_stop_whose_replies_are_refused_is_shown_later(harness: Driver, fault: Fault) -> None:
     question = await ask(harness, "/search wheels")
     harness.slack.fail("response_url", fault, fault)
 
-    async with await harness.person.click("stop", question, token="stop") as response:
-        assert response.status == 200
+    await harness.click_button("stop", question, token="stop")
     await wait_until_cleared(harness)
 
     assert "*Stopped" in harness.slack.posts[-1].shown_text
@@ -82,7 +80,7 @@ async def test_a_stop_whose_replies_are_refused_is_shown_later(harness: AppHarne
 
 @pytest.mark.parametrize("fault", [BUSY, BROKEN], ids=["busy", "broken"])
 async def test_the_status_message_of_a_deleted_question_goes_when_slack_is_available_again(
-    harness: AppHarness, fault: Fault
+    harness: Driver, fault: Fault
 ) -> None:
     await ask(harness, BEFORE)
     harness.slack.fail("chat.delete", fault)
@@ -94,9 +92,7 @@ async def test_the_status_message_of_a_deleted_question_goes_when_slack_is_avail
 
 
 @pytest.mark.parametrize("method", ["chat.stopStream", "chat.delete"])
-async def test_the_text_of_a_deleted_question_goes_when_slack_is_available_again(
-    harness: AppHarness, method: str
-) -> None:
+async def test_the_text_of_a_deleted_question_goes_when_slack_is_available_again(harness: Driver, method: str) -> None:
     harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
     await harness.send_direct_message(BEFORE, ts=TS)
     await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", TS)))
@@ -108,7 +104,7 @@ async def test_the_text_of_a_deleted_question_goes_when_slack_is_available_again
     assert not harness.slack.thread("DU1", TS)
 
 
-async def test_the_deletion_of_a_stopped_question_takes_away_that_it_was_stopped(harness: AppHarness) -> None:
+async def test_the_deletion_of_a_stopped_question_takes_away_that_it_was_stopped(harness: Driver) -> None:
     question = await ask(harness, BEFORE)
     await click(harness, question)
     await wait_until_cleared(harness)
@@ -120,7 +116,7 @@ async def test_the_deletion_of_a_stopped_question_takes_away_that_it_was_stopped
     assert not harness.slack.thread("DU1", TS)
 
 
-async def test_a_deletion_while_a_stop_is_cleared_up_is_cleared_up_next(harness: AppHarness) -> None:
+async def test_a_deletion_while_a_stop_is_cleared_up_is_cleared_up_next(harness: Driver) -> None:
     question = await ask(harness, BEFORE)
     harness.slack.fail("chat.update", Fault(status=200, seconds=1.0, serve_first=True))
     await click(harness, question)
@@ -132,12 +128,11 @@ async def test_a_deletion_while_a_stop_is_cleared_up_is_cleared_up_next(harness:
     assert not harness.slack.thread("DU1", TS)
 
 
-async def test_the_deletion_of_a_question_stopped_in_the_text_takes_all_of_it_away(harness: AppHarness) -> None:
+async def test_the_deletion_of_a_question_stopped_in_the_text_takes_all_of_it_away(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
     await harness.send_direct_message(BEFORE, ts=TS)
     await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", TS)))
-    async with await harness.person.event(harness.slack.press_stop("DU1", TS)) as response:
-        assert response.status == 200
+    assert await harness.event(harness.slack.press_stop("DU1", TS)) == 200
     await wait_until_cleared(harness)
 
     assert await delete(harness) == 200
@@ -146,7 +141,7 @@ async def test_the_deletion_of_a_question_stopped_in_the_text_takes_all_of_it_aw
     assert not harness.slack.thread("DU1", TS)
 
 
-async def test_an_edited_question_leaves_its_status_message_to_the_next(harness: AppHarness) -> None:
+async def test_an_edited_question_leaves_its_status_message_to_the_next(harness: Driver) -> None:
     await ask(harness, BEFORE)
 
     assert await edit(harness, "what is new about wheels?") == 200
@@ -158,10 +153,9 @@ async def test_an_edited_question_leaves_its_status_message_to_the_next(harness:
     assert "Example answer" in shown.shown_text
 
 
-async def test_any_build_clears_up_after_a_command_that_it_does_not_know(harness: AppHarness) -> None:
+async def test_any_build_clears_up_after_a_command_that_it_does_not_know(harness: Driver) -> None:
     question = await ask(harness, "search wheels")
-    async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
-        await connection.execute("UPDATE questions SET command = 'tomorrow'")
+    await harness.execute("UPDATE questions SET command = 'tomorrow'")
 
     await click(harness, question)
     await wait_until_cleared(harness)
@@ -170,14 +164,14 @@ async def test_any_build_clears_up_after_a_command_that_it_does_not_know(harness
     assert "*Stopped" in shown.shown_text
 
 
-def begin_endless_run(harness: AppHarness) -> None:
+def begin_endless_run(harness: Driver) -> None:
     """Have the next question to the service begin a run that does not end."""
     run = {"id": "resp_1", "output": []}
     harness.perplexity.script("/v1/agent", json_reply(run | {"status": "queued"}))
     harness.perplexity.runs["resp_1"] = [run | {"status": "in_progress"}] * 1000
 
 
-async def test_a_stop_cancels_the_run_when_the_service_is_available_again(harness: AppHarness) -> None:
+async def test_a_stop_cancels_the_run_when_the_service_is_available_again(harness: Driver) -> None:
     begin_endless_run(harness)
     harness.perplexity.script("/v1/agent/resp_1/cancel", *[json_reply({}, status=503)] * 3)
     question = stop_button(await harness.ask("/ask --model high why?"))
@@ -189,7 +183,7 @@ async def test_a_stop_cancels_the_run_when_the_service_is_available_again(harnes
     assert harness.perplexity.cancelled == ["resp_1"]
 
 
-async def test_the_withdrawal_of_an_answer_is_kept_until_slack_is_available(harness: AppHarness, database: str) -> None:
+async def test_the_withdrawal_of_an_answer_is_kept_until_slack_is_available(harness: Driver, database: str) -> None:
     await harness.send_direct_message(BEFORE, ts=TS)
     await harness.wait_until_settled(1)
     harness.slack.fail("conversations.replies", BROKEN)
@@ -204,21 +198,20 @@ async def test_the_withdrawal_of_an_answer_is_kept_until_slack_is_available(harn
 
 
 async def test_what_cannot_be_removed_within_a_day_is_given_up(
-    harness: AppHarness, database: str, caplog: pytest.LogCaptureFixture
+    harness: Driver, caplog: pytest.LogCaptureFixture
 ) -> None:
     await ask(harness, BEFORE)
     harness.slack.lasting["chat.delete"] = BROKEN
     assert await delete(harness) == 200
     await wait_for_log(caplog, "question.not_cleared_up")
 
-    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
-        await connection.execute("UPDATE questions SET uncleared_since = now() - interval '25 hours'")
+    await harness.execute("UPDATE questions SET uncleared_since = now() - interval '25 hours'")
     await wait_until_cleared(harness)
 
     assert len(harness.slack.thread("DU1", TS)) == 1
 
 
-async def test_a_stop_that_an_append_finds_is_counted_and_cleared_up(harness: AppHarness) -> None:
+async def test_a_stop_that_an_append_finds_is_counted_and_cleared_up(harness: Driver) -> None:
     """Slack's own stop was pressed, and its event has not come."""
     harness.perplexity.script(
         "/v1/agent", stream_reply(*beginning(), *deltas("Weels are round. They turn. " * 40), pause=0.1)
@@ -237,26 +230,23 @@ async def test_a_stop_that_an_append_finds_is_counted_and_cleared_up(harness: Ap
 
 
 @pytest.mark.parametrize("text", ["search wheels", "/search wheels"])
-async def test_an_erasure_removes_the_status_message_of_what_is_open(harness: AppHarness, text: str) -> None:
+async def test_an_erasure_removes_the_status_message_of_what_is_open(harness: Driver, text: str) -> None:
     await ask(harness, text)
-    await open_home(harness, "wheels")
+    await harness.open_home("wheels")
 
-    await press(harness, "erase_own_data")
-    await home(
-        harness,
-        "I’ve erased everything that I kept about you in this workspace.",
-    )
+    await harness.press_home("erase_own_data")
+    await harness.home("I’ve erased everything that I kept about you in this workspace.")
 
     assert not harness.slack.thread("DU1", TS)
     removed = [body for way, body in harness.slack.calls if way == "response_url" and body.get("delete_original")]
     assert len(removed) == text.startswith("/")
 
 
-async def test_the_run_of_what_is_asked_while_the_data_is_being_erased_is_cancelled(harness: AppHarness) -> None:
+async def test_the_run_of_what_is_asked_while_the_data_is_being_erased_is_cancelled(harness: Driver) -> None:
     await ask(harness, "search wheels")
-    await open_home(harness, "wheels")
+    await harness.open_home("wheels")
     harness.slack.lasting["chat.delete"] = BROKEN
-    await press(harness, "erase_own_data")
+    await harness.press_home("erase_own_data")
     begin_endless_run(harness)
     asked = len(await harness.perplexity.wait_for(1))
     harness.perplexity.release()
@@ -268,13 +258,13 @@ async def test_the_run_of_what_is_asked_while_the_data_is_being_erased_is_cancel
             await asyncio.sleep(1)
         await harness.perplexity.cancel_requested.wait()
     del harness.slack.lasting["chat.delete"]
-    await home(harness, "I’ve erased everything that I kept about you in this workspace.")
+    await harness.home("I’ve erased everything that I kept about you in this workspace.")
 
     assert {*harness.perplexity.cancelled} == {"resp_1"}
 
 
 @pytest.mark.parametrize("text", ["/search wheels", "/ask why?"])
-async def test_what_is_shown_of_a_command_goes_although_it_is_erased(harness: AppHarness, text: str) -> None:
+async def test_what_is_shown_of_a_command_goes_although_it_is_erased(harness: Driver, text: str) -> None:
     await ask(harness, text)
 
     async with connection_pool(harness.database) as pool:
@@ -287,7 +277,7 @@ async def test_what_is_shown_of_a_command_goes_although_it_is_erased(harness: Ap
             await asyncio.sleep(0.05)
 
 
-async def stream_and_delete(harness: AppHarness, ts: str) -> None:
+async def stream_and_delete(harness: Driver, ts: str) -> None:
     """Delete a question while its answer is streamed, after Slack has ended the stream itself."""
     harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
     await harness.send_direct_message(BEFORE, ts=ts)
@@ -295,12 +285,11 @@ async def stream_and_delete(harness: AppHarness, ts: str) -> None:
     harness.slack.advance(400)
     told = {"type": "message", "subtype": "message_deleted", "channel": "DU1", "channel_type": "im", "deleted_ts": ts}
     before = {"type": "message", "user": "U1", "text": BEFORE, "ts": ts}
-    async with await harness.person.event(told | {"ts": ts, "previous_message": before}) as response:
-        assert response.status == 200
+    assert await harness.event(told | {"ts": ts, "previous_message": before}) == 200
     await wait_until_cleared(harness)
 
 
-async def test_a_session_whose_stream_slack_has_ended_is_active_again(harness: AppHarness) -> None:
+async def test_a_session_whose_stream_slack_has_ended_is_active_again(harness: Driver) -> None:
     await stream_and_delete(harness, TS)
 
     assert not harness.slack.thread("DU1", TS)
@@ -308,7 +297,7 @@ async def test_a_session_whose_stream_slack_has_ended_is_active_again(harness: A
 
 
 @pytest.mark.parametrize("error", ["not_authorized", "not_agent_app", "feature_disabled"])
-async def test_an_app_without_sessions_asks_for_one_only_once(harness: AppHarness, error: str) -> None:
+async def test_an_app_without_sessions_asks_for_one_only_once(harness: Driver, error: str) -> None:
     harness.slack.lasting["agents.sessions.setStatus"] = refusal(error)
 
     await stream_and_delete(harness, TS)
@@ -317,7 +306,7 @@ async def test_an_app_without_sessions_asks_for_one_only_once(harness: AppHarnes
     assert [name for name, _ in harness.slack.calls].count("agents.sessions.setStatus") == 1
 
 
-async def test_a_stream_whose_start_got_no_clear_reply_goes_with_its_question(harness: AppHarness) -> None:
+async def test_a_stream_whose_start_got_no_clear_reply_goes_with_its_question(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
     harness.slack.fail("chat.startStream", Fault(status=500, body="oops", take_message=True))
     await harness.send_direct_message(BEFORE, ts=TS)

@@ -21,7 +21,7 @@ from bot.conversations.next_questions import INSTRUCTION
 from bot.settings import Settings
 from bot.slack.scopes import CHANNEL_HISTORY
 from perplexity.sanitize import one_line
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes.news_answers import text_reply
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import BOT_USER
@@ -167,7 +167,7 @@ async def perplexity() -> AsyncIterator[FakePerplexity]:
         yield fake
 
 
-async def write(harness: AppHarness, line: Line) -> None:
+async def write(harness: Driver, line: Line) -> None:
     """Have a person write a message, of which Slack sends every event."""
     harness.slack.write(line.user, line.text, ts=line.ts, thread_ts=line.thread_ts, channel=line.channel)
     kind = "im" if line.direct else "group" if line.channel.startswith("G") else "channel"
@@ -190,7 +190,7 @@ def test_the_corpus_has_ten_conversations_of_five_messages() -> None:
     assert len({(line.channel, line.ts) for line in lines}) == len(lines)
 
 
-async def test_each_question_carries_its_own_context_and_nothing_else(harness: AppHarness) -> None:
+async def test_each_question_carries_its_own_context_and_nothing_else(harness: Driver) -> None:
     corpus, settled = read_corpus(), 0
     for lines in zip(*corpus, strict=True):
         await asyncio.gather(*(write(harness, line) for line in lines))

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from bot.settings import Settings
 from perplexity.passages import JOINED_QUESTIONS
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes import brave, openrouter
 from tests.fakes.brave import FakeBrave
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
@@ -55,7 +55,7 @@ def settings(settings: Settings, services: dict[str, FakeService], service: str)
     return settings.model_copy(update=urls | chosen[service])
 
 
-async def ask_both(harness: AppHarness) -> str:
+async def ask_both(harness: Driver) -> str:
     """Ask both questions in a thread, and return the second answer as it is shown."""
     await harness.mention(FIRST, ts=TS)
     await harness.wait_until_settled(1)
@@ -66,7 +66,7 @@ async def ask_both(harness: AppHarness) -> str:
 
 @pytest.mark.parametrize("service", MODELS)
 async def test_a_model_gets_both_questions_as_a_conversation(
-    harness: AppHarness, services: dict[str, FakeService], service: str
+    harness: Driver, services: dict[str, FakeService], service: str
 ) -> None:
     shown = await ask_both(harness)
 
@@ -81,7 +81,7 @@ async def test_a_model_gets_both_questions_as_a_conversation(
 
 @pytest.mark.parametrize("service", SEARCHES)
 async def test_a_search_gets_both_questions_as_one__and_the_answer_says_so(
-    harness: AppHarness, services: dict[str, FakeService], service: str
+    harness: Driver, services: dict[str, FakeService], service: str
 ) -> None:
     shown = await ask_both(harness)
 

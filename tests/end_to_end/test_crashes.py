@@ -15,7 +15,7 @@ from aiohttp import ClientError, ClientSession
 
 from bot.storage.postmaster import Postmaster
 from bot.storage.questions import QuestionStore, connection_pool
-from tests.end_to_end.conftest import Workspace
+from tests.driver import Processes
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.process import Process
 from tests.fakes.slack import FakeSlack, Post
@@ -25,7 +25,7 @@ MAY_BE_SAVED = "may not have been saved"
 """What an acknowledgement says if the reply to the write was lost: such a question may be answered."""
 
 
-async def sent_by_question(workspace: Workspace) -> dict[str, list[str]]:
+async def sent_by_question(workspace: Processes) -> dict[str, list[str]]:
     """Return what was sent for each question, word for word, by its text."""
     async with connection_pool(workspace.database) as pool, pool.connection() as connection:
         rows = await (await connection.execute("SELECT id, text FROM questions")).fetchall()
@@ -33,7 +33,7 @@ async def sent_by_question(workspace: Workspace) -> dict[str, list[str]]:
     return {text: [one.body for one in sent.requests] if sent else [] for text, sent in kept.items()}
 
 
-async def what_was_sent(workspace: Workspace, process: Process, answer: Post) -> str:
+async def what_was_sent(workspace: Processes, process: Process, answer: Post) -> str:
     """Return what the asker of an answer reads after choosing **What was sent**."""
     number = int(str(answer.payload["token"]).removeprefix("t"))
     person = workspace.person(process, number)
@@ -46,7 +46,7 @@ def each_once(count: int) -> Counter[str]:
     return Counter(f"t{number}" for number in range(count))
 
 
-async def test_kill_9_with_questions_waiting__all_are_answered_once_after_a_restart(workspace: Workspace) -> None:
+async def test_kill_9_with_questions_waiting__all_are_answered_once_after_a_restart(workspace: Processes) -> None:
     workspace.perplexity.hold()
     first = await workspace.start()
     await asyncio.gather(*(workspace.ask(first, n) for n in range(QUESTIONS)))
@@ -68,7 +68,7 @@ async def test_kill_9_with_questions_waiting__all_are_answered_once_after_a_rest
     assert "I was interrupted 1 time" in shown
 
 
-async def test_sigterm_with_questions_waiting__all_are_answered_once(workspace: Workspace) -> None:
+async def test_sigterm_with_questions_waiting__all_are_answered_once(workspace: Processes) -> None:
     workspace.perplexity.hold()
     first = await workspace.start()
     await asyncio.gather(*(workspace.ask(first, n) for n in range(QUESTIONS)))
@@ -83,7 +83,7 @@ async def test_sigterm_with_questions_waiting__all_are_answered_once(workspace: 
     assert (workspace.answers_by_trigger(), code) == (each_once(QUESTIONS), 0)
 
 
-async def test_sigterm_with_answers_on_their_way__they_are_drained(workspace: Workspace) -> None:
+async def test_sigterm_with_answers_on_their_way__they_are_drained(workspace: Processes) -> None:
     workspace.perplexity.hold()
     process = await workspace.start()
     await asyncio.gather(*(workspace.ask(process, n) for n in range(5)))
@@ -96,7 +96,7 @@ async def test_sigterm_with_answers_on_their_way__they_are_drained(workspace: Wo
     assert (workspace.answers_by_trigger(), code) == (each_once(5), 0)
 
 
-async def test_a_suspended_worker_that_wakes_up_late_posts_nothing(workspace: Workspace) -> None:
+async def test_a_suspended_worker_that_wakes_up_late_posts_nothing(workspace: Processes) -> None:
     workspace.perplexity.hold()
     web = await workspace.start("run")
     await workspace.ask(web, 0)
@@ -115,7 +115,7 @@ async def test_a_suspended_worker_that_wakes_up_late_posts_nothing(workspace: Wo
     assert workspace.answers_by_trigger() == each_once(2)
 
 
-async def test_a_worker_that_is_suspended_with_turns__all_are_answered_once_at_the_rate(workspace: Workspace) -> None:
+async def test_a_worker_that_is_suspended_with_turns__all_are_answered_once_at_the_rate(workspace: Processes) -> None:
     workspace.settings["PROVIDER_LIMITS"] = "perplexity.answer=3/s"
     workspace.perplexity.hold()
     one = await workspace.start("run")
@@ -137,7 +137,7 @@ async def test_a_worker_that_is_suspended_with_turns__all_are_answered_once_at_t
     assert left >= 10
 
 
-async def test_the_same_delivery_to_two_processes_is_one_answer(workspace: Workspace) -> None:
+async def test_the_same_delivery_to_two_processes_is_one_answer(workspace: Processes) -> None:
     one, two = await workspace.start(), await workspace.start("run", "--no-worker")
     await asyncio.gather(*(workspace.ask(process, 0) for process in (one, two, one, two)))
     await workspace.slack.wait_for(1)
@@ -147,7 +147,7 @@ async def test_the_same_delivery_to_two_processes_is_one_answer(workspace: Works
     assert len(workspace.perplexity.requests) == 1
 
 
-async def report(workspace: Workspace, process: Process, number: int, *, kind: str) -> None:
+async def report(workspace: Processes, process: Process, number: int, *, kind: str) -> None:
     """Have Slack report one of the two events of a mention."""
     ts = f"1795255{number:03d}.000100"
     event = {"type": kind, "channel": "C1", "text": f"<@U0APP> question {number}", "ts": ts}
@@ -156,12 +156,12 @@ async def report(workspace: Workspace, process: Process, number: int, *, kind: s
         assert response.status == 200
 
 
-def all_answered(workspace: Workspace, count: int) -> bool:
+def all_answered(workspace: Processes, count: int) -> bool:
     threads = [workspace.slack.thread("C1", f"1795255{number:03d}.000100") for number in range(count)]
     return all(any("Example answer" in post.shown_text for post in thread) for thread in threads)
 
 
-async def test_a_mention_as_two_events_twice_each_on_two_processes_is_one_answer(workspace: Workspace) -> None:
+async def test_a_mention_as_two_events_twice_each_on_two_processes_is_one_answer(workspace: Processes) -> None:
     one, two = await workspace.start(), await workspace.start()
     await asyncio.gather(
         *(
@@ -178,7 +178,7 @@ async def test_a_mention_as_two_events_twice_each_on_two_processes_is_one_answer
     assert len(workspace.perplexity.requests) == 10
 
 
-async def test_kill_9_with_mentions_waiting__each_line_becomes_its_answer(workspace: Workspace) -> None:
+async def test_kill_9_with_mentions_waiting__each_line_becomes_its_answer(workspace: Processes) -> None:
     workspace.perplexity.hold()
     first = await workspace.start()
     await asyncio.gather(*(report(workspace, first, number, kind="app_mention") for number in range(10)))
@@ -199,7 +199,7 @@ async def test_kill_9_during_deep_research__it_is_resumed_and_paid_once(
     slack: FakeSlack, session: ClientSession, database: str
 ) -> None:
     async with FakePerplexity(polls=4) as perplexity:
-        workspace = Workspace(slack=slack, perplexity=perplexity, session=session, database=database)
+        workspace = Processes(slack=slack, perplexity=perplexity, session=session, database=database)
         first = await workspace.start()
         async with await workspace.person(first).type_command("/ask --model high why", trigger="t0") as response:
             assert response.status == 200
@@ -239,7 +239,7 @@ async def own_server(data_dir: Path) -> AsyncIterator[OwnServer]:
 async def test_the_database_is_gone_for_twenty_seconds_under_load__every_ack_is_true(
     slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession, own_server: OwnServer
 ) -> None:
-    workspace = Workspace(slack=slack, perplexity=perplexity, session=session, database=own_server.conninfo)
+    workspace = Processes(slack=slack, perplexity=perplexity, session=session, database=own_server.conninfo)
     process = await workspace.start()
     kept: set[int] = set()
     refused: dict[int, str] = {}
@@ -284,7 +284,7 @@ async def _outage(server: OwnServer, *, seconds: float) -> None:
     await server.start()
 
 
-async def test_the_port_is_taken__one_line_and_exit_1(workspace: Workspace) -> None:
+async def test_the_port_is_taken__one_line_and_exit_1(workspace: Processes) -> None:
     process = await workspace.start()
 
     with pytest.raises(AssertionError, match="not ready"):
@@ -292,7 +292,7 @@ async def test_the_port_is_taken__one_line_and_exit_1(workspace: Workspace) -> N
     await process.terminate()
 
 
-async def test_nothing_is_served_after_the_end(workspace: Workspace) -> None:
+async def test_nothing_is_served_after_the_end(workspace: Processes) -> None:
     process = await workspace.start()
     await process.terminate()
 

@@ -16,8 +16,7 @@ from psycopg import AsyncConnection
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from tests.end_to_end.answer_buttons import actions, ask, click, last_answer, settle, submit
-from tests.end_to_end.conftest import AppHarness, Workspace, asked_in
+from tests.driver import Driver, Processes, actions, asked_in
 from tests.end_to_end.test_stop import move_stop
 from tests.fakes import grok
 from tests.fakes.grok import FakeGrok
@@ -52,7 +51,7 @@ TITLE = "heat pumps"
 HEADINGS = ["The situation", "The public pulse", "My analysis"]
 
 
-async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_chart(harness: AppHarness) -> None:
+async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_chart(harness: Driver) -> None:
     await harness.ask("/deepdive heat pumps")
     await harness.wait_until_settled(1)
 
@@ -74,22 +73,22 @@ async def test_a_report_comes_in_three_sections_with_one_list_of_sources_and_a_c
     assert harness.slack.refusals == []
 
 
-async def test_a_private_report_can_be_shared_and_asked_on(harness: AppHarness) -> None:
-    await ask(harness, "/deepdive heat pumps")
-    report = last_answer(harness).payload
+async def test_a_private_report_can_be_shared_and_asked_on(harness: Driver) -> None:
+    await harness.answered("/deepdive heat pumps")
+    report = harness.last_answer().payload
     assert [action for action in actions(report) if action != "as_file"] == ["follow_up", "share", "sources", "more"]
-    await click(harness, report, "share")
+    await harness.click(report, "share")
     sections = harness.slack.modal().blocks[1]["element"]["options"]
     assert [option["text"]["text"] for option in sections] == ["THE SITUATION", "THE PUBLIC PULSE", "MY ANALYSIS"]
-    await submit(harness, parts=["0", "1", "2"])
+    await harness.submit(parts=["0", "1", "2"])
     await harness.slack.wait_until(lambda: any(post.payload.get("channel") == "C1" for post in harness.slack.posts))
     (shared,) = (post for post in harness.slack.posts if post.payload.get("channel") == "C1")
     assert re.findall(r"## ([A-Z ]+)", shared.markdown) == [heading.upper() for heading in HEADINGS]
     assert "[[3]](https://x.com/ada/status/1111)" in shared.shown_text
 
-    await click(harness, report, "follow_up")
-    await submit(harness, question="And in flats?")
-    await settle(harness)
+    await harness.click(report, "follow_up")
+    await harness.submit(question="And in flats?")
+    await harness.settle()
     first, answered, last = (turn["content"] for turn in asked_in(harness.perplexity.requests[-1]))
     assert (first, last) == ("heat pumps", "And in flats?")
     assert "MY ANALYSIS" in answered
@@ -107,7 +106,7 @@ def stop_button(post: Post) -> str:
     return str(value)
 
 
-async def test_a_slash_command_shows_its_progress_at_most_three_times(harness: AppHarness, posts: FakeGrok) -> None:
+async def test_a_slash_command_shows_its_progress_at_most_three_times(harness: Driver, posts: FakeGrok) -> None:
     posts.hold()
     ack = await harness.ask("/deepdive heat pumps")
     first, *_ = await harness.slack.wait_for(1)
@@ -129,7 +128,7 @@ class Surface:
     way: str
     ticks: bool
 
-    async def ask(self, harness: AppHarness) -> None:
+    async def ask(self, harness: Driver) -> None:
         if self.way == "response_url":
             await harness.ask(self.typed)
         else:
@@ -154,7 +153,7 @@ def states(post: Post) -> dict[str, str]:
 
 @pytest.mark.parametrize("surface", SURFACES.values(), ids=SURFACES)
 async def test_a_stage_that_ended_shows_within_two_seconds_and_none_is_said_to_run_for_long(
-    harness: AppHarness, posts: FakeGrok, surface: Surface
+    harness: Driver, posts: FakeGrok, surface: Surface
 ) -> None:
     def shown(stage: str, start: str) -> Post | None:
         found = (post for post in harness.slack.posts if states(post).get(stage, "").startswith(start))
@@ -185,7 +184,7 @@ async def test_a_stage_that_ended_shows_within_two_seconds_and_none_is_said_to_r
 
 
 async def test_in_a_thread_one_message_shows_each_stage_and_becomes_the_report(
-    harness: AppHarness, posts: FakeGrok
+    harness: Driver, posts: FakeGrok
 ) -> None:
     posts.hold()
     await harness.mention("deepdive heat pumps", ts="1795255200.000100")
@@ -201,20 +200,20 @@ async def test_in_a_thread_one_message_shows_each_stage_and_becomes_the_report(
     assert "Stop" not in report.shown_text
 
 
-def thread(harness: AppHarness) -> list[Post]:
+def thread(harness: Driver) -> list[Post]:
     return harness.slack.thread("C1", "1795255200.000100")
 
 
-async def stop(harness: AppHarness, question: str, *, user: str = "U1") -> int:
+async def stop(harness: Driver, question: str, *, user: str = "U1") -> int:
     async with await replace(harness.person, user=user).click("stop", question, token="stop") as response:
         return response.status
 
 
-def click_replies(harness: AppHarness) -> list[Post]:
+def click_replies(harness: Driver) -> list[Post]:
     return [post for post in harness.slack.posts if post.payload.get("token") == "stop"]
 
 
-async def start_deepdive(harness: AppHarness, posts: FakeGrok) -> str:
+async def start_deepdive(harness: Driver, posts: FakeGrok) -> str:
     """Ask, and return the question once both of the first stages are running."""
     posts.hold()
     harness.perplexity.script("/v1/agent/resp_1", Fault(hang=True))
@@ -223,7 +222,7 @@ async def start_deepdive(harness: AppHarness, posts: FakeGrok) -> str:
     return stop_button(harness.slack.posts[0])
 
 
-async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(harness: AppHarness, posts: FakeGrok) -> None:
+async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(harness: Driver, posts: FakeGrok) -> None:
     question = await start_deepdive(harness, posts)
     assert await stop(harness, question) == 200
     async with asyncio.timeout(60):
@@ -239,14 +238,13 @@ async def test_stop_ends_the_dive_at_the_services_and_closes_the_question(harnes
     assert not any(is_report(post) for post in harness.slack.posts)
 
 
-async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(harness: AppHarness, posts: FakeGrok) -> None:
+async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(harness: Driver, posts: FakeGrok) -> None:
     await stop(harness, await start_deepdive(harness, posts))
     said, *_ = click_replies(harness)  # the worker may say the same after it
     (again,) = [block["elements"][0] for block in said.payload["blocks"] if block["type"] == "actions"]
     posts.release()
     await move_stop(harness.database, "-3 seconds")
-    async with await harness.person.click(again["action_id"], again["value"], token="again") as response:
-        assert response.status == 200
+    await harness.click_button(again["action_id"], again["value"], token="again")
     await harness.slack.wait_until(lambda: any(map(is_report, harness.slack.posts)))
 
     assert said.payload["text"] == "*Stopped “heat pumps”.*"
@@ -257,7 +255,7 @@ async def test_a_stopped_dive_names_its_topic_and_can_be_started_again(harness: 
     assert harness.slack.refusals == []
 
 
-async def test_only_the_asker_can_stop_it(harness: AppHarness, posts: FakeGrok) -> None:
+async def test_only_the_asker_can_stop_it(harness: Driver, posts: FakeGrok) -> None:
     question = await start_deepdive(harness, posts)
     await stop(harness, question, user="U2")
     posts.release()
@@ -270,7 +268,7 @@ async def test_only_the_asker_can_stop_it(harness: AppHarness, posts: FakeGrok) 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Services(Workspace):
+class Services(Processes):
     """What a real process talks to, and what of it was asked for money."""
 
     posts: FakeGrok
@@ -336,12 +334,11 @@ def file_buttons(post: Post) -> list[str]:
     return [element["value"] for row in rows for element in row["elements"] if element["action_id"] == "as_file"]
 
 
-async def test_the_report_can_be_had_as_a_file_sent_directly(harness: AppHarness) -> None:
+async def test_the_report_can_be_had_as_a_file_sent_directly(harness: Driver) -> None:
     await harness.ask("/deepdive Heat pumps & more")
     await harness.wait_until_settled(1)
     (question,) = file_buttons(harness.slack.posts[-1])
-    async with await harness.person.click("as_file", question, token="file") as response:
-        assert response.status == 200
+    await harness.click_button("as_file", question, token="file")
     await harness.slack.wait_until(
         lambda: "files.completeUploadExternal" in [method for method, _ in harness.slack.calls]
     )
@@ -358,16 +355,15 @@ async def test_the_report_can_be_had_as_a_file_sent_directly(harness: AppHarness
     assert json.loads(sent_to[0]["files"])[0]["title"] == "Deep Dive Report: Heat pumps & more"
 
 
-async def click_for_file(harness: AppHarness, value: str) -> str:
+async def click_for_file(harness: Driver, value: str) -> str:
     """Click, and return what is said to the person who clicked, last."""
     said = len(harness.slack.posts)
-    async with await harness.person.click("as_file", value, token="file") as response:
-        assert response.status == 200
+    await harness.click_button("as_file", value, token="file")
     await harness.slack.wait_for(said + 1)
     return harness.slack.posts[-1].shown_text
 
 
-async def test_a_refused_upload_is_reported_and_the_next_report_has_no_button(harness: AppHarness) -> None:
+async def test_a_refused_upload_is_reported_and_the_next_report_has_no_button(harness: Driver) -> None:
     await harness.ask("/deepdive heat pumps")
     await harness.wait_until_settled(1)
     (question,) = file_buttons(harness.slack.posts[-1])
@@ -385,13 +381,13 @@ async def test_a_refused_upload_is_reported_and_the_next_report_has_no_button(ha
 
 
 @pytest.mark.parametrize("value", ["", "nonsense", "00000000-0000-4000-8000-000000000000"])
-async def test_no_file_is_promised_of_a_report_that_is_not_there(harness: AppHarness, value: str) -> None:
+async def test_no_file_is_promised_of_a_report_that_is_not_there(harness: Driver, value: str) -> None:
     assert "no longer have this report" in await click_for_file(harness, value)
     assert harness.slack.files == {}
 
 
 async def test_everyone_reads_a_public_report_and_nothing_is_left_that_tells_how_far_it_has_come(
-    harness: AppHarness, posts: FakeGrok
+    harness: Driver, posts: FakeGrok
 ) -> None:
     posts.hold()
     await harness.ask("/deepdive --public heat pumps")
@@ -407,7 +403,7 @@ async def test_everyone_reads_a_public_report_and_nothing_is_left_that_tells_how
     assert removed == [False] * len(harness.slack.posts) + [True]
 
 
-async def test_an_admin_sees_that_grok_refuses_its_key(harness: AppHarness, posts: FakeGrok) -> None:
+async def test_an_admin_sees_that_grok_refuses_its_key(harness: Driver, posts: FakeGrok) -> None:
     posts.script(grok.PATH, grok.error_reply(401))
     await harness.ask("/deepdive heat pumps")
     await harness.wait_until_settled(1)
@@ -424,7 +420,7 @@ async def test_an_admin_sees_that_grok_refuses_its_key(harness: AppHarness, post
     assert 'provider_attempts_total{provider="Grok",result="AuthenticationError"} 1.0' in metrics
 
 
-async def test_without_the_scope_for_files_there_is_no_button(harness: AppHarness) -> None:
+async def test_without_the_scope_for_files_there_is_no_button(harness: Driver) -> None:
     harness.slack.workspace.scopes.remove("files:write")
     await harness.ask("/deepdive heat pumps")
     await harness.wait_until_settled(1)

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes import openrouter
 from tests.fakes.openrouter import FakeOpenRouter
 
@@ -31,7 +31,7 @@ def settings(settings: Settings, router: FakeOpenRouter, keyed: bool) -> Setting
 
 
 async def test_the_report_names_who_read_the_posts_or_which_keys_are_missing(
-    harness: AppHarness, router: FakeOpenRouter, keyed: bool
+    harness: Driver, router: FakeOpenRouter, keyed: bool
 ) -> None:
     await harness.ask("/deepdive heat pumps")
     await harness.wait_until_settled(1)

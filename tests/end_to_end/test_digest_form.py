@@ -4,73 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg.rows import dict_row
 
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
-from bot.playground.slack.limits import check_view
 from bot.playground.slack.views import View
 from bot.views.base import TOO_LATE
-from tests.end_to_end.answer_buttons import Message, ask, delete_questions, told
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver, Message, records
 from tests.fakes.news_answers import BUDGET, news_answer, text_reply
 from tests.fakes.slack import Fault
 
 TOPIC = "databases"
 
 
-async def open_form(harness: AppHarness) -> View:
-    async with await harness.person.type_command("/pplx watch", trigger=str(uuid4())) as response:
-        assert (response.status, await response.text()) == (200, "")
-    return shown(harness)
-
-
-def shown(harness: AppHarness) -> View:
-    view = harness.slack.modal()
-    assert check_view(dict(view.content)) == []
-    return view
-
-
-async def press(harness: AppHarness, view: View, name: str, *chosen: str, **values: Any) -> View:
+async def press(harness: Driver, view: View, name: str, *chosen: str, **values: Any) -> View:
     """Press the button for the rest of the form, or choose when; return the form as it is then."""
-    async with await harness.person.press(view, name, *chosen, values=values, token=str(uuid4())) as response:
-        assert response.status == 200
-    return shown(harness)
+    await harness.press(view, name, *chosen, **values)
+    return harness.modal()
 
 
-async def more(harness: AppHarness) -> View:
-    return await press(harness, await open_form(harness), "digest_more")
-
-
-async def submit(harness: AppHarness, view: View, **values: Any) -> Mapping[str, str]:
-    """Submit the form; return what it says below its inputs."""
-    blocks = {block["block_id"] for block in view.blocks}
-    named = {name if name in blocks else f"--{name}": v for name, v in values.items()}
-    async with await harness.person.submit(view, named, token=str(uuid4())) as response:
-        assert response.status == 200
-    left = harness.slack.views.find(view.id)
-    assert left is None or not left.failure
-    return {} if left is None else left.errors
+async def more(harness: Driver) -> View:
+    return await press(harness, await harness.open_by("/pplx watch"), "digest_more")
 
 
 async def digests(database: str) -> list[dict[str, Any]]:
-    async with await psycopg.AsyncConnection.connect(database, row_factory=dict_row) as connection:
-        return await (await connection.execute("SELECT * FROM digests ORDER BY number")).fetchall()
+    return await records(database, "SELECT * FROM digests ORDER BY number")
 
 
-async def test_a_digest_is_set_up_in_the_channel_of_the_command(harness: AppHarness, database: str) -> None:
+async def test_a_digest_is_set_up_in_the_channel_of_the_command(harness: Driver, database: str) -> None:
     harness.slack.workspace.zones["U1"] = "Asia/Tokyo"
     topic = 'the "sun" & weekdays 9:00'
     view = await press(harness, await more(harness), "when", "chosen", topic=topic)
     assert view.state["topic"]["topic"]["value"] == topic
     values = {"category": "science", "days": ["mon", "wed"], "time": "17:30", "always": ["always"]}
-    assert await submit(harness, view, **values) == {}
+    assert await harness.submit(view, **values) == {}
     await harness.wait_until_settled(1)
 
     (digest,) = await digests(database)
@@ -83,9 +53,9 @@ async def test_a_digest_is_set_up_in_the_channel_of_the_command(harness: AppHarn
     assert harness.slack.refusals == []
 
 
-async def test_it_can_be_posted_in_the_direct_message_and_by_another_clock(harness: AppHarness, database: str) -> None:
+async def test_it_can_be_posted_in_the_direct_message_and_by_another_clock(harness: Driver, database: str) -> None:
     view = await more(harness)
-    assert await submit(harness, view, topic=TOPIC, when="daily", place="directly", zone="America/New_York") == {}
+    assert await harness.submit(view, topic=TOPIC, when="daily", place="directly", zone="America/New_York") == {}
     await harness.wait_until_settled(1)
 
     (digest,) = await digests(database)
@@ -94,9 +64,9 @@ async def test_it_can_be_posted_in_the_direct_message_and_by_another_clock(harne
     assert ("You asked for a digest:" in shown, "databases, every day at 9:00" in shown) == (True, True)
 
 
-async def test_a_button_opens_it_for_the_direct_message(harness: AppHarness, database: str) -> None:
+async def test_a_button_opens_it_for_the_direct_message(harness: Driver, database: str) -> None:
     await harness.person.click("digest_modal", "")
-    assert await submit(harness, harness.slack.modal(), topic=TOPIC) == {}
+    assert await harness.submit(harness.slack.modal(), topic=TOPIC) == {}
     await harness.wait_until_settled(1)
 
     assert [digest["channel_id"] for digest in await digests(database)] == ["DU1"]
@@ -110,19 +80,19 @@ async def test_a_button_opens_it_for_the_direct_message(harness: AppHarness, dat
     assert (made.payload["channel"], "*databases* · 1 new story" in made.shown_text) == ("DU1", True)
 
 
-async def news(harness: AppHarness, typed: str) -> Message:
+async def news(harness: Driver, typed: str) -> Message:
     harness.perplexity.script("/v1/agent", text_reply("Rain falls in Spain | 2026-11-21 | It rains. [1]"))
-    return await ask(harness, typed)
+    return await harness.answered(typed)
 
 
 @pytest.mark.parametrize(("typed", "topic"), [("/news tech --lang de open chips", "open chips"), ("/news tech", "")])
 async def test_below_news_it_is_filled_in__every_weekday_at_nine_here(
-    harness: AppHarness, database: str, typed: str, topic: str
+    harness: Driver, database: str, typed: str, topic: str
 ) -> None:
     harness.slack.workspace.zones["U1"] = "Asia/Tokyo"
     message = await news(harness, typed)
-    assert await told(harness, message, "digest_modal") == ""
-    assert await submit(harness, shown(harness)) == {}
+    assert await harness.told(message, "digest_modal") == ""
+    assert await harness.submit(harness.modal()) == {}
     await harness.wait_until_settled(2)
 
     (digest,) = await digests(database)
@@ -131,16 +101,16 @@ async def test_below_news_it_is_filled_in__every_weekday_at_nine_here(
     assert "I’ll post it here weekdays at 9:00 (Asia/Tokyo" in harness.slack.posts[-1].shown_text
 
 
-async def test_below_private_news_only_their_asker_opens_it(harness: AppHarness) -> None:
+async def test_below_private_news_only_their_asker_opens_it(harness: Driver) -> None:
     message = await news(harness, "/news tech")
-    assert await told(harness, message, "digest_modal", user="U2") == NOT_YOUR_ANSWER
-    await delete_questions(harness)
+    assert await harness.as_user("U2").told(message, "digest_modal") == NOT_YOUR_ANSWER
+    await harness.execute("DELETE FROM questions")
 
-    assert await told(harness, message, "digest_modal") == UNKNOWN_ANSWER
+    assert await harness.told(message, "digest_modal") == UNKNOWN_ANSWER
 
 
 @pytest.mark.parametrize("channel", ["D5", "DU1"])
-async def test_in_a_direct_message_there_is_no_choice_of_a_place(harness: AppHarness, channel: str) -> None:
+async def test_in_a_direct_message_there_is_no_choice_of_a_place(harness: Driver, channel: str) -> None:
     person = replace(harness.person, sent={"channel_id": channel})
     await person.type_command("/pplx watch")
 
@@ -149,7 +119,7 @@ async def test_in_a_direct_message_there_is_no_choice_of_a_place(harness: AppHar
 
 @pytest.mark.parametrize("zone", [None, "Mars/Olympus", "Pacific/Chatham"])
 async def test_a_zone_that_is_unknown_is_not_chosen__and_a_rare_one_is_listed(
-    harness: AppHarness, zone: str | None
+    harness: Driver, zone: str | None
 ) -> None:
     if zone is not None:
         harness.slack.workspace.zones["U1"] = zone
@@ -159,25 +129,25 @@ async def test_a_zone_that_is_unknown_is_not_chosen__and_a_rare_one_is_listed(
     assert (chosen and chosen["value"]) == (zone if zone == "Pacific/Chatham" else None)
 
 
-async def test_a_category_alone_is_a_digest_and_neither_is_none(harness: AppHarness, database: str) -> None:
+async def test_a_category_alone_is_a_digest_and_neither_is_none(harness: Driver, database: str) -> None:
     view = await more(harness)
-    assert await submit(harness, view) == {"topic": "Type a topic, or choose a category."}
-    assert await submit(harness, view, category="science") == {}
+    assert await harness.submit(view) == {"topic": "Type a topic, or choose a category."}
+    assert await harness.submit(view, category="science") == {}
     await harness.wait_until_settled(1)
 
     assert [(digest["category"], digest["topic"]) for digest in await digests(database)] == [("science", "")]
 
 
-async def test_a_topic_without_a_category_is_searched_in_all_news(harness: AppHarness, database: str) -> None:
-    assert await submit(harness, await open_form(harness), topic=TOPIC) == {}
+async def test_a_topic_without_a_category_is_searched_in_all_news(harness: Driver, database: str) -> None:
+    assert await harness.submit(await harness.open_by("/pplx watch"), topic=TOPIC) == {}
     await harness.wait_until_settled(1)
 
     assert [(digest["category"], digest["topic"]) for digest in await digests(database)] == [("", TOPIC)]
     assert "Digest 1 (databases)" in harness.slack.posts[-1].shown_text
 
 
-async def test_an_empty_topic_is_explained_below_its_field(harness: AppHarness, database: str) -> None:
-    errors = await submit(harness, await open_form(harness), topic="\u200b")
+async def test_an_empty_topic_is_explained_below_its_field(harness: Driver, database: str) -> None:
+    errors = await harness.submit(await harness.open_by("/pplx watch"), topic="\u200b")
 
     assert (list(errors), await digests(database)) == (["topic"], [])
 
@@ -194,30 +164,28 @@ async def test_an_empty_topic_is_explained_below_its_field(harness: AppHarness, 
     ],
 )
 async def test_what_slack_should_have_asked_for_is_asked_for(
-    harness: AppHarness, state: dict[str, Any], block: str
+    harness: Driver, state: dict[str, Any], block: str
 ) -> None:
-    view = await open_form(harness)
+    view = await harness.open_by("/pplx watch")
     sent = {"view": view.as_slack(harness.slack.workspace.owner()) | {"state": {"values": state}}}
     async with await replace(harness.person, sent=sent).submit(view, {"topic": TOPIC}) as response:
         assert list((await response.json())["errors"]) == [block]
 
 
-async def test_days_that_could_not_be_shown_are_asked_for_before_it_is_set_up(
-    harness: AppHarness, database: str
-) -> None:
-    view = await open_form(harness)
+async def test_days_that_could_not_be_shown_are_asked_for_before_it_is_set_up(harness: Driver, database: str) -> None:
+    view = await harness.open_by("/pplx watch")
     harness.slack.fail("views.update", Fault(status=500))
     view = await press(harness, view, "when", "chosen", topic=TOPIC)
     assert "days" not in {block["block_id"] for block in view.blocks}
 
-    assert await submit(harness, view, topic=TOPIC) == {}
-    assert await submit(harness, shown(harness), days=["sun"]) == {}
+    assert await harness.submit(view, topic=TOPIC) == {}
+    assert await harness.submit(harness.modal(), days=["sun"]) == {}
     await harness.wait_until_settled(1)
     assert [digest["topic"] for digest in await digests(database)] == [TOPIC]
 
 
-async def test_submitted_twice_it_is_set_up_once(harness: AppHarness, database: str) -> None:
-    view = await open_form(harness)
+async def test_submitted_twice_it_is_set_up_once(harness: Driver, database: str) -> None:
+    view = await harness.open_by("/pplx watch")
     for response in await asyncio.gather(
         *(harness.person.submit(view, {"topic": TOPIC}, token=str(n)) for n in range(2))
     ):
@@ -227,17 +195,17 @@ async def test_submitted_twice_it_is_set_up_once(harness: AppHarness, database: 
     assert len(await digests(database)) == 1
 
 
-async def test_a_guest_sets_up_nothing(harness: AppHarness, database: str) -> None:
+async def test_a_guest_sets_up_nothing(harness: Driver, database: str) -> None:
     harness.slack.workspace.profiles["U1"] = {"is_restricted": True}
     harness.slack.fail("users.info", Fault(status=500))
-    assert await submit(harness, await open_form(harness), topic=TOPIC) == {}
+    assert await harness.submit(await harness.open_by("/pplx watch"), topic=TOPIC) == {}
     await harness.wait_until_settled(1)
 
     assert await digests(database) == []
     assert "full members" in harness.slack.posts[-1].shown_text
 
 
-async def test_a_lost_trigger_is_explained_and_the_help_shown(harness: AppHarness) -> None:
+async def test_a_lost_trigger_is_explained_and_the_help_shown(harness: Driver) -> None:
     harness.slack.views.issue_trigger("U1", id="t1")
     harness.slack.views.expire_triggers()
     shown = await harness.ask("/pplx watch")
@@ -245,28 +213,28 @@ async def test_a_lost_trigger_is_explained_and_the_help_shown(harness: AppHarnes
     assert (TOO_LATE in shown["text"], "weekdays 9:00" in json.dumps(shown)) == (True, True)
 
 
-async def test_help_still_shows_the_help(harness: AppHarness) -> None:
+async def test_help_still_shows_the_help(harness: Driver) -> None:
     for typed in ("/pplx watch help", "/pplx help watch"):
         assert "weekdays 9:00" in json.dumps(await harness.ask(typed))
     assert harness.slack.views.stack("U1") == ()
 
 
 async def test_a_slow_slack_does_not_keep_the_form_from_opening_and_the_zone_is_looked_up_later(
-    harness: AppHarness, database: str
+    harness: Driver, database: str
 ) -> None:
     harness.slack.workspace.zones["U1"] = "Asia/Tokyo"
     profile = '{"ok": true, "user": {"id": "U1", "team_id": "T1"}}'
     harness.slack.fail("users.info", Fault(status=200, body=profile, seconds=2))
     view = await more(harness)
     assert view.state["--zone"]["--zone"]["selected_option"] is None
-    assert await submit(harness, view, topic=TOPIC) == {}
+    assert await harness.submit(view, topic=TOPIC) == {}
     await harness.wait_until_settled(1)
 
     assert "Asia/Tokyo" in str(await digests(database))
 
 
-async def test_without_the_database_the_form_says_so(harness: AppHarness, database: str) -> None:
-    view = await open_form(harness)
+async def test_without_the_database_the_form_says_so(harness: Driver, database: str) -> None:
+    view = await harness.open_by("/pplx watch")
     async with await psycopg.AsyncConnection.connect(database) as connection:
         await connection.execute("LOCK TABLE questions IN ACCESS EXCLUSIVE MODE")
-        assert "I can’t reach my database just now" in (await submit(harness, view, topic=TOPIC))["topic"]
+        assert "I can’t reach my database just now" in (await harness.submit(view, topic=TOPIC))["topic"]

@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-import psycopg
 import pytest
 
 from bot.digests.service import DigestScheduler
 from bot.storage.digests import DigestStore
 from bot.storage.questions import connection_pool
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver, execute, rows
 from tests.fakes.digests import WallClock, create_digest, make_spec
 from tests.fakes.news_answers import BUDGET, PLANT, VOLCANO, news_answer
 from tests.fakes.perplexity import FakePerplexity
@@ -22,45 +21,40 @@ from tests.fakes.slack import Post
 WATCH = '/pplx watch world "europe" weekdays 9:00'
 
 
-def channel_posts(harness: AppHarness) -> list[Post]:
+def channel_posts(harness: Driver) -> list[Post]:
     return [post for post in harness.slack.posts if post.payload.get("channel") == "C1"]
 
 
-def directly(harness: AppHarness) -> list[Post]:
+def directly(harness: Driver) -> list[Post]:
     return [post for post in harness.slack.posts if post.payload.get("channel") == "DU1"]
 
 
-def reply_text(harness: AppHarness, trigger: str) -> str:
+def reply_text(harness: Driver, trigger: str) -> str:
     (words,) = [post.shown_text for post in harness.slack.posts if post.payload.get("token") == trigger]
     return words
 
 
-async def create_watch(harness: AppHarness, text: str = WATCH) -> None:
+async def create_watch(harness: Driver, text: str = WATCH) -> None:
     """Set up the digest 1."""
     harness.slack.workspace.zones["U1"] = "Europe/Berlin"
     await harness.ask(text, trigger="set-up")
     await harness.wait_until_settled(1)
 
 
-async def run(harness: AppHarness, *stories: str, settled: int, trigger: str, **news: Any) -> None:
+async def run(harness: Driver, *stories: str, settled: int, trigger: str, **news: Any) -> None:
     """Have the digest 1 made with these stories; `settled` counts the questions that have come to their end by then."""
     harness.perplexity.script("/v1/agent", news_answer(*stories, **news))
     await harness.ask("/pplx watch run 1", trigger=trigger)
     await harness.wait_until_settled(settled)
 
 
-async def clicks(harness: AppHarness, verb: str, *, user: str = "U1", token: str = "click") -> None:
+async def clicks(harness: Driver, verb: str, *, user: str = "U1", token: str = "click") -> None:
     """Click a button of the latest post."""
     (row,) = [block for block in channel_posts(harness)[-1].payload["blocks"] if block["type"] == "actions"]
     (value,) = {element["value"] for element in row["elements"] if element["type"] == "button"}
     person = replace(harness.person, user=user)
     async with await person.click(f"digest_{verb}", value, token=token) as response:
         assert response.status == 200
-
-
-async def rows(database: str, query: str) -> list[Any]:
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        return await (await connection.execute(query.encode())).fetchall()
 
 
 @pytest.fixture
@@ -75,7 +69,7 @@ async def missed(database: str, perplexity: FakePerplexity) -> None:
 
 @pytest.mark.usefixtures("missed")
 async def test_what_was_missed_is_posted_once_and_late_as_soon_as_the_app_is_back(
-    harness: AppHarness, database: str
+    harness: Driver, database: str
 ) -> None:
     await harness.wait_until_settled(1)
 
@@ -86,7 +80,7 @@ async def test_what_was_missed_is_posted_once_and_late_as_soon_as_the_app_is_bac
 
 
 async def test_the_confirmation_is_private_and_names_the_schedule_the_zone_and_the_next_time(
-    harness: AppHarness,
+    harness: Driver,
 ) -> None:
     await create_watch(harness)
 
@@ -97,7 +91,7 @@ async def test_the_confirmation_is_private_and_names_the_schedule_the_zone_and_t
     assert "`/pplx watch list`" in post.shown_text
 
 
-async def test_a_digest_posts_what_is_new_and_then_only_what_is_newer(harness: AppHarness) -> None:
+async def test_a_digest_posts_what_is_new_and_then_only_what_is_newer(harness: Driver) -> None:
     await create_watch(harness)
     await run(harness, BUDGET, VOLCANO, settled=3, trigger="t2")
     await run(harness, BUDGET, PLANT, VOLCANO, settled=5, trigger="t3", site="copy.example")
@@ -121,7 +115,7 @@ async def test_a_digest_posts_what_is_new_and_then_only_what_is_newer(harness: A
     assert harness.slack.refusals == []
 
 
-async def test_a_topic_without_a_category_is_looked_for_in_all_news(harness: AppHarness) -> None:
+async def test_a_topic_without_a_category_is_looked_for_in_all_news(harness: Driver) -> None:
     await create_watch(harness, '/pplx watch "wind power" weekdays 9:00')
     await run(harness, BUDGET, settled=3, trigger="t2")
 
@@ -132,7 +126,7 @@ async def test_a_topic_without_a_category_is_looked_for_in_all_news(harness: App
 
 @pytest.mark.parametrize("stories", [(BUDGET,), ()], ids=["news", "none"])
 async def test_what_a_run_costs_is_recorded_and_listed(
-    harness: AppHarness, database: str, stories: tuple[str, ...]
+    harness: Driver, database: str, stories: tuple[str, ...]
 ) -> None:
     await create_watch(harness)
     await run(harness, *stories, settled=3, trigger="t2", cost=0.25)
@@ -146,7 +140,7 @@ async def test_what_a_run_costs_is_recorded_and_listed(
     assert "posted here · 1 run in 30 days · $0.25" in reply_text(harness, "t4")
 
 
-async def test_an_unknown_cost_is_not_listed_as_zero(harness: AppHarness, database: str) -> None:
+async def test_an_unknown_cost_is_not_listed_as_zero(harness: Driver, database: str) -> None:
     await create_watch(harness)
     await run(harness, BUDGET, settled=3, trigger="t2")
     assert await rows(database, "UPDATE questions SET cost_usd = NULL WHERE surface = 'digest' RETURNING 1") == [(1,)]
@@ -157,7 +151,7 @@ async def test_an_unknown_cost_is_not_listed_as_zero(harness: AppHarness, databa
 
 
 async def test_a_slot_that_comes_is_worked_on_by_the_app_and_only_news_is_posted(
-    harness: AppHarness, database: str
+    harness: Driver, database: str
 ) -> None:
     await create_watch(harness, "/pplx watch world 9:00")
     harness.perplexity.script("/v1/agent", news_answer(BUDGET), news_answer(BUDGET))
@@ -179,11 +173,10 @@ async def test_a_slot_that_comes_is_worked_on_by_the_app_and_only_news_is_posted
 
 async def make_questions_older(*, pool_of: str) -> None:
     """Make every question older than the sweep leaves alone."""
-    async with await psycopg.AsyncConnection.connect(pool_of) as connection:
-        await connection.execute("UPDATE questions SET received_at = received_at - interval '10 seconds'")
+    await execute(pool_of, "UPDATE questions SET received_at = received_at - interval '10 seconds'")
 
 
-async def test_the_owner_s_clicks_pause_and_delete__anyone_else_s_do_not(harness: AppHarness, database: str) -> None:
+async def test_the_owner_s_clicks_pause_and_delete__anyone_else_s_do_not(harness: Driver, database: str) -> None:
     await create_watch(harness)
     await run(harness, BUDGET, settled=3, trigger="t2")
 
@@ -199,7 +192,7 @@ async def test_the_owner_s_clicks_pause_and_delete__anyone_else_s_do_not(harness
     assert "This digest was deleted." in reply_text(harness, "run")
 
 
-async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(harness: AppHarness) -> None:
+async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(harness: Driver) -> None:
     await create_watch(harness)
     await run(harness, BUDGET, settled=3, trigger="t2")
     harness.perplexity.hold()
@@ -215,7 +208,7 @@ async def test_a_click_makes_a_digest_now__and_a_second_click_not_one_more(harne
 
 
 async def test_a_failure_is_shown_to_the_owner_only__and_the_next_run_posts_the_stories(
-    harness: AppHarness,
+    harness: Driver,
 ) -> None:
     await create_watch(harness)
     harness.perplexity.fail("/v1/agent", status=401, body={"error": {"message": "no", "type": "invalid_api_key"}})
@@ -231,7 +224,7 @@ async def test_a_failure_is_shown_to_the_owner_only__and_the_next_run_posts_the_
 
 
 async def test_a_digest_that_is_due_while_spending_is_paused_is_told_to_its_owner_and_made_by_the_next(
-    harness: AppHarness, database: str
+    harness: Driver, database: str
 ) -> None:
     await create_watch(harness, "/pplx watch world 9:00")
     async with connection_pool(database) as pool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.end_to_end.conftest import AppHarness
-from tests.end_to_end.test_digests import channel_posts, clicks, create_watch, directly, rows, run
+from tests.driver import Driver, rows
+from tests.end_to_end.test_digests import channel_posts, clicks, create_watch, directly, run
 from tests.fakes.news_answers import BUDGET, PLANT
 from tests.fakes.slack import Fault, refusal
 
 
-def direct_messages(harness: AppHarness) -> list[str]:
+def direct_messages(harness: Driver) -> list[str]:
     """Return what the owner reads, that a digest has stopped before what it tells."""
     return sorted((post.shown_text for post in directly(harness)), key=lambda words: BUDGET in words or PLANT in words)
 
@@ -27,7 +27,7 @@ def direct_messages(harness: AppHarness) -> list[str]:
     ],
 )
 async def test_a_digest_of_a_closed_channel_stops_and_its_owner_is_notified(
-    harness: AppHarness, database: str, error: str, reason: str
+    harness: Driver, database: str, error: str, reason: str
 ) -> None:
     await create_watch(harness)
     harness.slack.fail("chat.postMessage", refusal(error))
@@ -42,7 +42,7 @@ async def test_a_digest_of_a_closed_channel_stops_and_its_owner_is_notified(
 
 
 async def test_a_digest_in_a_direct_message_between_others_asks_for_no_invitation(
-    harness: AppHarness, database: str
+    harness: Driver, database: str
 ) -> None:
     await create_watch(harness)
     await rows(database, "UPDATE digests SET channel_id = 'DU7' RETURNING 1")
@@ -54,7 +54,7 @@ async def test_a_digest_in_a_direct_message_between_others_asks_for_no_invitatio
     assert "/invite" not in notice
 
 
-async def test_the_owner_is_notified_although_slack_is_busy_for_a_moment(harness: AppHarness) -> None:
+async def test_the_owner_is_notified_although_slack_is_busy_for_a_moment(harness: Driver) -> None:
     await create_watch(harness)
     busy = Fault(status=429, headers={"Retry-After": "0"})
     harness.slack.fail("chat.postMessage", refusal("is_archived"), busy, busy, busy)
@@ -65,9 +65,7 @@ async def test_the_owner_is_notified_although_slack_is_busy_for_a_moment(harness
     assert BUDGET in news
 
 
-async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_posted(
-    harness: AppHarness, database: str
-) -> None:
+async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_posted(harness: Driver, database: str) -> None:
     await create_watch(harness)
     await run(harness, BUDGET, settled=3, trigger="t2")
     await clicks(harness, "pause")
@@ -80,7 +78,7 @@ async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_posted(
     assert await rows(database, "SELECT state FROM digests") == [("paused",)]
 
 
-async def test_one_that_is_wanted_after_it_stopped_says_again_why_it_is_not_posted(harness: AppHarness) -> None:
+async def test_one_that_is_wanted_after_it_stopped_says_again_why_it_is_not_posted(harness: Driver) -> None:
     await create_watch(harness)
     harness.slack.fail("chat.postMessage", refusal("is_archived"))
     await run(harness, BUDGET, settled=4, trigger="t2")
@@ -92,7 +90,7 @@ async def test_one_that_is_wanted_after_it_stopped_says_again_why_it_is_not_post
 
 
 async def test_a_digest_whose_owner_left_is_deleted_without_a_call_and_the_channel_is_notified(
-    harness: AppHarness, database: str
+    harness: Driver, database: str
 ) -> None:
     await create_watch(harness)
     harness.slack.workspace.left.add("U1")
@@ -108,7 +106,7 @@ async def test_a_digest_whose_owner_left_is_deleted_without_a_call_and_the_chann
 
 
 async def test_a_digest_whose_owner_left_the_channel_stops_without_a_call_and_its_owner_is_notified(
-    harness: AppHarness, database: str
+    harness: Driver, database: str
 ) -> None:
     await create_watch(harness)
     harness.slack.workspace.members_of["C1"].remove("U1")
@@ -122,7 +120,7 @@ async def test_a_digest_whose_owner_left_the_channel_stops_without_a_call_and_it
     assert channel_posts(harness) == []
 
 
-async def test_a_digest_continues_when_its_owner_rejoins_the_channel(harness: AppHarness, database: str) -> None:
+async def test_a_digest_continues_when_its_owner_rejoins_the_channel(harness: Driver, database: str) -> None:
     await create_watch(harness)
     harness.slack.workspace.members_of["C1"].remove("U1")
     await run(harness, BUDGET, settled=4, trigger="t2")
@@ -136,7 +134,7 @@ async def test_a_digest_continues_when_its_owner_rejoins_the_channel(harness: Ap
 
 
 async def test_a_digest_whose_owner_may_not_ask_in_its_channel_stops_and_its_owner_is_notified(
-    harness: AppHarness, database: str
+    harness: Driver, database: str
 ) -> None:
     await create_watch(harness)
     await run(harness, BUDGET, settled=3, trigger="t2")
@@ -153,9 +151,7 @@ async def test_a_digest_whose_owner_may_not_ask_in_its_channel_stops_and_its_own
     assert await rows(database, "SELECT state, next_at FROM digests") == [("stopped", None)]
 
 
-async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(
-    harness: AppHarness, database: str
-) -> None:
+async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(harness: Driver, database: str) -> None:
     await create_watch(harness)
     await harness.ask("/pplx watch pause 1", trigger="t2")
     await harness.wait_until_settled(2)
@@ -168,7 +164,7 @@ async def test_one_that_is_wanted_while_it_is_paused_says_why_it_is_not_made(
     assert harness.perplexity.requests == []
 
 
-async def test_a_digest_goes_on_without_its_owner_where_the_app_may_not_see_members(harness: AppHarness) -> None:
+async def test_a_digest_goes_on_without_its_owner_where_the_app_may_not_see_members(harness: Driver) -> None:
     harness.slack.workspace.scopes.remove("channels:read")
     await create_watch(harness)
     harness.slack.workspace.members_of["C1"].remove("U1")
@@ -178,7 +174,7 @@ async def test_a_digest_goes_on_without_its_owner_where_the_app_may_not_see_memb
     assert directly(harness) == []
 
 
-async def test_a_digest_calls_no_provider_while_the_app_is_not_installed(harness: AppHarness, database: str) -> None:
+async def test_a_digest_calls_no_provider_while_the_app_is_not_installed(harness: Driver, database: str) -> None:
     await create_watch(harness)
     harness.slack.fail("users.info", refusal("account_inactive"))
     await harness.ask("/pplx watch run 1", trigger="t2")

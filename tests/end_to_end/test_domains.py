@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes.perplexity import fixture, json_reply
 from tests.fakes.slack import Post
 
@@ -33,7 +33,7 @@ def shown_text(post: Post) -> str:
     return json.dumps(post.payload.get("blocks"), ensure_ascii=False)
 
 
-async def posted(harness: AppHarness, typed: str) -> str:
+async def posted(harness: Driver, typed: str) -> str:
     await harness.ask(typed)
     (post,) = await harness.slack.wait_for(1)
     return shown_text(post)
@@ -48,7 +48,7 @@ async def posted(harness: AppHarness, typed: str) -> str:
     ],
 )
 async def test_search__leaves_out_pages_from_elsewhere_and_counts_them(
-    harness: AppHarness, domains: str, there: str, gone: str, note: str
+    harness: Driver, domains: str, there: str, gone: str, note: str
 ) -> None:
     text = await posted(harness, f"/search --domain {domains} python")
 
@@ -57,7 +57,7 @@ async def test_search__leaves_out_pages_from_elsewhere_and_counts_them(
     assert note in text
 
 
-async def test_search__says_that_nothing_is_left(harness: AppHarness) -> None:
+async def test_search__says_that_nothing_is_left(harness: Driver) -> None:
     text = await posted(harness, "/search --domain nota.example python")
 
     assert "https://" not in text
@@ -65,7 +65,7 @@ async def test_search__says_that_nothing_is_left(harness: AppHarness) -> None:
     assert "2 results outside nota.example left out, so no result is left." in text
 
 
-async def test_ask__leaves_out_sources_markers_and_links_from_elsewhere(harness: AppHarness) -> None:
+async def test_ask__leaves_out_sources_markers_and_links_from_elsewhere(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", json_reply(agent_reply(CITED, "a.example", "b.example", "sub.a.example")))
 
     text = await posted(harness, "/ask --domain a.example what is it")
@@ -84,7 +84,7 @@ async def test_ask__leaves_out_sources_markers_and_links_from_elsewhere(harness:
     assert "left out" not in text
 
 
-async def test_ask__says_that_no_source_is_left(harness: AppHarness) -> None:
+async def test_ask__says_that_no_source_is_left(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", json_reply(agent_reply("It is so.[1][2]", "b.example", "nota.example")))
 
     text = await posted(harness, "/ask --domain a.example what is it")
@@ -94,7 +94,7 @@ async def test_ask__says_that_no_source_is_left(harness: AppHarness) -> None:
     assert "2 sources outside a.example left out, with 2 references to them; no source is left." in text
 
 
-async def test_news__contain_no_story_of_another_domain(harness: AppHarness) -> None:
+async def test_news__contain_no_story_of_another_domain(harness: Driver) -> None:
     lines = "1. Kept | 2026-11-20 | It is so. [1]\n2. Foreign | 2026-11-20 | It is so too. [2]"
     harness.perplexity.script("/v1/agent", json_reply(agent_reply(lines, "a.example", "b.example")))
 
@@ -106,7 +106,7 @@ async def test_news__contain_no_story_of_another_domain(harness: AppHarness) -> 
     assert "1 source outside a.example left out, with 1 reference to it." in text
 
 
-async def test_news__without_a_page_of_the_domains_say_why(harness: AppHarness) -> None:
+async def test_news__without_a_page_of_the_domains_say_why(harness: Driver) -> None:
     harness.perplexity.script(
         "/v1/agent", json_reply(agent_reply("1. Foreign | 2026-11-20 | It is so. [1]", "b.example"))
     )
@@ -120,7 +120,7 @@ async def test_news__without_a_page_of_the_domains_say_why(harness: AppHarness) 
     )
 
 
-async def test_markers_of_every_kind_are_read_and_a_link_has_one(harness: AppHarness) -> None:
+async def test_markers_of_every_kind_are_read_and_a_link_has_one(harness: Driver) -> None:
     text = "A [1-2]. B ［１］. C [２–９]. D [2024-2026]. E `a[1-2]`. F [Page 2](https://b.example/2).[2]"
     harness.perplexity.script("/v1/agent", json_reply(agent_reply(text, "a.example", "b.example")))
 

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.end_to_end.conftest import AppHarness, asked_in, wait_for_log
+from tests.driver import Driver, asked_in, wait_for_log
 from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, end
 from tests.fakes.news_answers import text_reply
 from tests.fakes.perplexity import stream_reply
@@ -20,7 +20,7 @@ LATER = "9999999999.000100"
 BEFORE, AFTER = "what is new about weels?", "what is new about wheels?"
 
 
-async def report(harness: AppHarness, subtype: str, **event: Any) -> int:
+async def report(harness: Driver, subtype: str, **event: Any) -> int:
     """Have Slack report an edit or a deletion of the direct message, and return the status of the reply."""
     told = {"type": "message", "subtype": subtype, "channel": "DU1", "channel_type": "im", "ts": EDITED, "hidden": True}
     async with await harness.person.event(told | event) as response:
@@ -31,7 +31,7 @@ def message(text: str, **more: Any) -> dict[str, Any]:
     return {"type": "message", "user": "U1", "text": text, "ts": TS} | more
 
 
-async def edit(harness: AppHarness, text: str, *, before: str = BEFORE, at: str = EDITED) -> int:
+async def edit(harness: Driver, text: str, *, before: str = BEFORE, at: str = EDITED) -> int:
     return await report(
         harness,
         "message_changed",
@@ -40,11 +40,11 @@ async def edit(harness: AppHarness, text: str, *, before: str = BEFORE, at: str 
     )
 
 
-async def delete(harness: AppHarness) -> int:
+async def delete(harness: Driver) -> int:
     return await report(harness, "message_deleted", deleted_ts=TS, previous_message=message(BEFORE))
 
 
-async def ask_and_wait(harness: AppHarness) -> None:
+async def ask_and_wait(harness: Driver) -> None:
     """Ask, and wait until the placeholder is posted and the service is asked; it holds its answer."""
     harness.perplexity.hold()
     await harness.send_direct_message(BEFORE, ts=TS)
@@ -52,7 +52,7 @@ async def ask_and_wait(harness: AppHarness) -> None:
     await harness.slack.wait_for(1)
 
 
-def asked(harness: AppHarness) -> list[str]:
+def asked(harness: Driver) -> list[str]:
     return [asked_in(request) for request in harness.perplexity.requests]
 
 
@@ -62,7 +62,7 @@ async def states(database: str) -> list[str]:
         return [state for (state,) in await rows.fetchall()]
 
 
-async def test_an_edit_of_an_open_question_asks_anew_in_the_same_place(harness: AppHarness, database: str) -> None:
+async def test_an_edit_of_an_open_question_asks_anew_in_the_same_place(harness: Driver, database: str) -> None:
     await ask_and_wait(harness)
 
     assert await edit(harness, AFTER) == 200
@@ -78,7 +78,7 @@ async def test_an_edit_of_an_open_question_asks_anew_in_the_same_place(harness: 
 
 
 async def test_an_edit_after_the_first_text_leaves_the_place_to_the_new_answer(
-    harness: AppHarness, caplog: pytest.LogCaptureFixture
+    harness: Driver, caplog: pytest.LogCaptureFixture
 ) -> None:
     """In a workspace without streams the text is shown in the placeholder, which the new question takes over."""
     harness.slack.lasting["chat.startStream"] = Fault(status=200, body='{"ok": false, "error": "unknown_method"}')
@@ -100,7 +100,7 @@ async def test_an_edit_after_the_first_text_leaves_the_place_to_the_new_answer(
     assert not [post for post in harness.slack.posts if "You stopped" in post.shown_text]
 
 
-async def test_a_second_edit_and_a_deletion_follow_the_first_edit(harness: AppHarness, database: str) -> None:
+async def test_a_second_edit_and_a_deletion_follow_the_first_edit(harness: Driver, database: str) -> None:
     await ask_and_wait(harness)
 
     assert await edit(harness, AFTER) == 200
@@ -115,7 +115,7 @@ async def test_a_second_edit_and_a_deletion_follow_the_first_edit(harness: AppHa
     assert await states(database) == ["withdrawn"] * 3
 
 
-async def test_an_edit_that_keeps_the_text_is_ignored(harness: AppHarness) -> None:
+async def test_an_edit_that_keeps_the_text_is_ignored(harness: Driver) -> None:
     await ask_and_wait(harness)
 
     assert await edit(harness, BEFORE) == 200
@@ -125,7 +125,7 @@ async def test_an_edit_that_keeps_the_text_is_ignored(harness: AppHarness) -> No
     assert asked(harness) == [BEFORE]
 
 
-async def test_an_edit_of_an_answered_question_is_ignored(harness: AppHarness) -> None:
+async def test_an_edit_of_an_answered_question_is_ignored(harness: Driver) -> None:
     await harness.send_direct_message(BEFORE, ts=TS)
     await harness.wait_until_settled(1)
 
@@ -135,7 +135,7 @@ async def test_an_edit_of_an_answered_question_is_ignored(harness: AppHarness) -
     assert len(harness.slack.thread("DU1", TS)) == 1
 
 
-async def test_an_edit_after_a_minute_is_ignored(harness: AppHarness, database: str) -> None:
+async def test_an_edit_after_a_minute_is_ignored(harness: Driver, database: str) -> None:
     await ask_and_wait(harness)
 
     assert await edit(harness, AFTER, at="1795255261.000100") == 200
@@ -146,7 +146,7 @@ async def test_an_edit_after_a_minute_is_ignored(harness: AppHarness, database: 
     assert asked(harness) == [BEFORE]
 
 
-async def test_an_edit_by_another_person_or_of_an_unknown_message_is_ignored(harness: AppHarness) -> None:
+async def test_an_edit_by_another_person_or_of_an_unknown_message_is_ignored(harness: Driver) -> None:
     await ask_and_wait(harness)
 
     changed = {"message": message(AFTER, user="U2"), "previous_message": message(BEFORE, user="U2")}
@@ -161,7 +161,7 @@ async def test_an_edit_by_another_person_or_of_an_unknown_message_is_ignored(har
 
 @pytest.mark.parametrize("with_replies", [False, True])
 async def test_a_deleted_question_gets_no_answer_and_loses_its_placeholder(
-    harness: AppHarness, database: str, with_replies: bool
+    harness: Driver, database: str, with_replies: bool
 ) -> None:
     await ask_and_wait(harness)
 
@@ -180,7 +180,7 @@ async def test_a_deleted_question_gets_no_answer_and_loses_its_placeholder(
 
 
 async def test_the_run_of_a_deleted_question_is_cancelled_at_the_service(
-    harness: AppHarness, caplog: pytest.LogCaptureFixture
+    harness: Driver, caplog: pytest.LogCaptureFixture
 ) -> None:
     harness.perplexity.hold()
     await harness.send_direct_message("--model high wheels", ts=TS)
@@ -196,7 +196,7 @@ async def test_the_run_of_a_deleted_question_is_cancelled_at_the_service(
 
 
 async def test_the_connection_for_a_deleted_question_is_closed(
-    harness: AppHarness, caplog: pytest.LogCaptureFixture
+    harness: Driver, caplog: pytest.LogCaptureFixture
 ) -> None:
     await ask_and_wait(harness)
 
@@ -209,7 +209,7 @@ async def test_the_connection_for_a_deleted_question_is_closed(
     assert [served.left for served in harness.perplexity.served] == [True, False]
 
 
-async def answered(harness: AppHarness) -> None:
+async def answered(harness: Driver) -> None:
     await harness.send_direct_message(BEFORE, ts=TS)
     await harness.wait_until_settled(1)
     assert len(harness.slack.thread("DU1", TS)) == 1
@@ -221,7 +221,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> None:
 
 
 async def test_the_deletion_of_an_answered_question_withdraws_the_answer(
-    harness: AppHarness, database: str, caplog: pytest.LogCaptureFixture
+    harness: Driver, database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await answered(harness)
 
@@ -235,7 +235,7 @@ async def test_the_deletion_of_an_answered_question_withdraws_the_answer(
     assert asked(harness) == [BEFORE, "and now?"]
 
 
-async def test_every_part_of_a_long_answer_is_withdrawn(harness: AppHarness, caplog: pytest.LogCaptureFixture) -> None:
+async def test_every_part_of_a_long_answer_is_withdrawn(harness: Driver, caplog: pytest.LogCaptureFixture) -> None:
     harness.perplexity.script("/v1/agent", text_reply("word " * 6_000))
     await harness.send_direct_message(BEFORE, ts=TS)
     await harness.wait_until_settled(1)
@@ -248,7 +248,7 @@ async def test_every_part_of_a_long_answer_is_withdrawn(harness: AppHarness, cap
 
 
 async def test_an_answer_that_is_just_being_posted_is_withdrawn_after_that(
-    harness: AppHarness, database: str, caplog: pytest.LogCaptureFixture
+    harness: Driver, database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     # The last call for an answer: an answer whose making was seen to take long is streamed.
     last = ("chat.update", "chat.stopStream")
@@ -266,7 +266,7 @@ async def test_an_answer_that_is_just_being_posted_is_withdrawn_after_that(
 
 @pytest.mark.parametrize("by", ["person", "question", "app"])
 async def test_an_answer_that_was_replied_to_stays(
-    harness: AppHarness, database: str, caplog: pytest.LogCaptureFixture, by: str
+    harness: Driver, database: str, caplog: pytest.LogCaptureFixture, by: str
 ) -> None:
     await answered(harness)
     match by:
@@ -288,7 +288,7 @@ async def test_an_answer_that_was_replied_to_stays(
 
 @pytest.mark.parametrize("scopes", [(), ("channels:history",)])
 async def test_in_a_channel_it_takes_the_scope_to_read_the_thread(
-    harness: AppHarness, caplog: pytest.LogCaptureFixture, scopes: tuple[str, ...]
+    harness: Driver, caplog: pytest.LogCaptureFixture, scopes: tuple[str, ...]
 ) -> None:
     harness.slack.workspace.scopes += scopes
     await harness.mention(BEFORE, ts=TS)

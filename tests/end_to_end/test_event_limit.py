@@ -9,20 +9,17 @@ import logging
 import psycopg
 import pytest
 
-from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness, wait_for_log
+from tests.driver import Driver, wait_for_log
 from tests.fakes.person import signed
 from tests.fakes.slack import Fault
 
 ADMIN = "U0ADMIN"
 
 
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"admin_user_ids": ADMIN})
+pytestmark = pytest.mark.settings(admin_user_ids=ADMIN)
 
 
-async def drop_events(harness: AppHarness, *, minute: object, **more: object) -> int:
+async def drop_events(harness: Driver, *, minute: object, **more: object) -> int:
     """Send what Slack sends in a minute in which it drops events."""
     named = {"token": "deprecated", "type": "app_rate_limited", "team_id": "T1", "api_app_id": "A1"}
     body = json.dumps(named | {"minute_rate_limited": minute} | more).encode()
@@ -31,13 +28,13 @@ async def drop_events(harness: AppHarness, *, minute: object, **more: object) ->
         return response.status
 
 
-async def counted(harness: AppHarness) -> float:
+async def counted(harness: Driver) -> float:
     async with harness.session.get(f"{harness.url}/metrics") as response:
         lines = (await response.text()).splitlines()
     return next(float(line.split()[-1]) for line in lines if line.startswith("events_limited_total"))
 
 
-async def test_an_admin_gets_one_message_and_each_minute_is_counted(harness: AppHarness) -> None:
+async def test_an_admin_gets_one_message_and_each_minute_is_counted(harness: Driver) -> None:
     for minute in range(3):
         assert await drop_events(harness, minute=1795255200 + 60 * minute) == 200
     (told,) = await harness.slack.wait_for(1)
@@ -50,7 +47,7 @@ async def test_an_admin_gets_one_message_and_each_minute_is_counted(harness: App
     assert await counted(harness) == 3
 
 
-async def test_an_hour_later_it_is_told_again(harness: AppHarness) -> None:
+async def test_an_hour_later_it_is_told_again(harness: Driver) -> None:
     await drop_events(harness, minute=1795255200)
     await harness.slack.wait_for(1)
     with psycopg.connect(harness.database) as connection:
@@ -60,7 +57,7 @@ async def test_an_hour_later_it_is_told_again(harness: AppHarness) -> None:
     assert len(await harness.slack.wait_for(2)) == 2
 
 
-async def test_who_cannot_be_told_is_in_the_log(harness: AppHarness, caplog: pytest.LogCaptureFixture) -> None:
+async def test_who_cannot_be_told_is_in_the_log(harness: Driver, caplog: pytest.LogCaptureFixture) -> None:
     harness.slack.fail("conversations.open", Fault(status=200, body='{"ok": false, "error": "user_not_found"}'))
     harness.slack.fail("users.list", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
 
@@ -73,7 +70,7 @@ async def test_who_cannot_be_told_is_in_the_log(harness: AppHarness, caplog: pyt
 
 
 @pytest.mark.parametrize("more", [{"team_id": "T2"}, {"api_app_id": "A2"}], ids=str)
-async def test_that_of_another_workspace_or_app_is_refused(harness: AppHarness, more: dict[str, str]) -> None:
+async def test_that_of_another_workspace_or_app_is_refused(harness: Driver, more: dict[str, str]) -> None:
     await harness.mention("hello there, how do bees fly?")
     await harness.wait_until_settled(1)
 
@@ -81,7 +78,7 @@ async def test_that_of_another_workspace_or_app_is_refused(harness: AppHarness, 
     assert await counted(harness) == 0
 
 
-async def test_odd_minutes_do_no_harm(harness: AppHarness) -> None:
+async def test_odd_minutes_do_no_harm(harness: Driver) -> None:
     for minute in (None, "soon", -1, 10**30):
         assert await drop_events(harness, minute=minute) == 200
     await asyncio.wait_for(harness.slack.wait_for(1), 60)

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes import brave, openrouter
 from tests.fakes.brave import FakeBrave
 from tests.fakes.faults import BRAVE, OPENROUTER, PERPLEXITY
@@ -75,7 +75,7 @@ async def seconds_passed(tick: float = 0.05) -> AsyncIterator[Callable[[], float
 
 @pytest.mark.parametrize("command", ["/ask why", "/ask --reasoning why", "/search why"])
 async def test_one_question_is_told_of_within_seconds(
-    command: str, harness: AppHarness, services: Sequence[FakeService], settings: Settings
+    command: str, harness: Driver, services: Sequence[FakeService], settings: Settings
 ) -> None:
     async with seconds_passed() as passed:
         await harness.ask(command)
@@ -85,7 +85,7 @@ async def test_one_question_is_told_of_within_seconds(
     assert sum(calls(services)) <= len(services) + settings.retry_attempts
 
 
-async def test_of_30_at_once_all_are_told(harness: AppHarness, services: Sequence[FakeService]) -> None:
+async def test_of_30_at_once_all_are_told(harness: Driver, services: Sequence[FakeService]) -> None:
     people = [replace(harness.person, user=f"U{number}") for number in range(30)]
 
     async with asyncio.TaskGroup() as group:

@@ -7,13 +7,12 @@ import json
 from collections.abc import AsyncIterator
 from time import monotonic
 
-import psycopg
 import pytest
 from aiohttp import ClientSession
 
 from bot.app import compose
 from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver, execute
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import Person
 from tests.fakes.slack import FakeSlack
@@ -21,18 +20,13 @@ from tests.fakes.slack import FakeSlack
 MANY = 10_000
 
 
-def other(harness: AppHarness, user: str) -> Person:
-    slack = harness.slack
-    return Person(session=harness.session, app_url=harness.url, response_url=slack.response_url, user=user, slack=slack)
-
-
-async def test_the_sixth_open_question_lists_the_open_ones__and_calls_no_provider(harness: AppHarness) -> None:
+async def test_the_sixth_open_question_lists_the_open_ones__and_calls_no_provider(harness: Driver) -> None:
     harness.perplexity.hold()
     for number in range(5):
         await harness.ask(f"/ask question {number}", trigger=f"t{number}")
     sixth = await harness.ask("/ask one <more>", trigger="t5")
     again = await harness.ask("/ask question 0", trigger="t0")
-    async with await other(harness, "U2").type_command("/ask another", trigger="t6") as response:
+    async with await harness.as_user("U2").person.type_command("/ask another", trigger="t6") as response:
         others = await response.json()
     harness.perplexity.release()
     await harness.slack.wait_for(6)
@@ -45,7 +39,7 @@ async def test_the_sixth_open_question_lists_the_open_ones__and_calls_no_provide
     assert len(harness.perplexity.requests) == 6
 
 
-async def test_a_sixth_mention_gets_a_private_notice(harness: AppHarness) -> None:
+async def test_a_sixth_mention_gets_a_private_notice(harness: Driver) -> None:
     harness.perplexity.hold()
     for number in range(5):
         await harness.ask(f"/ask question {number}", trigger=f"t{number}")
@@ -59,7 +53,7 @@ async def test_a_sixth_mention_gets_a_private_notice(harness: AppHarness) -> Non
     assert "You have 5 unanswered questions" in told["text"]
 
 
-async def test_a_sixth_direct_message_gets_a_notice_in_its_thread(harness: AppHarness) -> None:
+async def test_a_sixth_direct_message_gets_a_notice_in_its_thread(harness: Driver) -> None:
     harness.perplexity.hold()
     for number in range(5):
         await harness.ask(f"/ask question {number}", trigger=f"t{number}")
@@ -71,7 +65,7 @@ async def test_a_sixth_direct_message_gets_a_notice_in_its_thread(harness: AppHa
     assert "You have 5 unanswered questions" in told.shown_text
 
 
-async def test_a_click_on_try_again_counts_too(harness: AppHarness) -> None:
+async def test_a_click_on_try_again_counts_too(harness: Driver) -> None:
     harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no"}})
     await harness.ask("/ask fails")
     (post,) = await harness.slack.wait_for(1)
@@ -79,7 +73,7 @@ async def test_a_click_on_try_again_counts_too(harness: AppHarness) -> None:
     harness.perplexity.hold()
     for number in range(5):
         await harness.ask(f"/ask question {number}", trigger=f"q{number}")
-    assert await harness.click_retry(value) == 200
+    await harness.click_button("retry", value)
     harness.perplexity.release()
     posts = await harness.slack.wait_for(7)
 
@@ -87,10 +81,10 @@ async def test_a_click_on_try_again_counts_too(harness: AppHarness) -> None:
 
 
 async def test_two_that_answer_each_other_in_a_thread_are_stopped_after_six_answers_a_minute(
-    harness: AppHarness,
+    harness: Driver,
 ) -> None:
     for number in range(12):
-        person = other(harness, f"U{number}")
+        person = harness.as_user(f"U{number}").person
         async with await person.mention(f"reply {number}", ts=f"1795255200.00{number:04d}", thread_ts="1.1") as reply:
             assert reply.status == 200
     await harness.wait_until_settled(6)
@@ -107,13 +101,13 @@ async def unlimited(
 ) -> AsyncIterator[Person]:
     """Yield someone whose app has no cap, ten thousand questions of one other person, and a provider that hangs."""
     perplexity.hold()
-    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
-        await connection.execute(
-            "INSERT INTO questions (id, delivery_key, surface, command, text, team_id, channel_id, user_id, waiting,"
-            " received_at) SELECT gen_random_uuid(), 'many' || n, 'slash', 'ask', 'why', 'T1', 'C1', 'UMANY', n > 20,"
-            " now() - interval '1 hour' FROM generate_series(1, %s) n",
-            [MANY],
-        )
+    await execute(
+        database,
+        "INSERT INTO questions (id, delivery_key, surface, command, text, team_id, channel_id, user_id, waiting,"
+        " received_at) SELECT gen_random_uuid(), 'many' || n, 'slash', 'ask', 'why', 'T1', 'C1', 'UMANY', n > 20,"
+        " now() - interval '1 hour' FROM generate_series(1, %s) n",
+        MANY,
+    )
     stop, ready = asyncio.Event(), asyncio.Event()
     free = settings.model_copy(update={"open_questions_per_user": 0})
     async with compose(free, conninfo=database, http=True) as app:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -17,8 +15,7 @@ from bot.features import ANSWER_PARTS
 from bot.features.feedback.form import UNKNOWN_RATING
 from bot.listeners.clicks import UNKNOWN_ANSWER
 from bot.model.question import AnswerButtons
-from tests.end_to_end.answer_buttons import settle, told
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes.hostile_text import SCRAPS
 from tests.fakes.slack import Fault
 
@@ -26,29 +23,20 @@ Message = dict[str, Any]
 """A message with thumbs."""
 
 
-async def answered(harness: AppHarness, text: str = "/ask --public why") -> Message:
+async def answered(harness: Driver, text: str = "/ask --public why") -> Message:
     """Ask and return the answer."""
     await harness.ask(text, trigger=str(uuid4()))
-    await settle(harness)
+    await harness.settle()
     return last_message(harness)
 
 
-def last_message(harness: AppHarness) -> Message:
+def last_message(harness: Driver) -> Message:
     return {"ts": "1.2", "blocks": harness.slack.posts[-1].payload["blocks"]}
 
 
-async def rate(harness: AppHarness, answer: Message, choice: str, *, user: str = "U1", channel: str = "C1") -> str:
+async def rate(harness: Driver, answer: Message, choice: str, *, user: str = "U1", channel: str = "C1") -> str:
     """Click a thumb and return what the person is told, empty for nothing."""
-    return await told(harness, answer, "feedback", choice, user=user, channel=channel)
-
-
-async def submit(harness: AppHarness, user: str = "U1", **values: Any) -> Mapping[str, str]:
-    """Submit the form that a person sees; return what it says below its inputs."""
-    view = harness.slack.modal(user)
-    async with await replace(harness.person, user=user).submit(view, values, token=str(uuid4())) as response:
-        assert response.status == 200
-    left = harness.slack.views.find(view.id)
-    return {} if left is None else left.errors
+    return await harness.as_user(user).told(answer, "feedback", choice, channel=channel)
 
 
 async def stored(database: str) -> list[dict[str, Any]]:
@@ -61,14 +49,14 @@ def a_row(user: str = "U1", **changes: Any) -> dict[str, Any]:
     return {"user_id": user, "up": False, "reasons": [], "comment": "", "agreed": False} | changes
 
 
-async def status(harness: AppHarness) -> str:
+async def status(harness: Driver) -> str:
     before = len(harness.slack.posts)
     await harness.ask("/pplx status", trigger=str(uuid4()))
     await harness.slack.wait_for(before + 1)
     return harness.slack.posts[-1].shown_text
 
 
-async def test_a_thumb_is_stored_once__and_the_other_one_replaces_it(harness: AppHarness, database: str) -> None:
+async def test_a_thumb_is_stored_once__and_the_other_one_replaces_it(harness: Driver, database: str) -> None:
     answer = await answered(harness)
 
     assert "good" in await rate(harness, answer, "up")
@@ -76,7 +64,7 @@ async def test_a_thumb_is_stored_once__and_the_other_one_replaces_it(harness: Ap
     assert await stored(database) == [a_row(up=True)]
     assert await rate(harness, answer, "down") == ""
     assert await stored(database) == [a_row()]
-    assert await submit(harness, reasons=["wrong"], comment="It is 42", consent=["agreed"]) == {}
+    assert await harness.submit(reasons=["wrong"], comment="It is 42", consent=["agreed"]) == {}
     assert await stored(database) == [a_row(reasons=["wrong"], comment="It is 42", agreed=True)]
     await rate(harness, answer, "up")
     assert await stored(database) == [a_row(up=True)]
@@ -84,7 +72,7 @@ async def test_a_thumb_is_stored_once__and_the_other_one_replaces_it(harness: Ap
 
 @pytest.mark.parametrize("error", ["expired_trigger_id", "internal_error"])
 async def test_a_bad_answer_is_stored_although_the_form_does_not_open(
-    harness: AppHarness, database: str, error: str
+    harness: Driver, database: str, error: str
 ) -> None:
     answer = await answered(harness)
     harness.slack.fail("views.open", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
@@ -93,7 +81,7 @@ async def test_a_bad_answer_is_stored_although_the_form_does_not_open(
     assert await stored(database) == [a_row()]
 
 
-async def test_who_may_rate(harness: AppHarness, database: str) -> None:
+async def test_who_may_rate(harness: Driver, database: str) -> None:
     public = await answered(harness)
     await harness.send_direct_message("why", ts="1795255200.000300")
     await harness.wait_until_settled(2)
@@ -121,29 +109,28 @@ async def test_who_may_rate(harness: AppHarness, database: str) -> None:
     assert await stored(database) == [a_row("U1", up=True), a_row("U2", up=True)]
 
 
-async def test_another_person_is_not_asked_for_consent_and_cannot_give_it(harness: AppHarness, database: str) -> None:
+async def test_another_person_is_not_asked_for_consent_and_cannot_give_it(harness: Driver, database: str) -> None:
     answer = await answered(harness)
     await rate(harness, answer, "down", user="U2")
     own = harness.slack.modal("U2").content
     assert "consent" not in json.dumps(own)
-    assert await submit(harness, "U2", reasons=["other"]) == {}
+    assert await harness.as_user("U2").submit(reasons=["other"]) == {}
 
     # A form of another person's, sent in someone's own name.
     await rate(harness, answer, "down")
     view = harness.slack.modal("U1")
     values = {"reasons": ["wrong"], "consent": ["agreed"]}
     for user in ("U3", "U2"):
-        async with await replace(harness.person, user=user).submit(view, values, token=user) as response:
-            assert response.status == 200
+        await harness.as_user(user).submit(view, **values)
 
     assert await stored(database) == [a_row(), a_row("U2", reasons=["wrong"])]
 
 
-async def test_admins_see_rates__and_a_question_only_if_its_asker_agreed(harness: AppHarness) -> None:
+async def test_admins_see_rates__and_a_question_only_if_its_asker_agreed(harness: Driver) -> None:
     harness.slack.workspace.admins.add("U1")
     secret, open_one = await answered(harness, "/ask --public plan *x* & co"), await answered(harness)
     await rate(harness, secret, "down")
-    await submit(harness, reasons=["wrong"], comment="no")
+    await harness.submit(reasons=["wrong"], comment="no")
     await rate(harness, open_one, "down", user="U2")
     await rate(harness, open_one, "up")
 
@@ -153,19 +140,18 @@ async def test_admins_see_rates__and_a_question_only_if_its_asker_agreed(harness
 
     await rate(harness, secret, "down")
     comment = "".join(SCRAPS).encode("utf-8", "replace").decode()[:500]
-    await submit(harness, reasons=["wrong"], comment=comment, consent=["agreed"])
+    await harness.submit(reasons=["wrong"], comment=comment, consent=["agreed"])
     shown = await status(harness)
     assert "plan *x* &amp; co" in shown
     assert "It is wrong" in shown
     assert harness.slack.refusals == []
 
 
-async def test_a_deleted_question_takes_its_feedback_along(harness: AppHarness, database: str) -> None:
+async def test_a_deleted_question_takes_its_feedback_along(harness: Driver, database: str) -> None:
     answer = await answered(harness)
     await rate(harness, answer, "down")
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        await connection.execute("DELETE FROM questions")
+    await harness.execute("DELETE FROM questions")
 
     assert await stored(database) == []
-    assert await submit(harness, reasons=["wrong"]) == {"reasons": UNKNOWN_RATING}
+    assert await harness.submit(reasons=["wrong"]) == {"reasons": UNKNOWN_RATING}
     assert await rate(harness, answer, "up") == UNKNOWN_ANSWER

@@ -6,52 +6,43 @@ import logging
 from dataclasses import replace
 from typing import Any
 
-import psycopg
 import pytest
 
-from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness, asked_in
+from tests.driver import Driver, asked_in, rows
 
 FIRST, SECOND = "Which EU country has the cheapest electricity?", "And in Switzerland?"
 TS, LATER, LATEST = "1795255200.000100", "1795255260.000100", "1795255320.000100"
 END = "1795255500.000100"
 
 
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"follow_ups": "always"})
+pytestmark = pytest.mark.settings(follow_ups="always")
 
 
-async def say(harness: AppHarness, text: str, /, **event: Any) -> int:
+async def say(harness: Driver, text: str, /, **event: Any) -> int:
     """Have Slack report a message in a channel, by default a reply in the thread of the first question."""
     said = {"type": "message", "channel": "C1", "channel_type": "channel", "text": text, "ts": LATER, "thread_ts": TS}
     async with await harness.person.event(said | event, id="Ev2") as response:
         return response.status
 
 
-async def answered(harness: AppHarness) -> None:
+async def answered(harness: Driver) -> None:
     await harness.mention(FIRST, ts=TS)
     await harness.wait_until_settled(1)
 
 
-async def finish(harness: AppHarness, questions: int) -> None:
+async def finish(harness: Driver, questions: int) -> None:
     """Ask one more question, and wait until it and those before it are settled."""
     await harness.send_direct_message("the end", ts=END)
     await harness.wait_until_settled(questions)
 
 
-def asked(harness: AppHarness) -> list[str]:
+def asked(harness: Driver) -> list[str]:
     """Return the last turn of each request."""
     inputs = [asked_in(request) for request in harness.perplexity.requests]
     return [one if isinstance(one, str) else one[-1]["content"] for one in inputs]
 
 
-async def rows(database: str, query: str) -> list[tuple[Any, ...]]:
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        return await (await connection.execute(query.encode())).fetchall()
-
-
-async def test_a_reply_is_answered_in_the_thread_with_the_turns_before_it(harness: AppHarness) -> None:
+async def test_a_reply_is_answered_in_the_thread_with_the_turns_before_it(harness: Driver) -> None:
     await answered(harness)
     assert await say(harness, SECOND) == 200
     await harness.wait_until_settled(2)
@@ -61,7 +52,7 @@ async def test_a_reply_is_answered_in_the_thread_with_the_turns_before_it(harnes
     assert ["“" in post.shown_text for post in shown] == [False, False]
 
 
-async def test_a_mention_that_slack_reports_as_a_message_too_is_answered_once(harness: AppHarness) -> None:
+async def test_a_mention_that_slack_reports_as_a_message_too_is_answered_once(harness: Driver) -> None:
     await answered(harness)
     for _ in range(2):
         await say(harness, f"<@U0APP> {SECOND}")
@@ -89,7 +80,7 @@ async def test_a_mention_that_slack_reports_as_a_message_too_is_answered_once(ha
     ids=str,
 )
 async def test_other_messages_are_ignored__and_nothing_is_stored_or_logged(
-    harness: AppHarness, database: str, caplog: pytest.LogCaptureFixture, event: dict[str, Any]
+    harness: Driver, database: str, caplog: pytest.LogCaptureFixture, event: dict[str, Any]
 ) -> None:
     await answered(harness)
     before = await rows(database, "SELECT count(*) FROM questions")
@@ -104,7 +95,7 @@ async def test_other_messages_are_ignored__and_nothing_is_stored_or_logged(
     assert await rows(database, "SELECT count(*) FROM user_teams") == [(0,)]
 
 
-async def test_help_makes_no_thread_of_questions(harness: AppHarness) -> None:
+async def test_help_makes_no_thread_of_questions(harness: Driver) -> None:
     await harness.mention("help", ts=TS)
     await harness.wait_until_settled(1)
     await say(harness, "thank you all")
@@ -113,7 +104,7 @@ async def test_help_makes_no_thread_of_questions(harness: AppHarness) -> None:
     assert asked(harness) == ["the end"]
 
 
-async def test_the_preview_of_a_link_asks_nothing_and_an_edit_asks_anew(harness: AppHarness) -> None:
+async def test_the_preview_of_a_link_asks_nothing_and_an_edit_asks_anew(harness: Driver) -> None:
     await answered(harness)
     harness.perplexity.hold()
     await say(harness, SECOND)
@@ -132,9 +123,7 @@ async def test_the_preview_of_a_link_asks_nothing_and_an_edit_asks_anew(harness:
 
 @pytest.mark.parametrize("profile", [{"is_restricted": True}, {"team_id": "T2"}], ids=str)
 @pytest.mark.parametrize("known", [True, False])
-async def test_someone_who_is_not_answered_hears_nothing(
-    harness: AppHarness, profile: dict[str, Any], known: bool
-) -> None:
+async def test_someone_who_is_not_answered_hears_nothing(harness: Driver, profile: dict[str, Any], known: bool) -> None:
     await answered(harness)
     harness.slack.workspace.profiles["U2"] = profile
     guest = replace(harness, person=replace(harness.person, user="U2"))
@@ -149,14 +138,10 @@ async def test_someone_who_is_not_answered_hears_nothing(
     assert asked(harness) == [FIRST, "the end"]
 
 
-class TestByMentionOnly:
-    @pytest.fixture
-    def settings(self, settings: Settings) -> Settings:
-        return settings.model_copy(update={"follow_ups": "mention"})
+@pytest.mark.settings(follow_ups="mention")
+async def test_a_reply_is_ignored_without_a_look_at_the_database(harness: Driver) -> None:
+    await answered(harness)
+    await say(harness, SECOND)
+    await finish(harness, 2)
 
-    async def test_a_reply_is_ignored_without_a_look_at_the_database(self, harness: AppHarness) -> None:
-        await answered(harness)
-        await say(harness, SECOND)
-        await finish(harness, 2)
-
-        assert asked(harness) == [FIRST, "the end"]
+    assert asked(harness) == [FIRST, "the end"]

@@ -7,12 +7,10 @@ import json
 import re
 from dataclasses import replace
 
-import psycopg
 import pytest
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness, Workspace
-from tests.end_to_end.test_stop import stop_button
+from tests.driver import Driver, Processes, rows, stop_button
 from tests.end_to_end.test_stream_crashes import give_back
 from tests.end_to_end.test_streaming import SHOWN, TEXT, TS
 from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, pages, whole_stream
@@ -28,13 +26,13 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
     return settings.model_copy(update=getattr(request, "param", {}))
 
 
-async def grown(harness: AppHarness) -> Post:
+async def grown(harness: Driver) -> Post:
     """Wait for the post of the first sentences."""
     await harness.slack.wait_until(lambda: any("still writing…" in post.shown_text for post in harness.slack.posts))
     return next(post for post in harness.slack.posts if "still writing…" in post.shown_text)
 
 
-async def test_the_first_sentences_come_before_the_answer_and_the_answer_in_their_place(harness: AppHarness) -> None:
+async def test_the_first_sentences_come_before_the_answer_and_the_answer_in_their_place(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.2))
 
     await harness.ask("/ask do heat pumps pay off?")
@@ -52,7 +50,7 @@ async def test_the_first_sentences_come_before_the_answer_and_the_answer_in_thei
     assert len(harness.slack.posts) <= 3
 
 
-async def test_a_public_answer_does_not_grow_in_private(harness: AppHarness) -> None:
+async def test_a_public_answer_does_not_grow_in_private(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.15))
 
     await harness.ask("/ask --public do heat pumps pay off?")
@@ -61,7 +59,7 @@ async def test_a_public_answer_does_not_grow_in_private(harness: AppHarness) -> 
     assert [post.markdown for post in harness.slack.posts if post.markdown] == [SHOWN]
 
 
-async def test_a_stop_keeps_what_was_shown(harness: AppHarness) -> None:
+async def test_a_stop_keeps_what_was_shown(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", FIRST)
     await harness.ask("/ask do heat pumps pay off?")
     growing = await grown(harness)
@@ -75,7 +73,7 @@ async def test_a_stop_keeps_what_was_shown(harness: AppHarness) -> None:
     assert "Start again" in stopped.shown_text
 
 
-async def test_the_sources_of_a_stopped_answer_are_those_of_what_was_shown(harness: AppHarness) -> None:
+async def test_the_sources_of_a_stopped_answer_are_those_of_what_was_shown(harness: Driver) -> None:
     found = sse({"type": "response.reasoning.search_results", "results": pages("a.example", "b.example", "c.example")})
     first, later = deltas(TEXT)[:8], [found, *deltas(" Its price fell.[3] " * 20, size=400)]
     events = [*beginning(), *first, *[KEEP_ALIVE] * 15, *later]
@@ -85,11 +83,9 @@ async def test_the_sources_of_a_stopped_answer_are_those_of_what_was_shown(harne
     # What comes meanwhile is not shown. The test is green too if it comes too late.
     await asyncio.sleep(2.0)
 
-    async with await harness.person.click("stop", stop_button(growing.payload), token="stop") as response:
-        assert response.status == 200
+    await harness.click_button("stop", stop_button(growing.payload), token="stop")
     stopped = await harness.slack.wait_for_text("You stopped this answer")
-    async with await harness.person.choose(stopped.payload, "sources") as response:
-        assert response.status == 200
+    await harness.click(stopped.payload, "sources")
 
     blocks = harness.slack.modal().blocks
     shown = json.dumps(blocks, ensure_ascii=False)
@@ -104,7 +100,7 @@ async def test_the_sources_of_a_stopped_answer_are_those_of_what_was_shown(harne
 
 @pytest.mark.parametrize("settings", [{"answer_provider_seconds": 3.0, "answer_chain_seconds": 3.0}], indirect=True)
 @pytest.mark.parametrize("typed", ["/ask why", "/ask --public why", "message"])
-async def test_an_answer_that_a_limit_ends_keeps_its_text(harness: AppHarness, typed: str) -> None:
+async def test_an_answer_that_a_limit_ends_keeps_its_text(harness: Driver, typed: str) -> None:
     harness.perplexity.script("/v1/agent", FIRST)
 
     if typed == "message":
@@ -120,7 +116,7 @@ async def test_an_answer_that_a_limit_ends_keeps_its_text(harness: AppHarness, t
     assert "Try again" in last.shown_text
 
 
-async def test_first_sentences_in_doubt_count_as_shown(harness: AppHarness) -> None:
+async def test_first_sentences_in_doubt_count_as_shown(harness: Driver) -> None:
     harness.slack.fail("response_url", Fault(status=500, body="down"))
     harness.perplexity.script(
         "/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:8], *[KEEP_ALIVE] * 30, pause=0.05)
@@ -134,7 +130,7 @@ async def test_first_sentences_in_doubt_count_as_shown(harness: AppHarness) -> N
     assert [request.path for request in harness.perplexity.requests].count("/v1/agent") == 1
 
 
-async def test_after_a_crash_the_row_knows_what_was_posted(workspace: Workspace) -> None:
+async def test_after_a_crash_the_row_knows_what_was_posted(workspace: Processes) -> None:
     workspace.perplexity.script("/v1/agent", FIRST, stream_reply(*whole_stream(TEXT), pause=0.1))
     process = await workspace.start()
     async with await workspace.person(process).type_command("/ask do heat pumps pay off?") as response:
@@ -143,9 +139,7 @@ async def test_after_a_crash_the_row_knows_what_was_posted(workspace: Workspace)
     await slack.wait_until(lambda: any("still writing…" in post.shown_text for post in slack.posts))
     before = len(slack.posts)
     await process.kill()
-    async with await psycopg.AsyncConnection.connect(workspace.database) as connection:
-        rows = await (await connection.execute("SELECT response_uses FROM questions")).fetchall()
-    assert rows == [(before,)]
+    assert await rows(workspace.database, "SELECT response_uses FROM questions") == [(before,)]
 
     await give_back(workspace.database)
     last = await workspace.start("worker")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes import openrouter
 from tests.fakes.news_answers import text_reply
 from tests.fakes.openrouter import FakeOpenRouter
@@ -53,12 +52,12 @@ def first_line(post: Post) -> str:
     return str(first["elements"][0]["text"]) if first["type"] == "context" else ""
 
 
-def question_bodies(harness: AppHarness) -> list[Any]:
+def question_bodies(harness: Driver) -> list[Any]:
     """Return the bodies of the questions that Perplexity got."""
     return [request.json for request in harness.perplexity.requests if request.path == "/v1/agent"]
 
 
-async def test_news__without_a_story_of_the_day_says_so_and_offers_the_past_week(harness: AppHarness) -> None:
+async def test_news__without_a_story_of_the_day_says_so_and_offers_the_past_week(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", text_reply("NONE"))
     await harness.ask("/news tech --domain a.example chips &amp; --lang de dips")
     (nothing,) = await harness.slack.wait_for(1)
@@ -66,8 +65,7 @@ async def test_news__without_a_story_of_the_day_says_so_and_offers_the_past_week
     harness.perplexity.script("/v1/agent", text_reply("Chip plant opens | 2026-11-20 | It opened. [1]"))
 
     for token in ("one", "two"):
-        async with await harness.person.click("past_week", question, token=token) as response:
-            assert response.status == 200
+        await harness.click_button("past_week", question, token=token)
     await harness.wait_until_settled(2)
 
     about = "No technology news about “chips &amp; dips” was found"
@@ -80,17 +78,15 @@ async def test_news__without_a_story_of_the_day_says_so_and_offers_the_past_week
     assert "Chip plant opens" in harness.slack.posts[-1].shown_text
 
 
-async def test_past_week__is_for_the_asker_and_for_news_only(harness: AppHarness) -> None:
+async def test_past_week__is_for_the_asker_and_for_news_only(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", text_reply("NONE"), NO_CREDIT)
     await harness.ask("/news tech")
     (nothing,) = await harness.slack.wait_for(1)
     ((_, question),) = buttons(nothing)
 
-    async with await replace(harness.person, user="U2").click("past_week", question) as response:
-        assert response.status == 200
+    await harness.as_user("U2").click_button("past_week", question)
     (_, refused) = await harness.slack.wait_for(2)
-    async with await harness.person.click("past_week", "not-a-question") as response:
-        assert response.status == 200
+    await harness.click_button("past_week", "not-a-question")
     (_, _, unknown) = await harness.slack.wait_for(3)
 
     assert "Only the person who asked" in refused.shown_text
@@ -98,7 +94,7 @@ async def test_past_week__is_for_the_asker_and_for_news_only(harness: AppHarness
     assert len(question_bodies(harness)) == 1
 
 
-async def test_news__of_the_past_week_without_a_story_offers_nothing_that_costs_again(harness: AppHarness) -> None:
+async def test_news__of_the_past_week_without_a_story_offers_nothing_that_costs_again(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", text_reply("NONE"))
     await harness.ask("/news tech --recency week")
     (nothing,) = await harness.slack.wait_for(1)
@@ -107,7 +103,7 @@ async def test_news__of_the_past_week_without_a_story_offers_nothing_that_costs_
     assert buttons(nothing) == []
 
 
-async def test_an_answer_of_a_fallback_says_so_first(harness: AppHarness) -> None:
+async def test_an_answer_of_a_fallback_says_so_first(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", NO_CREDIT)
     await harness.ask("/ask why")
     (post,) = await harness.slack.wait_for(1)
@@ -117,7 +113,7 @@ async def test_an_answer_of_a_fallback_says_so_first(harness: AppHarness) -> Non
 
 
 async def test_a_500_is_tried_three_times_before_the_next_service_is_asked(
-    harness: AppHarness, fallback_service: FakeOpenRouter
+    harness: Driver, fallback_service: FakeOpenRouter
 ) -> None:
     harness.perplexity.script("/v1/agent", AWAY, AWAY, AWAY)
     await harness.ask("/ask why")
@@ -127,9 +123,7 @@ async def test_a_500_is_tried_three_times_before_the_next_service_is_asked(
     assert first_line(post) == ":warning: Perplexity is having trouble; this answer is from OpenRouter."
 
 
-async def test_in_the_last_service_a_500_is_tried_again_once(
-    harness: AppHarness, fallback_service: FakeOpenRouter
-) -> None:
+async def test_in_the_last_service_a_500_is_tried_again_once(harness: Driver, fallback_service: FakeOpenRouter) -> None:
     harness.perplexity.script("/v1/agent", NO_CREDIT)
     fallback_service.script("/chat/completions", AWAY)
     await harness.ask("/ask why")
@@ -140,7 +134,7 @@ async def test_in_the_last_service_a_500_is_tried_again_once(
 
 
 async def test_after_every_service_failed_none_is_asked_again(
-    harness: AppHarness, fallback_service: FakeOpenRouter
+    harness: Driver, fallback_service: FakeOpenRouter
 ) -> None:
     harness.perplexity.script("/v1/agent", *[AWAY] * 6)
     fallback_service.script("/chat/completions", NO_CREDIT)
@@ -165,7 +159,7 @@ TODAY = f"{datetime.now(UTC):%Y-%m-%d}"
     ],
 )
 async def test_the_age_of_the_newest_source_comes_first_if_something_newer_was_asked_for(
-    harness: AppHarness, text: str, day: str | None, line: str
+    harness: Driver, text: str, day: str | None, line: str
 ) -> None:
     harness.perplexity.script("/v1/agent", text_reply("It is so. [1]", day=day))
     await harness.ask(f"/ask {text}")
@@ -174,7 +168,7 @@ async def test_the_age_of_the_newest_source_comes_first_if_something_newer_was_a
     assert first_line(post) == line
 
 
-async def test_a_wrong_option_in_a_mention_is_shown_to_the_asker_only(harness: AppHarness) -> None:
+async def test_a_wrong_option_in_a_mention_is_shown_to_the_asker_only(harness: Driver) -> None:
     await harness.mention("--recenty week why")
     (post,) = await harness.slack.wait_for(1)
     await harness.wait_until_settled(1)
@@ -185,14 +179,14 @@ async def test_a_wrong_option_in_a_mention_is_shown_to_the_asker_only(harness: A
     assert len(harness.slack.posts) == 1
 
 
-async def test_a_text_that_is_too_long_in_a_thread_is_refused_there_to_the_asker_only(harness: AppHarness) -> None:
+async def test_a_text_that_is_too_long_in_a_thread_is_refused_there_to_the_asker_only(harness: Driver) -> None:
     await harness.mention("x" * 110_000, thread_ts="1795255000.000100")
     (post,) = await harness.slack.wait_for(1)
 
     assert (post.method, post.payload["thread_ts"]) == ("chat.postEphemeral", "1795255000.000100")
 
 
-async def test_what_the_service_refuses_after_a_mention_is_shown_to_the_asker_only(harness: AppHarness) -> None:
+async def test_what_the_service_refuses_after_a_mention_is_shown_to_the_asker_only(harness: Driver) -> None:
     harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
     await harness.mention("--recency day why")
     await harness.wait_until_settled(1)
@@ -204,7 +198,7 @@ async def test_what_the_service_refuses_after_a_mention_is_shown_to_the_asker_on
     assert harness.slack.shown == {}
 
 
-async def test_what_is_refused_after_public_is_shown_to_the_asker_only(harness: AppHarness) -> None:
+async def test_what_is_refused_after_public_is_shown_to_the_asker_only(harness: Driver) -> None:
     harness.perplexity.fail("/v1/agent", status=400, body={"error": {"message": "no", "type": "invalid_request"}})
     await harness.ask("/ask --public --recency day why")
     (post,) = await harness.slack.wait_for(1)

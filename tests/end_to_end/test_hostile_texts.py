@@ -12,7 +12,7 @@ from bot.blocks.answer import answer_messages
 from bot.model.message import Audience
 from perplexity.threads import run_in_thread
 from perplexity.types import Answer, Source
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes.answers import whole_stream
 from tests.fakes.news_answers import text_reply
 from tests.fakes.perplexity import stream_reply
@@ -43,7 +43,7 @@ LINES = {
 }
 
 
-async def assert_answers(harness: AppHarness, work: Callable[[int], Awaitable[object]], *, share: float = 0.25) -> None:
+async def assert_answers(harness: Driver, work: Callable[[int], Awaitable[object]], *, share: float = 0.25) -> None:
     """Fail if `/healthz` waits while something is done; the best of six counts.
 
     On a busy machine the work takes longer, and so may a request, but no more than this share of it. What the event
@@ -67,7 +67,7 @@ async def assert_answers(harness: AppHarness, work: Callable[[int], Awaitable[ob
     raise AssertionError(f"waited, computed on the event loop, of a work of so many seconds: {found}")
 
 
-async def _probe(harness: AppHarness, times: list[float]) -> None:
+async def _probe(harness: Driver, times: list[float]) -> None:
     while True:
         started = time.perf_counter()
         async with harness.session.get(f"{harness.url}/healthz") as response:
@@ -85,7 +85,7 @@ async def _watch(busy: list[float]) -> None:
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_an_answer_that_is_slow_to_render_stops_nothing_else(harness: AppHarness, name: str) -> None:
+async def test_an_answer_that_is_slow_to_render_stops_nothing_else(harness: Driver, name: str) -> None:
     async def asked(turn: int) -> None:
         harness.perplexity.script("/v1/agent", text_reply(ANSWERS[name]))
         assert await harness.mention("<@U0APP> what is new?", ts=f"1795255200.00010{turn}") == 200
@@ -96,7 +96,7 @@ async def test_an_answer_that_is_slow_to_render_stops_nothing_else(harness: AppH
 
 @pytest.mark.parametrize("name", STREAMED)
 async def test_an_answer_that_is_slow_to_read_while_it_is_written_stops_nothing_else(
-    harness: AppHarness, name: str
+    harness: Driver, name: str
 ) -> None:
     odd, size = STREAMED[name]
     text = f"This first sentence is shown while the rest of the answer is written.\n{odd}x and then. A last sentence."
@@ -112,7 +112,7 @@ async def test_an_answer_that_is_slow_to_read_while_it_is_written_stops_nothing_
 
 
 @pytest.mark.parametrize("name", LINES)
-async def test_news_that_are_slow_to_read_stop_nothing_else(harness: AppHarness, name: str) -> None:
+async def test_news_that_are_slow_to_read_stop_nothing_else(harness: Driver, name: str) -> None:
     async def asked(turn: int) -> None:
         harness.perplexity.script("/v1/agent", text_reply(LINES[name]))
         await harness.ask("/news tech", trigger=f"t{turn}")
@@ -122,7 +122,7 @@ async def test_news_that_are_slow_to_read_stop_nothing_else(harness: AppHarness,
 
 
 @pytest.mark.parametrize("repeated", ["='", "--a='x ", "<@U1> ", " "])
-async def test_a_mention_of_40_000_characters_stops_nothing_else(harness: AppHarness, repeated: str) -> None:
+async def test_a_mention_of_40_000_characters_stops_nothing_else(harness: Driver, repeated: str) -> None:
     text = repeated * (40_000 // len(repeated))
 
     async def asked(turn: int) -> None:
@@ -132,7 +132,7 @@ async def test_a_mention_of_40_000_characters_stops_nothing_else(harness: AppHar
     await assert_answers(harness, asked)
 
 
-async def test_a_command_that_is_too_long_is_refused_at_once(harness: AppHarness) -> None:
+async def test_a_command_that_is_too_long_is_refused_at_once(harness: Driver) -> None:
     shown: list[object] = []
 
     async def asked(turn: int) -> None:

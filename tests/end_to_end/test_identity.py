@@ -6,21 +6,14 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-import psycopg
 import pytest
 
 from bot.listeners.admission import MEMBER_FORBIDDEN, MEMBERS_ONLY
-from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver, rows
 from tests.fakes.slack import Fault, Post, refusal
 
 
-async def rows(database: str, query: str) -> list[tuple[Any, ...]]:
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        return await (await connection.execute(query.encode())).fetchall()
-
-
-async def status_of(harness: AppHarness, surface: str, **sent: Any) -> int:
+async def status_of(harness: Driver, surface: str, **sent: Any) -> int:
     person = replace(harness.person, sent=sent)
     match surface:
         case "slash":
@@ -48,7 +41,7 @@ async def status_of(harness: AppHarness, surface: str, **sent: Any) -> int:
     ],
 )
 async def test_a_request_of_another_workspace_or_app_is_refused(
-    harness: AppHarness, surface: str, sent: dict[str, Any]
+    harness: Driver, surface: str, sent: dict[str, Any]
 ) -> None:
     await harness.ask("/ask why")
     await harness.wait_until_settled(1)
@@ -60,7 +53,7 @@ async def test_a_request_of_another_workspace_or_app_is_refused(
 
 
 async def test_an_event_of_a_shared_channel_that_its_sender_s_workspace_is_named_for_is_taken(
-    harness: AppHarness,
+    harness: Driver,
 ) -> None:
     assert await status_of(harness, "mention", team_id="T2", is_ext_shared_channel=True, context_team_id="T1") == 200
     await harness.wait_until_settled(1)
@@ -79,7 +72,7 @@ OUTSIDERS = [
 
 @pytest.mark.parametrize("profile", OUTSIDERS, ids=str)
 async def test_a_guest_gets_a_notice_and_no_provider_is_called(
-    harness: AppHarness, database: str, profile: dict[str, Any]
+    harness: Driver, database: str, profile: dict[str, Any]
 ) -> None:
     harness.slack.workspace.profiles["U1"] = profile
     await harness.ask("/ask why")
@@ -103,7 +96,7 @@ async def test_a_guest_gets_a_notice_and_no_provider_is_called(
 
 
 async def test_a_notice_for_an_outsider_that_slack_refuses_is_posted_nowhere_else(
-    harness: AppHarness,
+    harness: Driver,
 ) -> None:
     harness.slack.workspace.profiles["U1"] = {"is_restricted": True}
     harness.slack.fail("chat.postEphemeral", refusal("user_not_in_channel"))
@@ -116,7 +109,7 @@ async def test_a_notice_for_an_outsider_that_slack_refuses_is_posted_nowhere_els
 
 
 async def test_a_sender_whom_the_event_names_as_of_elsewhere_is_refused_although_the_profile_says_nothing(
-    harness: AppHarness,
+    harness: Driver,
 ) -> None:
     person = replace(harness.person, team="T2")
     async with await person.mention("why"):
@@ -127,7 +120,7 @@ async def test_a_sender_whom_the_event_names_as_of_elsewhere_is_refused_although
 
 
 @pytest.mark.parametrize(("team", "said"), [("T1", MEMBER_FORBIDDEN), ("T2", MEMBERS_ONLY)], ids=["ours", "elsewhere"])
-async def test_without_the_scope_no_one_is_answered(harness: AppHarness, team: str, said: str) -> None:
+async def test_without_the_scope_no_one_is_answered(harness: Driver, team: str, said: str) -> None:
     """The event does not say whether someone is a guest."""
     harness.slack.workspace.scopes.remove("users:read")
     async with await replace(harness.person, team=team).mention("why"):
@@ -145,7 +138,7 @@ async def test_without_the_scope_no_one_is_answered(harness: AppHarness, team: s
 @pytest.mark.parametrize("fault", [Fault(status=500, body="oops"), refusal("ratelimited"), Fault(status=0)], ids=str)
 @pytest.mark.parametrize("member", [True, False])
 async def test_while_slack_cannot_be_asked_a_question_waits_and_is_not_refused(
-    harness: AppHarness, fault: Fault, member: bool
+    harness: Driver, fault: Fault, member: bool
 ) -> None:
     harness.slack.workspace.profiles["U1"] = {"is_restricted": not member}
     harness.slack.fail("users.info", fault, fault, fault)
@@ -156,25 +149,21 @@ async def test_while_slack_cannot_be_asked_a_question_waits_and_is_not_refused(
     assert bool(harness.perplexity.requests) is member
 
 
-async def test_a_member_is_asked_about_once_in_ten_minutes(harness: AppHarness) -> None:
+async def test_a_member_is_asked_about_once_in_ten_minutes(harness: Driver) -> None:
     await asyncio.gather(*(harness.ask(f"/search why {n}", trigger=f"t{n}") for n in range(5)))
     await harness.wait_until_settled(5)
 
     assert [method for method, _ in harness.slack.calls].count("users.info") == 1
 
 
-class TestAllowed:
-    @pytest.fixture
-    def settings(self, settings: Settings) -> Settings:
-        return settings.model_copy(update={"allow_external_users": True})
+@pytest.mark.settings(allow_external_users=True)
+async def test_people_from_elsewhere_are_answered_where_the_settings_allow_it(harness: Driver) -> None:
+    harness.slack.workspace.profiles["U1"] = {"team_id": "T2", "is_stranger": True}
+    async with await replace(harness.person, team="T2").mention("why"):
+        await harness.wait_until_settled(1)
 
-    async def test_people_from_elsewhere_are_answered_where_the_settings_allow_it(self, harness: AppHarness) -> None:
-        harness.slack.workspace.profiles["U1"] = {"team_id": "T2", "is_stranger": True}
-        async with await replace(harness.person, team="T2").mention("why"):
-            await harness.wait_until_settled(1)
-
-        assert "users.info" not in [method for method, _ in harness.slack.calls]
-        assert len(harness.perplexity.requests) == 1
+    assert "users.info" not in [method for method, _ in harness.slack.calls]
+    assert len(harness.perplexity.requests) == 1
 
 
 def file_button(post: Post) -> str:
@@ -183,7 +172,7 @@ def file_button(post: Post) -> str:
     return str(value)
 
 
-async def click_for_file(harness: AppHarness, value: str, **more: Any) -> str:
+async def click_for_file(harness: Driver, value: str, **more: Any) -> str:
     """Click, and return what is said to the person who clicked."""
     person = replace(harness.person, **{name: more.pop(name) for name in ("user", "team", "sent") if name in more})
     token = f"file{len(harness.slack.posts)}"
@@ -208,7 +197,7 @@ COMING = "send you the report as a file"
     ],
 )
 async def test_a_report_is_for_its_asker_and_for_those_who_read_it(
-    harness: AppHarness, command: str, clicker: dict[str, Any], told: str
+    harness: Driver, command: str, clicker: dict[str, Any], told: str
 ) -> None:
     harness.slack.workspace.admins.add("U2")
     await harness.ask(command)
@@ -219,7 +208,7 @@ async def test_a_report_is_for_its_asker_and_for_those_who_read_it(
         assert harness.slack.files == {}
 
 
-async def test_everyone_in_its_channel_may_have_a_report_that_a_mention_asked_for(harness: AppHarness) -> None:
+async def test_everyone_in_its_channel_may_have_a_report_that_a_mention_asked_for(harness: Driver) -> None:
     await harness.mention("deepdive heat pumps")
     await harness.wait_until_settled(1)
     button = file_button(harness.slack.posts[-1])
@@ -228,7 +217,7 @@ async def test_everyone_in_its_channel_may_have_a_report_that_a_mention_asked_fo
     assert NOT_THEIRS in await click_for_file(harness, button, user="U2", channel="C2")
 
 
-async def test_a_double_click_sends_one_file__and_others_get_theirs(harness: AppHarness) -> None:
+async def test_a_double_click_sends_one_file__and_others_get_theirs(harness: Driver) -> None:
     await harness.ask("/deepdive --public heat pumps")
     await harness.wait_until_settled(1)
     button = file_button(harness.slack.posts[-1])
@@ -243,7 +232,7 @@ async def test_a_double_click_sends_one_file__and_others_get_theirs(harness: App
     assert _files_sent(harness) == 2
 
 
-async def test_a_guest_gets_no_file_although_everyone_reads_the_report(harness: AppHarness) -> None:
+async def test_a_guest_gets_no_file_although_everyone_reads_the_report(harness: Driver) -> None:
     await harness.ask("/deepdive --public heat pumps")
     await harness.wait_until_settled(1)
     harness.slack.workspace.profiles["U2"] = {"is_restricted": True}
@@ -253,27 +242,22 @@ async def test_a_guest_gets_no_file_although_everyone_reads_the_report(harness: 
     assert harness.slack.files == {}
 
 
-async def _click(harness: AppHarness, value: str, *, token: str) -> str:
-    async with await harness.person.click("as_file", value, token=token) as response:
-        assert response.status == 200
+async def _click(harness: Driver, value: str, *, token: str) -> str:
+    await harness.click_button("as_file", value, token=token)
     return next(post.shown_text for post in harness.slack.posts if post.payload.get("token") == token)
 
 
-def _files_sent(harness: AppHarness) -> int:
+def _files_sent(harness: Driver) -> int:
     return [method for method, _ in harness.slack.calls].count("files.completeUploadExternal")
 
 
 @pytest.mark.parametrize("action", ["retry", "stop", "as_file"])
-async def test_a_click_counts_in_the_workspace_that_was_asked_in(
-    harness: AppHarness, database: str, action: str
-) -> None:
+async def test_a_click_counts_in_the_workspace_that_was_asked_in(harness: Driver, database: str, action: str) -> None:
     await harness.ask("/deepdive heat pumps")
     await harness.wait_until_settled(1)
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        await connection.execute("UPDATE questions SET team_id = 'T9'")
+    await harness.execute("UPDATE questions SET team_id = 'T9'")
     ((question,),) = await rows(database, "SELECT id FROM questions")
-    async with await harness.person.click(action, str(question), token="elsewhere") as response:
-        assert response.status == 200
+    await harness.click_button(action, str(question), token="elsewhere")
     (told,) = [post for post in harness.slack.posts if post.payload.get("token") == "elsewhere"]
 
     assert NOT_THEIRS in told.shown_text

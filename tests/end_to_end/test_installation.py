@@ -8,14 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-import psycopg
 import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
 
 from bot.app import compose
 from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver, execute, rows, wait_for_rows
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import BOT_USER, Person
 from tests.fakes.ports import free_port
@@ -33,25 +32,12 @@ async def perplexity() -> AsyncIterator[FakePerplexity]:
         yield fake
 
 
-async def rows(database: str, query: str) -> list[tuple[Any, ...]]:
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        return await (await connection.execute(query.encode())).fetchall()
-
-
-async def wait_for_rows(database: str, query: str, expected: list[tuple[Any, ...]], *, seconds: float = 60) -> None:
-    async with asyncio.timeout(seconds):
-        found = await rows(database, query)
-        while found != expected:
-            await asyncio.sleep(0.1)
-            found = await rows(database, query)
-
-
 async def send_event(person: Person, event: dict[str, Any], *, id: str = "Ev9") -> int:
     async with await person.event(event, id=id) as response:
         return response.status
 
 
-async def start_questions(harness: AppHarness) -> None:
+async def start_questions(harness: Driver) -> None:
     """Keep a digest, an answer, and a deep run that goes on at Perplexity."""
     await harness.ask('/pplx watch technology "databases" daily 9:00', trigger="w1")
     await harness.ask("/ask why", trigger="w2")
@@ -61,7 +47,7 @@ async def start_questions(harness: AppHarness) -> None:
 
 @pytest.mark.parametrize("events", [[REVOKED], [REVOKED, REVOKED]], ids=len)
 async def test_a_revoked_token_pauses_digests_and_ends_what_is_open(
-    harness: AppHarness, database: str, events: list[dict[str, Any]]
+    harness: Driver, database: str, events: list[dict[str, Any]]
 ) -> None:
     await start_questions(harness)
     await wait_for_rows(database, "SELECT count(*) FROM questions WHERE run_id IS NOT NULL", [(1,)])
@@ -82,11 +68,10 @@ async def test_a_revoked_token_pauses_digests_and_ends_what_is_open(
     ids=lambda events: "+".join(event["type"] for event in events),
 )
 async def test_an_uninstalled_app_forgets_every_text(
-    harness: AppHarness, database: str, events: list[dict[str, Any]]
+    harness: Driver, database: str, events: list[dict[str, Any]]
 ) -> None:
     await start_questions(harness)
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        await connection.execute("INSERT INTO last_choices VALUES ('T1', 'U1', 'ask', '{}'), ('T2', 'U1', 'ask', '{}')")
+    await harness.execute("INSERT INTO last_choices VALUES ('T1', 'U1', 'ask', '{}'), ('T2', 'U1', 'ask', '{}')")
     assert [await send_event(harness.person, event) for event in events] == [200] * len(events)
 
     await wait_for_rows(database, "SELECT count(*) FROM questions", [(0,)])
@@ -100,7 +85,7 @@ async def test_an_uninstalled_app_forgets_every_text(
     await wait_for_rows(database, "SELECT state FROM workspaces", [("uninstalled",)])
 
 
-async def test_tokens_of_people_change_nothing(harness: AppHarness, database: str) -> None:
+async def test_tokens_of_people_change_nothing(harness: Driver, database: str) -> None:
     await harness.ask("/ask why")
     await harness.wait_until_settled(1)
     assert await send_event(harness.person, PEOPLE_S) == 200
@@ -110,7 +95,7 @@ async def test_tokens_of_people_change_nothing(harness: AppHarness, database: st
     assert await rows(database, "SELECT state FROM workspaces") == [("open",)]
 
 
-async def test_what_comes_late_is_refused_once(harness: AppHarness, database: str) -> None:
+async def test_what_comes_late_is_refused_once(harness: Driver, database: str) -> None:
     await harness.ask("/ask why")
     await harness.wait_until_settled(1)
     asked = len(harness.perplexity.requests)
@@ -146,7 +131,7 @@ def person_at(settings: Settings, world_or_slack: FakeSlack, session: ClientSess
 
 
 async def test_every_process_hears_of_it_within_seconds(
-    harness: AppHarness, settings: Settings, database: str, slack: FakeSlack, session: ClientSession
+    harness: Driver, settings: Settings, database: str, slack: FakeSlack, session: ClientSession
 ) -> None:
     async with serving(settings, database, work=False) as other:
         person = person_at(other, slack, session)
@@ -215,8 +200,7 @@ async def test_a_question_received_before_the_process_knew_calls_no_provider(
     async with serving(settings, database, work=False) as web:
         async with await person_at(web, slack, session).type_command("/ask why", trigger="t1") as response:
             assert response.status == 200
-        async with await psycopg.AsyncConnection.connect(database) as connection:
-            await connection.execute("UPDATE workspaces SET state = 'revoked', closed_token_hash = token_hash")
+        await execute(database, "UPDATE workspaces SET state = 'revoked', closed_token_hash = token_hash")
     async with serving(settings, database):
         await wait_for_rows(database, "SELECT state FROM questions", [("stopped",)])
 

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.end_to_end.conftest import AppHarness, asked_in
+from tests.driver import Driver, asked_in
 
 MESSAGE, EDITED, EDITED_AGAIN, DELETED = 0, 1, 2, 3
 """The versions of a message, in the order in which a person makes them."""
@@ -23,7 +23,7 @@ ORDERS = [*permutations([MESSAGE, EDITED, EDITED_AGAIN]), *permutations([MESSAGE
 class Written:
     """One person's direct message, and what Slack reports of it."""
 
-    harness: AppHarness
+    harness: Driver
     number: int
 
     @property
@@ -80,7 +80,7 @@ async def rows(database: str) -> dict[str, list[tuple[str, str]]]:
 
 @pytest.mark.parametrize("at_once", [False, True])
 async def test_whatever_the_order_the_last_version_is_asked_and_none_of_a_deleted_message(
-    harness: AppHarness, database: str, at_once: bool
+    harness: Driver, database: str, at_once: bool
 ) -> None:
     """Each is delivered twice or once, while the service holds its answers."""
     harness.perplexity.hold()
@@ -97,7 +97,7 @@ async def test_whatever_the_order_the_last_version_is_asked_and_none_of_a_delete
 
     found = await rows(database)
     harness.perplexity.release()
-    await harness.wait_until_none_is_open()
+    await harness.settle()
     answered = await rows(database)
 
     for (n, message), order in zip(written.items(), ORDERS, strict=True):
@@ -111,7 +111,7 @@ async def test_whatever_the_order_the_last_version_is_asked_and_none_of_a_delete
     assert len(asked) == len(set(asked))
 
 
-async def test_at_most_one_version_is_answered_while_answers_come(harness: AppHarness, database: str) -> None:
+async def test_at_most_one_version_is_answered_while_answers_come(harness: Driver, database: str) -> None:
     """Edits and deletions meet questions that are being answered."""
     chance = random.Random(8)  # noqa: S311 - no secret
     written = [Written(harness=harness, number=n) for n in range(10, 22)]
@@ -123,7 +123,7 @@ async def test_at_most_one_version_is_answered_while_answers_come(harness: AppHa
             await message.report(version)
 
     await asyncio.gather(*map(change, written))
-    await harness.wait_until_none_is_open()
+    await harness.settle()
 
     for message in written:
         ends = [state for state, _ in (await rows(database)).get(message.channel, [])]

@@ -16,7 +16,7 @@ from bot.app import WORK_CONNECTIONS
 from bot.commands.ask import SAME_LANGUAGE
 from bot.conversations.next_questions import INSTRUCTION
 from bot.slack.scopes import HISTORIES
-from tests.end_to_end.conftest import AppHarness, asked_in
+from tests.driver import Driver, asked_in
 from tests.fakes.perplexity import fixture, json_reply
 from tests.fakes.slack import Fault, Post
 
@@ -27,7 +27,7 @@ STOP = '"action_id": "stop"'
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INTO homes%'"
 
 
-async def answer(harness: AppHarness, *, channel: str = "C1", thread: str = TS, holds: str = ANSWER) -> Post:
+async def answer(harness: Driver, *, channel: str = "C1", thread: str = TS, holds: str = ANSWER) -> Post:
     """Wait until a thread holds one message, a whole answer that can no longer be stopped, and return it."""
 
     def answered() -> list[Post]:
@@ -38,7 +38,7 @@ async def answer(harness: AppHarness, *, channel: str = "C1", thread: str = TS, 
     return answered()[0]
 
 
-async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_place(harness: AppHarness) -> None:
+async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_place(harness: Driver) -> None:
     harness.perplexity.hold()
     assert await harness.mention("what is <https://a.example|a.example> &amp; co?") == 200
     (line,) = await harness.slack.wait_for(1)
@@ -66,13 +66,13 @@ async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_pl
     }
 
 
-async def test_a_mention_inside_a_thread_is_answered_in_that_thread(harness: AppHarness) -> None:
+async def test_a_mention_inside_a_thread_is_answered_in_that_thread(harness: Driver) -> None:
     await harness.mention("why", thread_ts=ROOT)
 
     assert ANSWER in (await answer(harness, thread=ROOT)).shown_text
 
 
-async def test_options_work_after_a_mention_as_after_ask(harness: AppHarness) -> None:
+async def test_options_work_after_a_mention_as_after_ask(harness: Driver) -> None:
     await harness.mention("—reasoning --recency week --domain a.example compare a and b")
     await answer(harness)
 
@@ -84,7 +84,7 @@ async def test_options_work_after_a_mention_as_after_ask(harness: AppHarness) ->
     }
 
 
-async def test_a_direct_message_is_answered_in_its_thread(harness: AppHarness) -> None:
+async def test_a_direct_message_is_answered_in_its_thread(harness: Driver) -> None:
     await harness.send_direct_message("why is the sky blue")
 
     post = await answer(harness, channel="DU1")
@@ -107,21 +107,19 @@ async def test_a_direct_message_is_answered_in_its_thread(harness: AppHarness) -
         ("<@U0APP> what is a payload", "what is a payload"),
     ],
 )
-async def test_the_mention_is_no_part_of_the_question(harness: AppHarness, typed: str, asked: str) -> None:
+async def test_the_mention_is_no_part_of_the_question(harness: Driver, typed: str, asked: str) -> None:
     event = {"type": "app_mention", "channel": "C1", "text": typed, "ts": TS}
-    async with await harness.person.event(event) as response:
-        assert response.status == 200
+    assert await harness.event(event) == 200
     await answer(harness)
 
     assert asked_in(harness.perplexity.requests[0]) == asked
 
 
-async def test_both_events_of_one_mention__however_often__are_one_answer(harness: AppHarness) -> None:
+async def test_both_events_of_one_mention__however_often__are_one_answer(harness: Driver) -> None:
     event = {"type": "message", "channel": "C1", "channel_type": "channel", "text": "<@U0APP> why", "ts": TS}
     for _ in range(2):
         await harness.mention("why")
-        async with await harness.person.event(event, id="Ev2") as response:
-            assert response.status == 200
+        assert await harness.event(event, id="Ev2") == 200
     await answer(harness)
     await harness.send_direct_message("the end", ts="1795255300.000100")
     await answer(harness, channel="DU1", thread="1795255300.000100")
@@ -148,7 +146,7 @@ async def test_both_events_of_one_mention__however_often__are_one_answer(harness
         {"ts": ""},
     ],
 )
-async def test_edits_bots_and_the_app_itself_are_never_answered(harness: AppHarness, event: dict[str, Any]) -> None:
+async def test_edits_bots_and_the_app_itself_are_never_answered(harness: Driver, event: dict[str, Any]) -> None:
     assert await harness.send_direct_message("why", **event) == 200
     await harness.send_direct_message("the end", ts="1795255300.000100")
     await answer(harness, channel="DU1", thread="1795255300.000100")
@@ -158,13 +156,13 @@ async def test_edits_bots_and_the_app_itself_are_never_answered(harness: AppHarn
 
 
 @pytest.mark.parametrize("subtype", ["file_share", "thread_broadcast"])
-async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(harness: AppHarness, subtype: str) -> None:
+async def test_a_message_with_a_file_or_shown_in_the_channel_too_is_answered(harness: Driver, subtype: str) -> None:
     await harness.send_direct_message("why", subtype=subtype)
 
     await answer(harness, channel="DU1")
 
 
-async def test_help_costs_nothing(harness: AppHarness) -> None:
+async def test_help_costs_nothing(harness: Driver) -> None:
     await harness.mention("help")
     await harness.wait_until_settled(1)
 
@@ -182,7 +180,7 @@ async def test_help_costs_nothing(harness: AppHarness) -> None:
         ("--mode academic why", "works for searches only"),
     ],
 )
-async def test_an_invalid_question_is_reported_to_the_asker_only(harness: AppHarness, typed: str, said: str) -> None:
+async def test_an_invalid_question_is_reported_to_the_asker_only(harness: Driver, typed: str, said: str) -> None:
     await harness.mention(typed)
     (post,) = await harness.slack.wait_for(1)
 
@@ -192,7 +190,7 @@ async def test_an_invalid_question_is_reported_to_the_asker_only(harness: AppHar
     assert harness.perplexity.requests == []
 
 
-async def test_help_in_a_direct_message_shows_lines_as_they_are_typed_there(harness: AppHarness) -> None:
+async def test_help_in_a_direct_message_shows_lines_as_they_are_typed_there(harness: Driver) -> None:
     await harness.send_direct_message("help")
 
     post = await answer(harness, channel="DU1", holds="In a direct message, just write.")
@@ -200,7 +198,7 @@ async def test_help_in_a_direct_message_shows_lines_as_they_are_typed_there(harn
     assert [block["type"] for block in post.payload["blocks"]] == ["section", "actions", "actions", "actions"]
 
 
-async def test_the_parts_of_a_long_answer_follow_in_the_thread(harness: AppHarness) -> None:
+async def test_the_parts_of_a_long_answer_follow_in_the_thread(harness: Driver) -> None:
     words = [f"w{number}" for number in range(6_000)]
     body = json.loads(fixture("agent.200.json"))
     body["output"][1]["content"][0]["text"] = "\n\n".join(" ".join(words[i : i + 60]) for i in range(0, 6_000, 60))
@@ -218,7 +216,7 @@ async def test_the_parts_of_a_long_answer_follow_in_the_thread(harness: AppHarne
     assert harness.slack.refusals == []
 
 
-async def test_try_again_in_a_thread__the_answer_takes_the_failure_s_place(harness: AppHarness) -> None:
+async def test_try_again_in_a_thread__the_answer_takes_the_failure_s_place(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", FAILURE)
     harness.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "internal_error"}'))
     await harness.mention("why")
@@ -226,7 +224,7 @@ async def test_try_again_in_a_thread__the_answer_takes_the_failure_s_place(harne
     (button,) = [block for block in failure.payload["blocks"] if block["type"] == "actions"]
     question = button["elements"][0]["value"]
 
-    assert await harness.click_retry(question, message=failure.payload["ts"]) == 200
+    await harness.click_button("retry", question, message=failure.payload["ts"])
     post = await answer(harness)
 
     assert post.payload["ts"] == failure.payload["ts"]
@@ -237,7 +235,7 @@ LOST = [Fault(status=503, take_message=True), Fault(status=0, take_message=True)
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_the_searching_line_whose_reply_got_lost_is_found_again(harness: AppHarness, fault: Fault) -> None:
+async def test_the_searching_line_whose_reply_got_lost_is_found_again(harness: Driver, fault: Fault) -> None:
     harness.slack.workspace.scopes += HISTORIES
     harness.slack.fail("chat.postMessage", fault)
 
@@ -247,7 +245,7 @@ async def test_the_searching_line_whose_reply_got_lost_is_found_again(harness: A
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_the_searching_line_of_a_direct_message_is_found_again(harness: AppHarness, fault: Fault) -> None:
+async def test_the_searching_line_of_a_direct_message_is_found_again(harness: Driver, fault: Fault) -> None:
     harness.slack.fail("chat.postMessage", fault)
 
     await harness.send_direct_message("why")
@@ -256,7 +254,7 @@ async def test_the_searching_line_of_a_direct_message_is_found_again(harness: Ap
 
 
 @pytest.mark.parametrize("fault", LOST)
-async def test_without_the_scope_to_read_the_pending_message_is_posted_once(harness: AppHarness, fault: Fault) -> None:
+async def test_without_the_scope_to_read_the_pending_message_is_posted_once(harness: Driver, fault: Fault) -> None:
     harness.slack.fail("chat.postMessage", fault)
 
     await harness.mention("why")
@@ -265,12 +263,11 @@ async def test_without_the_scope_to_read_the_pending_message_is_posted_once(harn
     assert ["Searching" in post.shown_text for post in harness.slack.thread("C1", TS)] == [True, False]
 
 
-async def test_a_question_that_waited_for_hours_is_answered_in_its_thread(harness: AppHarness, database: str) -> None:
+async def test_a_question_that_waited_for_hours_is_answered_in_its_thread(harness: Driver) -> None:
     harness.perplexity.hold()
     await harness.mention("why")
     await harness.perplexity.wait_for(1)
-    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
-        await connection.execute("UPDATE questions SET received_at = now() - interval '5 hours'")
+    await harness.execute("UPDATE questions SET received_at = now() - interval '5 hours'")
     harness.perplexity.release()
 
     assert ANSWER in (await answer(harness)).shown_text
@@ -280,14 +277,14 @@ FAILURE = json_reply({"error": {"type": "invalid_api_key", "message": "no"}}, st
 
 
 async def test_a_failure_whose_reply_got_lost_never_covers_the_answer_of_try_again(
-    harness: AppHarness, caplog: pytest.LogCaptureFixture
+    harness: Driver, caplog: pytest.LogCaptureFixture
 ) -> None:
     harness.perplexity.script("/v1/agent", FAILURE)
     harness.slack.fail("chat.update", Fault(status=503, take_message=True, seconds=2))
     await harness.mention("why")
     failure = await answer(harness, holds="Try again")
 
-    assert await harness.click_retry(button(failure), message=failure.payload["ts"]) == 200
+    await harness.click_button("retry", button(failure), message=failure.payload["ts"])
     await answer(harness)
     await wait_until(lambda: "question.superseded" in caplog.messages)
 
@@ -295,7 +292,7 @@ async def test_a_failure_whose_reply_got_lost_never_covers_the_answer_of_try_aga
 
 
 async def test_try_again_while_the_first_question_is_not_settled__it_says_no_more(
-    harness: AppHarness, database: str
+    harness: Driver, database: str
 ) -> None:
     harness.perplexity.script("/v1/agent", FAILURE)
     await harness.mention("why")
@@ -304,7 +301,7 @@ async def test_try_again_while_the_first_question_is_not_settled__it_says_no_mor
     async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
         # As a crash between the post and the settling leaves the row.
         await connection.execute("UPDATE questions SET state = 'delivering', settled_at = NULL")
-        await harness.click_retry(button(failure), message=failure.payload["ts"])
+        await harness.click_button("retry", button(failure), message=failure.payload["ts"])
         await answer(harness)
         rows = await (await connection.execute("SELECT state FROM questions ORDER BY received_at")).fetchall()
     async with harness.session.get(f"{harness.url}/metrics") as response:
@@ -328,14 +325,14 @@ def button(post: Post) -> str:
 
 
 @pytest.mark.parametrize("text", ["why \x00 not", "why \ud800 not"])
-async def test_text_that_a_database_cannot_hold_is_asked_without_it(harness: AppHarness, text: str) -> None:
+async def test_text_that_a_database_cannot_hold_is_asked_without_it(harness: Driver, text: str) -> None:
     assert await harness.mention(text) == 200
 
     assert ANSWER in (await answer(harness)).shown_text
 
 
 @pytest.mark.parametrize("error", ["message_not_found", "cant_update_message", "edit_window_closed"])
-async def test_a_line_that_cannot_be_changed_gives_way_to_a_message(harness: AppHarness, error: str) -> None:
+async def test_a_line_that_cannot_be_changed_gives_way_to_a_message(harness: Driver, error: str) -> None:
     harness.slack.fail("chat.update", Fault(status=200, body=json.dumps({"ok": False, "error": error})))
 
     await harness.mention("why")
@@ -343,7 +340,7 @@ async def test_a_line_that_cannot_be_changed_gives_way_to_a_message(harness: App
     await answer(harness)
 
 
-async def test_blocks_that_slack_refuses__the_same_words_as_text(harness: AppHarness) -> None:
+async def test_blocks_that_slack_refuses__the_same_words_as_text(harness: Driver) -> None:
     harness.slack.fail("chat.update", Fault(status=200, body='{"ok": false, "error": "invalid_blocks"}'))
 
     await harness.mention("why")
@@ -354,7 +351,7 @@ async def test_blocks_that_slack_refuses__the_same_words_as_text(harness: AppHar
 
 
 @pytest.mark.parametrize("error", ["not_in_channel", "channel_not_found", "is_archived"])
-async def test_a_thread_that_takes_nothing__a_direct_message(harness: AppHarness, error: str) -> None:
+async def test_a_thread_that_takes_nothing__a_direct_message(harness: Driver, error: str) -> None:
     refusal = Fault(status=200, body=json.dumps({"ok": False, "error": error}))
     harness.slack.fail("chat.postMessage", refusal, refusal)
 
@@ -365,7 +362,7 @@ async def test_a_thread_that_takes_nothing__a_direct_message(harness: AppHarness
     assert ANSWER in post.shown_text
 
 
-async def test_the_challenge_is_answered(harness: AppHarness) -> None:
+async def test_the_challenge_is_answered(harness: Driver) -> None:
     from tests.fakes.person import signed
 
     body = b'{"type": "url_verification", "challenge": "abc", "token": "deprecated"}'
@@ -374,7 +371,7 @@ async def test_the_challenge_is_answered(harness: AppHarness) -> None:
         assert (response.status, await response.json()) == (200, {"challenge": "abc"})
 
 
-async def test_many_mentions_at_once_are_all_answered_each_in_its_thread(harness: AppHarness) -> None:
+async def test_many_mentions_at_once_are_all_answered_each_in_its_thread(harness: Driver) -> None:
     stamps = [f"179525{number:04d}.000100" for number in range(20)]
     await asyncio.gather(*(harness.mention(f"question {ts}", ts=ts, user=f"U{ts[6:10]}") for ts in stamps))
     await harness.slack.wait_until(
@@ -385,7 +382,7 @@ async def test_many_mentions_at_once_are_all_answered_each_in_its_thread(harness
 
 
 async def test_a_message_from_another_workspace_does_not_wait_for_the_connections_of_the_work(
-    harness: AppHarness, database: str
+    harness: Driver, database: str
 ) -> None:
     """All of these hang, as people open the home tab and their table is locked."""
     async with await psycopg.AsyncConnection.connect(database) as connection:

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from aiohttp import ClientSession
 
-from tests.end_to_end.conftest import KEY
+from tests.driver import KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.process import Process

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from tests.end_to_end.answer_buttons import TS, Message, actions, ask, click, mention, settle, submit
-from tests.end_to_end.conftest import AppHarness, asked_in
+from tests.driver import TS, Driver, Message, actions, asked_in
 from tests.fakes.news_answers import text_reply
 
 LINES = """\
@@ -17,7 +16,7 @@ Rain falls in Spain | 2026-11-21 | It rains & rains. [2]
 
 
 @pytest.mark.parametrize("typed", ["/news tech chips", "/pplx news tech chips"])
-async def test_news__shows_the_stories(harness: AppHarness, typed: str) -> None:
+async def test_news__shows_the_stories(harness: Driver, typed: str) -> None:
     harness.perplexity.script("/v1/agent", text_reply(LINES))
 
     ack = await harness.ask(typed)
@@ -33,17 +32,17 @@ async def test_news__shows_the_stories(harness: AppHarness, typed: str) -> None:
     assert actions(post.payload) == ["follow_up", "share", "digest_modal", "more"]
 
 
-async def private_news(harness: AppHarness) -> Message:
+async def private_news(harness: Driver) -> Message:
     harness.perplexity.script("/v1/agent", text_reply(LINES))
-    return await ask(harness, "/news tech chips")
+    return await harness.answered("/news tech chips")
 
 
-async def test_news__are_shared_story_by_story(harness: AppHarness) -> None:
-    await click(harness, await private_news(harness), "share")
+async def test_news__are_shared_story_by_story(harness: Driver) -> None:
+    await harness.click(await private_news(harness), "share")
     sections = harness.slack.modal().blocks[1]["element"]["options"]
     assert [option["text"]["text"] for option in sections] == ["Chip plant opens in Dresden", "Rain falls in Spain"]
     requests = len(harness.perplexity.requests)
-    await submit(harness, parts=["0", "1"])
+    await harness.submit(parts=["0", "1"])
     await harness.slack.wait_until(lambda: any(post.method == "chat.postMessage" for post in harness.slack.posts))
 
     (shared,) = (post for post in harness.slack.posts if post.method == "chat.postMessage")
@@ -54,15 +53,15 @@ async def test_news__are_shared_story_by_story(harness: AppHarness) -> None:
 
 
 @pytest.mark.parametrize("place", ["command", "thread"])
-async def test_news__can_be_asked_on(harness: AppHarness, place: str) -> None:
+async def test_news__can_be_asked_on(harness: Driver, place: str) -> None:
     if place == "command":
-        await click(harness, await private_news(harness), "follow_up")
-        await submit(harness, question="Where is the first?")
+        await harness.click(await private_news(harness), "follow_up")
+        await harness.submit(question="Where is the first?")
     else:
         harness.perplexity.script("/v1/agent", text_reply(LINES))
-        await mention(harness, "news tech chips")
-        await mention(harness, "Where is the first?", ts="1795255260.000100", thread_ts=TS)
-    await settle(harness)
+        await harness.answered_mention("news tech chips")
+        await harness.answered_mention("Where is the first?", ts="1795255260.000100", thread_ts=TS)
+    await harness.settle()
 
     asked = asked_in(harness.perplexity.requests[-1])
     assert [turn["content"] for turn in asked] == [
@@ -72,7 +71,7 @@ async def test_news__can_be_asked_on(harness: AppHarness, place: str) -> None:
     ]
 
 
-async def test_news__of_an_unknown_category_cost_nothing(harness: AppHarness) -> None:
+async def test_news__of_an_unknown_category_cost_nothing(harness: Driver) -> None:
     ack = await harness.ask("/news technologie")
 
     assert "Did you mean technology?" in json.dumps(ack)

@@ -9,8 +9,7 @@ import pytest
 from bot.conversations.next_questions import INSTRUCTION
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from tests.bot.conversations.test_next_questions import BLOCK, QUESTIONS
-from tests.end_to_end.answer_buttons import delete_questions, told
-from tests.end_to_end.conftest import AppHarness, asked_in
+from tests.driver import Driver, asked_in
 from tests.fakes.answers import whole_stream
 from tests.fakes.service import stream_reply
 from tests.fakes.slack import Post
@@ -23,7 +22,7 @@ def suggested_in(post: Post) -> list[str]:
     return [str(button["value"]) for button in buttons]
 
 
-async def answer(harness: AppHarness, text: str) -> Post:
+async def answer(harness: Driver, text: str) -> Post:
     """Ask privately; return the answer."""
     harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(text)))
     await harness.ask("/ask what is it")
@@ -31,7 +30,7 @@ async def answer(harness: AppHarness, text: str) -> Post:
     return post
 
 
-async def test_they_are_buttons_and_no_part_of_the_text(harness: AppHarness) -> None:
+async def test_they_are_buttons_and_no_part_of_the_text(harness: Driver) -> None:
     post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK}")
 
     assert suggested_in(post) == list(QUESTIONS)
@@ -42,11 +41,10 @@ async def test_they_are_buttons_and_no_part_of_the_text(harness: AppHarness) -> 
     assert INSTRUCTION.content in [turn["content"] for turn in request.json["input"]]
 
 
-async def test_a_click_asks_it_once_below(harness: AppHarness) -> None:
+async def test_a_click_asks_it_once_below(harness: Driver) -> None:
     post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK}")
     for token in ("one", "two"):
-        async with await harness.person.choose(post.payload, "follow_up", token=token) as response:
-            assert response.status == 200
+        await harness.click(post.payload, "follow_up", token=token)
     await harness.wait_until_settled(2)
 
     (_, request) = harness.perplexity.requests
@@ -55,7 +53,7 @@ async def test_a_click_asks_it_once_below(harness: AppHarness) -> None:
 
 @pytest.mark.parametrize("place", ["command", "direct message"])
 @pytest.mark.parametrize("suggested", ["What does git push --force change?", "Is it safe? --model xhigh"])
-async def test_a_suggestion_never_carries_an_option(harness: AppHarness, place: str, suggested: str) -> None:
+async def test_a_suggestion_never_carries_an_option(harness: Driver, place: str, suggested: str) -> None:
     """Such as the button of an answer that an older version has made."""
     harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(f"It is a thing.[1]\n\n{BLOCK}")))
     if place == "command":
@@ -67,8 +65,7 @@ async def test_a_suggestion_never_carries_an_option(harness: AppHarness, place: 
     older = json.loads(json.dumps(post.payload).replace(QUESTIONS[0], suggested))
     channel = "C1" if place == "command" else "DU1"
 
-    async with await harness.person.choose(older, "follow_up", channel=channel) as response:
-        assert response.status == 200
+    await harness.click(older, "follow_up", channel=channel)
     await harness.wait_until_settled(2)
 
     first, second = harness.perplexity.requests
@@ -78,23 +75,23 @@ async def test_a_suggestion_never_carries_an_option(harness: AppHarness, place: 
     }
 
 
-async def test_another_person_and_a_stale_answer(harness: AppHarness) -> None:
+async def test_another_person_and_a_stale_answer(harness: Driver) -> None:
     post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK}")
-    assert await told(harness, post.payload, "follow_up", user="U2") == NOT_YOUR_ANSWER
-    await delete_questions(harness)
+    assert await harness.as_user("U2").told(post.payload, "follow_up") == NOT_YOUR_ANSWER
+    await harness.execute("DELETE FROM questions")
 
-    assert await told(harness, post.payload, "follow_up") == UNKNOWN_ANSWER
+    assert await harness.told(post.payload, "follow_up") == UNKNOWN_ANSWER
     assert len(harness.perplexity.requests) == 1
 
 
-async def test_a_malformed_block_is_dropped(harness: AppHarness) -> None:
+async def test_a_malformed_block_is_dropped(harness: Driver) -> None:
     post = await answer(harness, f"It is a thing.[1]\n\n{BLOCK.replace('2. ', '')}")
 
     assert suggested_in(post) == []
     assert "next_questions" not in post.shown_text
 
 
-async def test_in_a_direct_message_they_are_not_streamed(harness: AppHarness) -> None:
+async def test_in_a_direct_message_they_are_not_streamed(harness: Driver) -> None:
     chunks = whole_stream(f"It is a thing.[1]\n\n{BLOCK}", size=8)
     harness.perplexity.script("/v1/agent", stream_reply(*chunks, pause=0.05))
     await harness.send_direct_message("what is it")

@@ -8,28 +8,24 @@ import psycopg
 import pytest
 
 from bot.listeners.clicks import TEXT_DELETED
-from bot.settings import Settings
 from bot.worker.runner import NO_MEMORY
-from tests.end_to_end.answer_buttons import ask, mention, told
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes.personal_data import find_text
 
 WORDS = "canarywords"
 
 
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"retention_days": 0})
+pytestmark = pytest.mark.settings(retention_days=0)
 
 
-async def kept(harness: AppHarness, text: str) -> dict[str, int]:
+async def kept(harness: Driver, text: str) -> dict[str, int]:
     async with await psycopg.AsyncConnection.connect(harness.database) as connection:
         return await find_text(connection, text)
 
 
 @pytest.mark.parametrize("line", [f"/ask why {WORDS}", f"/search {WORDS}", f"/ask --model high {WORDS}"])
-async def test_nothing_is_left_when_the_answer_is_posted(harness: AppHarness, line: str) -> None:
-    answer = await ask(harness, line)
+async def test_nothing_is_left_when_the_answer_is_posted(harness: Driver, line: str) -> None:
+    answer = await harness.answered(line)
 
     assert answer["blocks"]
     assert await kept(harness, WORDS) == {}
@@ -50,33 +46,30 @@ async def test_nothing_is_left_when_the_answer_is_posted(harness: AppHarness, li
         *(("more", one) for one in ("regenerate", "save", "sent")),
     ],
 )
-async def test_buttons_that_need_the_text_say_that_it_is_gone(
-    harness: AppHarness, action: str, value: str | None
-) -> None:
-    answer = await ask(harness, "/ask why")
+async def test_buttons_that_need_the_text_say_that_it_is_gone(harness: Driver, action: str, value: str | None) -> None:
+    answer = await harness.answered("/ask why")
 
-    assert await told(harness, answer, action, value) == TEXT_DELETED
+    assert await harness.told(answer, action, value) == TEXT_DELETED
 
 
-async def test_a_button_below_search_results_says_so_too(harness: AppHarness) -> None:
-    answer = await ask(harness, "/search why")
+async def test_a_button_below_search_results_says_so_too(harness: Driver) -> None:
+    answer = await harness.answered("/search why")
 
-    assert await told(harness, answer, "ask_about") == TEXT_DELETED
+    assert await harness.told(answer, "ask_about") == TEXT_DELETED
 
 
-async def test_a_failure_cannot_be_tried_again(harness: AppHarness) -> None:
+async def test_a_failure_cannot_be_tried_again(harness: Driver) -> None:
     harness.perplexity.fail("/search", status=400, body={"error": {"message": "no", "type": "invalid_request_error"}})
-    failed = await ask(harness, f"/search {WORDS}")
+    failed = await harness.answered(f"/search {WORDS}")
     button = next(one for block in failed["blocks"] for one in block.get("elements", ()) if one.get("value"))
 
-    async with await harness.person.click("retry", button["value"]) as response:
-        assert response.status == 200
+    await harness.click_button("retry", button["value"])
     assert TEXT_DELETED in harness.slack.posts[-1].payload["text"]
     assert await kept(harness, WORDS) == {}
 
 
-async def test_a_conversation_says_that_it_remembers_nothing(harness: AppHarness) -> None:
-    first = await mention(harness, "why")
+async def test_a_conversation_says_that_it_remembers_nothing(harness: Driver) -> None:
+    first = await harness.answered_mention("why")
     await harness.mention("and why not", ts="1795255201.000100", thread_ts="1795255200.000100", id="Ev-2")
     await harness.wait_until_settled(2)
 
@@ -86,7 +79,7 @@ async def test_a_conversation_says_that_it_remembers_nothing(harness: AppHarness
     assert "why" not in (asked if isinstance(asked, str) else [one["content"] for one in asked[:-1]])
 
 
-async def test_thumbs_still_count(harness: AppHarness) -> None:
-    answer = await mention(harness, "why")
+async def test_thumbs_still_count(harness: Driver) -> None:
+    answer = await harness.answered_mention("why")
 
-    assert "Thank" in await told(harness, answer, "feedback", "up")
+    assert "Thank" in await harness.told(answer, "feedback", "up")

@@ -32,9 +32,7 @@ class EventEndpoint:
             return response.status
 
 
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"follow_ups": "always"})
+pytestmark = pytest.mark.settings(follow_ups="always")
 
 
 @pytest.fixture

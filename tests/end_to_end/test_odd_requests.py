@@ -14,7 +14,7 @@ from time import monotonic
 import pytest
 
 import bot
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes.attacks import ATTACKS
 from tests.fakes.half_sent import peers
 from tests.fakes.odd_requests import OddRequest, answer_to, drawn, harms_of_answer, statuses
@@ -86,7 +86,7 @@ async def test_the_pages_of_an_installation_repeat_nothing_of_the_request(app: I
     assert len(shown) <= 4, shown
 
 
-async def test_a_thousand_idle_connections_leave_acknowledgements_under_a_second(harness: AppHarness) -> None:
+async def test_a_thousand_idle_connections_leave_acknowledgements_under_a_second(harness: Driver) -> None:
     port = int(harness.url.rpartition(":")[2])
     harness.perplexity.hold()
     async with peers(port, IDLE):

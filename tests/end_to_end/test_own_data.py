@@ -9,53 +9,31 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from bot.playground.slack.limits import check_view
-from tests.end_to_end.answer_buttons import ask
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.personal_data import find_text
 from tests.fakes.slack import Fault
 
 
 @pytest.fixture
-async def two_people(harness: AppHarness) -> AppHarness:
+async def two_people(harness: Driver) -> Driver:
     """Return an app that two people have used, one of whom has the home tab open."""
     for user in ("U1", "U2"):
-        own = replace(harness, person=replace(harness.person, user=user))
-        await ask(own, f"/ask why {user}")
-        await ask(own, f'/pplx watch technology "{user}" daily 9:00')
-        await ask(own, "/pplx settings language de")
-    async with await harness.person.open_home() as response:
-        assert response.status == 200
-    await wait_for_home(harness, "why U1")
+        own = harness.as_user(user)
+        await own.answered(f"/ask why {user}")
+        await own.answered(f'/pplx watch technology "{user}" daily 9:00')
+        await own.answered("/pplx settings language de")
+    await harness.open_home("why U1")
     return harness
 
 
-async def wait_for_home(harness: AppHarness, text: str) -> str:
-    async with asyncio.timeout(60):
-        while True:
-            try:
-                view = dict(harness.slack.home("U1").content)
-            except LookupError:
-                view = {}
-            if text in json.dumps(view, ensure_ascii=False):
-                assert check_view(view) == []
-                return json.dumps(view, ensure_ascii=False)
-            await asyncio.sleep(0.05)
-
-
-async def kept(harness: AppHarness, user: str) -> dict[str, int]:
+async def kept(harness: Driver, user: str) -> dict[str, int]:
     async with await psycopg.AsyncConnection.connect(harness.database) as connection:
         found = await find_text(connection, f'"{user}"')
     return {table: count for table, count in found.items() if user == "U1" or not table.startswith("audit")}
 
 
-async def press(harness: AppHarness, action: str) -> None:
-    async with await harness.person.press(harness.slack.home("U1"), action, token=action) as response:
-        assert response.status == 200
-
-
-async def test_everything_of_the_person_is_erased_after_a_confirmation(two_people: AppHarness) -> None:
+async def test_everything_of_the_person_is_erased_after_a_confirmation(two_people: Driver) -> None:
     harness, other = two_people, await kept(two_people, "U2")
     assert {"questions", "digests", "person_settings", "homes"} <= set(await kept(harness, "U1"))
     erase = harness.slack.home("U1").content["blocks"][-1]["elements"][-1]
@@ -64,38 +42,32 @@ async def test_everything_of_the_person_is_erased_after_a_confirmation(two_peopl
         "danger",
         "Cancel",
     )
-    await press(harness, "erase_own_data")
-    text = await wait_for_home(
-        harness,
-        "I’ve erased everything that I kept about you in this workspace.",
-    )
+    await harness.press_home("erase_own_data")
+    text = await harness.home("I’ve erased everything that I kept about you in this workspace.")
 
     assert "why U1" not in text
     assert await kept(harness, "U1") == {}
     assert await kept(harness, "U2") == other
 
 
-async def test_what_is_being_answered_is_stopped(two_people: AppHarness, perplexity: FakePerplexity) -> None:
+async def test_what_is_being_answered_is_stopped(two_people: Driver, perplexity: FakePerplexity) -> None:
     harness = two_people
     perplexity.hold()
     await harness.ask("/ask the open one", trigger="open")
     await harness.slack.wait_until(lambda: len(perplexity.requests) >= 3)
     posts = len(harness.slack.posts)
-    await press(harness, "erase_own_data")
-    await wait_for_home(
-        harness,
-        "I’ve erased everything that I kept about you in this workspace.",
-    )
+    await harness.press_home("erase_own_data")
+    await harness.home("I’ve erased everything that I kept about you in this workspace.")
     perplexity.release()
-    await ask(replace(harness, person=replace(harness.person, user="U2")), "/ask another")
+    await replace(harness, person=replace(harness.person, user="U2")).answered("/ask another")
 
     assert await kept(harness, "U1") == {}
     assert not [post for post in harness.slack.posts[posts:] if "the open one" in post.shown_text]
 
 
-async def test_a_file_with_everything_comes_in_the_direct_messages(two_people: AppHarness) -> None:
+async def test_a_file_with_everything_comes_in_the_direct_messages(two_people: Driver) -> None:
     harness = two_people
-    await press(harness, "export_own_data")
+    await harness.press_home("export_own_data")
     await harness.slack.wait_until(lambda: "files.completeUploadExternal" in [name for name, _ in harness.slack.calls])
     (content,) = harness.slack.files.values()
     rows = [json.loads(line) for line in content.splitlines()]
@@ -104,16 +76,16 @@ async def test_a_file_with_everything_comes_in_the_direct_messages(two_people: A
     assert "U2" not in str(rows)
 
 
-def sent_files(harness: AppHarness) -> int:
+def sent_files(harness: Driver) -> int:
     return [name for name, _ in harness.slack.calls].count("files.completeUploadExternal")
 
 
-async def test_one_file_at_a_time_is_made_for_a_person(two_people: AppHarness) -> None:
+async def test_one_file_at_a_time_is_made_for_a_person(two_people: Driver) -> None:
     harness = two_people
     async with await psycopg.AsyncConnection.connect(harness.database) as connection:
         await connection.execute("LOCK TABLE digest_seen")
         for _ in range(4):
-            await press(harness, "export_own_data")
+            await harness.press_home("export_own_data")
         query = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'digest_seen'::regclass"
         while not (waiting := await (await connection.execute(query)).fetchall()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
@@ -123,15 +95,15 @@ async def test_one_file_at_a_time_is_made_for_a_person(two_people: AppHarness) -
 
     async with asyncio.timeout(20):
         while sent_files(harness) < 2:
-            await press(harness, "export_own_data")
+            await harness.press_home("export_own_data")
 
 
-async def test_of_a_channel_s_settings_a_person_gets_only_that_they_are_named(two_people: AppHarness) -> None:
+async def test_of_a_channel_s_settings_a_person_gets_only_that_they_are_named(two_people: Driver) -> None:
     harness = two_people
     harness.slack.workspace.admins.add("U1")
-    await ask(harness, "/pplx settings channel askers U1 U2")
-    await ask(harness, "/pplx settings channel deny evil.example")
-    await press(harness, "export_own_data")
+    await harness.answered("/pplx settings channel askers U1 U2")
+    await harness.answered("/pplx settings channel deny evil.example")
+    await harness.press_home("export_own_data")
     await harness.slack.wait_until(lambda: "files.completeUploadExternal" in [name for name, _ in harness.slack.calls])
     (content,) = harness.slack.files.values()
     rows = [json.loads(line) for line in content.splitlines()]
@@ -141,21 +113,20 @@ async def test_of_a_channel_s_settings_a_person_gets_only_that_they_are_named(tw
     ]
 
 
-async def test_without_files_an_admin_is_named(two_people: AppHarness) -> None:
+async def test_without_files_an_admin_is_named(two_people: Driver) -> None:
     harness = two_people
     harness.slack.fail("files.getUploadURLExternal", Fault(status=200, body='{"ok": false, "error": "missing_scope"}'))
-    await press(harness, "export_own_data")
+    await harness.press_home("export_own_data")
 
-    await wait_for_home(harness, "I couldn’t send you the file. Please ask an admin for it.")
+    await harness.home("I couldn’t send you the file. Please ask an admin for it.")
 
 
-async def test_what_was_sent_for_any_question_is_in_its_menu(harness: AppHarness, perplexity: FakePerplexity) -> None:
-    await ask(harness, "/news technology")
+async def test_what_was_sent_for_any_question_is_in_its_menu(harness: Driver, perplexity: FakePerplexity) -> None:
+    await harness.answered("/news technology")
     async with await harness.person.open_home() as response:
         assert response.status == 200
-    await wait_for_home(harness, "What was sent")
-    async with await harness.person.press(harness.slack.home("U1"), "more", "sent") as response:
-        assert response.status == 200
+    await harness.home("What was sent")
+    await harness.press(harness.slack.home("U1"), "more", "sent")
 
     shown = json.dumps(harness.slack.modal("U1").blocks, ensure_ascii=False)
     assert all(one.path in shown for one in perplexity.requests)

@@ -17,7 +17,7 @@ from bot.doctor import database as doctor
 from bot.doctor.checks import Context
 from bot.settings import Settings
 from bot.storage.database import all_migrations, is_pooled, migrate
-from tests.end_to_end.conftest import KEY, Workspace
+from tests.driver import KEY, Processes
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.pgbouncer import PROGRAM, pgbouncer
@@ -87,7 +87,7 @@ async def test_through_it_two_processes_keep_to_one_limit(
     pooled: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
 ) -> None:
     limits = {"PROVIDER_LIMITS": "perplexity.answer=4/s"}
-    workspace = Workspace(slack=slack, perplexity=perplexity, session=session, database=pooled, settings=limits)
+    workspace = Processes(slack=slack, perplexity=perplexity, session=session, database=pooled, settings=limits)
     processes = [await workspace.start() for _ in range(2)]
     try:
         await asyncio.gather(*(workspace.ask(processes[number % 2], number) for number in range(20)))

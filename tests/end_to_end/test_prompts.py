@@ -10,28 +10,28 @@ from typing import Any
 import pytest
 
 from bot.conversations.prompts import EXAMPLES
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes.slack import Fault
 
 METHOD = "assistant.threads.setSuggestedPrompts"
 EXAMPLE_MESSAGES = [prompt.message for prompt in EXAMPLES]
 
 
-async def open_tab(harness: AppHarness, *, user: str = "U1", **event: Any) -> int:
+async def open_tab(harness: Driver, *, user: str = "U1", **event: Any) -> int:
     opened = {"type": "app_home_opened", "channel": f"D{user}", "tab": "messages", "event_ts": "1795255200.000100"}
     person = replace(harness.person, user=user)
     async with await person.event(opened | event, id="Ev3") as response:
         return response.status
 
 
-def suggested(harness: AppHarness) -> list[list[str]]:
+def suggested(harness: Driver) -> list[list[str]]:
     """Return the messages of the prompts, call by call."""
     calls = [arguments for method, arguments in harness.slack.calls if method == METHOD]
     assert all(set(call) == {"channel_id", "prompts"} for call in calls)
     return [[prompt["message"] for prompt in call["prompts"]] for call in calls]
 
 
-async def ask_directly(harness: AppHarness, texts: list[str], *, user: str, second: int) -> None:
+async def ask_directly(harness: Driver, texts: list[str], *, user: str, second: int) -> None:
     """Ask these questions as a person, one after the other."""
     person = replace(harness.person, user=user)
     for number, text in enumerate(texts):
@@ -40,13 +40,13 @@ async def ask_directly(harness: AppHarness, texts: list[str], *, user: str, seco
             assert response.status == 200
 
 
-async def test_whoever_opens_the_tab_for_the_first_time_sees_examples(harness: AppHarness) -> None:
+async def test_whoever_opens_the_tab_for_the_first_time_sees_examples(harness: Driver) -> None:
     assert await open_tab(harness) == 200
 
     assert suggested(harness) == [EXAMPLE_MESSAGES]
 
 
-async def test_after_ten_questions_they_are_the_persons_own(harness: AppHarness) -> None:
+async def test_after_ten_questions_they_are_the_persons_own(harness: Driver) -> None:
     await ask_directly(harness, ["help", "why <https://a.example|a.example> &amp; co"], user="U1", second=550)
     await harness.wait_until_settled(2)
     for batch in range(4):
@@ -67,13 +67,13 @@ async def test_after_ten_questions_they_are_the_persons_own(harness: AppHarness)
 
 
 @pytest.mark.parametrize("event", [{"tab": "home"}, {"tab": None}, {"channel": ""}], ids=str)
-async def test_other_tabs_get_no_suggestions(harness: AppHarness, event: dict[str, Any]) -> None:
+async def test_other_tabs_get_no_suggestions(harness: Driver, event: dict[str, Any]) -> None:
     assert await open_tab(harness, **event) == 200
 
     assert suggested(harness) == []
 
 
-async def test_a_person_from_elsewhere_gets_none(harness: AppHarness) -> None:
+async def test_a_person_from_elsewhere_gets_none(harness: Driver) -> None:
     assert await open_tab(harness, user_team="T2") == 200
 
     assert suggested(harness) == []
@@ -81,7 +81,7 @@ async def test_a_person_from_elsewhere_gets_none(harness: AppHarness) -> None:
 
 @pytest.mark.parametrize("error", ["not_allowed_token_type", "missing_scope", "feature_not_enabled", "ratelimited"])
 async def test_if_slack_refuses_there_are_none_and_one_line_in_the_log(
-    harness: AppHarness, caplog: pytest.LogCaptureFixture, error: str
+    harness: Driver, caplog: pytest.LogCaptureFixture, error: str
 ) -> None:
     harness.slack.fail(METHOD, Fault(status=200, body=json.dumps({"ok": False, "error": error})))
     with caplog.at_level(logging.INFO, logger="bot"):
@@ -91,7 +91,7 @@ async def test_if_slack_refuses_there_are_none_and_one_line_in_the_log(
     assert harness.slack.posts == []
 
 
-async def test_if_slack_hangs_the_event_is_acknowledged_in_time(harness: AppHarness) -> None:
+async def test_if_slack_hangs_the_event_is_acknowledged_in_time(harness: Driver) -> None:
     harness.slack.fail(METHOD, Fault(status=200, seconds=20.0))
 
     assert await open_tab(harness) == 200

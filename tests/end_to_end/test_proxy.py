@@ -19,7 +19,7 @@ from bot.settings import Settings
 from perplexity.agent import WebAgent, build_model
 from perplexity.types import Message, Question
 from tests.bot.playground.browser_client import BrowserClient
-from tests.end_to_end.conftest import KEY, AppHarness
+from tests.driver import KEY, Driver
 from tests.end_to_end.test_playground_digests import shown
 from tests.end_to_end.test_socket_mode import Workspace, started
 from tests.fakes.model_server import MODEL, FakeModelServer, Says
@@ -41,7 +41,7 @@ async def proxy(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeProxy]:
         yield server
 
 
-async def test_questions_in_slack_are_answered(harness: AppHarness, proxy: FakeProxy) -> None:
+async def test_questions_in_slack_are_answered(harness: Driver, proxy: FakeProxy) -> None:
     await harness.ask("/ask how far is the moon", trigger="t1")
     assert await harness.mention("how far is the moon?") == 200
     async with asyncio.timeout(60):

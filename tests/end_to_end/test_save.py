@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
-from tests.end_to_end.answer_buttons import ask, delete_questions, script_answer, script_pages, told
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 
 
-async def test_an_answer_is_sent_as_a_file_once(harness: AppHarness) -> None:
-    script_answer(harness, "Wheels are **zip** files. [2]")
-    answer = await ask(harness, "/ask what are wheels?")
-    assert await told(harness, answer, "more", "save") == "I’ll send you the answer as a file, in our direct messages."
+async def test_an_answer_is_sent_as_a_file_once(harness: Driver) -> None:
+    harness.script_answer("Wheels are **zip** files. [2]")
+    answer = await harness.answered("/ask what are wheels?")
+    assert await harness.told(answer, "more", "save") == "I’ll send you the answer as a file, in our direct messages."
     await harness.slack.wait_until(lambda: "files.completeUploadExternal" in [name for name, _ in harness.slack.calls])
     assert (
-        await told(harness, answer, "more", "save")
+        await harness.told(answer, "more", "save")
         == "You asked for this file a moment ago. Look for it in our direct messages."
     )
 
@@ -29,9 +28,9 @@ async def test_an_answer_is_sent_as_a_file_once(harness: AppHarness) -> None:
     assert len(harness.perplexity.requests) == 1
 
 
-async def test_search_results_are_sent_too(harness: AppHarness) -> None:
-    script_pages(harness, 3)
-    await told(harness, await ask(harness, "/search wheels"), "more", "save")
+async def test_search_results_are_sent_too(harness: Driver) -> None:
+    harness.script_pages(3)
+    await harness.told(await harness.answered("/search wheels"), "more", "save")
     await harness.slack.wait_until(lambda: bool(harness.slack.files))
 
     assert (
@@ -47,16 +46,16 @@ async def test_search_results_are_sent_too(harness: AppHarness) -> None:
         ("/ask --public why", "I’ll send you the answer as a file, in our direct messages."),
     ],
 )
-async def test_others_get_only_what_they_see(harness: AppHarness, typed: str, expected: str) -> None:
-    answer = await ask(harness, typed)
+async def test_others_get_only_what_they_see(harness: Driver, typed: str, expected: str) -> None:
+    answer = await harness.answered(typed)
 
-    assert await told(harness, answer, "more", "save", user="U2") == expected
+    assert await harness.as_user("U2").told(answer, "more", "save") == expected
 
 
-async def test_without_the_scope_it_is_said__and_can_be_tried_again(harness: AppHarness) -> None:
-    answer = await ask(harness, "/ask why")
+async def test_without_the_scope_it_is_said__and_can_be_tried_again(harness: Driver) -> None:
+    answer = await harness.answered("/ask why")
     harness.slack.workspace.scopes.remove("files:write")
-    await told(harness, answer, "more", "save")
+    await harness.told(answer, "more", "save")
     refused = await harness.slack.wait_for_text("rejected the file")
     assert (
         refused.payload["text"]
@@ -64,11 +63,11 @@ async def test_without_the_scope_it_is_said__and_can_be_tried_again(harness: App
     )
     harness.slack.workspace.scopes.append("files:write")
 
-    assert await told(harness, answer, "more", "save") == "I’ll send you the answer as a file, in our direct messages."
+    assert await harness.told(answer, "more", "save") == "I’ll send you the answer as a file, in our direct messages."
 
 
-async def test_a_deleted_answer_is_explained(harness: AppHarness) -> None:
-    answer = await ask(harness, "/ask why")
-    await delete_questions(harness)
+async def test_a_deleted_answer_is_explained(harness: Driver) -> None:
+    answer = await harness.answered("/ask why")
+    await harness.execute("DELETE FROM questions")
 
-    assert await told(harness, answer, "more", "save") == UNKNOWN_ANSWER
+    assert await harness.told(answer, "more", "save") == UNKNOWN_ANSWER

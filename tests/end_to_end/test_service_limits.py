@@ -7,8 +7,7 @@ from typing import LiteralString
 import psycopg
 import pytest
 
-from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.end_to_end.test_status import status
 from tests.fakes.perplexity import RateWindow
 
@@ -23,12 +22,10 @@ FULL: LiteralString = """
 """Let the limit have been full in each of the last minutes."""
 
 
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"provider_limits": "", "admin_user_ids": ADMIN})
+pytestmark = pytest.mark.settings(provider_limits="", admin_user_ids=ADMIN)
 
 
-async def test_the_status_says_how_full_the_limit_is_and_what_brings_more(harness: AppHarness) -> None:
+async def test_the_status_says_how_full_the_limit_is_and_what_brings_more(harness: Driver) -> None:
     await harness.ask("/ask why", trigger="q1")
     await harness.wait_until_settled(1)
 
@@ -42,7 +39,7 @@ async def test_the_status_says_how_full_the_limit_is_and_what_brings_more(harnes
     )
 
 
-async def test_a_reply_names_the_limit(harness: AppHarness) -> None:
+async def test_a_reply_names_the_limit(harness: Driver) -> None:
     harness.perplexity.rate = RateWindow(per_second=10, per_minute=2_000)
     await harness.ask("/ask why", trigger="q1")
     await harness.wait_until_settled(1)
@@ -56,7 +53,7 @@ async def test_a_reply_names_the_limit(harness: AppHarness) -> None:
     )
 
 
-async def test_an_admin_gets_one_message_when_it_was_full_for_ten_minutes(harness: AppHarness) -> None:
+async def test_an_admin_gets_one_message_when_it_was_full_for_ten_minutes(harness: Driver) -> None:
     await harness.ask("/ask why", trigger="q1")
     await harness.wait_until_settled(1)
     with psycopg.connect(harness.database) as connection:

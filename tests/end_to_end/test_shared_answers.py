@@ -14,8 +14,7 @@ from psycopg.rows import dict_row
 
 from bot.blocks.examples import EXAMPLES, LINES
 from bot.conversations import prompts
-from tests.end_to_end.answer_buttons import click, last_in
-from tests.end_to_end.conftest import AppHarness, Workspace
+from tests.driver import Driver, Processes
 from tests.fakes.service import json_reply
 
 PROMPT = prompts.EXAMPLES[1].message
@@ -25,7 +24,7 @@ TS = "1795255200.{:06}"
 FROM = re.compile(r"From <!date\^\d+\^\{time\}\|\d\d:\d\d UTC>\.")
 
 
-async def press(harness: AppHarness, number: int, text: str = PROMPT, **more: Any) -> None:
+async def press(harness: Driver, number: int, text: str = PROMPT, **more: Any) -> None:
     """Press a suggested prompt as one of many people: Slack sends it as their direct message."""
     person = replace(harness.person, user=f"U{number}")
     place = {"ts": TS.format(number), "channel": f"DU{number}"}
@@ -34,18 +33,18 @@ async def press(harness: AppHarness, number: int, text: str = PROMPT, **more: An
 
 
 def rows(
-    harness: AppHarness, query: LiteralString = "SELECT * FROM questions ORDER BY received_at"
+    harness: Driver, query: LiteralString = "SELECT * FROM questions ORDER BY received_at"
 ) -> list[dict[str, Any]]:
     with psycopg.connect(harness.database, row_factory=dict_row) as connection:
         return connection.execute(query).fetchall()
 
 
-def shown_to(harness: AppHarness, number: int) -> str:
+def shown_to(harness: Driver, number: int) -> str:
     """Return all that was shown to a person."""
     return "\n".join(post.shown_text for post in harness.slack.posts if post.payload.get("channel") == f"DU{number}")
 
 
-async def begun(harness: AppHarness, questions: int) -> None:
+async def begun(harness: Driver, questions: int) -> None:
     """Wait until work on so many questions has begun."""
     async with asyncio.timeout(60):
         while True:
@@ -55,7 +54,7 @@ async def begun(harness: AppHarness, questions: int) -> None:
 
 
 @pytest.mark.parametrize("text", [PROMPT, NEWS])
-async def test_one_call_answers_everyone_in_the_hour_and_only_the_first_pays(harness: AppHarness, text: str) -> None:
+async def test_one_call_answers_everyone_in_the_hour_and_only_the_first_pays(harness: Driver, text: str) -> None:
     await press(harness, 1, text)
     await harness.wait_until_settled(1)
     await press(harness, 2, text)
@@ -70,12 +69,9 @@ async def test_one_call_answers_everyone_in_the_hour_and_only_the_first_pays(har
     assert len({str(row["result"]["answer"]["text"]) for row in rows(harness) if "answer" in row["result"]}) <= 1
 
 
-async def test_the_example_button_and_the_typed_question_share_too(harness: AppHarness) -> None:
+async def test_the_example_button_and_the_typed_question_share_too(harness: Driver) -> None:
     for number, user in enumerate(("U1", "U2")):
-        async with await replace(harness.person, user=user).click(
-            EXAMPLES, BUTTON, token=f"k{number}", channel=f"C{number}"
-        ) as response:
-            assert response.status == 200
+        await harness.as_user(user).click_button(EXAMPLES, BUTTON, token=f"k{number}", channel=f"C{number}")
         await harness.wait_until_settled(number + 1)
     await press(harness, 3, BUTTON)
     await harness.wait_until_settled(3)
@@ -84,7 +80,7 @@ async def test_the_example_button_and_the_typed_question_share_too(harness: AppH
     assert FROM.search(shown_to(harness, 3))
 
 
-async def test_two_who_press_in_one_second_are_one_call(harness: AppHarness) -> None:
+async def test_two_who_press_in_one_second_are_one_call(harness: Driver) -> None:
     harness.perplexity.hold()
     for number in range(1, 6):
         await press(harness, number)
@@ -96,7 +92,7 @@ async def test_two_who_press_in_one_second_are_one_call(harness: AppHarness) -> 
     assert sorted(row["cost_usd"] == 0 for row in rows(harness)) == [False, *[True] * 4]
 
 
-async def test_only_the_one_who_asks_waits_for_a_turn_at_the_service(harness: AppHarness) -> None:
+async def test_only_the_one_who_asks_waits_for_a_turn_at_the_service(harness: Driver) -> None:
     for number in range(1, 11):
         await press(harness, number)
     await harness.wait_until_settled(10)
@@ -105,7 +101,7 @@ async def test_only_the_one_who_asks_waits_for_a_turn_at_the_service(harness: Ap
     assert {row["queue"] for row in rows(harness)} == {"default"}
 
 
-async def test_two_processes_make_one_call(workspace: Workspace) -> None:
+async def test_two_processes_make_one_call(workspace: Processes) -> None:
     one, other = await workspace.start(), await workspace.start()
     workspace.perplexity.hold()
     for number in range(20):
@@ -121,7 +117,7 @@ async def test_two_processes_make_one_call(workspace: Workspace) -> None:
     assert set(workspace.answers_by_trigger().values()) == {1}
 
 
-async def test_if_the_first_fails_the_next_one_asks(harness: AppHarness) -> None:
+async def test_if_the_first_fails_the_next_one_asks(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", json_reply({"error": {"message": "no", "code": 400}}, status=400))
     harness.perplexity.hold()
     await press(harness, 1)
@@ -135,7 +131,7 @@ async def test_if_the_first_fails_the_next_one_asks(harness: AppHarness) -> None
     assert len(harness.perplexity.requests) == 2
 
 
-async def test_if_the_first_is_stopped_the_next_one_asks_for_all(harness: AppHarness) -> None:
+async def test_if_the_first_is_stopped_the_next_one_asks_for_all(harness: Driver) -> None:
     harness.perplexity.hold()
     await press(harness, 1)
     await harness.perplexity.wait_for(1)
@@ -143,8 +139,7 @@ async def test_if_the_first_is_stopped_the_next_one_asks_for_all(harness: AppHar
         await press(harness, number)
     await begun(harness, 3)
     (first, *_) = rows(harness)
-    async with await replace(harness.person, user="U1").click("stop", str(first["id"]), channel="DU1") as response:
-        assert response.status == 200
+    await harness.as_user("U1").click_button("stop", str(first["id"]), channel="DU1")
     await harness.perplexity.wait_for(2)
     harness.perplexity.release()
     await harness.wait_until_settled(3)
@@ -153,15 +148,14 @@ async def test_if_the_first_is_stopped_the_next_one_asks_for_all(harness: AppHar
     assert len(harness.perplexity.requests) == 2
 
 
-async def test_one_who_waits_can_stop(harness: AppHarness) -> None:
+async def test_one_who_waits_can_stop(harness: Driver) -> None:
     harness.perplexity.hold()
     await press(harness, 1)
     await harness.perplexity.wait_for(1)
     await press(harness, 2)
     await begun(harness, 2)
     (_, second) = rows(harness)
-    async with await replace(harness.person, user="U2").click("stop", str(second["id"]), channel="DU2") as response:
-        assert response.status == 200
+    await harness.as_user("U2").click_button("stop", str(second["id"]), channel="DU2")
     harness.perplexity.release()
     await harness.wait_until_settled(2)
 
@@ -169,7 +163,7 @@ async def test_one_who_waits_can_stop(harness: AppHarness) -> None:
     assert len(harness.perplexity.requests) == 1
 
 
-async def test_after_an_hour_it_is_asked_anew(harness: AppHarness) -> None:
+async def test_after_an_hour_it_is_asked_anew(harness: Driver) -> None:
     await press(harness, 1)
     await harness.wait_until_settled(1)
     with psycopg.connect(harness.database) as connection:
@@ -189,7 +183,7 @@ async def test_after_an_hour_it_is_asked_anew(harness: AppHarness) -> None:
         "channel_settings (team_id, channel_id, user_id, settings) VALUES ('T1', 'DU2', 'U9', '{\"deny\": [\"a.b\"]}')",
     ],
 )
-async def test_other_settings_are_another_question(harness: AppHarness, insert: LiteralString) -> None:
+async def test_other_settings_are_another_question(harness: Driver, insert: LiteralString) -> None:
     with psycopg.connect(harness.database) as connection:
         connection.execute(f"INSERT INTO {insert}")
     await press(harness, 1)
@@ -208,7 +202,7 @@ PRIVATE: Mapping[str, str] = {
 
 
 @pytest.mark.parametrize("text", PRIVATE.values(), ids=PRIVATE)
-async def test_what_a_person_wrote_is_never_shared(harness: AppHarness, text: str) -> None:
+async def test_what_a_person_wrote_is_never_shared(harness: Driver, text: str) -> None:
     await press(harness, 1, text)
     await press(harness, 2, text)
     await harness.wait_until_settled(2)
@@ -217,7 +211,7 @@ async def test_what_a_person_wrote_is_never_shared(harness: AppHarness, text: st
     assert rows(harness, "SELECT * FROM shared_answers") == []
 
 
-async def test_what_depends_on_a_thread_is_never_shared(harness: AppHarness) -> None:
+async def test_what_depends_on_a_thread_is_never_shared(harness: Driver) -> None:
     """Neither is an answer that another one's turns went along with, nor does such a question get one."""
     await press(harness, 1, "which database is the secret project Zebra on?")
     await harness.wait_until_settled(1)
@@ -235,7 +229,7 @@ async def test_what_depends_on_a_thread_is_never_shared(harness: AppHarness) -> 
     assert "Zebra" not in str(rows(harness, "SELECT * FROM shared_answers"))
 
 
-async def test_a_prompt_begins_a_conversation_so_it_is_shared_after_another_question(harness: AppHarness) -> None:
+async def test_a_prompt_begins_a_conversation_so_it_is_shared_after_another_question(harness: Driver) -> None:
     await press(harness, 1)
     await press(harness, 2, "which database is the secret project Zebra on?")
     await harness.wait_until_settled(2)
@@ -246,15 +240,15 @@ async def test_a_prompt_begins_a_conversation_so_it_is_shared_after_another_ques
     assert FROM.search(shown_to(harness, 2))
 
 
-async def test_the_buttons_below_work_for_the_others(harness: AppHarness) -> None:
+async def test_the_buttons_below_work_for_the_others(harness: Driver) -> None:
     await press(harness, 1)
     await harness.wait_until_settled(1)
     await press(harness, 2)
     await harness.wait_until_settled(2)
-    answer = last_in(harness, "DU2", TS.format(2))
-    await click(harness, answer, "sources", user="U2", channel="DU2")
+    answer = harness.last_in("DU2", TS.format(2))
+    await harness.as_user("U2").click(answer, "sources", channel="DU2")
     details = harness.slack.modal("U2").blocks[-1]["elements"][0]["text"]
-    await click(harness, answer, "more", "regenerate", user="U2", channel="DU2")
+    await harness.as_user("U2").click(answer, "more", "regenerate", channel="DU2")
     await harness.wait_until_settled(3)
     await press(harness, 2, "and which of them is older?", ts=TS.format(800), thread_ts=TS.format(2))
     await harness.wait_until_settled(4)

@@ -10,16 +10,14 @@ import psycopg
 import pytest
 
 from bot.blocks.examples import LINES, greeting_message
-from bot.settings import Settings
-from tests.end_to_end.answer_buttons import TS, actions, click, last_answer, questions, script_answer, settle, told
-from tests.end_to_end.conftest import AppHarness, asked_in
+from tests.driver import TS, Driver, actions, asked_in
 from tests.fakes.slack import Post
 
 HELLO, THANKS, GOODBYE, OTHER = (greeting_message(kind).text for kind in ("greeting", "thanks", "goodbye", ""))
 LATER = "1795255260.000100"
 
 
-async def greeting(harness: AppHarness, reply: str = HELLO) -> Post:
+async def greeting(harness: Driver, reply: str = HELLO) -> Post:
     """Return the app's only post, which greets, or replies otherwise."""
     (post,) = await harness.slack.wait_for(1)
     assert post.payload["text"] == reply
@@ -45,37 +43,37 @@ def shown_labels(message: Mapping[str, Any]) -> list[str]:
         (" \n ", OTHER),
     ],
 )
-async def test_a_mention_is_greeted_for_its_author_alone(harness: AppHarness, said: str, reply: str) -> None:
+async def test_a_mention_is_greeted_for_its_author_alone(harness: Driver, said: str, reply: str) -> None:
     await harness.mention(said)
 
     post = await greeting(harness, reply)
     assert (post.method, post.payload["channel"], post.payload["user"]) == ("chat.postEphemeral", "C1", "U1")
-    assert (harness.perplexity.requests, await questions(harness)) == ([], [])
+    assert (harness.perplexity.requests, await harness.questions()) == ([], [])
 
 
-async def test_a_mention_in_a_thread_is_greeted_there(harness: AppHarness) -> None:
+async def test_a_mention_in_a_thread_is_greeted_there(harness: Driver) -> None:
     await harness.mention("thanks!", ts=LATER, thread_ts=TS)
 
     post = await greeting(harness, THANKS)
     assert (post.method, post.payload["thread_ts"]) == ("chat.postEphemeral", TS)
 
 
-async def test_a_direct_message_is_greeted_in_its_thread(harness: AppHarness) -> None:
+async def test_a_direct_message_is_greeted_in_its_thread(harness: Driver) -> None:
     await harness.send_direct_message("good morning &amp; thanks :wave:")
 
     post = await greeting(harness, THANKS)
     assert (post.method, post.payload["channel"], post.payload["thread_ts"]) == ("chat.postMessage", "DU1", TS)
-    assert (harness.perplexity.requests, await questions(harness)) == ([], [])
+    assert (harness.perplexity.requests, await harness.questions()) == ([], [])
 
 
-async def test_a_command_is_greeted_in_its_acknowledgement(harness: AppHarness) -> None:
+async def test_a_command_is_greeted_in_its_acknowledgement(harness: Driver) -> None:
     shown = await harness.ask("/ask hello there")
 
     assert (shown["text"], shown["response_type"]) == (HELLO, "ephemeral")
-    assert (harness.slack.posts, harness.perplexity.requests, await questions(harness)) == ([], [], [])
+    assert (harness.slack.posts, harness.perplexity.requests, await harness.questions()) == ([], [], [])
 
 
-async def test_a_search_for_a_greeting_searches(harness: AppHarness) -> None:
+async def test_a_search_for_a_greeting_searches(harness: Driver) -> None:
     await harness.ask("/search hello")
     await harness.mention("search hello")
     await harness.wait_until_settled(2)
@@ -83,14 +81,14 @@ async def test_a_search_for_a_greeting_searches(harness: AppHarness) -> None:
     assert [request.json["query"] for request in harness.perplexity.requests] == ["hello", "hello"]
 
 
-async def test_a_greeting_with_a_question_is_a_question(harness: AppHarness) -> None:
+async def test_a_greeting_with_a_question_is_a_question(harness: Driver) -> None:
     await harness.mention("hi, what is the capital of Peru")
     await harness.wait_until_settled(1)
 
     assert asked_in(harness.perplexity.requests[0]) == "hi, what is the capital of Peru"
 
 
-async def test_the_same_mention_is_greeted_once(harness: AppHarness) -> None:
+async def test_the_same_mention_is_greeted_once(harness: Driver) -> None:
     for delivery in ("Ev1", "Ev2"):
         await harness.mention("hello", id=delivery)
     event = {"type": "message", "channel": "C1", "channel_type": "channel", "text": "<@U0APP> hello", "ts": TS}
@@ -102,7 +100,7 @@ async def test_the_same_mention_is_greeted_once(harness: AppHarness) -> None:
     assert [post.method for post in harness.slack.posts].count("chat.postEphemeral") == 1
 
 
-async def test_a_greeting_that_is_edited_to_a_question_is_answered(harness: AppHarness) -> None:
+async def test_a_greeting_that_is_edited_to_a_question_is_answered(harness: Driver) -> None:
     await harness.send_direct_message("hi")
     await greeting(harness)
     message = {"type": "message", "user": "U1", "text": "hi, why is the sky blue", "ts": TS, "edited": {"ts": LATER}}
@@ -113,61 +111,56 @@ async def test_a_greeting_that_is_edited_to_a_question_is_answered(harness: AppH
     assert asked_in(harness.perplexity.requests[0]) == "hi, why is the sky blue"
 
 
-class TestInThreads:
-    @pytest.fixture
-    def settings(self, settings: Settings) -> Settings:
-        return settings.model_copy(update={"follow_ups": "always"})
+@pytest.mark.settings(follow_ups="always")
+async def test_thanks_without_a_mention_get_no_reply(harness: Driver) -> None:
+    await harness.mention("why is the sky blue", ts=TS)
+    await harness.wait_until_settled(1)
+    posts = len(harness.slack.posts)
+    said = {"type": "message", "channel": "C1", "channel_type": "channel", "ts": LATER, "thread_ts": TS}
+    assert await harness.event(said | {"text": "thanks!"}, id="Ev2") == 200
+    await harness.send_direct_message("thank you", ts="1795255320.000100")
+    await harness.slack.wait_for(posts + 1)
 
-    async def test_thanks_without_a_mention_get_no_reply(self, harness: AppHarness) -> None:
-        await harness.mention("why is the sky blue", ts=TS)
-        await harness.wait_until_settled(1)
-        posts = len(harness.slack.posts)
-        said = {"type": "message", "channel": "C1", "channel_type": "channel", "ts": LATER, "thread_ts": TS}
-        async with await harness.person.event(said | {"text": "thanks!"}, id="Ev2") as response:
-            assert response.status == 200
-        await harness.send_direct_message("thank you", ts="1795255320.000100")
-        await harness.slack.wait_for(posts + 1)
-
-        assert [post.payload["channel"] for post in harness.slack.posts[posts:]] == ["DU1"]
-        assert len(await questions(harness)) == 1
+    assert [post.payload["channel"] for post in harness.slack.posts[posts:]] == ["DU1"]
+    assert len(await harness.questions()) == 1
 
 
-async def test_an_example_is_answered_privately__once(harness: AppHarness) -> None:
+async def test_an_example_is_answered_privately__once(harness: Driver) -> None:
     shown = await harness.ask("/ask hello")
     assert shown_labels(shown) == list(LINES)
-    script_answer(harness, "Because of scattering. [1]")
-    promised = await told(harness, shown, "examples")
-    again = await told(harness, shown, "examples")
-    await settle(harness)
+    harness.script_answer("Because of scattering. [1]")
+    promised = await harness.told(shown, "examples")
+    again = await harness.told(shown, "examples")
+    await harness.settle()
 
     assert "“Why is the sky blue?”" in promised
     assert "already working" in again
-    post = last_answer(harness)
+    post = harness.last_answer()
     assert "Because of scattering." in post.markdown
     assert (post.payload["response_type"], post.payload["replace_original"]) == ("ephemeral", False)
-    assert len(await questions(harness)) == 1
+    assert len(await harness.questions()) == 1
 
 
-async def test_an_example_in_a_direct_message_is_answered_in_the_thread(harness: AppHarness) -> None:
+async def test_an_example_in_a_direct_message_is_answered_in_the_thread(harness: Driver) -> None:
     await harness.send_direct_message("hello")
     await greeting(harness)
     (shown,) = harness.slack.thread("DU1", TS)
-    script_answer(harness, "Because of scattering. [1]")
-    await click(harness, shown.payload, "examples", channel="DU1")
-    await settle(harness)
+    harness.script_answer("Because of scattering. [1]")
+    await harness.click(shown.payload, "examples", channel="DU1")
+    await harness.settle()
 
     assert "Because of scattering." in harness.slack.thread("DU1", TS)[-1].shown_text
 
 
-async def test_what_is_no_example_is_not_asked(harness: AppHarness) -> None:
+async def test_what_is_no_example_is_not_asked(harness: Driver) -> None:
     shown = await harness.ask("/ask hello")
     forged = json.loads(json.dumps(shown).replace('"value": "Why is the sky blue?"', '"value": "deepdive everything"'))
-    await click(harness, forged, "examples")
+    await harness.click(forged, "examples")
 
-    assert await questions(harness) == []
+    assert await harness.questions() == []
 
 
-async def test_a_database_that_is_slow_greets_late__and_once(harness: AppHarness) -> None:
+async def test_a_database_that_is_slow_greets_late__and_once(harness: Driver) -> None:
     async with await psycopg.AsyncConnection.connect(harness.database) as connection:
         await connection.execute("LOCK TABLE refused_deliveries")
         assert await harness.mention("hello") == 503

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import ClientSession
 
 from bot.playground.slack import payloads
-from tests.end_to_end.conftest import KEY
+from tests.driver import KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import BOT_USER, actor, event_envelope, slash_command
 from tests.fakes.process import Process

@@ -6,27 +6,24 @@ import json
 
 import pytest
 
-from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes.perplexity import fixture
 
 TS = "1795255200.000100"
 RETIRED = json.loads(fixture("err.403.chat_completions_not_available.json"))
 
 
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"perplexity_api": "sonar"})
+pytestmark = pytest.mark.settings(perplexity_api="sonar")
 
 
-async def wait_for_thread_text(harness: AppHarness, holds: str) -> str:
+async def wait_for_thread_text(harness: Driver, holds: str) -> str:
     """Wait until the thread shows the answer, and return what it then says."""
     await harness.slack.wait_until(lambda: any(holds in post.shown_text for post in harness.slack.thread("C1", TS)))
     (post,) = harness.slack.thread("C1", TS)
     return post.shown_text
 
 
-async def test_a_question_is_answered_by_sonar_without_what_it_thought(harness: AppHarness) -> None:
+async def test_a_question_is_answered_by_sonar_without_what_it_thought(harness: Driver) -> None:
     await harness.mention("--reasoning why")
 
     shown = await wait_for_thread_text(harness, "Answer.")
@@ -37,7 +34,7 @@ async def test_a_question_is_answered_by_sonar_without_what_it_thought(harness: 
     ]
 
 
-async def test_a_question_to_a_retired_sonar_model_is_still_answered(harness: AppHarness) -> None:
+async def test_a_question_to_a_retired_sonar_model_is_still_answered(harness: Driver) -> None:
     harness.perplexity.fail("/chat/completions", status=403, body=RETIRED)
 
     await harness.mention("why")

@@ -7,10 +7,8 @@ import json
 import re
 from dataclasses import replace
 
-import psycopg
-
 from bot.views.base import NOT_UPDATED, TOO_LATE
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes.answers import whole_stream
 from tests.fakes.service import stream_reply
 from tests.fakes.slack import Fault, Post
@@ -19,7 +17,7 @@ EXCERPT = b"A kilowatt-hour cost 20 ct in 2019, and more since."
 TEXT = "It costs 28 ct a kilowatt-hour.[1] In 2019 it cost 20 ct.[2] [1]"
 
 
-async def answered(harness: AppHarness, text: str = TEXT) -> Post:
+async def answered(harness: Driver, text: str = TEXT) -> Post:
     """Ask a question privately and return its answer."""
     chunks = [chunk.replace(b"\\u2026", EXCERPT) for chunk in whole_stream(text)]
     harness.perplexity.script("/v1/agent", stream_reply(*chunks))
@@ -28,14 +26,13 @@ async def answered(harness: AppHarness, text: str = TEXT) -> Post:
     return post
 
 
-def shown(harness: AppHarness, user: str = "U1") -> str:
+def shown(harness: Driver, user: str = "U1") -> str:
     return json.dumps(harness.slack.modal(user).blocks, ensure_ascii=False)
 
 
-async def test_the_modal_shows_each_page_and_the_sentences_that_cite_it(harness: AppHarness) -> None:
+async def test_the_modal_shows_each_page_and_the_sentences_that_cite_it(harness: Driver) -> None:
     post = await answered(harness)
-    async with await harness.person.choose(post.payload, "sources") as response:
-        assert response.status == 200
+    await harness.click(post.payload, "sources")
 
     text = shown(harness)
     assert "2 pages · 2 cited" in text
@@ -44,7 +41,7 @@ async def test_the_modal_shows_each_page_and_the_sentences_that_cite_it(harness:
     assert "<https://a.example/1|" in text
 
 
-async def test_details_are_at_the_end_and_not_around_the_answer(harness: AppHarness) -> None:
+async def test_details_are_at_the_end_and_not_around_the_answer(harness: Driver) -> None:
     post = await answered(harness, f"{TEXT} [9]")
     async with await harness.person.choose(post.payload, "sources"):
         pass
@@ -60,7 +57,7 @@ async def test_details_are_at_the_end_and_not_around_the_answer(harness: AppHarn
     assert not re.search(r"fast|\d s\b|\$|excerpts|without a source", post.shown_text)
 
 
-async def test_what_is_in_another_language_is_not_checked_and_says_so(harness: AppHarness) -> None:
+async def test_what_is_in_another_language_is_not_checked_and_says_so(harness: Driver) -> None:
     post = await answered(harness, "Le kilowattheure coûte 28 ct depuis le mois de mai.[1]")
     async with await harness.person.choose(post.payload, "sources"):
         pass
@@ -69,19 +66,18 @@ async def test_what_is_in_another_language_is_not_checked_and_says_so(harness: A
     assert "mois de mai.”   figures not checked in this language" in shown(harness)
 
 
-async def test_a_site_can_be_chosen(harness: AppHarness) -> None:
+async def test_a_site_can_be_chosen(harness: Driver) -> None:
     post = await answered(harness)
     async with await harness.person.choose(post.payload, "sources"):
         pass
-    async with await harness.person.press(harness.slack.modal(), "sources_site", "b.example") as response:
-        assert response.status == 200
+    await harness.press(harness.slack.modal(), "sources_site", "b.example")
 
     text = shown(harness)
     assert "https://b.example" in text
     assert "https://a.example" not in text
 
 
-async def test_a_site_that_slack_does_not_show_is_said(harness: AppHarness) -> None:
+async def test_a_site_that_slack_does_not_show_is_said(harness: Driver) -> None:
     post = await answered(harness)
     async with await harness.person.choose(post.payload, "sources"):
         pass
@@ -94,7 +90,7 @@ async def test_a_site_that_slack_does_not_show_is_said(harness: AppHarness) -> N
     assert "https://a.example" in shown(harness)
 
 
-async def test_another_person_cannot_open_the_sources_of_a_private_answer(harness: AppHarness) -> None:
+async def test_another_person_cannot_open_the_sources_of_a_private_answer(harness: Driver) -> None:
     post = await answered(harness)
     other = replace(harness.person, user="U2")
     async with await other.choose(post.payload, "sources", token="other"):
@@ -105,10 +101,9 @@ async def test_another_person_cannot_open_the_sources_of_a_private_answer(harnes
     assert not harness.slack.views.stack("U2")
 
 
-async def test_an_answer_that_was_deleted_is_explained(harness: AppHarness, database: str) -> None:
+async def test_an_answer_that_was_deleted_is_explained(harness: Driver) -> None:
     post = await answered(harness)
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        await connection.execute("DELETE FROM questions")
+    await harness.execute("DELETE FROM questions")
     async with await harness.person.choose(post.payload, "sources"):
         pass
 
@@ -116,7 +111,7 @@ async def test_an_answer_that_was_deleted_is_explained(harness: AppHarness, data
     assert "I no longer have this answer" in refusal.shown_text
 
 
-async def test_a_trigger_that_is_too_old_is_explained(harness: AppHarness) -> None:
+async def test_a_trigger_that_is_too_old_is_explained(harness: Driver) -> None:
     post = await answered(harness)
     harness.slack.fail("views.open", Fault(status=200, body=json.dumps({"ok": False, "error": "expired_trigger_id"})))
     async with await harness.person.choose(post.payload, "sources"):
@@ -126,7 +121,7 @@ async def test_a_trigger_that_is_too_old_is_explained(harness: AppHarness) -> No
     assert TOO_LATE in refusal.shown_text
 
 
-async def test_two_clicks_open_two_windows_and_ask_nothing_again(harness: AppHarness) -> None:
+async def test_two_clicks_open_two_windows_and_ask_nothing_again(harness: Driver) -> None:
     post = await answered(harness)
     for response in await asyncio.gather(
         *(harness.person.choose(post.payload, "sources", token=token) for token in ("one", "two"))

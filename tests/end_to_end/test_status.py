@@ -9,15 +9,13 @@ from typing import Any
 from bot.blocks.admin import FOR_ADMINS
 from bot.listeners.admission import MEMBER_FORBIDDEN
 from bot.storage.attempts import LAST_CALLS
-from tests.end_to_end.conftest import AppHarness
-from tests.end_to_end.test_home import home as home_with
-from tests.end_to_end.test_home import open_home, press
+from tests.driver import Driver
 from tests.fakes.service import json_reply
 
 BAD_KEY = {"error": {"type": "invalid_api_key", "message": "bad key"}}
 
 
-async def status(harness: AppHarness, *, trigger: str) -> dict[str, Any]:
+async def status(harness: Driver, *, trigger: str) -> dict[str, Any]:
     """Ask for the status and return what the asker is shown in the end."""
     before = len(harness.slack.posts)
     ack = await harness.ask("/pplx status", trigger=trigger)
@@ -26,7 +24,7 @@ async def status(harness: AppHarness, *, trigger: str) -> dict[str, Any]:
     return harness.slack.posts[-1].payload
 
 
-async def figures_hold(harness: AppHarness, words: str) -> dict[str, Any]:
+async def figures_hold(harness: Driver, words: str) -> dict[str, Any]:
     """Ask until the figures, which are written a second later, hold some words."""
     async with asyncio.timeout(60):
         number = 0
@@ -38,7 +36,7 @@ async def figures_hold(harness: AppHarness, words: str) -> dict[str, Any]:
             await asyncio.sleep(0.2)
 
 
-async def test_an_admin_sees_what_is_wrong_the_services_and_what_was_spent(harness: AppHarness) -> None:
+async def test_an_admin_sees_what_is_wrong_the_services_and_what_was_spent(harness: Driver) -> None:
     harness.slack.workspace.admins.add("U1")
     await harness.ask("/ask why", trigger="q1")
     await harness.ask("/search why", trigger="q2")
@@ -54,20 +52,20 @@ async def test_an_admin_sees_what_is_wrong_the_services_and_what_was_spent(harne
     assert (shown["response_type"], harness.slack.refusals) == ("ephemeral", [])
 
 
-async def test_only_the_asker_sees_it(harness: AppHarness) -> None:
+async def test_only_the_asker_sees_it(harness: Driver) -> None:
     shown = await status(harness, trigger="t1")
 
     assert "Only admins of this workspace" in shown["text"]
     assert len(shown["blocks"]) == 1
 
 
-async def test_whose_profile_cannot_be_read_is_no_admin(harness: AppHarness) -> None:
+async def test_whose_profile_cannot_be_read_is_no_admin(harness: Driver) -> None:
     harness.slack.workspace.scopes.remove("users:read")
 
     assert MEMBER_FORBIDDEN in (await status(harness, trigger="t1"))["text"]
 
 
-async def test_a_rejected_key_is_shown_although_a_fallback_answers(harness: AppHarness) -> None:
+async def test_a_rejected_key_is_shown_although_a_fallback_answers(harness: Driver) -> None:
     harness.slack.workspace.admins.add("U1")
     harness.perplexity.fail("/v1/agent", status=401, body=BAD_KEY)
     await harness.ask("/ask --recency day why", trigger="q1")
@@ -91,13 +89,13 @@ async def test_a_rejected_key_is_shown_although_a_fallback_answers(harness: AppH
                 ready = (response.status, (await response.json())["providers"])
 
 
-async def test_status_with_more_words_is_explained(harness: AppHarness) -> None:
+async def test_status_with_more_words_is_explained(harness: Driver) -> None:
     ack = await harness.ask("/pplx status please")
 
     assert "without any text after it" in ack["text"]
 
 
-async def test_what_keeps_every_question_from_an_answer_comes_first_with_the_next_step(harness: AppHarness) -> None:
+async def test_what_keeps_every_question_from_an_answer_comes_first_with_the_next_step(harness: Driver) -> None:
     harness.slack.workspace.admins.add("U1")
     harness.perplexity.lasting["/v1/agent"] = harness.perplexity.lasting["/search"] = json_reply({}, status=500)
     for number in range(LAST_CALLS):
@@ -113,7 +111,7 @@ async def test_what_keeps_every_question_from_an_answer_comes_first_with_the_nex
     harness.perplexity.lasting.clear()
 
 
-async def test_a_pause_and_a_budget_that_is_used_up_are_named(harness: AppHarness) -> None:
+async def test_a_pause_and_a_budget_that_is_used_up_are_named(harness: Driver) -> None:
     harness.slack.workspace.admins.add("U1")
     await harness.ask("/ask why", trigger="q1")
     await harness.slack.wait_for(1)
@@ -128,7 +126,7 @@ async def test_a_pause_and_a_budget_that_is_used_up_are_named(harness: AppHarnes
     assert "budget of $0.001 for this month is used up, so no question is answered." in str(shown["blocks"][0])
 
 
-async def test_home_its_part_for_admins_the_budget_and_the_status_agree(harness: AppHarness) -> None:
+async def test_home_its_part_for_admins_the_budget_and_the_status_agree(harness: Driver) -> None:
     harness.slack.workspace.admins.add("U1")
     await harness.ask("/ask why", trigger="q1")
     await harness.ask("/search why", trigger="q2")
@@ -138,9 +136,9 @@ async def test_home_its_part_for_admins_the_budget_and_the_status_agree(harness:
     await harness.ask("/pplx budget", trigger="b1")
     await harness.slack.wait_until(lambda: "Calls" in str(harness.slack.posts[-1].payload))
     budget = harness.slack.posts[-1].payload["blocks"]
-    await open_home(harness, "This month: 2 questions, $0.0061.")
-    await press(harness, FOR_ADMINS)
-    home = await home_with(harness, "*Spent*  $0.0061 today, $0.0061 this month.")
+    await harness.open_home("This month: 2 questions, $0.0061.")
+    await harness.press_home(FOR_ADMINS)
+    home = await harness.home("*Spent*  $0.0061 today, $0.0061 this month.")
 
     tables = [[[words(cell) for cell in row] for row in table] for table in rows(home)]
     assert tables[1] == [["Person", "Questions", "Dollars"], ["U1", "2", "$0.0061"]]

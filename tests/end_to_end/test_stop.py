@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
-from typing import Any
 
 import psycopg
 import pytest
 
-from tests.end_to_end.conftest import AppHarness, wait_for_log
+from tests.driver import Driver, execute, stop_button, wait_for_log
 from tests.fakes.slack import Fault
 
 QUESTION = "what is <new> about wheels?"
 TS = "1795255200.000100"
 
 
-def stop_button(payload: dict[str, Any]) -> str:
-    """Return the question that the message's only button would stop."""
-    (row,) = [block for block in payload["blocks"] if block["type"] == "actions"]
-    ((label, action, value),) = [(one["text"]["text"], one["action_id"], one["value"]) for one in row["elements"]]
-    assert (label, action) == ("Stop", "stop")
-    return str(value)
-
-
-async def click(harness: AppHarness, question: str, *, user: str = "U1", token: str = "stop") -> str:
+async def click(harness: Driver, question: str, *, user: str = "U1", token: str = "stop") -> str:
     """Click Stop and return what the click was answered with."""
-    async with await replace(harness.person, user=user).click("stop", question, token=token) as response:
-        assert response.status == 200
+    await harness.as_user(user).click_button("stop", question, token=token)
     post, *_ = [post for post in harness.slack.posts if post.payload.get("token") == token]
     return post.shown_text
 
@@ -38,7 +27,7 @@ async def let_go(caplog: pytest.LogCaptureFixture) -> None:
     await wait_for_log(caplog, "question.superseded")
 
 
-async def ended_streams(harness: AppHarness, database: str) -> int:
+async def ended_streams(harness: Driver, database: str) -> int:
     """Return how many streams were looked for, or counted as ended."""
     async with await psycopg.AsyncConnection.connect(database) as connection:
         rows = await connection.execute("SELECT coalesce(sum(cardinality(stops)), 0)::int FROM slack_calls")
@@ -50,7 +39,7 @@ async def ended_streams(harness: AppHarness, database: str) -> int:
     "typed", [f"/ask {QUESTION}", "/search wheels", "/news technology", f"/ask --public {QUESTION}"]
 )
 async def test_a_command_is_stopped_by_a_button_of_its_acknowledgement(
-    harness: AppHarness, caplog: pytest.LogCaptureFixture, database: str, typed: str
+    harness: Driver, caplog: pytest.LogCaptureFixture, database: str, typed: str
 ) -> None:
     caplog.set_level(logging.WARNING)
     harness.perplexity.hold()
@@ -70,7 +59,7 @@ async def test_a_command_is_stopped_by_a_button_of_its_acknowledgement(
 
 
 async def test_a_mention_is_stopped_by_a_button_of_its_placeholder_and_by_an_admin(
-    harness: AppHarness, caplog: pytest.LogCaptureFixture
+    harness: Driver, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     harness.perplexity.hold()
@@ -90,7 +79,7 @@ async def test_a_mention_is_stopped_by_a_button_of_its_placeholder_and_by_an_adm
 
 
 async def test_a_run_that_is_just_beginning_is_cancelled_once_it_has_an_id(
-    harness: AppHarness, caplog: pytest.LogCaptureFixture
+    harness: Driver, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     harness.perplexity.hold()
@@ -107,7 +96,7 @@ async def test_a_run_that_is_just_beginning_is_cancelled_once_it_has_an_id(
     assert [request.path for request in harness.perplexity.requests] == ["/v1/agent", "/v1/agent/resp_1/cancel"]
 
 
-async def test_each_of_several_questions_is_stopped(harness: AppHarness) -> None:
+async def test_each_of_several_questions_is_stopped(harness: Driver) -> None:
     harness.perplexity.hold()
     asked = [stop_button(await harness.ask(f"/ask question {number}", trigger=f"t{number}")) for number in range(3)]
     await harness.perplexity.wait_for(3)
@@ -123,11 +112,10 @@ async def test_each_of_several_questions_is_stopped(harness: AppHarness) -> None
 
 async def move_stop(database: str, by: str) -> None:
     """Move the time when every question was settled."""
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        await connection.execute("UPDATE questions SET settled_at = now() + %s::interval", [by])
+    await execute(database, "UPDATE questions SET settled_at = now() + %s::interval", by)
 
 
-async def test_a_double_click_on_stop_does_not_start_it_again(harness: AppHarness, database: str) -> None:
+async def test_a_double_click_on_stop_does_not_start_it_again(harness: Driver, database: str) -> None:
     harness.perplexity.hold()
     question = stop_button(await harness.ask(f"/ask {QUESTION}"))
     await harness.perplexity.wait_for(1)
@@ -135,17 +123,17 @@ async def test_a_double_click_on_stop_does_not_start_it_again(harness: AppHarnes
     harness.perplexity.release()
 
     await move_stop(database, "1 minute")
-    assert await harness.click_retry(question, token="second") == 200
+    await harness.click_button("retry", question, token="second")
     assert [post for post in harness.slack.posts if post.payload.get("token") == "second"] == []
     await move_stop(database, "-3 seconds")
-    assert await harness.click_retry(question, token="later") == 200
+    await harness.click_button("retry", question, token="later")
     await harness.wait_until_settled(2)
 
     later = [post for post in harness.slack.posts if post.payload.get("token") == "later"]
     assert "Example answer" in later[-1].shown_text
 
 
-async def test_a_slow_slack_is_not_taken_for_a_stranger_or_a_database(harness: AppHarness) -> None:
+async def test_a_slow_slack_is_not_taken_for_a_stranger_or_a_database(harness: Driver) -> None:
     harness.slack.workspace.admins.add("U3")
     harness.slack.lasting["users.info"] = Fault(status=200, seconds=2.0, serve_first=True)
     harness.perplexity.hold()
@@ -158,11 +146,10 @@ async def test_a_slow_slack_is_not_taken_for_a_stranger_or_a_database(harness: A
     await harness.wait_until_settled(1)
 
 
-async def test_a_press_for_doctor_live_deletes_the_message_with_the_button(harness: AppHarness) -> None:
+async def test_a_press_for_doctor_live_deletes_the_message_with_the_button(harness: Driver) -> None:
     message = {"channel": "C1", "text": "Press this button.", "unfurl_links": False, "unfurl_media": False}
     posted, _ = await harness.slack.answer("chat.postMessage", message, token=harness.slack.token)
-    async with await harness.person.click("live_press", "press", message=posted["ts"]) as response:
-        assert response.status == 200
+    await harness.click_button("live_press", "press", message=posted["ts"])
 
     assert harness.slack.shown == {}
     assert [post.payload["text"] for post in harness.slack.posts[-1:]] == ["Your press has arrived."]

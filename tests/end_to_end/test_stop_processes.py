@@ -8,8 +8,7 @@ from dataclasses import replace
 import psycopg
 from aiohttp import ClientSession
 
-from tests.end_to_end.conftest import Workspace, asked_in
-from tests.end_to_end.test_stop import stop_button
+from tests.driver import Processes, asked_in, stop_button
 from tests.end_to_end.test_streaming import SHOWN, TEXT, TS, markdown
 from tests.fakes.answers import beginning, deltas
 from tests.fakes.perplexity import FakePerplexity, stream_reply
@@ -17,12 +16,12 @@ from tests.fakes.process import Process
 from tests.fakes.slack import FakeSlack
 
 
-async def click_stop(workspace: Workspace, web: Process, question: str) -> None:
+async def click_stop(workspace: Processes, web: Process, question: str) -> None:
     async with await replace(workspace.person(web), user="U1").click("stop", question, token="stop") as response:
         assert response.status == 200
 
 
-async def send(workspace: Workspace, web: Process, text: str) -> None:
+async def send(workspace: Processes, web: Process, text: str) -> None:
     async with await replace(workspace.person(web), user="U1").send_direct_message(text, ts=TS) as response:
         assert response.status == 200
 
@@ -33,7 +32,7 @@ def button(slack: FakeSlack) -> str:
     return stop_button(shown[0].payload)
 
 
-async def wait_for_state(workspace: Workspace, state: str) -> None:
+async def wait_for_state(workspace: Processes, state: str) -> None:
     async with asyncio.timeout(60), await psycopg.AsyncConnection.connect(workspace.database) as connection:
         while True:
             rows = await connection.execute("SELECT state FROM questions")
@@ -47,7 +46,7 @@ async def test_a_background_run_says_how_long_it_takes_and_is_cancelled_by_a_sto
     slack: FakeSlack, session: ClientSession, database: str
 ) -> None:
     async with FakePerplexity(polls=1000) as perplexity:
-        workspace = Workspace(slack=slack, perplexity=perplexity, session=session, database=database)
+        workspace = Processes(slack=slack, perplexity=perplexity, session=session, database=database)
         web, worker = await workspace.start("run", "--no-worker"), await workspace.start("worker")
         await send(workspace, web, "--model high why?")
         await slack.wait_until(lambda: any(" s" in m.payload["text"] for m in slack.thread("DU1", TS)))
@@ -65,7 +64,7 @@ async def test_a_background_run_says_how_long_it_takes_and_is_cancelled_by_a_sto
         await web.terminate()
 
 
-async def test_a_stream_of_another_process_is_stopped_and_keeps_its_text(workspace: Workspace) -> None:
+async def test_a_stream_of_another_process_is_stopped_and_keeps_its_text(workspace: Processes) -> None:
     slack = workspace.slack
     workspace.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
     web, worker = await workspace.start("run", "--no-worker"), await workspace.start("worker")
@@ -84,7 +83,7 @@ async def test_a_stream_of_another_process_is_stopped_and_keeps_its_text(workspa
     await web.terminate()
 
 
-async def test_a_question_in_the_queue_is_stopped_before_it_costs_anything(workspace: Workspace) -> None:
+async def test_a_question_in_the_queue_is_stopped_before_it_costs_anything(workspace: Processes) -> None:
     web = await workspace.start("run", "--no-worker")
     person = replace(workspace.person(web), user="U1")
     async with await person.type_command("/ask why", trigger="t1") as response:

@@ -20,7 +20,7 @@ from aiohttp import ClientError, ClientSession
 
 from bot.stop_signals import SAME_SECONDS
 from bot.storage.embedded import embedded_server
-from tests.end_to_end.conftest import KEY
+from tests.driver import KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.ports import free_port

@@ -7,7 +7,7 @@ import time
 
 from aiohttp import web
 
-from tests.end_to_end.conftest import KEY
+from tests.driver import KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import slash_command
 from tests.fakes.process import DEVELOPMENT, Process

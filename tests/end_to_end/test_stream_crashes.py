@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 
-import psycopg
 import pytest
 
-from tests.end_to_end.conftest import Workspace
+from tests.driver import Processes, execute
 from tests.end_to_end.test_streaming import SHOWN, TEXT, TS
 from tests.fakes.answers import whole_stream
 from tests.fakes.halted_query import halted_query
@@ -61,13 +60,10 @@ that every run of the suite tries."""
 
 async def give_back(database: str) -> None:
     """Give the jobs of killed workers back, which the sweep does after some silence: see `test_crashes.py`."""
-    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
-        await connection.execute(
-            "UPDATE procrastinate_jobs SET status = 'todo', worker_id = NULL WHERE status = 'doing'"
-        )
+    await execute(database, "UPDATE procrastinate_jobs SET status = 'todo', worker_id = NULL WHERE status = 'doing'")
 
 
-async def answer_until(workspace: Workspace, *deaths: At) -> None:
+async def answer_until(workspace: Processes, *deaths: At) -> None:
     """Ask a question, and kill each worker as soon as it has made its call, which gets no reply."""
     for number, at in enumerate(deaths):
         halt = workspace.slack.halt(at.method, at.number, served=at.served)
@@ -80,14 +76,14 @@ async def answer_until(workspace: Workspace, *deaths: At) -> None:
         await give_back(workspace.database)
 
 
-async def ask(workspace: Workspace, process: Process, *, channel: str = "DU1") -> None:
+async def ask(workspace: Processes, process: Process, *, channel: str = "DU1") -> None:
     person = workspace.person(process)
     send = person.send_direct_message if channel == "DU1" else person.mention
     async with await send("do heat pumps pay off?", ts=TS) as response:
         assert response.status == 200
 
 
-async def the_answer_is_there_once(workspace: Workspace, *, channel: str = "DU1") -> None:
+async def the_answer_is_there_once(workspace: Processes, *, channel: str = "DU1") -> None:
     """Start a worker, let it do what is left, and look at the thread."""
     last = await workspace.start("worker")
     await last.logs("question.settled", 1)
@@ -100,14 +96,14 @@ async def the_answer_is_there_once(workspace: Workspace, *, channel: str = "DU1"
     assert all(stream.ending for stream in workspace.slack.streams(channel, TS))
 
 
-def script(workspace: Workspace) -> None:
+def script(workspace: Processes) -> None:
     """Have the service write the first answer slowly, so that all calls are needed, and the others fast."""
     fast = stream_reply(*whole_stream(TEXT), pause=0.05)
     workspace.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT, size=30), pause=0.4), fast, fast)
 
 
 @pytest.mark.parametrize(("at", "requests"), ONCE, ids=str)
-async def test_kill_9_at_any_call_of_a_stream__one_answer_is_left(workspace: Workspace, at: At, requests: int) -> None:
+async def test_kill_9_at_any_call_of_a_stream__one_answer_is_left(workspace: Processes, at: At, requests: int) -> None:
     script(workspace)
 
     await answer_until(workspace, at)
@@ -122,7 +118,7 @@ async def test_kill_9_at_any_call_of_a_stream__one_answer_is_left(workspace: Wor
     ids=str,
 )
 async def test_kill_9_again_while_the_next_worker_clears_up__one_answer_is_left(
-    workspace: Workspace, first: At, second: At, requests: int
+    workspace: Processes, first: At, second: At, requests: int
 ) -> None:
     script(workspace)
 
@@ -134,7 +130,7 @@ async def test_kill_9_again_while_the_next_worker_clears_up__one_answer_is_left(
 
 @pytest.mark.parametrize("streams", [False, True], ids=["edited", "streamed"])
 async def test_kill_9_of_a_worker_at_a_call_for_a_channel__one_answer_is_left(
-    workspace: Workspace, streams: bool
+    workspace: Processes, streams: bool
 ) -> None:
     """The web process is another one, and goes on."""
     workspace = in_channel(workspace, streams=streams)
@@ -158,7 +154,7 @@ async def test_kill_9_of_a_worker_at_a_call_for_a_channel__one_answer_is_left(
     ids=["edit", "start-of-a-stream"],
 )
 async def test_kill_9_of_a_worker_whose_record_is_lost__one_answer_is_left(
-    workspace: Workspace, streams: bool, change: str
+    workspace: Processes, streams: bool, change: str
 ) -> None:
     workspace = in_channel(workspace, streams=streams)
     web = await workspace.start("run", "--no-worker")
@@ -174,7 +170,7 @@ async def test_kill_9_of_a_worker_whose_record_is_lost__one_answer_is_left(
     await the_answer_is_there_once(workspace, channel="C1")
 
 
-def in_channel(workspace: Workspace, *, streams: bool) -> Workspace:
+def in_channel(workspace: Processes, *, streams: bool) -> Processes:
     """Return the workspace with an app that may read threads in channels, and perhaps streams there."""
     script(workspace)
     workspace.slack.workspace.scopes.append("channels:history")

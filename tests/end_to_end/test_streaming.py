@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,8 +16,7 @@ from bot.playground.slack.streams import Ending
 from bot.playground.slack.timeline import Author, Message
 from bot.settings import Settings
 from perplexity.types import Answer
-from tests.end_to_end.conftest import AppHarness
-from tests.end_to_end.test_stop import stop_button
+from tests.driver import Driver, stop_button
 from tests.fakes.answers import KEEP_ALIVE, beginning, deltas, end, whole_stream
 from tests.fakes.perplexity import stream_reply
 from tests.fakes.slack import Fault, refusal
@@ -41,11 +39,11 @@ def markdown(payload: dict[str, Any]) -> str:
     return "".join(block["text"] for block in payload["blocks"] if block["type"] == "markdown")
 
 
-def methods(harness: AppHarness) -> list[str]:
+def methods(harness: Driver) -> list[str]:
     return [name for name, _ in harness.slack.calls if name.startswith("chat.")]
 
 
-async def test_a_direct_message_is_answered_by_a_stream(harness: AppHarness) -> None:
+async def test_a_direct_message_is_answered_by_a_stream(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.25))
 
     await harness.send_direct_message("do heat pumps pay off?", ts=TS)
@@ -64,7 +62,7 @@ async def test_a_direct_message_is_answered_by_a_stream(harness: AppHarness) -> 
     assert not harness.slack.refusals
 
 
-async def test_the_first_clause_is_shown_while_the_rest_is_written(harness: AppHarness) -> None:
+async def test_the_first_clause_is_shown_while_the_rest_is_written(harness: Driver) -> None:
     first, rest = deltas(TEXT)[:4], deltas(TEXT)[4:]
     events = [*beginning(), *first, *[KEEP_ALIVE] * 20, *rest, end(TEXT)]
     harness.perplexity.script("/v1/agent", stream_reply(*events, pause=0.05))
@@ -78,7 +76,7 @@ async def test_the_first_clause_is_shown_while_the_rest_is_written(harness: AppH
     await harness.wait_until_settled(1)
 
 
-async def test_what_is_searched_for_and_read_is_shown_first(harness: AppHarness) -> None:
+async def test_what_is_searched_for_and_read_is_shown_first(harness: Driver) -> None:
     events = [*beginning(queries=("heat pump <@U1> cost",)), *[KEEP_ALIVE] * 60, *deltas(TEXT), end(TEXT)]
     harness.perplexity.script("/v1/agent", stream_reply(*events, pause=0.05))
 
@@ -98,7 +96,7 @@ async def test_what_is_searched_for_and_read_is_shown_first(harness: AppHarness)
     await harness.wait_until_settled(1)
 
 
-async def test_in_a_channel_the_placeholder_is_edited(harness: AppHarness) -> None:
+async def test_in_a_channel_the_placeholder_is_edited(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.15))
 
     await harness.mention("do heat pumps pay off?", ts=TS)
@@ -114,7 +112,7 @@ async def test_in_a_channel_the_placeholder_is_edited(harness: AppHarness) -> No
 
 
 @pytest.mark.parametrize("error", ["unknown_method", "feature_not_enabled", "invalid_thread_ts"])
-async def test_without_streams_the_placeholder_is_edited(harness: AppHarness, error: str) -> None:
+async def test_without_streams_the_placeholder_is_edited(harness: Driver, error: str) -> None:
     harness.slack.lasting["chat.startStream"] = refusal(error)
     replies = [stream_reply(*whole_stream(TEXT), pause=0.1) for _ in range(2)]
     harness.perplexity.script("/v1/agent", *replies)
@@ -137,7 +135,7 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
 
 
 @pytest.mark.parametrize("settings", [{"channel_streaming": True}], indirect=True)
-async def test_channels_without_streams_leave_those_of_direct_messages(harness: AppHarness) -> None:
+async def test_channels_without_streams_leave_those_of_direct_messages(harness: Driver) -> None:
     harness.slack.fail("chat.startStream", refusal("channel_type_not_supported"))
     for number in (1, 2):
         harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.1))
@@ -153,7 +151,7 @@ async def test_channels_without_streams_leave_those_of_direct_messages(harness: 
 
 
 @pytest.mark.parametrize("settings", [{"channel_streaming": True}], indirect=True)
-async def test_a_stream_that_cannot_be_ended_goes_when_slack_is_available_again(harness: AppHarness) -> None:
+async def test_a_stream_that_cannot_be_ended_goes_when_slack_is_available_again(harness: Driver) -> None:
     harness.slack.workspace.scopes.append("channels:history")
     harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
     await harness.mention("do heat pumps pay off?", ts=TS)
@@ -167,8 +165,7 @@ async def test_a_stream_that_cannot_be_ended_goes_when_slack_is_available_again(
             "type": "message", "subtype": "message_deleted", "channel": "C1", "channel_type": "channel",
         }  # fmt: skip
         event |= {"ts": "1795255300.000200", "hidden": True, "deleted_ts": TS, "previous_message": gone}
-        async with await harness.person.event(event) as response:
-            assert response.status == 200
+        assert await harness.event(event) == 200
 
         async with asyncio.timeout(60):
             while harness.slack.thread("C1", TS):  # noqa: ASYNC110 - theirs
@@ -195,7 +192,7 @@ FAULTS = {
     ],
 )
 async def test_whatever_a_call_is_answered_with_the_answer_is_there_once(
-    harness: AppHarness, method: str, fault: str
+    harness: Driver, method: str, fault: str
 ) -> None:
     harness.slack.fail(method, FAULTS[fault])
     pause = 0.1 if method == "chat.appendStream" else 0.05
@@ -210,7 +207,7 @@ async def test_whatever_a_call_is_answered_with_the_answer_is_there_once(
     assert len(harness.perplexity.requests) == 1
 
 
-async def test_a_text_that_the_service_corrects_is_corrected(harness: AppHarness) -> None:
+async def test_a_text_that_the_service_corrects_is_corrected(harness: Driver) -> None:
     wrong = TEXT.replace("Ask two", "Ask three")
     harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(wrong), end(TEXT), pause=0.1))
 
@@ -222,7 +219,7 @@ async def test_a_text_that_the_service_corrects_is_corrected(harness: AppHarness
 
 
 @pytest.mark.parametrize("surface", ["im", "mention"])
-async def test_a_stop_keeps_what_was_said(harness: AppHarness, surface: str) -> None:
+async def test_a_stop_keeps_what_was_said(harness: Driver, surface: str) -> None:
     first = deltas(TEXT)[:6]
     harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *first, hang=True))
     channel = "DU1" if surface == "im" else "C1"
@@ -238,8 +235,7 @@ async def test_a_stop_keeps_what_was_said(harness: AppHarness, surface: str) -> 
         stop_button(message.payload) for message in harness.slack.thread(channel, TS) if '"stop"' in message.shown_text
     )
 
-    async with await replace(harness.person, user="U1").click("stop", question, token="stop") as response:
-        assert response.status == 200
+    await harness.as_user("U1").click_button("stop", question, token="stop")
     await harness.slack.wait_until(
         lambda: (
             "You stopped this answer" in "".join(m.shown_text for m in harness.slack.thread(channel, TS))
@@ -255,7 +251,7 @@ async def test_a_stop_keeps_what_was_said(harness: AppHarness, surface: str) -> 
 
 
 @pytest.mark.parametrize("surface", ["im", "mention"])
-async def test_of_a_stopped_answer_what_was_shown_is_kept(harness: AppHarness, surface: str) -> None:
+async def test_of_a_stopped_answer_what_was_shown_is_kept(harness: Driver, surface: str) -> None:
     text = " ".join(f"Pump {number} pays off.[1]" for number in range(300))
     harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(text), pause=0.05))
     channel = "DU1" if surface == "im" else "C1"
@@ -266,27 +262,24 @@ async def test_of_a_stopped_answer_what_was_shown_is_kept(harness: AppHarness, s
     # What comes meanwhile is not shown.
     await asyncio.sleep(0.5)
 
-    async with await harness.person.click("stop", await question_id(harness), token="stop") as response:
-        assert response.status == 200
+    await harness.click_button("stop", await question_id(harness), token="stop")
     await harness.slack.wait_until(lambda: any("You stopped this answer" in one.shown_text for one in thread()))
 
     (message,) = [message for message in thread() if markdown(message.payload)]
-    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
-        ((result,),) = await (await connection.execute("SELECT result FROM questions")).fetchall()
+    ((result,),) = await harness.rows("SELECT result FROM questions")
     kept = load_result(result)
     assert isinstance(kept, Answer)
     assert render_answer_text(kept)[0] == markdown(message.payload)
     assert text.startswith(kept.text)
 
 
-async def question_id(harness: AppHarness) -> str:
+async def question_id(harness: Driver) -> str:
     """Return the id of the only question."""
-    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
-        ((found,),) = await (await connection.execute("SELECT id FROM questions")).fetchall()
+    ((found,),) = await harness.rows("SELECT id FROM questions")
     return str(found)
 
 
-async def test_a_private_command_shows_its_progress_once(harness: AppHarness) -> None:
+async def test_a_private_command_shows_its_progress_once(harness: Driver) -> None:
     events = [*beginning(), *[KEEP_ALIVE] * 30, *deltas(TEXT, size=1_000), end(TEXT)]
     harness.perplexity.script("/v1/agent", stream_reply(*events, pause=0.1))
 
@@ -299,14 +292,13 @@ async def test_a_private_command_shows_its_progress_once(harness: AppHarness) ->
     assert markdown(answer.payload) == SHOWN
 
 
-async def test_slack_s_own_stop_ends_the_answer_and_keeps_what_was_said(harness: AppHarness) -> None:
+async def test_slack_s_own_stop_ends_the_answer_and_keeps_what_was_said(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", stream_reply(*beginning(), *deltas(TEXT)[:6], hang=True))
     await harness.send_direct_message("do heat pumps pay off?", ts=TS)
     await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", TS)))
 
     event = harness.slack.press_stop("DU1", TS)
-    async with await harness.person.event(event) as response:
-        assert response.status == 200
+    assert await harness.event(event) == 200
     await harness.slack.wait_until(
         lambda: (
             "You stopped this answer" in "".join(m.shown_text for m in harness.slack.thread("DU1", TS))
@@ -319,15 +311,14 @@ async def test_slack_s_own_stop_ends_the_answer_and_keeps_what_was_said(harness:
     await harness.wait_until_settled(1)
 
 
-async def test_another_person_s_stop_is_ignored(harness: AppHarness) -> None:
+async def test_another_person_s_stop_is_ignored(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.2))
     await harness.send_direct_message("do heat pumps pay off?", ts=TS)
     await harness.slack.wait_until(lambda: bool(harness.slack.streams("DU1", TS)))
     (ts,) = [message["ts"] for message in harness.slack.shown.values() if "plan" not in json.dumps(message)][-1:]
 
     event = {"type": "agent_session_stopped", "channel": "DU1", "thread_ts": TS, "user": "U2"}
-    async with await harness.person.event(event | {"streaming_message_ts": [ts], "event_ts": ts}) as response:
-        assert response.status == 200
+    assert await harness.event(event | {"streaming_message_ts": [ts], "event_ts": ts}) == 200
     await harness.wait_until_settled(1)
 
     (message,) = harness.slack.thread("DU1", TS)
@@ -362,7 +353,7 @@ BUSY = Fault(status=429, headers={"Retry-After": "1"})
     ],
 )
 async def test_after_several_failures_too_the_answer_is_there_once(
-    harness: AppHarness, faults: dict[str, list[Fault]]
+    harness: Driver, faults: dict[str, list[Fault]]
 ) -> None:
     for method, scripted in faults.items():
         harness.slack.fail(method, *scripted)
@@ -379,7 +370,7 @@ async def test_after_several_failures_too_the_answer_is_there_once(
 
 
 async def test_an_answer_that_cannot_replace_the_placeholder_is_posted_and_the_placeholder_deleted(
-    harness: AppHarness,
+    harness: Driver,
 ) -> None:
     harness.slack.lasting["chat.update"] = Fault(status=429, headers={"Retry-After": "90"})
     harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT)))
@@ -390,7 +381,7 @@ async def test_an_answer_that_cannot_replace_the_placeholder_is_posted_and_the_p
     assert [message.markdown for message in harness.slack.thread("C1", TS)] == [SHOWN]
 
 
-async def test_the_app_s_message_that_began_the_thread_stays(harness: AppHarness) -> None:
+async def test_the_app_s_message_that_began_the_thread_stays(harness: Driver) -> None:
     root = "1795255100.000100"
     harness.slack.timeline.put(Message(channel="DU1", ts=root, author=Author.APP, text="Another question's answer"))
     harness.slack.fail("chat.startStream", Fault(status=0, serve_first=True))

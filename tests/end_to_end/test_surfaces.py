@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.blocks.messages import texts_in
-from tests.end_to_end.conftest import AppHarness, asked_in
+from tests.driver import Driver, asked_in
 from tests.fakes.news_answers import text_reply
 from tests.fakes.perplexity import fixture, json_reply
 from tests.fakes.slack import Fault, Post
@@ -19,7 +19,7 @@ STORIES = "Chip plant opens in Dresden | 2026-11-20 | It opened on Friday. [1][2
 BROKEN = json_reply({"error": {"type": "x", "message": "no"}}, status=500)
 
 
-def count_deletions(harness: AppHarness) -> int:
+def count_deletions(harness: Driver) -> int:
     return sum(bool(body.get("delete_original")) for way, body in harness.slack.calls if way == "response_url")
 
 
@@ -45,7 +45,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("typed", "shown"), COMMANDS)
 async def test_a_public_answer_removes_the_placeholder_which_shows_no_options_and_stays_true(
-    harness: AppHarness, typed: str, shown: str
+    harness: Driver, typed: str, shown: str
 ) -> None:
     if typed.startswith("/news"):
         harness.perplexity.script("/v1/agent", text_reply(STORIES))
@@ -62,7 +62,7 @@ async def test_a_public_answer_removes_the_placeholder_which_shows_no_options_an
     ("fault", "tries"), [(Fault(status=500), 2), (Fault(status=429), 2), (Fault(status=404, body="used_url"), 1)]
 )
 async def test_a_deletion_is_tried_again_unless_slack_refuses_it_for_good_and_the_answer_stays(
-    harness: AppHarness, fault: Fault, tries: int
+    harness: Driver, fault: Fault, tries: int
 ) -> None:
     harness.slack.fail("response_url", Fault(status=200, body="ok", take_message=True), fault)
     await harness.ask("/ask --public why")
@@ -72,7 +72,7 @@ async def test_a_deletion_is_tried_again_unless_slack_refuses_it_for_good_and_th
     assert len(harness.slack.posts) == 1
 
 
-async def test_a_private_answer_takes_the_placeholder_s_place_and_nothing_is_removed(harness: AppHarness) -> None:
+async def test_a_private_answer_takes_the_placeholder_s_place_and_nothing_is_removed(harness: Driver) -> None:
     ack = await harness.ask("/ask --model sonar-pro why")
     await harness.wait_until_settled(1)
 
@@ -80,7 +80,7 @@ async def test_a_private_answer_takes_the_placeholder_s_place_and_nothing_is_rem
     assert (harness.slack.posts[0].payload["replace_original"], count_deletions(harness)) == (True, 0)
 
 
-async def test_a_public_answer_of_many_parts_has_every_use_of_the_address(harness: AppHarness) -> None:
+async def test_a_public_answer_of_many_parts_has_every_use_of_the_address(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", long_answer(12_000))
     await harness.ask("/ask --public tell me everything")
     await harness.wait_until_settled(1)
@@ -89,7 +89,7 @@ async def test_a_public_answer_of_many_parts_has_every_use_of_the_address(harnes
     assert (ways[:5], set(ways[5:]), count_deletions(harness)) == (["response_url"] * 5, {"chat.postMessage"}, 0)
 
 
-async def test_six_parallel_private_answers_each_begin_with_their_question(harness: AppHarness) -> None:
+async def test_six_parallel_private_answers_each_begin_with_their_question(harness: Driver) -> None:
     questions = [f"what is the {n}th question about?" for n in range(6)]
     for n, question in enumerate(questions):
         await harness.ask(f"/ask --recency week {question}", trigger=f"t{n}")
@@ -102,7 +102,7 @@ async def test_six_parallel_private_answers_each_begin_with_their_question(harne
     assert len(posts) >= 5
 
 
-async def test_a_long_question_is_shortened_and_nothing_in_it_mentions_anyone(harness: AppHarness) -> None:
+async def test_a_long_question_is_shortened_and_nothing_in_it_mentions_anyone(harness: Driver) -> None:
     await harness.ask("/ask &lt;!here&gt; *why*\n\n" + "and why not " * 40)
     await harness.wait_until_settled(1)
     (post,) = harness.slack.posts
@@ -113,7 +113,7 @@ async def test_a_long_question_is_shortened_and_nothing_in_it_mentions_anyone(ha
     assert harness.slack.refusals == []
 
 
-async def test_every_part_of_a_private_answer_quotes_the_question(harness: AppHarness) -> None:
+async def test_every_part_of_a_private_answer_quotes_the_question(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", long_answer(6_000))
     await harness.ask("/ask tell me everything")
     await harness.wait_until_settled(1)
@@ -135,9 +135,7 @@ async def test_every_part_of_a_private_answer_quotes_the_question(harness: AppHa
         ("/deepdive heat pumps", "heat pumps"),
     ],
 )
-async def test_searches_news_reports_and_failures_begin_with_it_too(
-    harness: AppHarness, typed: str, quoted: str
-) -> None:
+async def test_searches_news_reports_and_failures_begin_with_it_too(harness: Driver, typed: str, quoted: str) -> None:
     if typed.startswith("/news"):
         harness.perplexity.script("/v1/agent", text_reply(STORIES))
     if "--public" in typed:
@@ -151,7 +149,7 @@ async def test_searches_news_reports_and_failures_begin_with_it_too(
     assert harness.slack.refusals == []
 
 
-async def test_what_is_read_below_it_does_not_quote_it(harness: AppHarness) -> None:
+async def test_what_is_read_below_it_does_not_quote_it(harness: Driver) -> None:
     await harness.mention("why not")
     await harness.wait_until_settled(1)
     await harness.send_direct_message("why on earth", ts="1795255400.000100")
@@ -176,7 +174,7 @@ MENTIONED = [
 @pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize(("typed", "path", "sent"), MENTIONED)
 async def test_a_message_that_begins_with_a_command_is_that_command_or_else_a_question(
-    harness: AppHarness, typed: str, path: str, sent: dict[str, Any], direct: bool
+    harness: Driver, typed: str, path: str, sent: dict[str, Any], direct: bool
 ) -> None:
     assert await (harness.send_direct_message if direct else harness.mention)(typed) == 200
     await harness.perplexity.wait_for(1)
@@ -187,7 +185,7 @@ async def test_a_message_that_begins_with_a_command_is_that_command_or_else_a_qu
     await harness.wait_until_settled(1)
 
 
-async def test_news_in_a_mention_is_news(harness: AppHarness) -> None:
+async def test_news_in_a_mention_is_news(harness: Driver) -> None:
     harness.perplexity.script("/v1/agent", text_reply(STORIES))
     await harness.mention("news tech chips")
     await harness.wait_until_settled(1)
@@ -204,7 +202,7 @@ async def test_news_in_a_mention_is_news(harness: AppHarness) -> None:
         ("news help", "`@Web Answers news tech`"),
     ],
 )
-async def test_help_in_a_mention_is_for_the_asker_alone(harness: AppHarness, typed: str, said: str) -> None:
+async def test_help_in_a_mention_is_for_the_asker_alone(harness: Driver, typed: str, said: str) -> None:
     await harness.mention(typed)
     await harness.wait_until_settled(1)
 
@@ -215,12 +213,11 @@ async def test_help_in_a_mention_is_for_the_asker_alone(harness: AppHarness, typ
     assert harness.perplexity.requests == []
 
 
-async def test_help_lists_no_agent_where_none_is_set_up_and_what_each_option_does(harness: AppHarness) -> None:
+async def test_help_lists_no_agent_where_none_is_set_up_and_what_each_option_does(harness: Driver) -> None:
     helped = await harness.ask("/ask help")
     (button,) = [block["elements"][0] for block in helped["blocks"] if block["type"] == "actions"]
     assert (button["action_id"], button["text"]["text"]) == ("all_options", "All options")
-    async with await harness.person.click("all_options", button["value"]) as response:
-        assert response.status == 200
+    await harness.click_button("all_options", button["value"])
 
     shown = "".join(block["text"]["text"] for block in harness.slack.modal("U1").blocks)
     assert "--agent" not in shown

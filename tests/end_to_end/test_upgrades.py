@@ -19,8 +19,7 @@ from bot.audit import verify
 from bot.storage.database import all_migrations, migrate, own_migrations
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
-from tests.end_to_end.answer_buttons import Message, click, script_answer, submit, told
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver, Message, execute
 from tests.fakes.news_answers import BUDGET, PLANT, news_answer
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.personal_data import find_text, schema
@@ -54,25 +53,23 @@ async def database(postgres: str, slack: FakeSlack, rolling: bool) -> AsyncItera
         await migrate(conninfo, migrations=before)
         if rolling:
             assert await migrate(conninfo) == len(later)
-        async with await psycopg.AsyncConnection.connect(conninfo) as old:
-            await old.execute(data.encode())
+        await execute(conninfo, data)
         assert await migrate(conninfo) == (0 if rolling else len(later))
         yield f"postgresql:///?{urlencode(conninfo_to_dict(postgres) | {'dbname': name})}"
         await connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
-async def rows(harness: AppHarness, query: str, *values: object) -> list[tuple[Any, ...]]:
-    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
-        return await (await connection.execute(query.encode(), values)).fetchall()
+async def rows(harness: Driver, query: str, *values: object) -> list[tuple[Any, ...]]:
+    return await harness.rows(query, *values)
 
 
-async def old_answer(harness: AppHarness, text: str) -> Message:
+async def old_answer(harness: Driver, text: str) -> Message:
     """Return the message that the old version posted for a question."""
     ((messages,),) = await rows(harness, "SELECT messages FROM questions WHERE text = %s", text)
     return {"blocks": [block for message in messages for block in message["blocks"]]}
 
 
-async def wait_for_rows(harness: AppHarness, query: str, expected: list[tuple[Any, ...]]) -> None:
+async def wait_for_rows(harness: Driver, query: str, expected: list[tuple[Any, ...]]) -> None:
     async with asyncio.timeout(60):
         found = await rows(harness, query)
         while found != expected:
@@ -80,7 +77,7 @@ async def wait_for_rows(harness: AppHarness, query: str, expected: list[tuple[An
             found = await rows(harness, query)
 
 
-def answers_to(harness: AppHarness, token: str) -> list[Post]:
+def answers_to(harness: Driver, token: str) -> list[Post]:
     return [
         post
         for post in harness.slack.posts
@@ -94,7 +91,7 @@ def test_processes_of_the_old_version_may_go_on() -> None:
 
 
 @pytest.mark.parametrize("rolling", [False, True])
-async def test_the_open_questions_are_answered_once(harness: AppHarness) -> None:
+async def test_the_open_questions_are_answered_once(harness: Driver) -> None:
     waiting = "SELECT DISTINCT state FROM questions WHERE user_id IN ('U3', 'U4', 'U5')"
     await wait_for_rows(harness, waiting, [("answered",)])
 
@@ -111,28 +108,28 @@ async def test_the_open_questions_are_answered_once(harness: AppHarness) -> None
     assert (await verify(harness.database, key=None, known={})).ok
 
 
-async def test_the_buttons_of_old_answers_work(harness: AppHarness) -> None:
+async def test_the_buttons_of_old_answers_work(harness: Driver) -> None:
     answer = await old_answer(harness, "what are wheels?")
-    script_answer(harness, "Wheels, deeper. [1]")
-    assert "Thinking longer about" in await told(harness, answer, "go_deeper")
+    harness.script_answer("Wheels, deeper. [1]")
+    assert "Thinking longer about" in await harness.told(answer, "go_deeper")
     await harness.slack.wait_until(lambda: any("Wheels, deeper." in post.shown_text for post in harness.slack.posts))
 
-    await click(harness, answer, "sources")
+    await harness.click(answer, "sources")
     assert "https://a.example/1" in str(harness.slack.modal().content)
-    assert "already" in await told(harness, answer, "share")
+    assert "already" in await harness.told(answer, "share")
 
     failed = await old_answer(harness, "what failed?")
-    script_answer(harness, "This works now. [1]")
-    await click(harness, failed, "retry")
+    harness.script_answer("This works now. [1]")
+    await harness.click(failed, "retry")
     await harness.slack.wait_until(lambda: any("This works now." in post.shown_text for post in harness.slack.posts))
 
     rated = await old_answer(harness, "are heat pumps cheap?")
-    await click(harness, rated, "feedback", "down")
-    assert await submit(harness, comment="It is not.") == {}
+    await harness.click(rated, "feedback", "down")
+    assert await harness.submit(comment="It is not.") == {}
     assert await rows(harness, "SELECT user_id, up, comment FROM feedback") == [("U1", False, "It is not.")]
 
 
-async def test_the_preferences_of_a_person_and_a_channel_hold(harness: AppHarness) -> None:
+async def test_the_preferences_of_a_person_and_a_channel_hold(harness: Driver) -> None:
     person = replace(harness.person, user="U2")
     async with await person.type_command("/ask is it so?", trigger="german") as response:
         assert response.status == 200
@@ -155,7 +152,7 @@ async def due(database: str, perplexity: FakePerplexity) -> None:
 
 
 @pytest.mark.usefixtures("due")
-async def test_a_digest_that_comes_due_posts_what_it_has_not_posted_before(harness: AppHarness) -> None:
+async def test_a_digest_that_comes_due_posts_what_it_has_not_posted_before(harness: Driver) -> None:
     await harness.slack.wait_until(lambda: any(PLANT in post.shown_text for post in harness.slack.posts))
 
     (post,) = [post for post in harness.slack.posts if PLANT in post.shown_text]
@@ -164,7 +161,7 @@ async def test_a_digest_that_comes_due_posts_what_it_has_not_posted_before(harne
     assert "1 new story since" in post.shown_text
 
 
-async def test_an_export_of_an_old_person_is_complete_and_an_erasure_leaves_nothing(harness: AppHarness) -> None:
+async def test_an_export_of_an_old_person_is_complete_and_an_erasure_leaves_nothing(harness: Driver) -> None:
     async with await psycopg.AsyncConnection.connect(harness.database) as connection:
         tables = [name for name, columns in (await schema(connection)).items() if "user_id" in columns]
     counts: Counter[str] = Counter()

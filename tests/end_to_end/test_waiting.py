@@ -7,12 +7,9 @@ import re
 from dataclasses import replace
 from typing import Any, LiteralString
 
-import psycopg
 import pytest
 
-from bot.settings import Settings
-from tests.end_to_end.conftest import AppHarness
-from tests.end_to_end.test_stop import stop_button
+from tests.driver import Driver, stop_button
 from tests.fakes.slack import Post
 
 FILL: LiteralString = """
@@ -26,25 +23,17 @@ SOON = r"about (?:20|25|30) s\."
 """What is said of that on a slow machine, too."""
 
 
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"provider_limits": "perplexity.answer=50/min"})
+pytestmark = pytest.mark.settings(provider_limits="perplexity.answer=50/min")
 
 
-async def run(harness: AppHarness, query: LiteralString) -> list[tuple[Any, ...]]:
-    async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
-        found = await connection.execute(query)
-        return await found.fetchall() if found.description else []
-
-
-async def fill(harness: AppHarness) -> None:
+async def fill(harness: Driver) -> None:
     """Have a first question answered, which writes the lane down, and then the lane full."""
     await harness.ask("/ask what is first?", trigger="first")
     await harness.wait_until_settled(1)
-    await run(harness, FILL)
+    await harness.execute(FILL)
 
 
-async def ask(harness: AppHarness, user: str, text: str = "why?") -> dict[str, Any]:
+async def ask(harness: Driver, user: str, text: str = "why?") -> dict[str, Any]:
     return await replace(harness, person=replace(harness.person, user=user)).ask(
         f"/ask {text}", trigger=f"{user}{text}"
     )
@@ -54,34 +43,34 @@ def told(posts: list[Post]) -> list[str]:
     return [post.shown_text for post in posts if " ahead of y" in post.shown_text]
 
 
-async def until(harness: AppHarness, query: LiteralString, expected: int) -> None:
+async def until(harness: Driver, query: LiteralString, expected: int) -> None:
     async with asyncio.timeout(60):
-        while await run(harness, query) != [(expected,)]:  # noqa: ASYNC110 - the worker's work, in the database
+        while await harness.rows(query) != [(expected,)]:  # noqa: ASYNC110 - the worker's work, in the database
             await asyncio.sleep(0.05)
 
 
-async def test_a_command_is_acknowledged_with_who_is_ahead_and_for_how_long(harness: AppHarness) -> None:
+async def test_a_command_is_acknowledged_with_who_is_ahead_and_for_how_long(harness: Driver) -> None:
     first = await harness.ask("/ask what is first?", trigger="first")
     await harness.wait_until_settled(1)
     assert " ahead of y" not in first["text"]
-    await run(harness, FILL)
+    await harness.execute(FILL)
 
     shown = [(await ask(harness, user))["text"] for user in ("U2", "U3", "U4")]
     shown.append((await ask(harness, "U2", "what else?"))["text"])
 
     for text, ahead in zip(shown, ["No one is", "1 person is", "2 people are", "2 people are"], strict=True):
         assert re.search(rf"{ahead} ahead of you: {SOON}", text)
-    await run(harness, "DELETE FROM provider_turns")
+    await harness.execute("DELETE FROM provider_turns")
     await harness.wait_until_settled(5)
 
 
-async def test_what_was_said_is_corrected_once_if_it_takes_much_longer(harness: AppHarness) -> None:
+async def test_what_was_said_is_corrected_once_if_it_takes_much_longer(harness: Driver) -> None:
     await fill(harness)
     assert re.search(SOON, (await ask(harness, "U2"))["text"])
 
-    await run(harness, "UPDATE provider_turns SET at = at + interval '10 minutes'")
+    await harness.execute("UPDATE provider_turns SET at = at + interval '10 minutes'")
     corrected = await harness.slack.wait_for_text(" ahead of y")
-    await run(harness, "DELETE FROM provider_turns")
+    await harness.execute("DELETE FROM provider_turns")
     await harness.wait_until_settled(2)
 
     assert "No one is ahead of you: about 11 min." in corrected.shown_text
@@ -93,7 +82,7 @@ async def test_what_was_said_is_corrected_once_if_it_takes_much_longer(harness: 
     assert answers[-1].payload["replace_original"]
 
 
-async def test_a_message_shows_it_in_its_thread_s_status_until_it_is_begun(harness: AppHarness) -> None:
+async def test_a_message_shows_it_in_its_thread_s_status_until_it_is_begun(harness: Driver) -> None:
     await fill(harness)
     await replace(harness, person=replace(harness.person, user="U2")).mention("why?", ts="1795255200.000200")
     await replace(harness, person=replace(harness.person, user="U3")).send_direct_message(
@@ -105,7 +94,7 @@ async def test_a_message_shows_it_in_its_thread_s_status_until_it_is_begun(harne
         return [call["status"] for call in calls if call["thread_ts"] == thread]
 
     await harness.slack.wait_until(lambda: bool(statuses("1795255200.000200") and statuses("1795255200.000300")))
-    await run(harness, "DELETE FROM provider_turns")
+    await harness.execute("DELETE FROM provider_turns")
     await harness.wait_until_settled(3)
     await harness.slack.wait_until(lambda: statuses("1795255200.000300")[-1] == "")
 
@@ -113,20 +102,19 @@ async def test_a_message_shows_it_in_its_thread_s_status_until_it_is_begun(harne
     assert re.fullmatch(rf"is busy\. 1 person is ahead of you: {SOON}", statuses("1795255200.000300")[0])
 
 
-async def test_stop_while_waiting_frees_the_place_and_costs_nothing(harness: AppHarness) -> None:
+async def test_stop_while_waiting_frees_the_place_and_costs_nothing(harness: Driver) -> None:
     await fill(harness)
     question = stop_button(await ask(harness, "U2"))
     assert "1 person is ahead" in (await ask(harness, "U3"))["text"]
     turns, ledger = "SELECT count(*) FROM provider_turns", "SELECT count(*) FROM ledger"
-    before = await run(harness, turns), await run(harness, ledger), len(harness.perplexity.requests)
+    before = await harness.rows(turns), await harness.rows(ledger), len(harness.perplexity.requests)
 
-    async with await replace(harness.person, user="U2").click("stop", question, token="stop") as response:
-        assert response.status == 200
+    await harness.as_user("U2").click_button("stop", question, token="stop")
 
     # The lane is full all the time: only the other question waits on.
     await until(harness, "SELECT count(*) FROM procrastinate_jobs", 1)
     assert "1 person is ahead" in (await ask(harness, "U4"))["text"]
-    assert (await run(harness, turns), await run(harness, ledger), len(harness.perplexity.requests)) == before
+    assert (await harness.rows(turns), await harness.rows(ledger), len(harness.perplexity.requests)) == before
     await harness.slack.wait_for_text("*Stopped")
-    await run(harness, "DELETE FROM provider_turns")
+    await harness.execute("DELETE FROM provider_turns")
     await harness.wait_until_settled(4)

@@ -20,10 +20,9 @@ from bot.preferences.settings import NOT_ADMIN
 from bot.settings import Settings
 from bot.worker.runner import NOT_ALLOWED_HERE
 from perplexity.models import EFFORTS
-from tests.end_to_end.answer_buttons import TS, Message, ask, click, mention, settle, submit
-from tests.end_to_end.conftest import AppHarness
-from tests.trust.services import Services, services, with_all_services
-from tests.trust.test_21_outsiders import GUESTS
+from tests.driver import TS, Driver, Message
+from tests.end_to_end.test_outsiders import GUESTS
+from tests.fakes.all_services import Services, services, with_all_services
 
 __all__ = ["services"]
 
@@ -65,70 +64,68 @@ PERPLEXITY = {"/search", "/v1/agent"}
 class Surface:
     """A way to ask; `options` are those of `/ask`, where they can be given. `before` is done before the setting."""
 
-    act: Callable[[AppHarness, str, Message], Awaitable[object]]
-    before: Callable[[AppHarness], Awaitable[Message]]
+    act: Callable[[Driver, str, Message], Awaitable[object]]
+    before: Callable[[Driver], Awaitable[Message]]
     takes_options: bool = False
 
 
-async def nothing(harness: AppHarness) -> Message:
+async def nothing(harness: Driver) -> Message:
     return {}
 
 
-async def by_command(harness: AppHarness, options: str, _: Message) -> None:
-    await ask(harness, f"/ask {options} why is the sky blue")
+async def by_command(harness: Driver, options: str, _: Message) -> None:
+    await harness.answered(f"/ask {options} why is the sky blue")
 
 
-async def by_mention(harness: AppHarness, options: str, _: Message) -> None:
+async def by_mention(harness: Driver, options: str, _: Message) -> None:
     assert await harness.mention(f"{options} why is the sky blue".strip(), id=str(uuid4())) == 200
 
 
-async def answered_mention(harness: AppHarness) -> Message:
-    return await mention(harness, "why is the sky blue")
+async def answered_mention(harness: Driver) -> Message:
+    return await harness.answered_mention("why is the sky blue")
 
 
-async def by_follow_up(harness: AppHarness, options: str, _: Message) -> None:
+async def by_follow_up(harness: Driver, options: str, _: Message) -> None:
     text = f"{options} and at night?".strip()
     said = {"type": "message", "channel": "C1", "channel_type": "channel", "text": text, "ts": LATER, "thread_ts": TS}
-    async with await harness.person.event(said, id=str(uuid4())) as response:
-        assert response.status == 200
+    assert await harness.event(said, id=str(uuid4())) == 200
 
 
-async def answered_command(harness: AppHarness) -> Message:
-    return await ask(harness, "/ask why is the sky blue")
+async def answered_command(harness: Driver) -> Message:
+    return await harness.answered("/ask why is the sky blue")
 
 
-async def by_button(harness: AppHarness, _: str, answer: Message) -> None:
-    await click(harness, answer, "more", "go_deeper")
+async def by_button(harness: Driver, _: str, answer: Message) -> None:
+    await harness.click(answer, "more", "go_deeper")
 
 
-async def by_form(harness: AppHarness, _: str, __: Message) -> None:
+async def by_form(harness: Driver, _: str, __: Message) -> None:
     """Choose the highest effort that the form offers."""
-    async with await harness.person.shortcut("ask_anything", token=str(uuid4())) as response:
-        assert response.status == 200
+    await harness.shortcut("ask_anything")
     blocks = {block["block_id"]: block for block in harness.slack.modal().blocks}
     efforts = [option["value"] for option in blocks["--effort"]["element"]["options"]]
-    assert await submit(harness, question="why is the sky blue", **{"--effort": efforts[-1]}) == {}
+    assert await harness.submit(question="why is the sky blue", **{"--effort": efforts[-1]}) == {}
 
 
-async def planned_digest(harness: AppHarness) -> Message:
+async def planned_digest(harness: Driver) -> Message:
     harness.slack.workspace.zones["U1"] = "Europe/Berlin"
-    return await ask(harness, '/pplx watch world "europe" weekdays 9:00')
+    return await harness.answered('/pplx watch world "europe" weekdays 9:00')
 
 
-async def by_digest(harness: AppHarness, _: str, __: Message) -> None:
-    await ask(harness, "/pplx watch run 1")
+async def by_digest(harness: Driver, _: str, __: Message) -> None:
+    await harness.answered("/pplx watch run 1")
 
 
-async def by_check(harness: AppHarness, _: str, __: Message) -> None:
-    await ask(harness, "/pplx check The tower is 330 m tall.")
+async def by_check(harness: Driver, _: str, __: Message) -> None:
+    await harness.answered("/pplx check The tower is 330 m tall.")
 
 
-async def by_deepdive(harness: AppHarness, _: str, __: Message) -> None:
-    await ask(harness, "/deepdive heat pumps")
+async def by_deepdive(harness: Driver, _: str, __: Message) -> None:
+    await harness.answered("/deepdive heat pumps")
 
 
-async def by_agent(harness: AppHarness, _: str, __: Message) -> None:
-    await ask(harness, "/ask --agent why is the sky blue")
+async def by_agent(harness: Driver, _: str, __: Message) -> None:
+    await harness.answered("/ask --agent why is the sky blue")
 
 
 SURFACES: Mapping[str, Surface] = {
@@ -307,7 +304,7 @@ ROWS |= {
 }
 
 
-async def cell_of(harness: AppHarness, services: Services, row: Row, name: str) -> Cell:
+async def cell_of(harness: Driver, services: Services, row: Row, name: str) -> Cell:
     """Ask on a surface under the settings of a row."""
     surface = SURFACES[name]
     harness.slack.workspace.admins.add(ADMIN)
@@ -315,10 +312,10 @@ async def cell_of(harness: AppHarness, services: Services, row: Row, name: str) 
     before = await surface.before(harness)
     admin = replace(harness, person=replace(harness.person, user=ADMIN))
     for typed in row.typed:
-        assert "Saved." in json.dumps(await ask(admin, f"/pplx {row.command} {typed}")), typed
+        assert "Saved." in json.dumps(await admin.answered(f"/pplx {row.command} {typed}")), typed
     posts, requests = len(harness.slack.posts), len(log(services))
     await surface.act(harness, row.options, before)
-    await settle(harness)
+    await harness.settle()
     asked = log(services)[requests:]
     shown = [json.dumps(post.payload, ensure_ascii=False) for post in harness.slack.posts[posts:]]
     return Cell(surface=name, asked=asked, shown=" ".join(shown))
@@ -332,7 +329,7 @@ def log(services: Services) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("row", ROWS)
-async def test_setting_by_surface(harness: AppHarness, services: Services, row: str, surface: str) -> None:
+async def test_setting_by_surface(harness: Driver, services: Services, row: str, surface: str) -> None:
     cell = await cell_of(harness, services, ROWS[row], surface)
 
     assert bool(cell.searching) is (surface not in ROWS[row].refused)
@@ -351,24 +348,24 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-async def test_no_one_else_sets_or_sees_what_a_workspace_allows(harness: AppHarness, kind: str) -> None:
+async def test_no_one_else_sets_or_sees_what_a_workspace_allows(harness: Driver, kind: str) -> None:
     harness.slack.workspace.profiles["U7"] = dict(OTHERS[kind])
     other = replace(harness, person=replace(harness.person, user="U7"))
     for typed in ("workspace allow a.example", "workspace reset", "workspace"):
         async with await other.person.type_command(f"/pplx settings {typed}", trigger=str(uuid4())) as response:
             assert response.status == 200
             told = await response.text()
-        await settle(harness)
+        await harness.settle()
         told += " ".join(post.shown_text for post in harness.slack.posts)
         assert MEMBERS_ONLY in told or NOT_ADMIN in told
         assert "Saved." not in told
 
     harness.slack.workspace.admins.add(ADMIN)
     admin = replace(harness, person=replace(harness.person, user=ADMIN))
-    assert "a.example" not in json.dumps(await ask(admin, "/pplx settings workspace"))
+    assert "a.example" not in json.dumps(await admin.answered("/pplx settings workspace"))
 
 
-async def test_the_form_has_the_part_of_the_workspace_for_admins_and_is_checked_again(harness: AppHarness) -> None:
+async def test_the_form_has_the_part_of_the_workspace_for_admins_and_is_checked_again(harness: Driver) -> None:
     harness.slack.workspace.admins.add(ADMIN)
     for user in ("U1", ADMIN):
         person = replace(harness.person, user=user)
@@ -378,41 +375,39 @@ async def test_the_form_has_the_part_of_the_workspace_for_admins_and_is_checked_
         assert ("workspace:allow" in shown) is (user == ADMIN)
     view = harness.slack.modal(ADMIN)
 
-    async with await harness.person.submit(view, {"workspace:allow": "a.example"}, token=str(uuid4())) as response:
-        assert response.status == 200
+    await harness.submit(view, **{"workspace:allow": "a.example"})
     assert list(view_errors(harness, view)) == ["own:model"]
     changed = {"workspace:allow": "", "workspace:deny": "b.example", "channel:deny": "c.example"}
-    assert await submit(harness, user=ADMIN, **changed) == {}
+    assert await harness.as_user(ADMIN).submit(**changed) == {}
 
     admin = replace(harness, person=replace(harness.person, user=ADMIN))
-    told = json.dumps(await ask(admin, "/pplx settings workspace"))
+    told = json.dumps(await admin.answered("/pplx settings workspace"))
     assert ("a.example" in told, "*b.example*" in told, "*c.example*" in told) == (False, True, True)
 
 
-def view_errors(harness: AppHarness, view: Any) -> Mapping[str, str]:
+def view_errors(harness: Driver, view: Any) -> Mapping[str, str]:
     left = harness.slack.views.find(view.id)
     return {} if left is None else left.errors
 
 
-async def test_a_channel_that_would_be_left_no_site_is_told_what_is_allowed(harness: AppHarness) -> None:
+async def test_a_channel_that_would_be_left_no_site_is_told_what_is_allowed(harness: Driver) -> None:
     harness.slack.workspace.admins.add(ADMIN)
     admin = replace(harness, person=replace(harness.person, user=ADMIN))
-    await ask(admin, "/pplx settings workspace allow a.example")
+    await admin.answered("/pplx settings workspace allow a.example")
     refusal = "answers in this workspace come from a.example only"
 
-    assert refusal in json.dumps(await ask(harness, "/pplx settings channel allow b.example"))
-    async with await harness.person.type_command("/pplx settings", trigger=str(uuid4())) as response:
-        assert response.status == 200
-    assert refusal in (await submit(harness, **{"channel:allow": "b.example"}))["channel:allow"]
-    assert "b.example" not in json.dumps(await ask(harness, "/pplx settings channel"))
+    assert refusal in json.dumps(await harness.answered("/pplx settings channel allow b.example"))
+    await harness.ask("/pplx settings", trigger=str(uuid4()))
+    assert refusal in (await harness.submit(**{"channel:allow": "b.example"}))["channel:allow"]
+    assert "b.example" not in json.dumps(await harness.answered("/pplx settings channel"))
 
 
 async def test_instructions_are_shown_in_what_was_sent_and_of_them_the_audit_log_keeps_the_length(
-    harness: AppHarness,
+    harness: Driver,
 ) -> None:
-    await ask(harness, f"/pplx settings channel instructions {STYLE}")
+    await harness.answered(f"/pplx settings channel instructions {STYLE}")
     answer = await answered_command(harness)
-    await click(harness, answer, "more", "sent")
+    await harness.click(answer, "more", "sent")
     await harness.slack.wait_until(lambda: STYLE in json.dumps(harness.slack.modal().blocks))
 
     async with await psycopg.AsyncConnection.connect(harness.database) as connection:
@@ -421,24 +416,24 @@ async def test_instructions_are_shown_in_what_was_sent_and_of_them_the_audit_log
     assert (STYLE in told, f"{len(STYLE)} characters" in told) == (False, True)
 
 
-async def test_instructions_that_are_too_long_are_refused(harness: AppHarness) -> None:
+async def test_instructions_that_are_too_long_are_refused(harness: Driver) -> None:
     told = json.dumps(await harness.ask(f"/pplx settings channel instructions {'long ' * 301}"))
 
     assert "It takes at most 1,500 characters" in told
 
 
-async def test_a_preferred_model_that_is_not_allowed_is_left_out(harness: AppHarness) -> None:
+async def test_a_preferred_model_that_is_not_allowed_is_left_out(harness: Driver) -> None:
     harness.slack.workspace.admins.add(ADMIN)
-    await ask(harness, "/pplx settings model openai/gpt-6-luna")
-    await ask(replace(harness, person=replace(harness.person, user=ADMIN)), "/pplx settings workspace models none")
+    await harness.answered("/pplx settings model openai/gpt-6-luna")
+    await replace(harness, person=replace(harness.person, user=ADMIN)).answered("/pplx settings workspace models none")
 
-    await ask(harness, "/ask why is the sky blue")
+    await harness.answered("/ask why is the sky blue")
 
     assert [request.json.get("effort") for request in harness.perplexity.requests] == ["fast"]
 
 
-async def test_no_button_offers_what_is_not_allowed(harness: AppHarness) -> None:
+async def test_no_button_offers_what_is_not_allowed(harness: Driver) -> None:
     assert "go_deeper" in json.dumps(await answered_command(harness))
-    await ask(harness, "/pplx settings channel max-effort low")
+    await harness.answered("/pplx settings channel max-effort low")
 
     assert "go_deeper" not in json.dumps(await answered_command(harness))

@@ -10,7 +10,7 @@ import pytest
 from bot.feature import Feature
 from bot.features import FEATURES
 from bot.playground.slack.streams import Ending
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes.answers import whole_stream
 from tests.fakes.perplexity import stream_reply
 
@@ -27,7 +27,7 @@ def features(request: pytest.FixtureRequest) -> Sequence[Feature]:
     return [feature for feature in FEATURES if feature is not request.param]
 
 
-async def test_it_answers_commands_mentions_and_streams(harness: AppHarness) -> None:
+async def test_it_answers_commands_mentions_and_streams(harness: Driver) -> None:
     await harness.ask("/search heat pumps", trigger="t1")
     await harness.wait_until_settled(1)
     await harness.ask("/ask do heat pumps pay off?", trigger="t2")
@@ -38,9 +38,7 @@ async def test_it_answers_commands_mentions_and_streams(harness: AppHarness) -> 
     await harness.send_direct_message("do heat pumps pay off?", ts=TS)
     await harness.wait_until_settled(4)
 
-    async with await psycopg.AsyncConnection.connect(harness.database) as connection:
-        rows = await (await connection.execute("SELECT surface, command, state FROM questions")).fetchall()
-    assert sorted(rows) == [
+    assert sorted(await harness.rows("SELECT surface, command, state FROM questions")) == [
         ("im", "ask", "answered"),
         ("mention", "ask", "answered"),
         ("slash", "ask", "answered"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CALLS = "tests/trust/test_13_calls.py"
-LINKS = "tests/trust/test_14_links.py"
-UNTRUSTED = "tests/trust/test_12_untrusted_text.py"
-PREVIEWS = "tests/trust/test_15_no_unfurling.py"
-OUTSIDERS = "tests/trust/test_21_outsiders.py"
-SIGNATURE = "tests/trust/test_03_signature.py"
+CALLS = "tests/surfaces/test_calls.py"
+LINKS = "tests/surfaces/test_links.py"
+UNTRUSTED = "tests/end_to_end/test_untrusted_text.py"
+PREVIEWS = "tests/end_to_end/test_no_unfurling.py"
+OUTSIDERS = "tests/end_to_end/test_outsiders.py"
+SIGNATURE = "tests/end_to_end/test_signature.py"
 
 ESCAPING = "bot/blocks/escaping.py"
 RENDER = "bot/blocks/markdown/render.py"
@@ -347,7 +347,7 @@ RULES = (
         SLACK,
         'if parts.scheme == "https" and parts.netloc in HOSTS:',
         "if parts.scheme:",
-        "tests/trust/test_16_no_fetching.py",
+        "tests/end_to_end/test_no_fetching.py",
     ),
     _rule(
         "a header that is repeated signs nothing",
@@ -396,21 +396,21 @@ RULES = (
         "bot/slack/threads.py",
         'message.get("subtype") in USER_SUBTYPES and not automatic and',
         'message.get("subtype") in USER_SUBTYPES and',
-        "tests/trust/test_22_loops.py",
+        "tests/end_to_end/test_loops.py",
     ),
     _rule(
         "a thread has so many answers a minute",
         "bot/storage/queries.py",
         "threads >= nullif(thread_per_minute, 0)",
         "threads < 0",
-        "tests/trust/test_22_loops.py",
+        "tests/end_to_end/test_loops.py",
     ),
     _rule(
         "a private answer's buttons are its asker's",
         "bot/listeners/clicks.py",
         "return row.user_id == self.user and row.team_id in self.teams",
         "return True",
-        "tests/trust/test_20_buttons.py",
+        "tests/end_to_end/test_forged_buttons.py",
     ),
     _rule(
         "outsiders are refused",
@@ -438,7 +438,7 @@ RULES = (
         "perplexity/domains.py",
         "return _matches(name, self._denied) or (",
         "return (",
-        "tests/trust/test_18_domains.py",
+        "tests/end_to_end/test_rules_for_sites.py",
     ),
     _rule(
         "nothing is asked without redaction",

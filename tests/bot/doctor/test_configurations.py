@@ -14,6 +14,7 @@ from bot.web.server import Server
 from bot.web.server import routes as health_routes
 from tests.bot.doctor.broken_setups import BREAKINGS, CANARY, SIGNING_SECRET, Breaking
 from tests.bot.doctor.conftest import Doctor
+from tests.driver import execute
 from tests.fakes import grok
 from tests.fakes.perplexity import KEY
 from tests.fakes.slack import APP_TOKEN, BOT_TOKEN
@@ -66,8 +67,7 @@ async def test_each_fault_is_reported_with_its_fix(doctor: Doctor, breaking: Bre
     ],
 )
 async def test_a_database_that_is_not_as_it_should_be(doctor: Doctor, statement: str, told: str) -> None:
-    async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
-        await connection.execute(statement.encode())
+    await execute(doctor.setup.database, statement)
 
     assert told in " ".join((await doctor())[1].split())
 
@@ -131,12 +131,12 @@ async def test_a_working_app_token_is_ok_and_no_connection_is_made(doctor: Docto
     [("revoked", "SLACK_BOT_TOKEN was revoked."), ("uninstalled", "The app was uninstalled.")],
 )
 async def test_an_uninstalled_app_is_a_fault_until_it_has_another_token(doctor: Doctor, state: str, told: str) -> None:
-    hashes = {"mine": token_hash(BOT_TOKEN), "state": state}
-    async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
-        await connection.execute(
-            "INSERT INTO workspaces (id, team_id, state, closed_token_hash) VALUES ('T1', 'T1', %(state)s, %(mine)s)",
-            hashes,
-        )
+    await execute(
+        doctor.setup.database,
+        "INSERT INTO workspaces (id, team_id, state, closed_token_hash) VALUES ('T1', 'T1', %s, %s)",
+        state,
+        token_hash(BOT_TOKEN),
+    )
     code, printed = await doctor()
 
     assert code == 1
@@ -147,12 +147,10 @@ async def test_an_uninstalled_app_is_a_fault_until_it_has_another_token(doctor: 
 async def test_a_workspaces_database_without_a_token_is_a_fault(doctor: Doctor) -> None:
     for name in ("SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET"):
         del doctor.setup.env[name]
-    async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
-        await connection.execute("INSERT INTO workspaces (id, team_id) VALUES ('T0PLAYGROUND', 'x')")
+    await execute(doctor.setup.database, "INSERT INTO workspaces (id, team_id) VALUES ('T0PLAYGROUND', 'x')")
     assert "Workspace" not in (await doctor())[1]
 
-    async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
-        await connection.execute("INSERT INTO workspaces (id, team_id) VALUES ('T0PROD', 'T0PROD')")
+    await execute(doctor.setup.database, "INSERT INTO workspaces (id, team_id) VALUES ('T0PROD', 'T0PROD')")
     code, printed = await doctor()
 
     assert code == 1
@@ -239,8 +237,7 @@ async def test_late_events_are_told(doctor: Doctor) -> None:
         "INSERT INTO questions (id, delivery_key, surface, command, text, team_id, channel_id, user_id, late_seconds)"
         " VALUES (gen_random_uuid(), 'k', 'im', 'ask', 'x', 'T1', 'D1', 'U1', 7800)"
     )
-    async with await psycopg.AsyncConnection.connect(doctor.setup.database) as connection:
-        await connection.execute(statement.encode())
+    await execute(doctor.setup.database, statement)
 
     code, printed = await doctor()
 

@@ -18,6 +18,7 @@ from bot.doctor.diagnosis import diagnose
 from bot.features import CHECKS, OFFERS
 from bot.settings import read_keys
 from bot.workspaces.encryption import KeyRing, place_of
+from tests.driver import execute
 from tests.fakes.perplexity import KEY as PERPLEXITY_KEY
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, refusal
@@ -50,9 +51,8 @@ async def add(database: str, owner: str, columns: Mapping[str, object] = {}, *, 
     }
     values["bot_token"] = ring.encrypt(BOT_TOKEN, place=place_of(owner, "bot_token"))
     names = ", ".join(values)
-    places = ", ".join(f"%({name})s" for name in values)
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        await connection.execute(f"INSERT INTO installations ({names}) VALUES ({places})".encode(), values)  # noqa: S608
+    places = ", ".join("%s" for _ in values)
+    await execute(database, f"INSERT INTO installations ({names}) VALUES ({places})", *values.values())  # noqa: S608
 
 
 def test_install_url_prints_the_address(configured: None, capsys: pytest.CaptureFixture[str]) -> None:
@@ -199,11 +199,12 @@ async def test_the_doctor_tries_the_keys_that_workspaces_brought(slack: FakeSlac
     keys = {"T1": "pplx-refused", "T2": PERPLEXITY_KEY}
     for owner, key in keys.items():
         await add(database, owner)
-        async with await psycopg.AsyncConnection.connect(database) as connection:
-            await connection.execute(
-                "INSERT INTO provider_keys (id, provider, secret) VALUES (%s, 'perplexity', %s)",
-                (owner, RING.encrypt(key, place=place_of(owner, "perplexity"))),
-            )
+        await execute(
+            database,
+            "INSERT INTO provider_keys (id, provider, secret) VALUES (%s, 'perplexity', %s)",
+            owner,
+            RING.encrypt(key, place=place_of(owner, "perplexity")),
+        )
     said = texts(await findings(slack, database))
 
     assert "The key that T1 brought for perplexity cannot be used: Perplexity refuses the key." in said
@@ -226,11 +227,11 @@ async def test_the_doctor_names_the_workspaces_that_their_organization_took_off(
     slack: FakeSlack, database: str
 ) -> None:
     await add(database, "E1", {"enterprise_id": "E1"})
-    async with await psycopg.AsyncConnection.connect(database) as connection:
-        await connection.execute(
-            "INSERT INTO organization_teams (team_id, enterprise_id, revoked)"
-            " VALUES ('T7', 'E1', true), ('T8', 'E1', false), ('T9', 'E2', true)"
-        )
+    await execute(
+        database,
+        "INSERT INTO organization_teams (team_id, enterprise_id, revoked)"
+        " VALUES ('T7', 'E1', true), ('T8', 'E1', false), ('T9', 'E2', true)",
+    )
     said = texts(await findings(slack, database))
 
     assert "taken them off the app: T7." in said

@@ -16,7 +16,7 @@ from bot.features import checking
 from bot.features.checking.form import NO_TEXT, OWN_SENTENCES
 from bot.listeners.admission import MEMBERS_ONLY
 from bot.privacy.sent_requests import load_sent
-from tests.end_to_end.conftest import AppHarness
+from tests.driver import Driver
 from tests.fakes.claims import ScriptedPerplexity
 from tests.fakes.rows import SENT
 from tests.fakes.service import json_reply
@@ -33,7 +33,7 @@ async def perplexity() -> AsyncIterator[ScriptedPerplexity]:
         yield fake
 
 
-async def proposed(harness: AppHarness, case: Case, *, user: str = "U1") -> dict[str, str]:
+async def proposed(harness: Driver, case: Case, *, user: str = "U1") -> dict[str, str]:
     """Use the shortcut on a message, and return the claims in the modal, by block."""
     assert isinstance(harness.perplexity, ScriptedPerplexity)
     harness.perplexity.script_of_claims = case.script
@@ -45,13 +45,13 @@ async def proposed(harness: AppHarness, case: Case, *, user: str = "U1") -> dict
     return {name: str(block["element"].get("initial_value", "")) for name, block in inputs(harness, user).items()}
 
 
-def inputs(harness: AppHarness, user: str = "U1") -> dict[str, Any]:
+def inputs(harness: Driver, user: str = "U1") -> dict[str, Any]:
     if not harness.slack.views.stack(user):
         return {}
     return {block["block_id"]: block for block in harness.slack.modal(user).blocks if block["type"] == "input"}
 
 
-async def result(harness: AppHarness, posts: int) -> Post:
+async def result(harness: Driver, posts: int) -> Post:
     """Return the result once the app has posted so often."""
 
     def results() -> list[Post]:
@@ -67,12 +67,11 @@ def verdicts(post: Post) -> list[str]:
     return [text.split(" ", 1)[0] for text in texts]
 
 
-async def test_a_message_is_checked_in_the_direct_message(harness: AppHarness) -> None:
+async def test_a_message_is_checked_in_the_direct_message(harness: Driver) -> None:
     case = HONEST[0]
     claims = await proposed(harness, case)
     assert [*claims.values()] == [claim for claim, _ in case.expected] + [""]
-    async with await harness.person.submit(harness.slack.modal()) as response:
-        assert response.status == 200
+    await harness.submit()
     (said,) = harness.slack.modal().blocks
     assert re.fullmatch(r"I’ll send it to <https?://[^|]+/DU1/p\d+\S*\|our messages>\.", said["text"]["text"])
     post = await result(harness, 1)
@@ -83,7 +82,7 @@ async def test_a_message_is_checked_in_the_direct_message(harness: AppHarness) -
     assert " in #general, <!date^1795255200^" in root.shown_text
 
 
-async def test_forty_messages_get_no_false_verdict(harness: AppHarness) -> None:
+async def test_forty_messages_get_no_false_verdict(harness: Driver) -> None:
     shown: dict[str, list[str]] = {}
     for number, case in enumerate(CORPUS, 1):
         user = f"U{number}"
@@ -96,29 +95,27 @@ async def test_forty_messages_get_no_false_verdict(harness: AppHarness) -> None:
     assert shown == {case.name: [SIGNS[due] for _, due in case.expected] for case in CORPUS}
 
 
-async def test_claims_can_be_changed_emptied_and_added(harness: AppHarness) -> None:
+async def test_claims_can_be_changed_emptied_and_added(harness: Driver) -> None:
     case = HONEST[0]
     await proposed(harness, case)
     first, second = case.expected[:2]
     entered = {"claim_1": second[0], "claim_2": "", "claim_3": first[0]}
     entered |= {name: "" for name in inputs(harness) if name not in entered}
-    async with await harness.person.submit(harness.slack.modal(), entered):
-        pass
+    await harness.submit(**entered)
     post = await result(harness, 1)
 
     assert verdicts(post) == [SIGNS[second[1]], SIGNS[first[1]]]
 
 
-async def test_no_claim_at_all_is_an_error_below_the_first(harness: AppHarness) -> None:
+async def test_no_claim_at_all_is_an_error_below_the_first(harness: Driver) -> None:
     await proposed(harness, HONEST[0])
-    async with await harness.person.submit(harness.slack.modal(), dict.fromkeys(inputs(harness), "")):
-        pass
+    await harness.submit(**dict.fromkeys(inputs(harness), ""))
 
     assert "claim_1" in harness.slack.modal().errors
     assert not harness.slack.posts
 
 
-async def test_a_double_submission_is_checked_once(harness: AppHarness) -> None:
+async def test_a_double_submission_is_checked_once(harness: Driver) -> None:
     await proposed(harness, HONEST[0])
     view = harness.slack.modal()
     before = len(harness.perplexity.requests)
@@ -132,7 +129,7 @@ async def test_a_double_submission_is_checked_once(harness: AppHarness) -> None:
     assert len(harness.perplexity.requests) - before == 2 * len(HONEST[0].expected)
 
 
-async def test_without_a_model_the_message_s_own_sentences_are_offered(harness: AppHarness) -> None:
+async def test_without_a_model_the_message_s_own_sentences_are_offered(harness: Driver) -> None:
     harness.perplexity.lasting["/v1/agent"] = json_reply({"error": {"message": "bad model"}}, status=400)
     claims = await proposed(harness, HONEST[0])
 
@@ -140,7 +137,7 @@ async def test_without_a_model_the_message_s_own_sentences_are_offered(harness: 
     assert OWN_SENTENCES in json.dumps(harness.slack.modal().blocks, ensure_ascii=False)
 
 
-async def test_a_message_without_text_is_explained(harness: AppHarness) -> None:
+async def test_a_message_without_text_is_explained(harness: Driver) -> None:
     async with await harness.person.message_shortcut("check_this", MESSAGE | {"text": ""}):
         pass
 
@@ -175,7 +172,7 @@ async def test_a_message_without_text_is_explained(harness: AppHarness) -> None:
     ],
     ids=["shared", "section", "markdown", "rich text"],
 )
-async def test_what_a_shared_message_or_an_app_says_is_read(harness: AppHarness, message: dict[str, Any]) -> None:
+async def test_what_a_shared_message_or_an_app_says_is_read(harness: Driver, message: dict[str, Any]) -> None:
     assert isinstance(harness.perplexity, ScriptedPerplexity)
     harness.perplexity.script_of_claims = HONEST[0].script
     async with await harness.person.message_shortcut("check_this", MESSAGE | message):
@@ -186,7 +183,7 @@ async def test_what_a_shared_message_or_an_app_says_is_read(harness: AppHarness,
     assert request.json["input"][-1]["content"] == f"<message>\n{HONEST[0].message}\n</message>"
 
 
-async def test_a_lost_trigger_is_explained(harness: AppHarness) -> None:
+async def test_a_lost_trigger_is_explained(harness: Driver) -> None:
     harness.slack.fail("views.open", Fault(status=200, body=json.dumps({"ok": False, "error": "expired_trigger_id"})))
     async with await harness.person.message_shortcut("check_this", MESSAGE | {"text": "It is 330 m tall."}):
         pass
@@ -195,7 +192,7 @@ async def test_a_lost_trigger_is_explained(harness: AppHarness) -> None:
     assert "Slack didn’t open the window in time." in post.shown_text
 
 
-async def test_no_model_reads_a_message_for_a_guest(harness: AppHarness) -> None:
+async def test_no_model_reads_a_message_for_a_guest(harness: Driver) -> None:
     harness.slack.workspace.profiles["U9"] = {"is_restricted": True}
     guest = replace(harness.person, user="U9")
     async with await guest.message_shortcut("check_this", MESSAGE | {"text": "It is 330 m tall."}, token="guest"):
@@ -207,14 +204,14 @@ async def test_no_model_reads_a_message_for_a_guest(harness: AppHarness) -> None
     assert not harness.perplexity.requests
 
 
-async def updated_to(harness: AppHarness, words: str) -> None:
+async def updated_to(harness: Driver, words: str) -> None:
     """Wait until a view was updated to say this."""
     await harness.slack.wait_until(
         lambda: any(method == "views.update" and words in str(sent["view"]) for method, sent in harness.slack.calls)
     )
 
 
-async def test_one_message_at_a_time_is_read_for_a_person(harness: AppHarness) -> None:
+async def test_one_message_at_a_time_is_read_for_a_person(harness: Driver) -> None:
     assert isinstance(harness.perplexity, ScriptedPerplexity)
     harness.perplexity.script_of_claims = HONEST[0].script
     harness.perplexity.hold()
@@ -229,9 +226,8 @@ async def test_one_message_at_a_time_is_read_for_a_person(harness: AppHarness) -
     assert len(harness.perplexity.requests) == 1
 
 
-async def test_messages_are_read_as_fast_as_a_person_may_ask(harness: AppHarness) -> None:
-    async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
-        await connection.execute("INSERT INTO workspace_limits (team_id, user_per_minute) VALUES ('T1', 1)")
+async def test_messages_are_read_as_fast_as_a_person_may_ask(harness: Driver) -> None:
+    await harness.execute("INSERT INTO workspace_limits (team_id, user_per_minute) VALUES ('T1', 1)")
     await proposed(harness, HONEST[0])
     async with await harness.person.message_shortcut("check_this", MESSAGE | {"text": "It is."}, token="again"):
         pass
@@ -240,13 +236,13 @@ async def test_messages_are_read_as_fast_as_a_person_may_ask(harness: AppHarness
     assert len(harness.perplexity.requests) == 1
 
 
-async def test_a_busy_slack_is_asked_again_to_show_the_claims(harness: AppHarness) -> None:
+async def test_a_busy_slack_is_asked_again_to_show_the_claims(harness: Driver) -> None:
     harness.slack.fail("views.update", Fault(status=429, headers={"Retry-After": "0"}))
 
     assert any((await proposed(harness, HONEST[0])).values())
 
 
-async def sent_text(harness: AppHarness) -> str:
+async def sent_text(harness: Driver) -> str:
     """Return what was kept of what was sent, of proposals and then of questions."""
     async with await psycopg.AsyncConnection.connect(harness.database) as connection:
         rows = [
@@ -256,15 +252,14 @@ async def sent_text(harness: AppHarness) -> str:
     return "".join(str(sent) for (sent,) in rows)
 
 
-async def test_what_was_sent_shows_also_what_found_the_claims(harness: AppHarness) -> None:
+async def test_what_was_sent_shows_also_what_found_the_claims(harness: Driver) -> None:
     case = HONEST[0]
     await proposed(harness, case)
     before = await sent_text(harness)
     assert [json.loads(one.body) for one in load_sent(before).requests] == [
         request.json for request in harness.perplexity.requests
     ]
-    async with await harness.person.submit(harness.slack.modal()):
-        pass
+    await harness.submit()
     await result(harness, 1)
     await harness.wait_until_settled(1)
 
@@ -274,7 +269,7 @@ async def test_what_was_sent_shows_also_what_found_the_claims(harness: AppHarnes
     assert sorted(map(json.dumps, sent)) == sorted(json.dumps(one.json) for one in harness.perplexity.requests)
 
 
-async def test_what_finds_the_claims_is_kept_before_it_leaves(harness: AppHarness) -> None:
+async def test_what_finds_the_claims_is_kept_before_it_leaves(harness: Driver) -> None:
     """So that it is listed, too, if the app is killed meanwhile."""
     assert isinstance(harness.perplexity, ScriptedPerplexity)
     harness.perplexity.hold()
@@ -284,7 +279,7 @@ async def test_what_finds_the_claims_is_kept_before_it_leaves(harness: AppHarnes
     harness.perplexity.release()
 
 
-async def test_without_a_database_nothing_leaves_for_a_proposal(harness: AppHarness) -> None:
+async def test_without_a_database_nothing_leaves_for_a_proposal(harness: Driver) -> None:
     async with await psycopg.AsyncConnection.connect(harness.database, autocommit=True) as connection:
         await connection.execute("ALTER TABLE proposals ADD CHECK (false) NOT VALID")
         claims = await proposed(harness, HONEST[0])
@@ -294,7 +289,7 @@ async def test_without_a_database_nothing_leaves_for_a_proposal(harness: AppHarn
     assert await calls_booked(harness) == [("released", 0)]
 
 
-async def calls_booked(harness: AppHarness) -> list[tuple[str, int]]:
+async def calls_booked(harness: Driver) -> list[tuple[str, int]]:
     """Return how the calls ended and what they cost, as soon as all have ended."""
     query = "SELECT state, cost FROM ledger ORDER BY at"
     async with (
