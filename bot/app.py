@@ -546,6 +546,7 @@ class _Parts:
             chat=self.chat,
             replace_original=self.status_messages.replace_original,
             start=self.background.start,
+            watch_by=self.background.watch,
             clock=monotonic,
         )
         return ListenerContext(

@@ -63,14 +63,15 @@ class _Watched:
 class QueuePlaces:
     """Looks at the queue for the questions that this process received; one query for all, and none without any.
 
-    `replace_original` replaces what a command was acknowledged with. `start` runs work in the background, `sleep` and
-    `clock` are its time.
+    `replace_original` replaces what a command was acknowledged with. `start` runs work in the background and `watch_by`
+    the looks, which may end at any time; `sleep` and `clock` are its time.
     """
 
     questions: QuestionStore
     chat: Chat
     replace_original: Callable[[str | None, OutgoingMessage], Awaitable[object]]
     start: Callable[[Coroutine[Any, Any, None]], None]
+    watch_by: Callable[[Coroutine[Any, Any, None]], None]
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _watched: dict[UUID, _Watched] = field(default_factory=dict)
@@ -89,7 +90,7 @@ class QueuePlaces:
         )
         if not self._looking:
             self._looking = True
-            self.start(self._look_until_done())
+            self.watch_by(self._look_until_done())
 
     async def _look_until_done(self) -> None:
         try:
