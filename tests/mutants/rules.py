@@ -445,7 +445,7 @@ RULES = (
         "bot/chain.py",
         "[Redacting(redactor=self._redactor)] if self._redactor.is_set else []",
         "list[Step]()",
-        "tests/trust/test_26_redaction.py",
+        "tests/end_to_end/test_redaction.py",
     ),
 )
 """Every rule. What a text must be changed to is a line of the source, so that a rule that moves is noticed at once."""
