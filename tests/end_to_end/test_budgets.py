@@ -217,10 +217,9 @@ async def test_a_new_installation_names_what_it_begins_with(workspace: Processes
     assert "is used up" in workspace.slack.posts[-1].shown_text
 
 
-async def test_it_is_not_named_once_an_admin_has_set_another(workspace: Workspace) -> None:
+async def test_it_is_not_named_once_an_admin_has_set_another(workspace: Processes) -> None:
     await begin_with(workspace.database, 1_000)
-    async with await psycopg.AsyncConnection.connect(workspace.database) as connection:
-        await connection.execute("INSERT INTO budgets VALUES ('T1', 'user', '', 2000, '')")
+    await execute(workspace.database, "INSERT INTO budgets VALUES ('T1', 'user', '', 2000, '')")
     process = await workspace.start()
     assert [line for line in process.output if line.startswith("Budget")] == []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import psycopg
 import pytest
 
 from bot.feature import Feature
