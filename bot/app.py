@@ -19,6 +19,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.audit import AuditWriter
 from bot.blocks.escaping import sanitize_view
+from bot.chain import first_lane
 from bot.commands import with_built
 from bot.commands.ask import ask_command
 from bot.commands.base import ROOT_COMMAND, Command
@@ -47,7 +48,7 @@ from bot.metering import Meter
 from bot.model.home import HomeSection
 from bot.model.question import QuestionRow
 from bot.process import Application, Periodic
-from bot.services import SearchServices, first_lane, open_limiter, open_search_services, slack_connection
+from bot.services import SearchServices, open_limiter, open_search_services, slack_connection
 from bot.slack.connection import SlackConnection, SocketMode, open_session, web_client
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams

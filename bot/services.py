@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 from bot.budgets.ceilings import AGENT
 from bot.chain import Chain, posts_within_budget, within_budget
 from bot.commands.context import Agent, DisabledAgent, Services
-from bot.commands.routing import is_offered, slash_commands
+from bot.commands.routing import slash_commands
 from bot.manifest import Offers, manifest
 from bot.metering import Meter
-from bot.model.question import NewQuestion
 from bot.slack.connection import SlackConnection
 from bot.storage.limiter import PostgresLimiter
 from bot.storage.questions import Pool
@@ -28,7 +27,7 @@ from perplexity.deepdive.pipeline import open_deepdive_runner
 from perplexity.deepdive.types import Persona
 from perplexity.errors import PerplexityError
 from perplexity.fallback import Fallback
-from perplexity.limiter import CallKind, Limiter
+from perplexity.limiter import Limiter
 from perplexity.models import FallbackTimeouts, Timeouts
 from perplexity.providers import PROVIDERS, open_providers, text_generators
 from perplexity.providers.base import Provider, ProviderConfig
@@ -56,17 +55,6 @@ class SearchServices:
     chain: Chain
 
 
-FIRST_CALLS: Mapping[str, CallKind] = {
-    "ask": "answer",
-    "check": "answer",
-    "deepdive": "answer",
-    "digest": "answer",
-    "news": "answer",
-    "search": "search",
-}
-"""What is asked first of a service, by command."""
-
-
 def open_limiter(settings: Settings, pool: Pool) -> PostgresLimiter:
     """Return the limiter of all processes on this database."""
     keys, urls = settings.provider_keys, settings.provider_base_urls
@@ -81,18 +69,6 @@ def open_limiter(settings: Settings, pool: Pool) -> PostgresLimiter:
         stand_ins=writers[:-1],
         wait_seconds=settings.wait_seconds,
     )
-
-
-def first_lane(
-    question: NewQuestion, *, providers: Sequence[Provider], limiter: PostgresLimiter, shares: bool
-) -> str | None:
-    """Return the lane of the first call that a question makes for the current workspace; None if it needs no turn.
-
-    Of those that the app offers, the one that asks for all takes its turn in its work, if answers are shared.
-    """
-    kind = None if shares and is_offered(question.command, question.text) else FIRST_CALLS.get(question.command)
-    first = next((one for one in providers if kind in one.capabilities), None)
-    return limiter.lane(first.name, kind) if first is not None and kind is not None else None
 
 
 @asynccontextmanager

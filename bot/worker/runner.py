@@ -296,20 +296,13 @@ class CommandRunner:
 
     def _explain(self, row: QuestionRow, error: PerplexityError) -> tuple[str, FailureAction | None]:
         """Return the sentence for a failure, and the button below it."""
-        return self._sentence(row, error), self._failure_button(row, error)
-
-    def _sentence(self, row: QuestionRow, error: PerplexityError) -> str:
-        command = self.commands[row.command]
-        if command.nothing_found is None or not is_empty_result(error):
-            return user_message(error)
-        return user_message(error, nothing=command.nothing_found(command.parse(row.text)))
-
-    def _failure_button(self, row: QuestionRow, error: PerplexityError) -> FailureAction | None:
-        """Return the button below a failure: one that may help, or none."""
-        wider = self.commands[row.command].past_week
-        if wider is not None and is_empty_result(error) and wider(row.text) is not None:
-            return "past_week"
-        return "retry" if is_retryable(error) else None
+        command, empty = self.commands[row.command], is_empty_result(error)
+        button: FailureAction | None = "retry" if is_retryable(error) else None
+        if empty and command.past_week is not None and command.past_week(row.text) is not None:
+            button = "past_week"
+        if empty and command.nothing_found is not None:
+            return user_message(error, nothing=command.nothing_found(command.parse(row.text))), button
+        return user_message(error), button
 
     def audience(self, row: QuestionRow) -> Audience:
         """Return who may see it by a response_url: a failure is the asker's alone, an answer goes to its place."""
