@@ -24,7 +24,6 @@ from bot.commands import with_built
 from bot.commands.ask import ask_command
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.budget import BudgetCommand
-from bot.commands.deepdive import deepdive_command
 from bot.commands.settings import SettingsCommand
 from bot.commands.status import Health, StatusCommand
 from bot.commands.watch import WatchCommand
@@ -325,7 +324,6 @@ class _Parts:
             next_questions=settings.next_questions,
             preferences=self.preferences,
         )
-        yield deepdive_command(can_upload=self.files.can_upload)
         yield StatusCommand(
             admins=admins,
             attempts=self.attempts,
@@ -344,9 +342,6 @@ class _Parts:
         return FileUploader(
             client=self.client,
             chat=self.chat,
-            questions=self.questions,
-            stages=self.stages,
-            persona=self.settings.persona_name,
             admits=self.admission.admits,
             requests=self.before_ack,
         )
@@ -420,6 +415,7 @@ class _Parts:
             users=self.users,
             home=self.home_tabs,
             chain=self.search.chain,
+            files=self.files,
             service_limits=self.limiter.uses,
             start=self.background.start,
         )
@@ -593,11 +589,7 @@ class _Parts:
             partial(settings.register_command, store=self.preferences_before_ack, managers=self.managers),
             slash.register,
             messages.register,
-            partial(
-                actions.register,
-                digests=replace(self.digests.service, digests=digest_store),
-                files=self.files,
-            ),
+            partial(actions.register, digests=replace(self.digests.service, digests=digest_store)),
             answer_actions.register,
             partial(admin.register, home=self.admin_home, stopper=self.digests.stopper),
             partial(ask.register, choices=choices),

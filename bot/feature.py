@@ -22,6 +22,7 @@ from bot.settings import Settings
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.users import Admins, SlackUsers
 from bot.storage.questions import Pool
+from bot.worker.background import FileUploader
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,7 @@ class Core:
     users: SlackUsers
     home: HomeTabs
     chain: Chain
+    files: FileUploader
     service_limits: Callable[[], Awaitable[Sequence[LaneUse]]]
     start: Callable[[Coroutine[Any, Any, None]], None]
 

@@ -67,7 +67,7 @@ LONG = (
     "tests/end_to_end/test_provider_privacy.py",
     "tests/end_to_end/test_stopping.py",
     "tests/bot/workspaces/test_tokens_at_rest.py",
-    "tests/end_to_end/test_deepdive.py",
+    "tests/features/deepdive/test_deepdive.py",
     "tests/end_to_end/test_pgbouncer.py",
     "tests/bot/playground/test_odd_input.py",
     "tests/end_to_end/test_odd_bodies.py",

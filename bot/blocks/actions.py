@@ -76,7 +76,6 @@ _OWN_PARTS = (
     AnswerPart(name=SOURCES, label="Sources", offered=lambda below: bool(below.buttons.sources)),
     AnswerPart(name=GO_DEEPER, place="choice", label="Think longer", offered=lambda below: below.buttons.deeper),
     AnswerPart(name=REGENERATE, place="choice", label="Regenerate", offered=lambda below: True),
-    AnswerPart(name=SAVE, place="choice", label="Save as Markdown", offered=lambda below: below.saves_files),
     AnswerPart(name=SENT, place="choice", label="What was sent", offered=lambda below: True),
 )
 

@@ -8,7 +8,6 @@ from typing import Any
 from bot.commands.ask import ASK
 from bot.commands.base import Command
 from bot.commands.budget import BUDGET, PAUSE, RESUME
-from bot.commands.deepdive import DEEPDIVE
 from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
 from bot.commands.settings import SETTINGS
@@ -19,7 +18,6 @@ COMMANDS: tuple[Command[Any, Any], ...] = (
     SEARCH,
     ASK,
     NEWS,
-    DEEPDIVE,
     STATUS,
     SETTINGS,
     BUDGET,

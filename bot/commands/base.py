@@ -161,6 +161,9 @@ class Command(Generic[Request, Result]):
     effort: Effort | None = None
     """The effort that it needs."""
 
+    keeps_stages: bool = False
+    """Whether it keeps the parts of an answer that are done, so that nothing is paid twice if it runs again."""
+
     free: bool = False
     """Whether it asks no service, so that no limit of questions applies."""
 

@@ -99,14 +99,17 @@ def help_overview(
 
     Only an `admin` reads of what admins do. `unknown` is a word that names no command, `closest` one that it resembles.
     """
-    ask, search, news, deepdive = (code(_slash_name(slash, name)) for name in ("ask", "search", "news", "deepdive"))
-    watch, settings = _command_line(slash, "watch"), _command_line(slash, "settings")
+    known = {command.name for command in commands}
+    asked = {"search": "lists pages", "news": "the day’s news", "deepdive": "writes a report"}
+    asks = ", ".join(f"{code(_slash_name(slash, one))} {does}" for one, does in asked.items() if one in known)
+    set_up = {"watch": "sets up a digest of news", "settings": "sets your language and sites"}
+    sets = ", ".join(f"{_command_line(slash, one)} {does}" for one, does in set_up.items() if one in known)
     lines = [
         "*Ask me anything: I search the web and answer with sources.*",
-        f"•  {ask} and your question: only you see the answer, until you share it.",
+        f"•  {code(_slash_name(slash, 'ask'))} and your question: only you see the answer, until you share it.",
         "•  Mention me with a question: I answer in a thread, for everyone there. In a direct message, just write.",
-        f"•  {search} lists pages, {news} the day’s news, {deepdive} writes a report. Type one alone for its form.",
-        f"•  {watch} sets up a digest of news, {settings} sets your language and sites.",
+        f"•  {asks}. Type one alone for its form.",
+        *([f"•  {sets}."] if sets else []),
     ]
     message = _sections_message([*_unknown_command(unknown, closest), "\n".join(lines)])
     names = ", ".join(_command_line(slash, command.name) for command in commands if command.for_admins)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.feature import Feature, bring_together
-from bot.features import ask_about, checking, feedback, limits, sharing
+from bot.features import ask_about, checking, deepdive, feedback, limits, saving, sharing
 
 FEATURES: tuple[Feature, ...] = (
     limits.FEATURE,
@@ -11,6 +11,8 @@ FEATURES: tuple[Feature, ...] = (
     feedback.FEATURE,
     checking.FEATURE,
     ask_about.FEATURE,
+    saving.FEATURE,
+    deepdive.FEATURE,
 )
 
 BROUGHT = bring_together(FEATURES)

@@ -1,32 +1,23 @@
-"""Clicks on the buttons of the app's messages: retry, stop, digests, a report as a file."""
+"""Clicks on the buttons of the app's messages: retry, stop, digests."""
 
 from __future__ import annotations
 
 import logging
 import re
-from contextlib import suppress
 from functools import partial
 from uuid import uuid4
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.actions import MORE, SAVE
 from bot.blocks.digests import ACTION_PREFIX, digest_result_message
-from bot.blocks.documents import result_file
 from bot.blocks.messages import question_stopped_message
-from bot.commands.help import text_message
 from bot.errors import UsageError
-from bot.listeners.admission import MEMBERS_ONLY
 from bot.listeners.clicks import (
-    NOT_YOUR_ANSWER,
-    UNKNOWN_ANSWER,
     Click,
     Reply,
     button,
     clicked_question,
     command_of,
-    may_see,
-    menu,
     submission_refusal,
     text_reply,
 )
@@ -35,37 +26,26 @@ from bot.listeners.intake import Submitted
 from bot.listeners.stopping import record_stop
 from bot.model.audit import stop_change
 from bot.model.digest import DigestAction, DigestNotFound, DigestResult, DigestService
-from bot.model.message import MarkdownFile
 from bot.model.question import NewQuestion, QuestionRow
-from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.worker.background import FileUploader
-from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
 UNKNOWN_QUESTION = "I no longer have this question. Please ask it again."
-UNKNOWN_REPORT = "I no longer have this report."
-
 
 PAST_WEEK = "past_week"
 LIVE_PRESS = "live_press"
 """The id of the button that `python -m bot doctor --live` posts."""
 
-SAME_FILE_SECONDS = 60.0
-"""Clicks of one user on one file within this time count as one."""
-
 _RETRY_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
 _DIGEST_ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
 
 
-def register(app: AsyncApp, context: ListenerContext, *, digests: DigestService, files: FileUploader) -> None:
+def register(app: AsyncApp, context: ListenerContext, *, digests: DigestService) -> None:
     """Listen to every button."""
     button(app, context, _RETRY_ACTIONS, retry_question)
     button(app, context, "stop", stop_question)
     button(app, context, _DIGEST_ACTIONS, partial(apply_digest_button, digests=digests))
-    button(app, context, "as_file", partial(send_report, files=files))
     button(app, context, LIVE_PRESS, take_live_press)
-    menu(app, context, MORE, SAVE, partial(save_answer, files=files))
 
 
 async def retry_question(click: Click, context: ListenerContext) -> Reply | None:
@@ -183,63 +163,3 @@ async def _apply_digest_button(click: Click, digests: DigestService) -> DigestRe
     result = await digests.apply_button(digest_action, click.id, user_id=click.user, teams=click.teams, by=by)
     log.info("digest.clicked", extra={"digest": str(click.id), "state": type(result).__name__})
     return result
-
-
-async def send_report(click: Click, context: ListenerContext, *, files: FileUploader) -> Reply:
-    """Send the report of a question as a file, in the background, to the user who clicked."""
-    row = await clicked_question(click, context)
-    if row is None:
-        return text_reply(UNKNOWN_REPORT)
-    if not may_see(row, click, context.commands):
-        return text_reply("Only the person who asked can get this report as a file.")
-    report = await files.load_report(row.id)
-    if report is None:
-        return text_reply(UNKNOWN_REPORT)
-    return await _send_file(report, row, click, context, files, what="the report")
-
-
-async def save_answer(click: Click, context: ListenerContext, *, files: FileUploader) -> Reply:
-    """Send an answer or search results as a file, in the background, to the user who clicked."""
-    row = await clicked_question(click, context)
-    kept = await context.questions.result(row.id) if row is not None else None
-    command = command_of(row, context.commands) if row is not None else None
-    if row is None or kept is None or command is None:
-        return text_reply(UNKNOWN_ANSWER)
-    if not may_see(row, click, context.commands):
-        return text_reply(NOT_YOUR_ANSWER)
-    question = command.parse_question_text(row.text)
-    file = await run_in_thread(result_file, kept.result, question=question, asked_at=kept.asked_at)
-    return await _send_file(file, row, click, context, files, what="the answer")
-
-
-async def _send_file(
-    file: MarkdownFile,
-    row: QuestionRow,
-    click: Click,
-    context: ListenerContext,
-    files: FileUploader,
-    *,
-    what: str,
-) -> Reply:
-    """Start sending a file of a question, unless the user asked for it a moment ago."""
-    if not await files.requests.request_file(row.id, click.user, seconds=SAME_FILE_SECONDS):
-        return text_reply("You asked for this file a moment ago. Look for it in our direct messages.")
-
-    async def report_failure(text: str) -> None:
-        with suppress(*DATABASE_UNAVAILABLE):
-            await files.requests.cancel_file_request(row.id, click.user)
-        await context.replies.reply_privately(click.response_url, text_message(text))
-
-    upload = partial(
-        files.send,
-        file,
-        click.user,
-        on_failure=lambda: report_failure(
-            "Slack rejected the file. Please tell an admin, who can check my permission to send files."
-        ),
-        on_refusal=lambda: report_failure(MEMBERS_ONLY),
-    )
-    return Reply(
-        message=text_message(f"I’ll send you {what} as a file, in our direct messages."),
-        after=lambda: context.start(upload()),
-    )

@@ -13,9 +13,6 @@ from uuid import UUID
 from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.blocks.documents import markdown_file
-from bot.blocks.escaping import one_line
-from bot.commands.deepdive import DEEPDIVE
 from bot.errors import SpendingPaused
 from bot.metering import SPENDING_PAUSED
 from bot.model.message import MarkdownFile
@@ -28,13 +25,10 @@ from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import SPENDS_PAUSED, QuestionStore
 from bot.storage.stages import StageStore
 from perplexity import scope
-from perplexity.deepdive.report import as_document, assemble, report_title
-from perplexity.deepdive.types import DeepDive, Stage, StageResult
 from perplexity.errors import PerplexityError, RequestCancelled, TimedOut
 from perplexity.providers.base import Provider
 from perplexity.providers.perplexity import PerplexityProvider
 from perplexity.retry import is_retryable
-from perplexity.threads import run_in_thread
 
 log = logging.getLogger(__name__)
 
@@ -211,16 +205,13 @@ class StopWatcher:
 class FileUploader:
     """Sends files; Slack's three calls take longer than a click's acknowledgement may.
 
-    `granted` are the workspaces whose bot tokens are known to have the scope. `persona` is the author of the analyses.
-    `admits` returns whether a user may get a file, None if that is unknown. `requests` records who asks for which.
+    `granted` are the workspaces whose bot tokens are known to have the scope. `admits` returns whether a user may get a
+    file, None if that is unknown. `requests` records who asks for which.
     https://docs.slack.dev/reference/methods/files.completeUploadExternal
     """
 
     client: AsyncWebClient
     chat: Chat
-    questions: QuestionStore
-    stages: StageStore
-    persona: str
     admits: Callable[[str], Awaitable[bool | None]]
     requests: WorkspaceStore
     granted: set[str] = field(default_factory=set)
@@ -237,16 +228,6 @@ class FileUploader:
             if FILES in {scope.strip() for scope in str(scopes).split(",")}:
                 self.granted.add(workspace)
         return workspace in self.granted
-
-    async def load_report(self, question_id: UUID) -> MarkdownFile | None:
-        """Return a question's report as a file, None if it has none. Raises database errors."""
-        row = await self.questions.get(question_id)
-        kept = {stage: await self.stages.get(question_id, stage) for stage in Stage}
-        results = {stage: one["result"] for stage, one in kept.items() if one and one["result"]}
-        if row is None or row.command != DEEPDIVE.name or len(results) < len(Stage):
-            return None
-        topic, found = DEEPDIVE.parse(row.text).topic, [StageResult.from_json(stage, results[stage]) for stage in Stage]
-        return await run_in_thread(lambda: _report_file(assemble(topic, *found, persona=self.persona)))
 
     async def send(
         self,
@@ -282,9 +263,3 @@ class FileUploader:
         )
         if not uploaded.get("ok"):
             raise SlackClientError("the upload was not completed")
-
-
-def _report_file(report: DeepDive) -> MarkdownFile:
-    return markdown_file(
-        report.topic, beginning="deep-dive", title=report_title(one_line(report.topic)), content=as_document(report)
-    )

@@ -21,7 +21,6 @@ from bot.blocks.words import short_time
 from bot.chain import Chain
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.context import CommandContext, Progress
-from bot.commands.deepdive import DEEPDIVE
 from bot.commands.help import pending_message, text_message
 from bot.commands.routing import BY_MENTION, IN_DIRECT_MESSAGE, is_offered, usage_reply
 from bot.delivery.delivery import ClaimLost
@@ -322,14 +321,14 @@ class CommandRunner:
         """Run the command; repeat it if the budgets could not be read, once the database is back.
 
         The reply has to wait for the database, too. Raises BudgetUnknown if it is unavailable for very long, or
-        something was sent already that would be paid again. What a deep dive has found is kept.
+        something was sent already that would be paid again. What a command keeps of its stages is not.
         """
         for _ in range(BUDGET_TRIES):
             try:
                 return await self._execute(run)
             except BudgetUnknown:
                 log.warning("budget.unknown", extra=run.row.ids)
-                if run.sent_log.requests and run.command.name != DEEPDIVE.name:
+                if run.sent_log.requests and not run.command.keeps_stages:
                     raise
             with suppress(*DATABASE_UNAVAILABLE):
                 await self.database_retry(lambda: self.questions.get(run.row.id))

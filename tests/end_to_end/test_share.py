@@ -7,16 +7,19 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 from uuid import uuid4
 
 import psycopg
 import pytest
 
-from bot.features.sharing.preview import ALREADY_PUBLIC, ALREADY_SHARED, MAYBE_SHARED, NO_PARTS, TOO_LONG
+from bot.features.sharing.posting import Sharing
+from bot.features.sharing.preview import ALREADY_PUBLIC, ALREADY_SHARED, MAYBE_SHARED, NO_PARTS, TOO_LONG, register
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.playground.slack.views import View
 from bot.views.base import TOO_LATE
+from tests.bot.listeners.clicks import assert_acknowledged
 from tests.driver import Driver, Message
 from tests.fakes.slack import Fault, Post
 
@@ -437,3 +440,9 @@ async def test_an_answer_without_sections_that_fit_is_not_shared(harness: Driver
 
     assert await click(harness, answer) == TOO_LONG
     assert harness.slack.views.stack("U1") == ()
+
+
+async def test_a_click_is_acknowledged_while_everything_hangs() -> None:
+    listens = partial(register, shares=cast("Sharing", None))
+
+    await assert_acknowledged("share", listeners=[listens])

@@ -15,9 +15,7 @@ from uuid import UUID
 
 from bot.blocks.actions import Below, answer_actions
 from bot.blocks.answer import answer_messages
-from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message, deepdive_started_message
 from bot.blocks.digests import digest_failed_message, digest_messages, digest_result_message
-from bot.blocks.documents import markdown_file, result_file
 from bot.blocks.escaping import one_line
 from bot.blocks.home import home_blocks
 from bot.blocks.messages import (
@@ -47,8 +45,11 @@ from bot.features import ANSWER_PARTS, COMMANDS
 from bot.features.ask_about.form import question_view
 from bot.features.checking.command import claims_messages
 from bot.features.checking.form import _Message, checked_message, claims_view, reading_view
+from bot.features.deepdive.rendering import deepdive_messages, deepdive_progress_message, deepdive_started_message
+from bot.features.saving.document import result_file
 from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
+from bot.listeners.files import markdown_file
 from bot.model.digest import Created, Digest, DigestAction, DigestList, DigestReport, Trigger, Updated
 from bot.model.home import HomeData, Recent, Running
 from bot.model.message import Audience, OutgoingMessage

@@ -11,7 +11,6 @@ from bot.blocks.answer import answer_messages
 from bot.blocks.examples import LINES
 from bot.blocks.messages import failure_message, without_blocks
 from bot.commands.ask import ask_command
-from bot.commands.deepdive import DEEPDIVE
 from bot.commands.help import (
     help_message,
     help_overview,
@@ -79,16 +78,6 @@ def test_the_ack_names_the_question_without_its_options(command: str, text: str,
     assert expected == shown_text(
         pending_message(found, request, question_id="7", public=found.audience(request) is Audience.CHANNEL)
     )
-
-
-@pytest.mark.parametrize(("text", "for_everyone"), [("heat & pumps", False), ("--public heat & pumps", True)])
-def test_the_ack_of_a_deep_dive_has_a_stop_button_and_stays_true(text: str, for_everyone: bool) -> None:
-    message = pending_message(DEEPDIVE, DEEPDIVE.parse(text), question_id="7", public=for_everyone)
-
-    assert shown_text(message).startswith("*Deep dive*  “heat &amp; pumps”\nThe report has three parts")
-    assert ("It is for everyone here." in shown_text(message), "public" in shown_text(message)) == (for_everyone, False)
-    (button,) = message.blocks[1]["elements"]
-    assert (button["action_id"], button["value"]) == ("stop", "7")
 
 
 def test_the_ack_shortens_a_long_question() -> None:

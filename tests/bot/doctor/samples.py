@@ -16,7 +16,6 @@ from uuid import UUID
 from bot.blocks.actions import Below, answer_actions, with_actions
 from bot.blocks.admin import admin_blocks
 from bot.blocks.answer import answer_messages
-from bot.blocks.deepdive import deepdive_messages, deepdive_started_message
 from bot.blocks.digests import digest_failed_message, digest_messages
 from bot.blocks.escaping import sanitize_message, sanitize_view
 from bot.blocks.examples import greeting_message
@@ -34,6 +33,7 @@ from bot.features import ANSWER_PARTS, COMMANDS
 from bot.features.ask_about.form import question_view
 from bot.features.checking.command import claims_messages
 from bot.features.checking.form import _Message, claims_view
+from bot.features.deepdive.rendering import deepdive_messages, deepdive_started_message
 from bot.features.feedback.form import feedback_view
 from bot.features.limits.form import limits_section, limits_view
 from bot.features.limits.model import NAMES, Limit, limits_message

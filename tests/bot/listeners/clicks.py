@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import cast
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from slack_bolt.async_app import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.app import bolt_app
-from bot.features import ask_about
-from bot.features.sharing import preview
-from bot.features.sharing.posting import Sharing
 from bot.listeners import actions, answer_actions
-from bot.model.message import MarkdownFile, OutgoingMessage
+from bot.listeners.context import Register
+from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
 from bot.views import sources
-from bot.worker.background import FileUploader
 from tests.fakes.digest_service import FakeDigests
 from tests.fakes.listeners import listener_context
+
+ACK_SECONDS = 2.5
 
 
 @dataclass(kw_only=True)
@@ -31,10 +30,11 @@ class RecordingListeners:
     """The listeners of an app whose questions never load; `replies` are the texts of what was sent for clicks.
 
     `seconds` is how long the last click waited for its acknowledgement, without the making of the app.
-    With `slack_hangs` a reply is never confirmed.
+    `listeners` are those of features. With `slack_hangs` a reply is never confirmed.
     """
 
     digests: FakeDigests = field(default_factory=FakeDigests)
+    listeners: Sequence[Register] = ()
     slack_hangs: bool = False
     replies: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -54,15 +54,10 @@ class RecordingListeners:
             AsyncWebClient(),
             listener_context(self, replies=self),
             [
-                partial(
-                    actions.register,
-                    digests=self.digests,
-                    files=cast("FileUploader", self),
-                ),
+                partial(actions.register, digests=self.digests),
                 answer_actions.register,
-                ask_about.form.register,
-                partial(preview.register, shares=cast("Sharing", self)),
                 sources.register,
+                *self.listeners,
             ],
         )
         request = AsyncBoltRequest(body=body, mode="socket_mode")
@@ -83,10 +78,14 @@ class RecordingListeners:
 
     reply_privately = replace_original
 
-    async def load_report(self, question_id: UUID) -> MarkdownFile | None:
-        """Fail: no question loads."""
-        raise AssertionError(question_id)
 
-    async def send(self, file: MarkdownFile, user_id: str, **outcomes: object) -> None:
-        """Fail: there is no file."""
-        raise AssertionError(file, user_id)
+async def assert_acknowledged(
+    action: str, *, listeners: Sequence[Register] = (), digests: FakeDigests | None = None
+) -> None:
+    """Click while the database hangs, and Slack as well: this is acknowledged in time anyway."""
+    app = RecordingListeners(digests=digests or FakeDigests(), listeners=listeners, slack_hangs=True)
+    response = await app.click(action, value=str(uuid4()))
+
+    assert response.status == 200
+    assert app.seconds < ACK_SECONDS
+    assert ["reach my database" in text for text in app.replies] == [True]

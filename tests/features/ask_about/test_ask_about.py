@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from bot.conversations.pages import INSTRUCTIONS, OTHER_PAGES, UNCITED
+from bot.features.ask_about import form
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.views.base import TOO_LATE
+from tests.bot.listeners.clicks import assert_acknowledged
 from tests.driver import Driver
 from tests.fakes.answers import completed, deltas
 from tests.fakes.duckduckgo import FakeDuckDuckGo, Hit, PointDdgsAt
@@ -274,3 +276,7 @@ async def test_too_many_open_questions_are_said__and_later_the_same_view_and_but
     assert await harness.submit(question="why?") == {}
     await harness.wait_until_settled(7)
     assert "Looking for more pages" in await harness.told(message, "more_results")
+
+
+async def test_a_click_is_acknowledged_while_everything_hangs() -> None:
+    await assert_acknowledged("ask_about", listeners=[form.register])

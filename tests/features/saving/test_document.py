@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from markdown_it import MarkdownIt
 
-from bot.blocks.documents import result_file
+from bot.features.saving.document import result_file
 from bot.model.results import Result, SearchPage
 from perplexity.types import Answer, AnswerKind, Passage, SearchResults, Source, Usage
 from perplexity.urls import safe_url

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 
-from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message
 from bot.blocks.escaping import sanitize_message
 from bot.blocks.messages import texts_in
+from bot.features.deepdive.rendering import deepdive_messages, deepdive_progress_message
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.slack.limits import check_message
 from perplexity.block_parser import BlockKind, read_blocks

@@ -7,16 +7,15 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from time import monotonic
 
-from bot.blocks.deepdive import deepdive_messages, deepdive_progress_message, deepdive_started_message
 from bot.commands.base import Command, CommandForm, Reply, Stats
 from bot.commands.context import PACE_SECONDS, CommandContext
 from bot.commands.filters import PRIVATE, PUBLIC, audience_for, parse_visibility, usage_errors
 from bot.commands.parsing import OptionParser, parse_options
 from bot.conversations.memory import remember_answer
 from bot.errors import UsageError
+from bot.features.deepdive.rendering import deepdive_messages, deepdive_progress_message, deepdive_started_message
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import AnswerButtons
 from bot.preferences.precedence import Preferred
@@ -218,11 +217,7 @@ DEEPDIVE = Command(
     question_text=question_text,
     render_pending=render_pending,
     effort="high",
+    keeps_stages=True,
     form=CommandForm(title="Deep dive", text="Topic", missing="Write your topic."),
     prefer=prefer,
 )
-
-
-def deepdive_command(*, can_upload: Callable[[], Awaitable[bool]]) -> Command[DeepDiveRequest, DeepDiveResult]:
-    """Return the command; `can_upload` returns whether files can be sent."""
-    return replace(DEEPDIVE, answer=partial(answer, can_upload=can_upload))

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.commands.deepdive import DEEPDIVE, DeepDiveRequest, answer
+from bot.commands.help import pending_message
 from bot.commands.routing import route_message
 from bot.errors import UsageError
 from bot.features import COMMANDS
+from bot.features.deepdive.command import DEEPDIVE, DeepDiveRequest, answer
 from bot.model.message import Audience, OutgoingMessage
 from perplexity.errors import RequestCancelled
+from tests.bot.commands.test_help import shown_text
 from tests.fakes.commands import command_context
 from tests.fakes.provider import FakeProvider
 
@@ -87,3 +89,13 @@ async def test_a_milestone_that_did_not_arrive_is_shown_again() -> None:
     with pytest.raises(RequestCancelled):
         await answer(DEEPDIVE.parse("heat pumps"), work, pace_seconds=0.01)
     assert progress.milestones == [True, True, True, False]
+
+
+@pytest.mark.parametrize(("text", "for_everyone"), [("heat & pumps", False), ("--public heat & pumps", True)])
+def test_the_ack_of_a_deep_dive_has_a_stop_button_and_stays_true(text: str, for_everyone: bool) -> None:
+    message = pending_message(DEEPDIVE, DEEPDIVE.parse(text), question_id="7", public=for_everyone)
+
+    assert shown_text(message).startswith("*Deep dive*  “heat &amp; pumps”\nThe report has three parts")
+    assert ("It is for everyone here." in shown_text(message), "public" in shown_text(message)) == (for_everyone, False)
+    (button,) = message.blocks[1]["elements"]
+    assert (button["action_id"], button["value"]) == ("stop", "7")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -10,6 +9,7 @@ from datetime import datetime
 from bot.blocks.answer import EMPTY
 from bot.blocks.escaping import clean, one_line, shorten
 from bot.blocks.words import utc_minute
+from bot.listeners.files import markdown_file
 from bot.model.message import MarkdownFile
 from bot.model.results import Result, SearchPage
 from perplexity.attempts import Attempt, cost_with_failures
@@ -21,18 +21,10 @@ from perplexity.types import Answer, Source
 from perplexity.validation import shorten_answer
 
 MAX_HEADING = 200
-MAX_TITLE = 120
-MAX_NAME = 60
 _UNTITLED = "Answer"
 """The heading and the title of a file whose question is empty."""
 
 _WORD_JOINER = "\u2060"
-
-
-def markdown_file(subject: str, *, beginning: str, title: str, content: str) -> MarkdownFile:
-    """Return a file that is named after what it is about."""
-    words = re.sub(r"\W+", "-", subject.lower()).strip("-")[:MAX_NAME] or "report"
-    return MarkdownFile(name=f"{beginning}-{words}.md", title=title[:MAX_TITLE], content=clean(content))
 
 
 def result_file(result: Result, *, question: str, asked_at: datetime) -> MarkdownFile:

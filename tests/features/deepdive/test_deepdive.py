@@ -8,14 +8,18 @@ import re
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from aiohttp import ClientSession
 from psycopg import AsyncConnection
 from pydantic import SecretStr
 
+from bot.features.deepdive import Reports
 from bot.settings import Settings
+from bot.storage.stages import StageStore
+from bot.worker.background import FileUploader
+from tests.bot.listeners.clicks import assert_acknowledged
 from tests.driver import Driver, Processes, actions, asked_in
 from tests.end_to_end.test_stop import move_stop
 from tests.fakes import grok
@@ -427,3 +431,9 @@ async def test_without_the_scope_for_files_there_is_no_button(harness: Driver) -
 
     assert is_report(harness.slack.posts[-1])
     assert file_buttons(harness.slack.posts[-1]) == []
+
+
+async def test_a_click_is_acknowledged_while_everything_hangs() -> None:
+    reports = Reports(files=cast("FileUploader", None), stages=cast("StageStore", None), persona="")
+
+    await assert_acknowledged("as_file", listeners=[reports.register])

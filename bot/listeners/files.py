@@ -1,0 +1,62 @@
+"""Files for people: named after what they are about, and sent once as a direct message."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from functools import partial
+
+from bot.blocks.escaping import clean
+from bot.commands.help import text_message
+from bot.listeners.admission import MEMBERS_ONLY
+from bot.listeners.clicks import Click, Reply, text_reply
+from bot.listeners.context import ListenerContext
+from bot.model.message import MarkdownFile
+from bot.model.question import QuestionRow
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.worker.background import FileUploader
+
+MAX_TITLE = 120
+MAX_NAME = 60
+
+SAME_FILE_SECONDS = 60.0
+"""Clicks of one user on one file within this time count as one."""
+
+
+def markdown_file(subject: str, *, beginning: str, title: str, content: str) -> MarkdownFile:
+    """Return a file that is named after what it is about."""
+    words = re.sub(r"\W+", "-", subject.lower()).strip("-")[:MAX_NAME] or "report"
+    return MarkdownFile(name=f"{beginning}-{words}.md", title=title[:MAX_TITLE], content=clean(content))
+
+
+async def send_file(
+    file: MarkdownFile,
+    row: QuestionRow,
+    click: Click,
+    context: ListenerContext,
+    files: FileUploader,
+    *,
+    what: str,
+) -> Reply:
+    """Start sending a file of a question, unless the user asked for it a moment ago."""
+    if not await files.requests.request_file(row.id, click.user, seconds=SAME_FILE_SECONDS):
+        return text_reply("You asked for this file a moment ago. Look for it in our direct messages.")
+
+    async def report_failure(text: str) -> None:
+        with suppress(*DATABASE_UNAVAILABLE):
+            await files.requests.cancel_file_request(row.id, click.user)
+        await context.replies.reply_privately(click.response_url, text_message(text))
+
+    upload = partial(
+        files.send,
+        file,
+        click.user,
+        on_failure=lambda: report_failure(
+            "Slack rejected the file. Please tell an admin, who can check my permission to send files."
+        ),
+        on_refusal=lambda: report_failure(MEMBERS_ONLY),
+    )
+    return Reply(
+        message=text_message(f"I’ll send you {what} as a file, in our direct messages."),
+        after=lambda: context.start(upload()),
+    )
