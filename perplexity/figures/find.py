@@ -12,7 +12,7 @@ from perplexity.figures.amounts import NUMBER, power_end, read_suffix, unit_befo
 from perplexity.figures.dates import CLOCK_TIME, find_dates, find_durations, find_worded_times, minutes_of, seconds_of
 from perplexity.figures.excerpts import Excerpt
 from perplexity.figures.fractions import Fraction, find_fractions, find_multiples
-from perplexity.figures.number_words import WordedNumber, find_worded
+from perplexity.figures.number_words import find_worded
 from perplexity.figures.numbers import Number, hedge_before, letters_around, span_with_unit
 from perplexity.figures.own_numbers import find_own_numbers
 from perplexity.figures.source_dates import SourceDates
@@ -107,7 +107,7 @@ def _times(text: str) -> Iterator[Figure]:
         written, minutes = text[match.start() : last], minutes_of(match)
         if minutes and (match[3] or match[5] or ":" in written):
             is_near = _NEAR_A_TIME.search(text, max(0, match.start() - 16), match.start()) is not None
-            has = partial(_has_time, written=written, minutes=minutes, is_near=is_near)
+            has = partial(_has_time, pair=(match[1], match[2] or ""), minutes=minutes, is_near=is_near)
             yield _as_written(text, match.start(), last, has)
     for start, end, seconds in find_durations(text):
         numbers = [Number(text, *match.span()) for match in NUMBER.finditer(text, start, end)]
@@ -145,11 +145,9 @@ def _has_duration(excerpt: Excerpt, seconds: frozenset[Decimal], numbers: list[N
     return excerpt.dates.has_duration(seconds) or all(map(excerpt.has_number, numbers))
 
 
-def _has_time(excerpt: Excerpt, written: str, minutes: tuple[int, ...], *, is_near: bool) -> bool:
-    hours, _, rest = written.partition(":")
-    if is_near and excerpt.dates.has_time_near(minutes):
-        return True
-    return excerpt.dates.has_time(minutes) or (rest.isdecimal() and hours.isdecimal() and excerpt.has_pair(hours, rest))
+def _has_time(excerpt: Excerpt, pair: tuple[str, str], minutes: tuple[int, ...], *, is_near: bool) -> bool:
+    dates = excerpt.dates
+    return dates.has_time(minutes) or (is_near and dates.has_time_near(minutes)) or excerpt.has_pair(*pair)
 
 
 def _number(text: str, start: int, end: int) -> Figure:
@@ -188,15 +186,5 @@ def _in_words(text: str) -> Iterator[Figure]:
             has = partial(Excerpt.has_century, number=int(found.value))
             yield _as_written(text, found.start, century.end(), has)
         else:
-            yield _as_written(text, found.start, read_suffix(text, found.end).end, _has_worded(text, found))
-
-
-def _has_worded(text: str, found: WordedNumber) -> Callable[[Excerpt], bool]:
-    number = Number(text, found.start, found.end, found.value)
-    dozens = Number(text, found.start, found.end, found.dozens)
-    return lambda excerpt: (
-        excerpt.has_number(number)
-        or (
-            found.dozens > 0 and ("dozen" in excerpt.lower or "dutzend" in excerpt.lower) and excerpt.has_number(dozens)
-        )
-    )
+            number = Number(text, found.start, found.end, found.value)
+            yield _as_written(text, found.start, number.end_of_unit, partial(Excerpt.has_number, mine=number))

@@ -11,12 +11,11 @@ from perplexity.lexicon.numbers import NUMBERS
 
 
 class WordedNumber(NamedTuple):
-    """A number in words, from `start` up to, not including, `end`; `dozens` is 2 for two dozen, else 0."""
+    """A number in words, from `start` up to, not including, `end`."""
 
     start: int
     end: int
     value: Decimal
-    dozens: Decimal = Decimal(0)
 
 
 def whole_words(lower: str, word: str) -> Iterator[tuple[int, int]]:
@@ -125,7 +124,7 @@ def _with_more(lower: str, start: int, end: int, value: int) -> WordedNumber:
     if more and more["half"]:
         return WordedNumber(start, more.end(), value + Decimal("0.5"))
     if more and more["dozen"]:
-        return WordedNumber(start, more.end(), Decimal(12 * value), Decimal(value))
+        return WordedNumber(start, more.end(), Decimal(12 * value))
     if more and (both := NUMBERS.get(f"{lower[start:end]}-{more['ones']}")):
         return WordedNumber(start, more.end(), Decimal(both))
     return WordedNumber(start, end, Decimal(value))
