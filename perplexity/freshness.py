@@ -1,4 +1,4 @@
-"""Whether a question asks for what is new, and whether its answer rests on sources that are. Pure.
+"""Tells whether a question asks for something new, and whether its answer rests on new sources. Pure.
 
 The words are English and German. A period that is named ("today", "this week") counts before a word such as "latest",
 which means the past week.
@@ -20,7 +20,7 @@ from perplexity.types import Answer, AnswerKind, Question, Source
 from perplexity.wire.sources import iso_date
 
 DAYS: dict[Recency, int] = {"hour": 1, "day": 1, "week": 7, "month": 31, "year": 366}
-"""How many days a source may be old for each recency; services date pages by the day."""
+"""The greatest age of a source in days, by recency; services date pages by the day."""
 
 UNDATED = "Newest source: undated."
 ZONE_DAYS = 1
@@ -76,7 +76,7 @@ _NOT_NEWS = re.compile(
     r"timestamps?|(?:rows?|records|commits|entries) (?:of|from|in)|history of|who wrote|(?:fox|sky|fake) news|"
     r"(?:in|with|using|mit) (?:python|java|php|ruby|rust|go|bash|excel|c#|c\+\+|swift|kotlin|r))(?!\w)"
 )
-"""What a question has that is about a program, a word or the past, whatever period it names."""
+"""Marks of a question about a program, a word or the past, whatever period it names."""
 _NOT_LATEST = re.compile(r"(?:\bat(?: the)?|\bno later than the|\bam) $")
 _CURRENT = re.compile(rf"{_EDGE}current{_END}")
 _NOT_CURRENT_BEFORE = re.compile(
@@ -121,8 +121,8 @@ def newest_source_line(question: str, sources: Sequence[Source], *, today: date,
     """Return "Newest source: 3 May 2026." if the newest source is older than what was asked for; or an empty string.
 
     `sources` are those that the answer cites. They count by their own date, which is shown with them, not by when a
-    service says that it last saw a change. Without a date on any of them the line says so; without a source there
-    is none.
+    service says that it last saw a change. Without a date on any of them the line says so; without a source the
+    string is empty.
     """
     days = max_age_days(question, recency)
     if days is None or not sources:

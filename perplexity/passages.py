@@ -28,7 +28,7 @@ from perplexity.types import (
 
 @cache
 def _word() -> re.Pattern[str]:
-    """Return what matches a word; a letter of a script that writes no spaces is one of its own. Slow to compile."""
+    """Return the pattern of a word; a letter of a script that writes no spaces is a word. Slow to compile."""
     return re.compile(
         r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+"
     )

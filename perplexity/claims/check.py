@@ -38,7 +38,7 @@ MAX_PAGES = 5
 MAX_EXCERPT = 6_000
 """Characters of a page's excerpt that are read; services return about 4,000."""
 MAX_CONCURRENT = 4
-"""How many claims are checked at a time."""
+"""The most claims that are checked at a time."""
 
 NOTHING_SAID = "No page that was found says so or denies it."
 NO_PAGE = "No page was found."
@@ -78,7 +78,7 @@ _DELIMITER = re.compile(r"<(/?)(?:passage|verdict)>", re.IGNORECASE)
 
 @dataclass(frozen=True, kw_only=True)
 class Passage:
-    """What a model picks for a claim: the number of a page and a quotation, neither of them checked."""
+    """A model's choice for a claim: the number of a page and a quotation, neither of them checked."""
 
     page: int = 0
     quote: str = ""
@@ -211,7 +211,7 @@ def build_messages(claim: str, pages: Sequence[Source], *, today: date) -> tuple
 
 
 def parse_passage(reply: str) -> Passage | None:
-    """Return what a model's reply picks; None unless it has exactly one block in the form that was asked for."""
+    """Return the passage in a model's reply; None unless it has exactly one block in the form that was asked for."""
     # Text and delimiters by turns: what is before the block, "", the block, "/", what is after it.
     parts = _DELIMITER.split(reply)
     if parts[1::2] != ["", "/"] or (block := _BLOCK.fullmatch(parts[2])) is None:
@@ -246,7 +246,7 @@ def judge(claim: str, passage: Passage | None, pages: Sequence[Source]) -> Check
 
 
 def _verdict(claim: str, text: PageText, quotation: Quotation, title: str) -> Verdict:
-    """Return what the sentences of a quotation decide; it is unclear if none does, or two do differently."""
+    """Return the verdict of a quotation's sentences; it is unclear if none decides, or two disagree."""
     verdicts = {decide(claim, text.sentence(at), title, *text.neighbors(at)) for at in quotation.places}
     decided = verdicts - {Verdict.UNCLEAR}
     return decided.pop() if len(decided) == 1 else Verdict.UNCLEAR
@@ -274,7 +274,7 @@ def _checked(claim: str, answer: Answer, pages: Sequence[Source]) -> CheckedClai
 
 
 def _best_passage(claim: str, pages: Sequence[Source], reason: str) -> CheckedClaim:
-    """Return a claim for which no model picked a passage with the one that fits it best."""
+    """Return an unclear claim with the passage that fits it best, since no model picked one."""
     best = next(iter(best_passages(pages, claim)), None)
     if best is None:
         return _unclear(claim, reason)

@@ -1,4 +1,4 @@
-"""Whether a sentence decides a claim by its words alone, which is the only way in which a claim gets a verdict. Pure.
+"""Decides by its words alone whether a sentence supports or contradicts a claim: nothing else gives a verdict. Pure.
 
 A sentence supports a claim if it has the claim's words and figures in the claim's order, at most two words more between
 them, and nothing that limits, negates, quotes or doubts them. It contradicts a claim if it says the same but for one
@@ -46,7 +46,7 @@ _EVENT = re.compile(
     r"|kept|led|left|lost|made|met|paid|ran|rose|said|sank|saw|sent|set|shot|sold|spent|spoke|stood|stole|swam|threw|told"
     r"|took|went|won|wrote|ge\w+t|fiel|stieg|starb|gewann|verlor|trat|ging|kam|zog|schrieb|erhielt|begann)"
 )
-"""What happened once: a claim with such a word stays true where the sentence adds a place."""
+"""Verbs for single events: a claim with one stays true where the sentence adds a place."""
 _ABOUT = _words("about around approximately roughly circa ca etwa rund ungefähr environ")
 _NEGATORS = _words("not no never nicht kein keine keinen keinem keiner keines nie niemals")
 _ADVERBS = re.compile(
@@ -115,7 +115,7 @@ _OPPOSITES_IN_LINES = """
 _OPPOSITES = tuple(
     tuple(frozenset(words.split()) for words in line.split("|")) for line in _OPPOSITES_IN_LINES.strip().splitlines()
 )
-"""Words of which one in the claim and the other in the sentence mean that they differ."""
+"""Pairs of words: with one in the claim and the other in the sentence, the two differ."""
 _NEGATIVE_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "nicht")
 
 _ENDINGS = tuple(
@@ -318,9 +318,7 @@ def _is_inflected(one: str, other: str) -> bool:
     if one == other:
         return True
     common = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    if one == other or (
-        common > 2 and {one[common:], other[common:]} <= {"", f"{one[common - 1]}ed", f"{one[common - 1]}ing"}
-    ):
+    if common > 2 and {one[common:], other[common:]} <= {"", f"{one[common - 1]}ed", f"{one[common - 1]}ing"}:
         return True
     return any(
         {one[at:], other[at:]} <= endings for at in range(common, max(2, common - 3), -1) for endings in _ENDINGS

@@ -19,7 +19,7 @@ _BEGIN = r"(?<!\w)"
 
 
 def _words(*alternatives: str) -> str:
-    """Return a pattern of whole words, each of which may be a regular expression."""
+    """Return a pattern of whole words; each may be a regular expression."""
     return rf"{_BEGIN}(?:{'|'.join(' '.join(alternatives).split())}){_END}"
 
 
@@ -109,7 +109,7 @@ _TOLD = (
     r"(?:^|[.!?:;,\n\"“‘'(\[\]>*#|-] ?"
     r"|\b(?:please|must|should|shall|now|and|then|to|always|you|just|simply|instead|so|but|kindly) )"
 )
-"""What an imperative follows: the beginning of a clause, or a word that asks. "People who ignore" are told nothing."""
+"""The place before an imperative: the beginning of a clause, or a word that asks. "People who ignore" is none."""
 _IGNORE = _TOLD + r"(?:ignore|ignoring|disregard|forget|override|bypass|neglect|do not follow|don't follow)\b"
 _RATE = _TOLD + (
     r"(?:mark|label|rate|classify|judge|treat|consider|report|return|answer|reply|respond|output|declare|set|flag|accept"
@@ -118,7 +118,7 @@ _RATE = _TOLD + (
 _CLAIM = r"\b(?:claims?|statements?|verdicts?|assertions?|everything|all of (?:them|it))\b"
 _RATING = r"\b(?:supported|contradicted|unclear|true|verified|confirmed|correct|proven|false)\b"
 _REASON = r"(?! (?:by|with|before|in|from|against)\b)"
-"""What no verdict goes on with: claims must be supported by evidence."""
+"""Excludes words that no verdict goes on with: claims must be supported by evidence."""
 _ADDRESS = (
     r"\b(?:you are|you're|act as|if you are|dear|hey|attention"
     r"|(?:note|notice|message|instructions?|reminder) (?:to|for))"
@@ -131,7 +131,7 @@ _MODEL = (
 
 @cache
 def _instructions() -> tuple[re.Pattern[str], ...]:
-    """Return what matches text that addresses a model. Slow to compile; several, since a search stops other threads."""
+    """Return patterns for text that addresses a model. Slow to compile; several, since a search stops other threads."""
     return tuple(
         map(re.compile, (
             _near(_IGNORE, _EARLIER, _RULES),

@@ -23,7 +23,7 @@ MAX_SENTENCE_LENGTH = 2_000
 """Characters of the sentences of a quotation, beyond which a text has none."""
 
 _WIDE = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Letters of scripts that write no spaces, each of which is a token, as in `passages`."""
+"""Letters of scripts that write no spaces. Each is a token, as in `passages`."""
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
     "\u0900-\u0963\u0966-\u0dff\u0f00-\u109f\u1780-\u17d3\u20d0-\u20ff"
@@ -72,7 +72,7 @@ _ABBREVIATION = re.compile(
 
 @cache
 def _token() -> re.Pattern[str]:
-    """Return what matches a token. Slow to compile, which the first thread that reads a page does."""
+    """Return the pattern of a token. It is slow to compile, so the first thread that reads a page does it."""
     return re.compile(_TOKEN, re.VERBOSE | re.MULTILINE | re.DOTALL)
 
 
@@ -109,7 +109,7 @@ _AROUND_BEFORE, _AROUND_AFTER = 400, 200
 
 @dataclass(frozen=True)
 class PageText:
-    """The excerpt of a page, of which quotations can be found. `text` is `prepare`d."""
+    """The excerpt of a page, to find quotations in. `text` is `prepare`d."""
 
     text: str
 

@@ -12,7 +12,7 @@ from perplexity.wire.json import as_count, as_dollars, as_object, as_objects, as
 
 
 class Verdict(StrEnum):
-    """What the pages say of a claim; "disagree" if one supports and another contradicts it."""
+    """The verdict of the pages on a claim; "disagree" if one supports and another contradicts it."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -60,7 +60,7 @@ class CheckedClaim:
         return tuple((quote, source) for quote, source in both if quote is not None and source is not None)
 
     def as_json(self) -> dict[str, JSON]:
-        """Return what `from_json` reads. Of the sources, their excerpts are left out."""
+        """Return JSON for `from_json`, without the excerpts of the sources."""
         sources = {
             name: None if source is None else asdict(replace(source, snippet=""))
             for name, source in (("source", self.source), ("other_source", self.other_source))
@@ -103,7 +103,7 @@ class CheckedClaims:
     failed: tuple[Attempt, ...] = ()
 
     def as_json(self) -> dict[str, JSON]:
-        """Return what `from_json` reads."""
+        """Return JSON for `from_json`."""
         return asdict(self) | {"claims": [claim.as_json() for claim in self.claims]}
 
     @classmethod

@@ -60,7 +60,7 @@ def digits_of(written: str) -> str:
 
 
 def read_number(written: str) -> tuple[Plain, ...]:
-    """Return what a match of `NUMBER` may mean, nothing for a version or a number that is too long."""
+    """Return the possible readings of a match of `NUMBER`, none for a version or a number that is too long."""
     if written[-1] in _FRACTIONS:
         whole = written[:-1]
         if len(whole) > MAX_DIGITS or not (whole == "" or whole.isdecimal()):
@@ -122,7 +122,7 @@ _MOST_WORDS = 5
 
 
 class Suffix(NamedTuple):
-    """What follows a number: possible powers of ten, the unit, and where it ends.
+    """The words after a number: possible powers of ten, the unit, and where they end.
 
     The powers are those of the multiplier and the unit together; `unit_exponent` is the unit's own.
     """
@@ -216,7 +216,7 @@ _MONEY_BEFORE = {
 
 
 def unit_before(text: str, start: int) -> str:
-    """Return the currency that is written before a number, an empty string if there is none."""
+    """Return the currency before a number, or an empty string."""
     place = start
     if place and text[place - 1] in SPACES:
         place -= 1
@@ -237,7 +237,7 @@ def unit_before(text: str, start: int) -> str:
 
 
 def read_amounts(text: str, start: int, end: int, *, depth: int = 0) -> tuple[Amount, ...]:
-    """Return what the number from `start` to `end` may mean, with what is around it.
+    """Return the possible amounts of the number from `start` to `end`, with the words around it.
 
     The first number of "10 to 15 million euros" takes the words of the last one; it may also be a bare number.
     """
@@ -280,7 +280,7 @@ def _suffix_of_range(text: str, number: re.Match[str], money: str, depth: int) -
 
 
 def with_suffix(plain: tuple[Plain, ...], suffix: Suffix, money: str) -> tuple[Amount, ...]:
-    """Return what a number may mean with what follows it, and a currency before it."""
+    """Return the possible amounts of a number with its suffix and the currency before it."""
     unit = money or suffix.unit
     if suffix.exponents == (0,) and not suffix.unit_exponent:
         return tuple([Amount(value, unit, step, suffix.is_scaled, value) for value, step in plain])

@@ -1,4 +1,4 @@
-"""What follows from a text's own numbers: other systems' units, sums, differences, ratios, years between. Pure."""
+"""Computes from a text's own numbers: other systems' units, sums, differences, ratios, years between. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def adds(text: str, start: int, end: int) -> bool:
 
 
 class Computed:
-    """What can be computed from a text's amounts, in their order, and its years."""
+    """The amounts of a text, in their order, and its years, as far as others can be computed from them."""
 
     def __init__(self, amounts: Sequence[Amount], years: Sequence[int]) -> None:
         self._amounts = [amount for amount in dict.fromkeys(amounts) if amount.value][:_MOST]

@@ -200,7 +200,7 @@ def minutes_of(time: re.Match[str]) -> tuple[int, ...]:
 
 
 def find_dates(text: str, *, bare_months: bool = False) -> list[WrittenDate]:
-    """Return the dates in a text in their order; a year alone is none. If two overlap, the first counts.
+    """Return the dates in a text in their order, without years alone. If two overlap, the first counts.
 
     A month alone counts after a word such as "in" or "since"; with `bare_months` it counts anywhere.
     """
@@ -343,7 +343,7 @@ def _short_year(written: str | None) -> int | None:
 
 
 def _moment(year: int | None, month: int, day: int | None) -> tuple[PartialDate, ...]:
-    """Return a date, nothing if there is none of these numbers."""
+    """Return a date, or nothing if these numbers are not one."""
     if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
         return ()
     return (PartialDate(year, month, day),)

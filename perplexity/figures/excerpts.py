@@ -1,4 +1,4 @@
-"""What a source says, read once: its numbers, fractions and dates, and whether a figure is among them. Pure."""
+"""The numbers, fractions and dates of a source, read once and compared with figures of an answer. Pure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TABLE_HEADS = {
     9: ("in billion", "in mrd", "in milliarden", "in €bn", "in $bn", "$ billion", "€ billion", "(billion",
         "($bn", "(€bn"),
 }  # fmt: skip
-"""What says, in lower case, that the numbers of a table are in thousands, in millions, in billions."""
+"""Words in a table's head, in lower case, by the power of ten that its numbers are in."""
 _OF_A_CELL = frozenset({3, 6, 9})
 _CELL_END = re.compile(r"[ \u00a0]?(?:[|\n\t]|\Z)")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
@@ -58,7 +58,7 @@ _GERMAN_WORDS = (" der ", " die ", " und ", " von ", " im ", " als ")
 
 
 class Excerpt:
-    """What a source says in its title and its excerpt."""
+    """A source's title and excerpt, and the values in them."""
 
     def __init__(self, source: Source) -> None:
         self.is_known = bool(source.snippet.strip())
@@ -145,7 +145,7 @@ class Excerpt:
 
     @cached_property
     def _computed(self) -> Computed:
-        """What can be computed from the numbers of the text that are in no date and in no name."""
+        """The amounts to compute with: the numbers of the text that are in no date and in no name."""
         found: list[tuple[int, Amount]] = []
         years = set(self.dates.years)
         for number in self._in_digits[:MOST_PLACES]:
@@ -357,7 +357,7 @@ class Excerpt:
         return bool(theirs.unit) or theirs.value > 31 or mine.is_ordinal or not self.dates.is_in_date(other.start)
 
     def _scaled(self, other: Number, *, in_cell: bool) -> tuple[Amount, ...]:
-        """Return what a number may mean in a table whose head says "in millions", or `in_cell` in any cell."""
+        """Return a number's possible amounts in a table whose head says "in millions", or `in_cell` in any cell."""
         scales = _OF_A_CELL if in_cell and _CELL_END.match(self.text, other.end) else self._scales
         rows = [a for a in other.amounts if not a.is_scaled and (not a.unit or a.unit in CURRENCIES)]
         return (

@@ -74,7 +74,7 @@ def find_figures(text: str) -> Iterator[Figure]:
 
 
 def _of_dates(has: Callable[..., bool], **arguments: object) -> Callable[[Excerpt], bool]:
-    """Return what asks the dates and times of an excerpt."""
+    """Return a test of an excerpt's dates and times."""
     return lambda excerpt: has(excerpt.dates, **arguments)
 
 

@@ -1,4 +1,4 @@
-"""Whether a text is in English or German, the languages that the rules for figures know. Pure."""
+"""Tells whether a text is in English or German, the languages that the rules for figures know. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OTHER_SCRIPT = re.compile("[\u0374-\u03bb\u03bd-\u1dff\u3040-\ufaff\uff66-\uffd
 _MOST = 4_000
 """Characters of a text that are looked at."""
 _FEW = 10
-"""So many words of four small letters and more have one of the commonest words among them."""
+"""Ten words of four small letters and more would have one of the commonest words among them."""
 
 
 def is_known(text: str) -> bool | None:

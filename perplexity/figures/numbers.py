@@ -63,7 +63,7 @@ _IN = re.compile(r"(?<!\w)(?:in|since|until|im|seit|bis|jahr)[ \u00a0]\Z", re.IG
 
 
 def hedge_before(text: str, start: int) -> str:
-    """Return what the words before a number make of it: "over", "under", "nearly", "about", or nothing."""
+    """Return the kind of hedge before a number: "over", "under", "nearly", "about", or an empty string."""
     match = _HEDGE.search(text, max(0, start - _LONGEST_HEDGE), start)
     return "" if match is None else "about" if match["sign"] else match.lastgroup or ""
 
@@ -88,7 +88,7 @@ class Number:
 
     @cached_property
     def amounts(self) -> tuple[Amount, ...]:
-        """What the number may mean; nothing for a version or a number that is too long."""
+        """The possible amounts, none for a version or a number that is too long."""
         if self.value is None:
             return read_amounts(self.text, self.start, self.end)
         step = Decimal(1) if self.value % 1 == 0 else Decimal("0.05")
@@ -111,7 +111,7 @@ class Number:
 
     @cached_property
     def rate(self) -> str:
-        """The unit for each of which the amount is meant, as in "$12 a month"."""
+        """The unit after "per" or "a", as in "$12 a month"."""
         match = _RATE.match(self.text, self.end_of_unit)
         known = find_unit(match[1]) if match else None
         return known[0] if known and known[0] not in {"W", "Wh"} else ""
@@ -195,7 +195,7 @@ class Number:
 
     @cached_property
     def hedge(self) -> str:
-        """What the words before the number make of it: "over", "under", "nearly", "about", or nothing."""
+        """The kind of hedge before the number: "over", "under", "nearly", "about", or an empty string."""
         return hedge_before(self.text, self.start)
 
     def as_one(self) -> tuple[str, ...]:
@@ -245,7 +245,7 @@ def has_same_name(mine: Number, other: Number) -> bool:
 
 
 def _initials(number: Number) -> set[str]:
-    """Return the first letters of the words next to a number, for which one letter may be written: "3D", "14 W"."""
+    """Return the first letters of the words next to a number, which may stand for the words: "3D", "14 W"."""
     before = _WORD_BEFORE.search(number.text, max(0, number.start - 24), number.start)
     after = _WORD_AFTER.match(number.text, number.end)
     return {match[1][0].lower() for match in (before, after) if match}

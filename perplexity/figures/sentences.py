@@ -96,7 +96,7 @@ def _marker_places(cited: CitedText) -> list[tuple[int, int]]:
 
 
 class _Change(NamedTuple):
-    """What is shown in place of a stretch of the document: a marker's number, or other text."""
+    """A stretch of the document and its replacement: a marker's number, or other text."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""What else a text says for a small number: "both", "a year", the items of a list, Roman digits. Pure."""
+"""Other ways to say a small number: "both", "a year", the items of a list, Roman digits. Pure."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _EDGES: dict[tuple[int | None, int | None], tuple[str, ...]] = {
     (12, 31): ("end of", "ende", "ende des jahres", "jahresende", "year-end", "through", "until", "bis"),
     (1, 1): ("start of", "beginning of", "anfang", "beginn des jahres", "from", "since", "ab", "seit"),
 }
-"""What the first and the last day of a year are called before it, in lower case."""
+"""Words for the last and the first day of a year, in lower case, as they stand before it."""
 
 _DECADES = dict(zip("23456789", (
     ("twenties", "zwanziger"), ("thirties", "dreißiger"), ("forties", "vierziger"), ("fifties", "fünfziger"),
@@ -169,7 +169,7 @@ class SourceDates:
 
     @cached_property
     def _has_years(self) -> bool:
-        """Whether any year is known; without one, that of a date cannot be checked."""
+        """Whether any year is known; otherwise a date's year cannot be checked."""
         return bool(self.years) or any("1900" <= year < "2100" for year in self._written_years)
 
     @cached_property

@@ -14,7 +14,7 @@ def fold(word: str) -> str:
 
 
 _RAISED = str.maketrans({sign: f" {sign}" for sign in "⁰¹²³⁴⁵⁶⁷⁸⁹¼½¾⅓⅔⅕⅛⅜⅝⅞"})
-"""What NFKC would join to the digits before it: 10² is not 102."""
+"""Signs that NFKC would join to the digits before them: 10² is not 102."""
 
 
 def plain(text: str) -> str:

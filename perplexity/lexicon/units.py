@@ -193,7 +193,7 @@ def find_multiplier(word: str, *, glued: bool, is_money: bool) -> tuple[int, ...
 
 
 def find_unit(word: str) -> tuple[str, int] | None:
-    """Return the unit that a word or a sign is, and its power of ten; None if it is none."""
+    """Return the unit of a word or a sign, and its power of ten; None for any other word."""
     if word in UNITS:
         return UNITS[word]
     if word[-1:] == "." and word[:-1] in UNITS:

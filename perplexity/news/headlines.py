@@ -1,4 +1,4 @@
-"""What a headline says, in a form that can be compared: stems, names, numbers and the state of an event."""
+"""Headlines in a form that can be compared: stems, names, numbers and the state of an event."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ _HIRAGANA = "\u3040-\u309f"
 
 @cache
 def _token() -> re.Pattern[str]:
-    """Return what matches a number, a run of a script without spaces, or a word. Slow to compile."""
+    """Return the pattern of a number, a run of a script without spaces, or a word. Slow to compile."""
     # Only in a number do letters differ by case; to ignore it for thousands of signs would take longer still.
     return re.compile(rf"((?i:{_NUMBER}))|([{_UNSPACED}]+)|([^\W_{_UNSPACED}{_HIRAGANA}]+)")
 

@@ -70,7 +70,7 @@ _DENIAL = re.compile(
     r"^\W*no\b|\b(?:found|find|see|is|are|was|were|has|have|with|contains?|returned)\s+no\b", re.IGNORECASE
 )
 _NEWS_NOUN = re.compile(r"\b(?:news|stor(?:y|ies)|results?|reports?|articles?|pages?|updates?)\b", re.IGNORECASE)
-"""What is missing, after `_DENIAL` in the same sentence."""
+"""The thing denied, after `_DENIAL` in the same sentence."""
 _STOP = re.compile("[.!?]")
 _NOTHING_FOUND = re.compile(
     r"^\W*nothing\b"

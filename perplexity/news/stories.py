@@ -120,7 +120,7 @@ def _merge(story: Story, other: Story) -> Story:
 
 
 def parse_date(value: str | None) -> date | None:
-    """Return the day at the start of an ISO date or timestamp, None if there is none."""
+    """Return the day at the start of an ISO date or timestamp, or None."""
     try:
         return date.fromisoformat((value or "")[:10])
     except ValueError:
@@ -254,7 +254,7 @@ def _similarity(one: Keywords, other: Keywords) -> float:
     def common_weight(mine: Keywords, theirs: Keywords) -> float:
         return sum(NAME_WEIGHT if stem in names else 1.0 for stem in matching_stems(mine.stems, theirs.stems))
 
-    # A name may be the beginning of a word that is none: then each side sees another weight.
+    # A name may be the beginning of an ordinary word: then each side sees another weight.
     common = min(common_weight(one, other), common_weight(other, one)) + NUMBER_WEIGHT * len(
         one.numbers & other.numbers
     )

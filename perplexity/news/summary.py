@@ -101,7 +101,7 @@ def _period(filters: Filters) -> str:
 
 
 MIN_STORIES, MAX_STORIES = 5, 8
-"""How many stories a summary asks for."""
+"""The fewest and the most stories that a summary asks for."""
 _MAX_DAYS = 3
 """After this many days, a longer period asks for no more stories: models do not write longer lists."""
 
