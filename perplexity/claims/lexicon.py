@@ -8,11 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
 from itertools import pairwise
-
-_compiled = cache(re.compile)
-"""Compiles a pattern when it is first needed, which is in a thread: that takes milliseconds."""
 
 _END = r"(?!\w)"
 _BEGIN = r"(?<!\w)"
@@ -23,12 +19,12 @@ def _words(*alternatives: str) -> str:
     return rf"{_BEGIN}(?:{'|'.join(' '.join(alternatives).split())}){_END}"
 
 
-_NO_NEGATION = (
+_NO_NEGATION = re.compile(
     rf"{_BEGIN}(?:not (?:only|just|merely|least)|no (?:less|fewer) than|no doubt|without (?:a )?doubt|nos?\. ?(?=\d)"
     r"|nicht (?:nur|zuletzt)|ohne zweifel|non seulement|no s[oó]lo|non solo|não só|niet alleen|не только)"
     r"|非[洲常]|未[来來]|不[仅僅但断斷久]|[无無][锡线线論论]|[暑寒]?假[期日]"
 )
-_NEGATION = "|".join((
+_NEGATION = re.compile("|".join((
         _words(r"""
             not no(?:ne|body|thing|where)? never neither without cannot hardly barely scarcely fails? failed
             false(?:ly)? untrue incorrect(?:ly)? wrong(?:ly)? fake hoax(?:es)? myths? misconceptions? debunk\w* deny
@@ -48,8 +44,8 @@ _NEGATION = "|".join((
             ingen не нет ни никогда без ложь ложн\w+ миф nigdy bez nieprawd\w* değil yok ليس لا لم لن غير לא אין
         """),
         "[不没沒无無非未否假谣謠]|ない|なかっ|ません|ではな|デマ|嘘|않|아니|없|못",
-    ))  # fmt: skip
-_HEDGE = "|".join((
+    )))  # fmt: skip
+_HEDGE = re.compile("|".join((
         _words(r"""
             might possibly perhaps maybe allegedly alleged reportedly supposedly supposed purported(?:ly)?
             apparently rumou?r\w* unconfirmed unverified disput\w+ speculat\w+ hypothe\w+ conspiracy
@@ -75,8 +71,8 @@ _HEDGE = "|".join((
             rumor\w* forse sarebbe avrebbe presunt\w* talvez seria misschien zou vermeend\w* якобы возможно если
         """),
         "据说|據說|传闻|傳聞|可能|也许|也許|如果|据称|かもしれ|らしい|という噂|もし|可能性",
-    ))  # fmt: skip
-_DEBUNK = (
+    )))  # fmt: skip
+_DEBUNK = re.compile(
     _words(r"""
             myths? hoax(?:es)? debunk\w* misconceptions? fact[-\s]?check\w* satir\w+ parody fabricat\w+ fake untrue
             false disproved refuted conspiracy mythos mythen faktencheck falschmeldung\w* widerleg\w+ irrtümer
@@ -85,7 +81,7 @@ _DEBUNK = (
         """)
     + "|谣言|謠言|辟谣|デマ|嘘"
 )
-_META = (
+_META = re.compile(
     _words(r"""
             claims? verdicts? as\ssupported as\scontradicted prompts? instructions? ignore disregard chatbots? llms?
             fact-?checkers? behauptung\w* anweisung\w* ignorier\w* affirmations? consignes? afirmaci[oó]n\w*
@@ -129,73 +125,69 @@ _MODEL = (
 )
 
 
-@cache
-def _instructions() -> tuple[re.Pattern[str], ...]:
-    """Return patterns for text that addresses a model. Slow to compile; several, since a search stops other threads."""
-    return tuple(
-        map(re.compile, (
-            _near(_IGNORE, _EARLIER, _RULES),
-            _near(_IGNORE, r"\b(?:the|everything|what is|all)\b", r"\b(?:above|before|else|pages?|sources?)\b"),
-            _near(_RATE, _CLAIM, _RATING),
-            _near(_RATE, r"\b(?:supported|contradicted)\b", _CLAIM),
-            _near(_RATE, r"\bas\b", r"[\"'“‘]?(?:supported|contradicted)\b"),
-            _near(
-                r"\b(?:respond|reply|answer|output)\b",
-                r"\b(?:with|only|exactly)\b",
-                r"\b(?:supported|contradicted|verdict|yes|true)\b",
-                gap=30,
-            ),
-            rf"\b(?:quote|page|source) ?[:=] ?[\"'“]?(?:supported|contradicted)\b{_REASON}|\bverdict ?[:=] ?unclear\b",
-            rf"\bverdict\b[^\n]{{0,20}}?[ \"'“](?:supported|contradicted)\b{_REASON}",
-            rf"(?:^|[.!?\n] ?)(?:to|for) (?:the |any |all |every )?{_MODEL}(?: reading this)? ?[:,]",
-            rf"{_ADDRESS},? (?:an? |the |any |all |our )?(?:helpful )?{_MODEL}",
-            r"\bas an? (?:ai|llm|(?:large )?language model)(?:[,.:]| (?:language )?(?:model|assistant)\b)",
-            _near(_CLAIM, r"\b(?:must|should|shall|ha(?:s|ve) to|needs? to) be\b", _RATING + _REASON),
-            r"\bsystem (?:prompt|override|instructions?)\b",
-            r"\bdeveloper (?:prompt|message|mode)\b|\bnew instructions? ?:",
-            _near(
-                r"(?:^|\n)[ \t>*#]*+(?:system|assistant) ?:",
-                r"\b(?:you|must|ignore|answer|reply|respond|output|verdicts?|claims?|supported|contradicted)\b",
-            ),
-            r"<\|?[ /]*(?:im_start|im_end|endoftext|system|assistant|user|instructions?)\b",
-            r"\[/?inst\]|###? ?instruction",
-            r"[<‹][ /]*(?:pages?|verdict|claims?|message|sources?|excerpts?|results?|references)\b[^\n]{0,40}[>›]",
-            r"\bend of (?:the )?(?:excerpts?|pages?|sources?|document)\b",
-            # German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese, Japanese, Korean, Arabic.
-            _near(
-                r"\b(?:ignorier\w*|missacht\w*|vergiss|vergesst|vergessen sie|beachte\w* nicht)\b",
-                r"\b(?:anweisung\w*|instruktion\w*|vorgabe\w*|regeln?|prompts?|obig\w*|vorherig\w*|bisherig\w*|vorigen?)\b",
-            ),
-            _near(
-                r"\b(?:markieren?|markiert|bewerten?|bewertet|stufen?|stuft|kennzeichnen?|kennzeichnet|werten?|wertet|gib|gebt)\b",
-                r"\b(?:behauptung\w*|aussage\w*|supported|belegt)\b",
-                r"\b(?:belegt|bestätigt|gestützt|unterstützt|wahr|richtig|korrekt|supported|behauptung\w*|aussage\w*)\b",
-            ),
-            _near(
-                r"\b(?:ignore[zsr]?|oublie[zsr]?|ignora[dr]?|ignoren?|olvid[ae]\w*|dimentica\w*|esqueça\w*|negeer|vergeet|"
-                r"zignoruj|pomiń)\b",
-                r"\b(?:instruct\w*|instrucc\w*|instruç\w*|istruzion\w*|consignes?|précédent\w*|anterior\w*|precedent\w*|"
-                r"règles|reglas|regole|regras|vorige|bovenstaande|polecenia|instrukcj\w*|poprzedni\w*)",
-            ),
-            _near(
-                r"\b(?:marque[zsr]?|marca\w*|classe[zr]?|considère\w*|considera\w*|declara\w*|markeer|oznacz)\b",
-                r"\b(?:affirmations?|afirmaci\w*|afirmaç\w*|affermazion\w*|bewering\w*|todo|todas?|tout\w*|twierdzen\w*)\b",
-                r"\b(?:étayée?s?|confirmée?s?|vraie?s?|soutenue?s?|verdader\w*|confirmad\w*|respaldad\w*|ver[ae]\b|"
-                r"verdadeir\w*|supportat\w*|waar|supported|potwierdzon\w*)",
-            ),
-            _near(
-                r"\b(?:(?:про)?игнорируй|забудь|не обращай)(?:те)?\b",
-                r"(?:инструкц|указани|предыдущ|выше|правил)",
-            ),
-            r"\b(?:antworte\w*|gib|schreib\w*)\b[^\n]{0,30}?\b(?:belegt|gestützt|supported)\b",
-            "(?:忽略|无视|忽視|無視|忘记|忘掉|不要理会)[^\n]{0,20}(?:指令|指示|说明|說明|以上|之前|提示|规则|上述|先前)",
-            "(?:指示|命令|上記|以前|これまで|プロンプト)[^\n]{0,20}(?:無視|忘れ)",
-            "(?:标记|標記|判定|判断|视为|回答|标注)[^\n]{0,20}(?:声明|说法|主张|断言|陈述)[^\n]{0,20}(?:支持|真实|正确|属实|成立)",
-            "(?:지시|명령|이전)[^\n]{0,20}무시|(?:تجاهل|انس)[^\n]{0,30}(?:تعليمات|السابقة|أعلاه)",
-            # Letters one by one, or of two scripts in a word, by which it is hidden from a filter.
-            r"(?:\b[a-z][ .\-_*]){7,}[a-z]\b|[a-z][а-яёіјѕԁ][a-z]|[а-яё][a-z][а-яё]|\b[а-яёіјѕԁ][a-z]{2}",
-        ))
-    )  # fmt: skip
+_INSTRUCTIONS = tuple(map(re.compile, (
+    _near(_IGNORE, _EARLIER, _RULES),
+    _near(_IGNORE, r"\b(?:the|everything|what is|all)\b", r"\b(?:above|before|else|pages?|sources?)\b"),
+    _near(_RATE, _CLAIM, _RATING),
+    _near(_RATE, r"\b(?:supported|contradicted)\b", _CLAIM),
+    _near(_RATE, r"\bas\b", r"[\"'“‘]?(?:supported|contradicted)\b"),
+    _near(
+        r"\b(?:respond|reply|answer|output)\b",
+        r"\b(?:with|only|exactly)\b",
+        r"\b(?:supported|contradicted|verdict|yes|true)\b",
+        gap=30,
+    ),
+    rf"\b(?:quote|page|source) ?[:=] ?[\"'“]?(?:supported|contradicted)\b{_REASON}|\bverdict ?[:=] ?unclear\b",
+    rf"\bverdict\b[^\n]{{0,20}}?[ \"'“](?:supported|contradicted)\b{_REASON}",
+    rf"(?:^|[.!?\n] ?)(?:to|for) (?:the |any |all |every )?{_MODEL}(?: reading this)? ?[:,]",
+    rf"{_ADDRESS},? (?:an? |the |any |all |our )?(?:helpful )?{_MODEL}",
+    r"\bas an? (?:ai|llm|(?:large )?language model)(?:[,.:]| (?:language )?(?:model|assistant)\b)",
+    _near(_CLAIM, r"\b(?:must|should|shall|ha(?:s|ve) to|needs? to) be\b", _RATING + _REASON),
+    r"\bsystem (?:prompt|override|instructions?)\b",
+    r"\bdeveloper (?:prompt|message|mode)\b|\bnew instructions? ?:",
+    _near(
+        r"(?:^|\n)[ \t>*#]*+(?:system|assistant) ?:",
+        r"\b(?:you|must|ignore|answer|reply|respond|output|verdicts?|claims?|supported|contradicted)\b",
+    ),
+    r"<\|?[ /]*(?:im_start|im_end|endoftext|system|assistant|user|instructions?)\b",
+    r"\[/?inst\]|###? ?instruction",
+    r"[<‹][ /]*(?:pages?|verdict|claims?|message|sources?|excerpts?|results?|references)\b[^\n]{0,40}[>›]",
+    r"\bend of (?:the )?(?:excerpts?|pages?|sources?|document)\b",
+    # German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese, Japanese, Korean, Arabic.
+    _near(
+        r"\b(?:ignorier\w*|missacht\w*|vergiss|vergesst|vergessen sie|beachte\w* nicht)\b",
+        r"\b(?:anweisung\w*|instruktion\w*|vorgabe\w*|regeln?|prompts?|obig\w*|vorherig\w*|bisherig\w*|vorigen?)\b",
+    ),
+    _near(
+        r"\b(?:markieren?|markiert|bewerten?|bewertet|stufen?|stuft|kennzeichnen?|kennzeichnet|werten?|wertet|gib|gebt)\b",
+        r"\b(?:behauptung\w*|aussage\w*|supported|belegt)\b",
+        r"\b(?:belegt|bestätigt|gestützt|unterstützt|wahr|richtig|korrekt|supported|behauptung\w*|aussage\w*)\b",
+    ),
+    _near(
+        r"\b(?:ignore[zsr]?|oublie[zsr]?|ignora[dr]?|ignoren?|olvid[ae]\w*|dimentica\w*|esqueça\w*|negeer|vergeet|"
+        r"zignoruj|pomiń)\b",
+        r"\b(?:instruct\w*|instrucc\w*|instruç\w*|istruzion\w*|consignes?|précédent\w*|anterior\w*|precedent\w*|"
+        r"règles|reglas|regole|regras|vorige|bovenstaande|polecenia|instrukcj\w*|poprzedni\w*)",
+    ),
+    _near(
+        r"\b(?:marque[zsr]?|marca\w*|classe[zr]?|considère\w*|considera\w*|declara\w*|markeer|oznacz)\b",
+        r"\b(?:affirmations?|afirmaci\w*|afirmaç\w*|affermazion\w*|bewering\w*|todo|todas?|tout\w*|twierdzen\w*)\b",
+        r"\b(?:étayée?s?|confirmée?s?|vraie?s?|soutenue?s?|verdader\w*|confirmad\w*|respaldad\w*|ver[ae]\b|"
+        r"verdadeir\w*|supportat\w*|waar|supported|potwierdzon\w*)",
+    ),
+    _near(
+        r"\b(?:(?:про)?игнорируй|забудь|не обращай)(?:те)?\b",
+        r"(?:инструкц|указани|предыдущ|выше|правил)",
+    ),
+    r"\b(?:antworte\w*|gib|schreib\w*)\b[^\n]{0,30}?\b(?:belegt|gestützt|supported)\b",
+    "(?:忽略|无视|忽視|無視|忘记|忘掉|不要理会)[^\n]{0,20}(?:指令|指示|说明|說明|以上|之前|提示|规则|上述|先前)",
+    "(?:指示|命令|上記|以前|これまで|プロンプト)[^\n]{0,20}(?:無視|忘れ)",
+    "(?:标记|標記|判定|判断|视为|回答|标注)[^\n]{0,20}(?:声明|说法|主张|断言|陈述)[^\n]{0,20}(?:支持|真实|正确|属实|成立)",
+    "(?:지시|명령|이전)[^\n]{0,20}무시|(?:تجاهل|انس)[^\n]{0,30}(?:تعليمات|السابقة|أعلاه)",
+    # Letters one by one, or of two scripts in a word, by which it is hidden from a filter.
+    r"(?:\b[a-z][ .\-_*]){7,}[a-z]\b|[a-z][а-яёіјѕԁ][a-z]|[а-яё][a-z][а-яё]|\b[а-яёіјѕԁ][a-z]{2}",
+)))  # fmt: skip
+"""Patterns of text that addresses a model; several, since a search stops other threads."""
 
 
 def _folded(text: str) -> str:
@@ -204,22 +196,22 @@ def _folded(text: str) -> str:
 
 def negations(text: str) -> int:
     """Return how many times a text denies something; "not only" and its like do not count."""
-    return len(_compiled(_NEGATION).findall(_compiled(_NO_NEGATION).sub(" ", _folded(text))))
+    return len(_NEGATION.findall(_NO_NEGATION.sub(" ", _folded(text))))
 
 
 def hedges(text: str) -> set[str]:
     """Return the words by which a text holds back: doubt, hearsay, a condition, a part, a time that is over."""
-    return {match[0] for match in _compiled(_HEDGE).finditer(_folded(text))}
+    return {match[0] for match in _HEDGE.finditer(_folded(text))}
 
 
 def debunks(text: str) -> bool:
     """Return whether a text speaks of myths, hoaxes or corrections."""
-    return _compiled(_DEBUNK).search(_folded(text)) is not None
+    return _DEBUNK.search(_folded(text)) is not None
 
 
 def meta_words(text: str) -> set[str]:
     """Return the words of a text that speak of claims, verdicts or instructions."""
-    return {match[0] for match in _compiled(_META).finditer(_folded(text))}
+    return {match[0] for match in _META.finditer(_folded(text))}
 
 
 def is_question(text: str) -> bool:
@@ -232,7 +224,7 @@ def addresses_model(text: str) -> bool:
     """Return whether a text contains what reads as an instruction to a model, or imitates a part of our prompt."""
     folded = re.sub(r"[ \t\v\f\r\xa0]+", " ", _folded(text))
     joined = folded.replace("\n", " ")
-    return any(pattern.search(folded) or pattern.search(joined) for pattern in _instructions())
+    return any(pattern.search(folded) or pattern.search(joined) for pattern in _INSTRUCTIONS)
 
 
 def without_instructions(text: str, sentences: Sequence[int]) -> str:

@@ -11,7 +11,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple
 
 MIN_WORDS, MIN_CHARACTERS = 4, 15
@@ -34,7 +34,8 @@ _HIDDEN = re.compile(
     "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]"
 )
 _ATTRIBUTE = r"[\w:-]{1,40}=(?:\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')"
-_TOKEN = rf"""
+_TOKEN = re.compile(
+    rf"""
     (?P<markup>
         !\[[^\[\]\n]{{0,300}}\]\([^()\s]{{0,500}}\)
       | \]\([^()\s]{{1,500}}(?:[ ]"[^"\n]{{0,200}}")?\)
@@ -52,7 +53,9 @@ _TOKEN = rf"""
     | (?P<word>[^\W\d_{_WIDE}](?:[^\W\d_{_WIDE}]|[{_MARKS}])*)
     | (?P<dots>\.{{2,}}|…)
     | (?P<other>.)
-    """
+    """,
+    re.VERBOSE | re.MULTILINE | re.DOTALL,
+)
 _FOLDED = str.maketrans(
     dict.fromkeys("\"'`´‘’‚‛“”„‟‹›«»′″「」『』〝〞＂＇", "'") | dict.fromkeys("-‐‑‒–—―−﹘﹣－", "-") | {"\u2044": "/"}
 )
@@ -68,12 +71,6 @@ _ABBREVIATION = re.compile(
     r"(?:(?<!°)\b[^\W\d_]|(?<![\d.,])\b\d{1,2}|\b(?:Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|vs|approx|ca|bzw|No|Nr|Inc|Ltd|Corp|Co|Gen|Sen"
     r"|Rep|Gov|Lt|Col|Capt|Jan|Feb|Apr|Aug|Sept?|Oct|Okt|Nov|Dec|Dez|Mio|Mrd|Abs|Art|Fig|Vol|pp|al|Mt|Ft|usw|inkl))\.$"
 )
-
-
-@cache
-def _token() -> re.Pattern[str]:
-    """Return the pattern of a token. It is slow to compile, so the first thread that reads a page does it."""
-    return re.compile(_TOKEN, re.VERBOSE | re.MULTILINE | re.DOTALL)
 
 
 class Token(NamedTuple):
@@ -117,7 +114,7 @@ class PageText:
     def _read(self) -> tuple[list[Token], list[tuple[int, int]]]:
         tokens: list[Token] = []
         markup: list[tuple[int, int]] = []
-        for match in _token().finditer(self.text):
+        for match in _TOKEN.finditer(self.text):
             kind, start, end = match.lastgroup, match.start(), match.end()
             if match["markup"] is not None and not (match["emphasis"] and self._is_inside_word(start, end)):
                 markup.append((start, end))

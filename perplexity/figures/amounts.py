@@ -50,9 +50,6 @@ class Plain(NamedTuple):
 
 def digits_of(written: str) -> str:
     """Return the digits of a number without the zeros at both ends, which separators and multipliers do not change."""
-    plain = written.replace(",", "").replace(".", "")
-    if plain.isdecimal() and plain.isascii():
-        return plain.strip("0")
     if written[-1] in _FRACTIONS:
         values = read_number(written)
         return str(values[0].value).replace(".", "").strip("0") if values else ""
@@ -236,7 +233,7 @@ def unit_before(text: str, start: int) -> str:
     return ""
 
 
-def read_amounts(text: str, start: int, end: int, *, depth: int = 0) -> tuple[Amount, ...]:
+def read_amounts(text: str, start: int, end: int) -> tuple[Amount, ...]:
     """Return the possible amounts of the number from `start` to `end`, with the words around it.
 
     The first number of "10 to 15 million euros" takes the words of the last one; it may also be a bare number.
@@ -252,38 +249,31 @@ def read_amounts(text: str, start: int, end: int, *, depth: int = 0) -> tuple[Am
         value = Decimal(10).scaleb(_exponent(power) - 1)
         return (Amount(value, "", Decimal(1), is_scaled=True, bare=value),)
     amounts = with_suffix(plain, suffix, money)
-    joined = _JOINED.match(text, suffix.end)
-    if depth < _DEEPEST and joined and not (suffix.unit and suffix.is_scaled):
-        follower = NUMBER.match(text, joined.end())
-        if follower:
-            later = _suffix_of_range(text, follower, money, depth + 1)
-            exponents, unit, is_scaled = suffix[:3]
-            takes = not is_scaled and not unit
-            taken = Suffix(
-                later.exponents if takes else exponents, unit or later.unit, is_scaled or later.is_scaled, 0,
-                later.unit_exponent if takes else suffix.unit_exponent,
-            )  # fmt: skip
-            if taken[:3] != suffix[:3]:
-                amounts = (*amounts, *with_suffix(plain, taken, money))
-    return amounts
+    later = _suffix_of_range(text, suffix, money)
+    powers = later if not suffix.is_scaled and not suffix.unit else suffix
+    is_scaled = suffix.is_scaled or later.is_scaled
+    taken = Suffix(powers.exponents, suffix.unit or later.unit, is_scaled, 0, powers.unit_exponent)
+    return amounts if taken[:3] == suffix[:3] else (*amounts, *with_suffix(plain, taken, money))
 
 
-def _suffix_of_range(text: str, number: re.Match[str], money: str, depth: int) -> Suffix:
-    """Return the suffix of the last number of a range that goes on with a number."""
-    suffix = read_suffix(text, number.end(), is_money=money != "")
-    joined = _JOINED.match(text, suffix.end)
-    if depth < _DEEPEST and joined and suffix.exponents == (0,) and not suffix.unit:
-        follower = NUMBER.match(text, joined.end())
-        if follower:
-            return _suffix_of_range(text, follower, money, depth + 1)
+def _suffix_of_range(text: str, suffix: Suffix, money: str) -> Suffix:
+    """Return the suffix of the last number of the range that a number with a suffix begins, or this suffix."""
+    if suffix.unit and suffix.is_scaled:
+        return suffix
+    for _ in range(_DEEPEST):
+        joined = _JOINED.match(text, suffix.end)
+        following = joined and NUMBER.match(text, joined.end())
+        if not following:
+            break
+        suffix = read_suffix(text, following.end(), is_money=money != "")
+        if suffix.exponents != (0,) or suffix.unit:
+            break
     return suffix
 
 
 def with_suffix(plain: tuple[Plain, ...], suffix: Suffix, money: str) -> tuple[Amount, ...]:
     """Return the possible amounts of a number with its suffix and the currency before it."""
     unit = money or suffix.unit
-    if suffix.exponents == (0,) and not suffix.unit_exponent:
-        return tuple([Amount(value, unit, step, suffix.is_scaled, value) for value, step in plain])
     return tuple(
         [
             Amount(

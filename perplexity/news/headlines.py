@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 from perplexity.lexicon.common_words import DUTCH, ENGLISH, GERMAN, ROMANCE, RUSSIAN_AND_ARABIC
 from perplexity.lexicon.folding import fold
@@ -226,13 +226,9 @@ _UNSPACED = "\u0e00-\u0eff\u3005\u30a0-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HIRAGANA = "\u3040-\u309f"
 
 
-@cache
-def _token() -> re.Pattern[str]:
-    """Return the pattern of a number, a run of a script without spaces, or a word. Slow to compile."""
-    # Only in a number do letters differ by case; to ignore it for thousands of signs would take longer still.
-    return re.compile(rf"((?i:{_NUMBER}))|([{_UNSPACED}]+)|([^\W_{_UNSPACED}{_HIRAGANA}]+)")
-
-
+# Only in a number do letters differ by case; to ignore it for thousands of signs would take longer still.
+_TOKEN = re.compile(rf"((?i:{_NUMBER}))|([{_UNSPACED}]+)|([^\W_{_UNSPACED}{_HIRAGANA}]+)")
+"""A number, a run of a script without spaces, or a word."""
 _TRAILING_PARENTHESIS = re.compile(r"\s*[（(][^()（）]{1,20}[）)]\s*$")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _ELISION = re.compile(r"\b(?:[cdjlmnst]|qu)['’](?=\w)", re.IGNORECASE)
@@ -264,7 +260,7 @@ class Keywords:
 def keywords_of(text: str) -> Keywords:
     """Return the keywords of a text, without stopwords."""
     stems, numbers, names, plain = set[str](), set[str](), set[str](), set[str]()
-    for number, run, word in _token().findall(_normalize(text)):
+    for number, run, word in _TOKEN.findall(_normalize(text)):
         if number:
             numbers.add(_normalize_number(number))
         elif run:
