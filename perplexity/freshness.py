@@ -1,4 +1,4 @@
-"""Tells whether a question asks for something new, and whether its answer rests on new sources. Pure.
+"""Recognizes questions that ask for something new, and answers that rest on old sources. Pure.
 
 The words are English and German. A period that is named ("today", "this week") counts before a word such as "latest",
 which means the past week.

@@ -1,4 +1,4 @@
-"""Tells whether a text is in English or German, the languages that the rules for figures know. Pure."""
+"""Recognizes English and German, the languages of the rules for figures. Pure."""
 
 from __future__ import annotations
 

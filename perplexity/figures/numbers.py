@@ -245,7 +245,7 @@ def has_same_name(mine: Number, other: Number) -> bool:
 
 
 def _initials(number: Number) -> set[str]:
-    """Return the first letters of the words next to a number, which may stand for the words: "3D", "14 W"."""
+    """Return the first letters of the words next to a number, short for the words in "3D" and "14 W"."""
     before = _WORD_BEFORE.search(number.text, max(0, number.start - 24), number.start)
     after = _WORD_AFTER.match(number.text, number.end)
     return {match[1][0].lower() for match in (before, after) if match}
