@@ -404,12 +404,9 @@ class _Parts:
     def core(self) -> Core:
         return Core(
             settings=self.settings,
-            slash=self.slash_command,
-            slack_api_url=self.slack.api_url,
             work=self.work,
             acks=self.acks,
             chat=self.chat,
-            response_urls=self.response_urls,
             replies=self.status_messages,
             admins=self.admins,
             users=self.users,

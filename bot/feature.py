@@ -9,7 +9,7 @@ from typing import Any
 from bot.blocks.actions import AnswerPart
 from bot.chain import Chain
 from bot.commands import COMMANDS, in_order
-from bot.commands.base import Command
+from bot.commands.base import ROOT_COMMAND, Command
 from bot.delivery.home_tabs import HomeTabs
 from bot.delivery.status_message import StatusMessages
 from bot.doctor.checks import Check
@@ -19,7 +19,7 @@ from bot.model.admin import FindProblems, LaneUse
 from bot.model.home import HomeSection
 from bot.process import Periodic
 from bot.settings import Settings
-from bot.slack.messages import Chat, ResponseUrls
+from bot.slack.messages import Chat
 from bot.slack.users import Admins, SlackUsers
 from bot.storage.questions import Pool
 from bot.worker.background import FileUploader
@@ -29,17 +29,14 @@ from bot.worker.background import FileUploader
 class Core:
     """What the core lends to features.
 
-    `work` are connections for the work on questions, `acks` for acknowledgements. `slash` is the umbrella command.
-    `start` runs work in the background.
+    `work` are connections for the work on questions, `acks` for acknowledgements. `start` runs work in the
+    background.
     """
 
     settings: Settings
-    slash: str
-    slack_api_url: str
     work: Pool
     acks: Pool
     chat: Chat
-    response_urls: ResponseUrls
     replies: StatusMessages
     admins: Admins
     users: SlackUsers
@@ -48,6 +45,11 @@ class Core:
     files: FileUploader
     service_limits: Callable[[], Awaitable[Sequence[LaneUse]]]
     start: Callable[[Coroutine[Any, Any, None]], None]
+
+    @property
+    def slash(self) -> str:
+        """The umbrella command, as it is typed."""
+        return f"/{self.settings.command_prefix}{ROOT_COMMAND}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,8 +21,8 @@ def start(core: Core) -> Running:
     shares = Sharing(
         shares=ShareStore(core.acks),
         chat=core.chat,
-        response_urls=core.response_urls,
-        slack_api_url=core.slack_api_url,
+        response_urls=core.replies.response_urls,
+        slack_api_url=core.replies.slack_api_url,
         app=APP_NAME,
         database_retry=DatabaseRetry(seconds=SHARE_SECONDS),
         is_in_channel=core.users.is_in_channel,
