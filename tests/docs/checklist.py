@@ -1,4 +1,4 @@
-"""The tests of the table "What is tested" in docs/security.md: `python -m tests.docs.checklist` writes them there."""
+"""The tests of the table "What is tested" in docs/checklist.md: `python -m tests.docs.checklist` writes them there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tests.docs.pages import ROOT
 
-PAGE = ROOT / "docs" / "security.md"
+PAGE = ROOT / "docs" / "checklist.md"
 FOLDER = ROOT / "tests"
 ITEMS = 30
 
