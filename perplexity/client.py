@@ -20,7 +20,7 @@ from perplexity.errors import EndpointRetired, InvalidRequest, MissingKey, Perpl
 from perplexity.filters import Filters, validate
 from perplexity.models import Effort, Target, Timeouts, check_schema, resolve
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
-from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, checked_open_timeout, proxy_for
+from perplexity.transport import OPEN_SECONDS, Closing, ProxyFor, Session, Transport, checked_open_timeout, proxy_for
 from perplexity.types import API, JSON, Answer, Event, Message, Query, Question, Restarted, SearchResults
 from perplexity.validation import validate_messages, validate_query
 from perplexity.wire import search
@@ -160,7 +160,7 @@ _CANCEL_SECONDS = 10.0
 _MODELS_SECONDS = 10.0
 
 
-class PerplexityClient:
+class PerplexityClient(Closing):
     """Searches and answers by Perplexity.
 
     `base_url` must be https, except on loopback. A `session` that is handed in is used and not closed. `open_timeout`
@@ -232,12 +232,8 @@ class PerplexityClient:
     def __repr__(self) -> str:
         return f"PerplexityClient(base_url={self._transport.base_url!r})"
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def close(self) -> None:
+        """Close its connections; `async with` does so at the end."""
         try:
             await self._endpoints.finish()
         finally:

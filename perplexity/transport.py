@@ -12,9 +12,10 @@ https://docs.aiohttp.org/en/stable/client_reference.html
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -154,6 +155,20 @@ def _encode(body: JSON) -> str:
 def bearer_headers(key: str) -> Mapping[str, str]:
     """Return the header that most services take a key in (RFC 6750)."""
     return {"Authorization": f"Bearer {key}"}
+
+
+class Closing(ABC):
+    """What `async with` closes at the end."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Close its connections."""
 
 
 class Transport:

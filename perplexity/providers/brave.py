@@ -8,8 +8,6 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Self
 from urllib.parse import urlencode
 
 from perplexity.api import ApiClient
@@ -20,7 +18,7 @@ from perplexity.passages import as_events, passages_answer
 from perplexity.providers.base import SEARCH_AND_ANSWER, Provider, ProviderConfig, ProviderSpec
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
 from perplexity.threads import run_in_thread
-from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
+from perplexity.transport import OPEN_SECONDS, Closing, ProxyFor, Session, Transport, proxy_for
 from perplexity.types import Answer, Event, Query, Question, SearchResults
 from perplexity.validation import MAX_QUERY_LENGTH, validate_query
 from perplexity.wire import brave
@@ -43,7 +41,7 @@ BASE_URL = "https://api.search.brave.com/res/v1"
 _PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 
 
-class Brave(Provider):
+class Brave(Closing, Provider):
     """Brave Search as a provider; it answers with passages.
 
     `session`, `open_timeout`, `retry`, `timeouts`, `proxy` and the clocks are as for `PerplexityClient`.
@@ -82,12 +80,8 @@ class Brave(Provider):
         self._seconds = (timeouts or Timeouts()).search
         self._clock, self._now = clock, now
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def close(self) -> None:
+        """Close its connections; `async with` does so at the end."""
         await self._transport.close()
 
     async def search(self, query: Query) -> SearchResults:

@@ -15,8 +15,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from types import TracebackType
-from typing import Self
 
 from perplexity.api import ApiClient, Runs
 from perplexity.attempts import RequestKind
@@ -35,7 +33,7 @@ from perplexity.filters import validate
 from perplexity.models import SONAR, Effort, Target, Timeouts, resolve
 from perplexity.providers.base import Diagnosis, Provider, ProviderConfig, ProviderSpec
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_retryable_unpaid
-from perplexity.transport import OPEN_SECONDS, ProxyFor, Session, Transport, proxy_for
+from perplexity.transport import OPEN_SECONDS, Closing, ProxyFor, Session, Transport, proxy_for
 from perplexity.types import JSON, Answer, Done, Event, Query, Question, SearchResults
 from perplexity.validation import validate_messages
 from perplexity.wire.errors import ErrorMap
@@ -65,7 +63,7 @@ _UPSTREAM = "Provider returned error"
 """How a 400 begins that a service behind OpenRouter brought about."""
 
 
-class OpenRouter(Provider):
+class OpenRouter(Closing, Provider):
     """OpenRouter as a provider; it answers and does not search.
 
     `reasoning_effort`, `session`, `open_timeout`, `retry`, `timeouts`, `proxy` and the clocks are as for
@@ -106,12 +104,8 @@ class OpenRouter(Provider):
         self._clock, self._now = clock, now
         self._retired: frozenset[str] = frozenset()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def close(self) -> None:
+        """Close its connections; `async with` does so at the end."""
         await self._completions.finish()
         await self._transport.close()
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from types import TracebackType
-from typing import Self
 
 from perplexity.client import BASE_URL, DEFAULT_BASE_URL, KEYS, PerplexityClient
 from perplexity.errors import AuthenticationError, BillingError, ConnectionFailed, PerplexityError, TimedOut
 from perplexity.limiter import CallKind
 from perplexity.providers.base import SEARCH_AND_ANSWER, Diagnosis, Provider, ProviderConfig, ProviderSpec
 from perplexity.retry import RetryPolicy
+from perplexity.transport import Closing
 from perplexity.types import Answer, Event, Query, Question, SearchResults
 
 
-class PerplexityProvider(Provider):
+class PerplexityProvider(Closing, Provider):
     """A client as a provider, which closes it at its own end."""
 
     name = "Perplexity"
@@ -25,14 +24,9 @@ class PerplexityProvider(Provider):
     def __init__(self, client: PerplexityClient) -> None:
         self._client = client
 
-    async def __aenter__(self) -> Self:
-        await self._client.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._client.__aexit__(kind, error, trace)
+    async def close(self) -> None:
+        """Close its connections; `async with` does so at the end."""
+        await self._client.close()
 
     async def search(self, query: Query) -> SearchResults:
         """Return ranked pages. Raises any PerplexityError."""

@@ -11,19 +11,17 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import date
-from types import TracebackType
-from typing import Self
 
 from perplexity.api import ApiClient
 from perplexity.errors import AuthenticationError, PerplexityError
 from perplexity.retry import Deadline, Retrier, RetryPolicy, is_safe_to_repeat
-from perplexity.transport import OPEN_SECONDS, Session, Transport
+from perplexity.transport import OPEN_SECONDS, Closing, Session, Transport
 from perplexity.x_posts.grok import XAI_ERROR_MAP, OpenRouterWire, XaiWire
 from perplexity.x_posts.parsing import validate_response
 from perplexity.x_posts.types import GrokWire, PostSummary
 
 
-class Grok:
+class Grok(Closing):
     """What people say on X. Each post read costs half a cent, so at most twenty are requested.
 
     `wire` selects the service, by default xAI, and `api_key` is a key of that service. `base_url` must be https, except
@@ -52,12 +50,8 @@ class Grok:
         self._api = ApiClient(transport=self._transport, retries=retries, now=now, error_map=self._wire.dialect)
         self._clock = clock
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def close(self) -> None:
+        """Close its connections; `async with` does so at the end."""
         await self._transport.close()
 
     @property
