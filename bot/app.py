@@ -23,7 +23,6 @@ from bot.chain import first_lane
 from bot.commands import with_built
 from bot.commands.ask import ask_command
 from bot.commands.base import ROOT_COMMAND, Command
-from bot.commands.budget import BudgetCommand
 from bot.commands.settings import SettingsCommand
 from bot.commands.status import Health, StatusCommand
 from bot.commands.watch import WatchCommand
@@ -76,7 +75,6 @@ from bot.streaming.live import LiveAnswers
 from bot.views import (
     admin,
     ask,
-    budgets,
     digest,
     home,
     options,
@@ -93,10 +91,10 @@ from bot.web.server import Server
 from bot.web.signature import RequestVerifier
 from bot.worker.admin_notices import AdminNotices
 from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller, StopWatcher
-from bot.worker.budget_watch import BudgetWatch
 from bot.worker.clear_up import ClearUp
 from bot.worker.own_data import OwnData
 from bot.worker.runner import CommandRunner
+from bot.worker.spending_watch import SpendingWatch, watch
 from bot.worker.worker import QuestionWorker, only_workspace
 from perplexity.attempts import Attempt
 
@@ -201,7 +199,7 @@ class _Parts:
         self.received = lanes(acks, add_lane=replace(self.limiter, pool=acks).add_lane)
         self.stages, self.attempts = StageStore(work), AttemptStore(work)
         self.audit = AuditStore(work, key=None if key is None else key.get_secret_value())
-        self.budgets, self.budgets_before_ack = (BudgetStore(one, budgets=settings.budgets) for one in (work, acks))
+        self.budgets = BudgetStore(work, budgets=settings.budgets)
         defaults = _defaults(settings)
         self.preferences, self.preferences_before_ack = (PreferenceStore(one, defaults) for one in (work, acks))
         self.workspaces, self.before_ack = (WorkspaceStore(one, many=many) for one in (work, acks))
@@ -333,8 +331,6 @@ class _Parts:
             limits=self.limiter.uses,
         ).command()
         yield SettingsCommand(store=self.preferences, managers=self.managers, admins=admins, slash=slash).command()
-        yield BudgetCommand(admins=admins, budgets=self.budgets, slash=slash).command()
-        yield from BudgetCommand(admins=admins, budgets=self.budgets_before_ack, slash=slash).switches()
         yield WatchCommand(digests=self.digests.service).command()
 
     @cached_property
@@ -413,6 +409,7 @@ class _Parts:
             home=self.home_tabs,
             chain=self.search.chain,
             files=self.files,
+            notices=self.notices,
             service_limits=self.limiter.uses,
             start=self.background.start,
         )
@@ -427,12 +424,10 @@ class _Parts:
 
     @property
     def periodic(self) -> Sequence[Periodic]:
-        budgets = BudgetWatch(
-            ledger=self.meter.ledger, notices=self.notices, slash=self.slash_command, limiter=self.limiter
-        )
+        spending = SpendingWatch(ledger=self.meter.ledger, limiter=self.limiter, notices=self.notices)
         return (
             Periodic(name="scheduler", run=self.digests.scheduler.run),
-            Periodic(name="budgets", run=budgets.run),
+            Periodic(name="spending", run=partial(watch, spending.look)),
             *(work for one in self.running for work in one.periodic),
         )
 
@@ -570,7 +565,7 @@ class _Parts:
     def surfaces(self) -> Sequence[Register]:
         """The listeners in order: first the check of the installation, then what is asked most."""
         acks, profiles = self.acks, self.profiles
-        choices, audit = ChoiceStore(acks), AuditStore(acks)
+        choices = ChoiceStore(acks)
         personal = OwnData(
             store=PersonalDataStore(self.work),
             files=self.files,
@@ -590,12 +585,6 @@ class _Parts:
             answer_actions.register,
             partial(admin.register, home=self.admin_home, stopper=self.digests.stopper),
             partial(ask.register, choices=choices),
-            partial(
-                budgets.register,
-                budgets=self.budgets_before_ack,
-                audit=audit,
-                slash=self.slash_command,
-            ),
             partial(digest.register, profiles=profiles),
             options.register,
             partial(home.register, store=HomeStore(acks), delete=self.delete),

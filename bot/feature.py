@@ -22,6 +22,7 @@ from bot.settings import Settings
 from bot.slack.messages import Chat
 from bot.slack.users import Admins, SlackUsers
 from bot.storage.questions import Pool
+from bot.worker.admin_notices import AdminNotices
 from bot.worker.background import FileUploader
 
 
@@ -43,6 +44,7 @@ class Core:
     home: HomeTabs
     chain: Chain
     files: FileUploader
+    notices: AdminNotices
     service_limits: Callable[[], Awaitable[Sequence[LaneUse]]]
     start: Callable[[Coroutine[Any, Any, None]], None]
 

@@ -18,10 +18,10 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from bot.budgets.amounts import format_amount
-from bot.commands.budget import HERE, BudgetRequest
-from bot.commands.budget import parse as parse_budget
 from bot.commands.parsing import closest_match
 from bot.errors import UsageError
+from bot.features.budgets.command import HERE, BudgetRequest
+from bot.features.budgets.command import parse as parse_budget
 from bot.features.limits.model import NAMES, LimitName, parse_limit
 from bot.features.limits.store import LimitStore
 from bot.model.preferences import ChannelSettings, Preferences, WorkspaceSettings

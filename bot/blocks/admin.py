@@ -21,9 +21,8 @@ from bot.blocks.elements import (
     table,
 )
 from bot.blocks.escaping import one_line, shorten
-from bot.blocks.spending import budget_blocks, spending_sentence
 from bot.blocks.status import health_block
-from bot.blocks.words import NO_LIMIT
+from bot.blocks.words import NO_LIMIT, spending_sentence
 from bot.budgets.amounts import format_amount, format_rounded
 from bot.model.admin import DIRECT, AdminData, Recorded, Use
 from bot.model.digest import Digest, State
@@ -44,10 +43,6 @@ MAX_RECORDED = 20
 
 _MAX_CHANGE = 150
 
-CHANGE_BUDGETS = "change_budgets"
-PAUSE_SPENDING, RESUME_SPENDING = "pause_spending", "resume_spending"
-"""The ids of the buttons for budgets."""
-
 
 def admin_blocks(data: AdminData, notice: str = "", sections: Sequence[Block] = ()) -> list[Block]:
     """Return the page for admins: less than a hundred blocks. `notice`, escaped, is the result of the last click."""
@@ -57,7 +52,7 @@ def admin_blocks(data: AdminData, notice: str = "", sections: Sequence[Block] = 
         actions(button("Back", FOR_ADMINS, "close")),
         *([context(notice)] if notice else []),
         health_block(data.problems),
-        *_budgets(data),
+        section(spending_sentence(data.spending)),
         *sections,
         *_use(data),
         *_digests(data.digests),
@@ -85,20 +80,6 @@ def _table_of(first: str, second: str, rows: Sequence[Use], name: Callable[[str]
 def doer(user_id: str | None) -> Block:
     """Return who did something: a person, by a name that Slack fills in, the app, or someone who was erased."""
     return person(user_id) if user_id else leaf("erased" if user_id is None else "the app")
-
-
-def _budgets(data: AdminData) -> Iterator[Block]:
-    paused = data.spending.paused_by is not None
-    yield section(spending_sentence(data.spending))
-    yield from budget_blocks(data.spending.lines, data.defaults)
-    switch = button("Allow paid searches", RESUME_SPENDING, "admin") if paused else _pause_button()
-    yield actions(button("Change budgets", CHANGE_BUDGETS, "admin"), switch)
-
-
-def _pause_button() -> Block:
-    told = "No paid search is made until an admin allows them again. People who ask are told so."
-    confirm = confirmation("Pause paid searches?", told, "Pause")
-    return button("Pause paid searches", PAUSE_SPENDING, "admin") | {"confirm": confirm}
 
 
 def _digests(digests: Sequence[Digest]) -> Iterator[Block]:

@@ -8,8 +8,7 @@ from bot.blocks.elements import join_lines, markdown, section
 from bot.blocks.escaping import escape, one_line, shorten, unescape_slack
 from bot.blocks.markdown.render import table_cell
 from bot.blocks.service_limits import service_line
-from bot.blocks.spending import spending_sentence
-from bot.blocks.words import warning
+from bot.blocks.words import spending_sentence, warning
 from bot.model.admin import LaneUse, Problem
 from bot.model.message import Block, OutgoingMessage
 from bot.model.provider_stats import ProviderStats

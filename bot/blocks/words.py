@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from bot.budgets.amounts import format_rounded
+from bot.model.spending import Spending
 from perplexity.formatting import format_date, pluralize
 
 NO_LIMIT = "no limit"
@@ -18,6 +19,12 @@ def warning(sentence: str) -> str:
 def used(count: int, what: str, cost: int) -> str:
     """Return what was used and what it cost, in micro-dollars; a digest costs something, and is no question."""
     return ", ".join([*([pluralize(count, what)] if count else []), format_rounded(cost)])
+
+
+def spending_sentence(spending: Spending) -> str:
+    """Return what was spent, as mrkdwn."""
+    under_way = f", and up to {format_rounded(spending.reserved)} by calls under way" if spending.reserved else ""
+    return f"*Spent*  {format_rounded(spending.today)} today, {format_rounded(spending.month)} this month{under_way}."
 
 
 def ago(seconds: float) -> str:

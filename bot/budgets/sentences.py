@@ -1,4 +1,4 @@
-"""What people read about budgets: a refusal with its reason and the next step, a notice for admins."""
+"""What people read about budgets: a refusal with its reason and the next step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bot.budgets.amounts import format_amount
 from bot.model.question import RateWait
-from bot.model.spending import WEEK, BudgetNotice, OverBudget, Scope
+from bot.model.spending import OverBudget, Scope
 
 WHOSE: Mapping[Scope, str] = {
     "user": "Your budget for today",
@@ -30,28 +30,12 @@ def over_budget_sentence(over: OverBudget, *, effort: str, fits: str = "") -> st
     return f"{whose} ({allowed}) is used up. It resets {wait}. Ask again then, or ask an admin for more."
 
 
-def notice_text(notice: BudgetNotice, *, slash: str) -> str:
-    """Return mrkdwn that tells an admin how much of a budget is spent; `slash` is the umbrella command."""
-    full = notice.percent >= 100
-    share = "is used up" if full else f"is {notice.percent}% used"
-    spent, allowed = format_amount(notice.spent), format_amount(notice.allowed)
-    refused = "I refuse further questions. " if full else ""
-    return f"{_whose(notice)} {share}: {spent} of {allowed}. {refused}Change it with `{slash} budget`."
-
-
 def first_budget_sentence(amount: int, *, slash: str) -> str:
     """Return what a new installation begins with, and how to change that."""
     return (
         f"Each person may spend {format_amount(amount)} a day, as in every new installation. `{slash} budget user` and "
         "BUDGET_USER_DAY_USD change that; `none` lifts it."
     )
-
-
-def _whose(notice: BudgetNotice) -> str:
-    kind = notice.scope.removesuffix(WEEK)
-    whose = {"user": f"<@{notice.subject}>’s", "channel": f"<#{notice.subject}>’s"}.get(kind, "The workspace’s")
-    month, week = notice.scope == "workspace", "the week from " if notice.scope.endswith(WEEK) else ""
-    return f"{whose} budget for {notice.period:%B}" if month else f"{whose} budget for {week}{notice.period:%-d %B}"
 
 
 def too_fast_sentence(wait: RateWait | None) -> str:

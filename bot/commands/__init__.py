@@ -7,7 +7,6 @@ from typing import Any
 
 from bot.commands.ask import ASK
 from bot.commands.base import Command
-from bot.commands.budget import BUDGET, PAUSE, RESUME
 from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
 from bot.commands.settings import SETTINGS
@@ -20,9 +19,6 @@ COMMANDS: tuple[Command[Any, Any], ...] = (
     NEWS,
     STATUS,
     SETTINGS,
-    BUDGET,
-    PAUSE,
-    RESUME,
     WATCH,
 )
 

@@ -216,6 +216,9 @@ class Command(Generic[Request, Result]):
     at_once: AtOnce | None = None
     """Does for an admin, in the listener, what cannot wait for its turn behind other questions."""
 
+    refusal: str = ""
+    """What others are told who want that."""
+
     render: Callable[[Result, Request, Audience], Reply]
     """Render the result for those who see it in the conversation of the question."""
 

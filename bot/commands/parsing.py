@@ -17,6 +17,10 @@ from bot.commands.base import Option
 from bot.errors import UsageError
 from perplexity.validation import MAX_QUERY_LENGTH
 
+OFF = frozenset({"off", "none", "unlimited"})
+RESETS = frozenset({"reset", "default"})
+"""What people type to lift a limit, and to take back what they have set."""
+
 
 def inline_code(value: str) -> str:
     """Return a value as inline code in mrkdwn, on one line of at most 40 characters."""

@@ -10,7 +10,7 @@ from bot.blocks.settings import settings_message
 from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.filters import capitalize_sentences, value_not_allowed
-from bot.commands.parsing import check_length, choose_from, closest_match, inline_code
+from bot.commands.parsing import RESETS, check_length, choose_from, closest_match, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.preferences import Preferences
@@ -35,7 +35,6 @@ from perplexity.errors import InvalidRequest
 CHANGED_MEANWHILE = "Someone else changed this at the same moment, so I saved nothing. Check it below, then try again."
 NO_CHANNEL = "A direct message has no channel settings. Type this in a channel."
 
-RESETS = frozenset({"reset", "default"})
 MAX_LENGTH = 2_000
 
 

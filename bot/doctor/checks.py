@@ -150,6 +150,7 @@ class Context:
 
 
 NETWORK = "Check the network, and a proxy or firewall between here and there."
+DATABASE_HINT = f"{NETWORK} Is the host in DATABASE_URL right?"
 
 
 @dataclass(frozen=True)

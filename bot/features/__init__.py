@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bot.feature import Feature, bring_together
-from bot.features import ask_about, checking, deepdive, feedback, limits, saving, sharing
+from bot.features import ask_about, budgets, checking, deepdive, feedback, limits, saving, sharing
 
 FEATURES: tuple[Feature, ...] = (
+    budgets.FEATURE,
     limits.FEATURE,
     sharing.FEATURE,
     feedback.FEATURE,

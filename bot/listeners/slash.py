@@ -16,7 +16,6 @@ from bot.blocks import escaping
 from bot.blocks.examples import greeting_message
 from bot.blocks.queue import place_sentence, waits_long
 from bot.commands.base import ONE_MOMENT, AtOnce, Command
-from bot.commands.budget import FOR_ADMINS_TO_PAUSE
 from bot.commands.help import (
     help_message,
     help_overview,
@@ -95,7 +94,7 @@ async def respond(payload: dict[str, Any], context: ListenerContext) -> Outgoing
     except UsageError as error:
         return usage_message(command, error, slash=route.slash)
     if command.at_once is not None:
-        return await _do_at_once(command.at_once, payload, route, context)
+        return await _do_at_once(command.at_once, command.refusal, payload, route, context)
     return (
         greeting_message(small_talk_kind(route.rest))
         if is_talk(command.name, route.rest)
@@ -111,13 +110,13 @@ async def is_known_admin(user: str, context: ListenerContext) -> bool:
 
 
 async def _do_at_once(
-    act: AtOnce, payload: dict[str, Any], route: RoutedCommand, context: ListenerContext
+    act: AtOnce, refusal: str, payload: dict[str, Any], route: RoutedCommand, context: ListenerContext
 ) -> OutgoingMessage:
     """Do what cannot wait for its turn; say so by the response_url if that takes too long for the acknowledgement."""
     late = asyncio.Event()
 
     async def reply() -> str:
-        text = await _do_for_admin(act, payload, route, context)
+        text = await _do_for_admin(act, refusal, payload, route, context)
         if late.is_set():
             await context.replies.reply_privately(str(payload.get("response_url", "")), text_message(text))
         return text
@@ -129,12 +128,14 @@ async def _do_at_once(
         return text_message(ONE_MOMENT)
 
 
-async def _do_for_admin(act: AtOnce, payload: dict[str, Any], route: RoutedCommand, context: ListenerContext) -> str:
+async def _do_for_admin(
+    act: AtOnce, refusal: str, payload: dict[str, Any], route: RoutedCommand, context: ListenerContext
+) -> str:
     user = str(payload.get("user_id", ""))
     is_admin = await context.admins.verify_admin(user)
     if not is_admin:
         log.warning("admin.refused", extra={"action": route.slash.rpartition(" ")[2]})
-        return ADMIN_NOT_CHECKED if is_admin is None else FOR_ADMINS_TO_PAUSE
+        return ADMIN_NOT_CHECKED if is_admin is None else refusal
     try:
         return await act(_team_of(payload), user, route.slash.partition(" ")[0])
     except DATABASE_UNAVAILABLE as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.model.digest import Digest
-from bot.model.spending import NO_BUDGETS, NO_SPENDING, Budgets, Spending
+from bot.model.spending import NO_SPENDING, Spending
 
 DIRECT = "D"
 """The name of all direct messages together, instead of a channel's id."""
@@ -80,13 +80,9 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class AdminData:
-    """What admins see. `digests` are all of the workspace.
-
-    `spending` has the budgets that admins have set, `defaults` are those of the settings, which apply otherwise.
-    """
+    """What admins see. `digests` are all of the workspace."""
 
     spending: Spending = NO_SPENDING
-    defaults: Budgets = NO_BUDGETS
     use: WorkspaceUse = WorkspaceUse()
     digests: Sequence[Digest] = ()
     problems: Sequence[Problem] = ()

@@ -73,7 +73,6 @@ class AdminHome:
             problems=await self.health.problems(team_id, spending),
             recorded=await self.store.recorded(team_id),
             spending=spending,
-            defaults=self.budgets.budgets,
         )
 
 

@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from bot.blocks.admin import CHANGE_BUDGETS, FOR_ADMINS, PAUSE_SPENDING, RESUME_SPENDING, STOP_DIGEST, admin_blocks
+from bot.blocks.admin import FOR_ADMINS, STOP_DIGEST, admin_blocks
 from bot.blocks.admin_pages import OPEN_PAGE, PARTS, page_blocks, page_buttons
 from bot.blocks.home import home_blocks
 from bot.budgets.amounts import format_rounded
+from bot.features.budgets.form import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, budgets_section
 from bot.features.limits.form import limits_section
 from bot.features.limits.model import NAMES, Limit
 from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
@@ -291,7 +292,8 @@ def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: Adm
     )
     problems = data.problems
     own = home_blocks(full, [DIGEST] * 20, texts={}, slash="", notice="Told.", problems=problems)
-    blocks = [*admin_blocks(data, "Told.", [limits_section(LIMITS, FIXED, ())]), *page_buttons(data)]
+    sections = [*budgets_section(SPENDING.lines), limits_section(LIMITS, FIXED, ())]
+    blocks = [*admin_blocks(data, "Told.", sections), *page_buttons(data)]
 
     assert check_view({"type": "home", "blocks": own}) == check_view({"type": "home", "blocks": blocks}) == []
     assert max(len(own), len(blocks)) <= 100

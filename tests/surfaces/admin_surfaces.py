@@ -10,9 +10,10 @@ from uuid import UUID
 
 from bot.blocks.admin import admin_blocks
 from bot.blocks.admin_pages import PARTS, page_blocks
-from bot.blocks.spending import spending_message
 from bot.blocks.status import status_message
 from bot.doctor.checks import failure, render, warning
+from bot.features.budgets.form import budgets_section, budgets_view
+from bot.features.budgets.rendering import spending_message
 from bot.features.limits.form import limits_view
 from bot.features.limits.model import NAMES, Limit, limits_message
 from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
@@ -22,7 +23,6 @@ from bot.model.message import OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.model.ratings import BadAnswer, Feedback, Rating
 from bot.model.spending import NO_BUDGETS, BudgetLine, Spending, Spent
-from bot.views.budgets import budgets_view
 from tests.fakes.digests import OWNER, SATURDAY, make_spec
 from tests.fakes.judge import harms_of_plain_text
 from tests.surfaces.shown import Harms, of_messages, of_view
@@ -60,7 +60,10 @@ def admin_home(texts: Sequence[str]) -> Harms:
         recorded=[*recorded, replace(recorded[0], channel_id=texts[0], before=None, after=None)],
     )
     owner = json.dumps({"type": "user", "user_id": OWNER.user_id})
-    yield from of_view({"type": "home", "blocks": admin_blocks(data)}, {"C1", ASKER, owner})
+    yield from of_view(
+        {"type": "home", "blocks": admin_blocks(data, sections=budgets_section(data.spending.lines))},
+        {"C1", ASKER, owner},
+    )
     for part in PARTS:
         yield from of_view({"type": "modal", "blocks": page_blocks(data, part, 0)}, {"C1", ASKER, owner})
     yield from of_view(budgets_view(data.spending.lines))

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bot.commands.base import Command, Reply, free_subcommand
-from bot.commands.budget import OFF as OFF_WORDS
-from bot.commands.budget import RESETS
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
-from bot.commands.parsing import check_length, choose_from, closest_match, inline_code
+from bot.commands.parsing import OFF as OFF_WORDS
+from bot.commands.parsing import RESETS, check_length, choose_from, closest_match, inline_code
 from bot.errors import UsageError
 from bot.features.limits.model import (
     LABELS,

@@ -26,11 +26,12 @@ from bot.blocks.progress import answer_progress_message, stopped_message
 from bot.blocks.sent import sent_blocks
 from bot.blocks.settings import settings_message
 from bot.blocks.sources import results_messages
-from bot.blocks.spending import spending_message
 from bot.blocks.status import status_message
 from bot.commands.help import help_message
 from bot.features import ANSWER_PARTS, COMMANDS
 from bot.features.ask_about.form import question_view
+from bot.features.budgets.form import budgets_section, budgets_view
+from bot.features.budgets.rendering import spending_message
 from bot.features.checking.command import claims_messages
 from bot.features.checking.form import _Message, claims_view
 from bot.features.deepdive.rendering import deepdive_messages, deepdive_started_message
@@ -54,7 +55,6 @@ from bot.slack.users import Management
 from bot.slack.views import View
 from bot.views.ask import ask_view
 from bot.views.base import modal
-from bot.views.budgets import budgets_view
 from bot.views.digest import digest_view
 from bot.views.settings import settings_view
 from bot.views.sources import sources_view
@@ -194,10 +194,8 @@ def _views() -> Iterator[tuple[str, View | None]]:
     )
     people = (Use(name=_PERSON, count=1, cost=1_000),)
     admin = AdminData(use=WorkspaceUse(days=_USE, people=people), digests=[_DIGEST])
-    yield (
-        "home",
-        {"type": "home", "blocks": [*home, *admin_blocks(admin, sections=[limits_section(_LIMITS.values(), {}, ())])]},
-    )
+    sections = [*budgets_section(()), limits_section(_LIMITS.values(), {}, ())]
+    yield "home", {"type": "home", "blocks": [*home, *admin_blocks(admin, sections=sections)]}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Budgets in the home tab of admins: a form that changes them, and a button that pauses all spending."""
+"""Budgets on the page for admins: what holds, a form that changes it, and a button that pauses all spending."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import get_args
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.admin import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING
+from bot.blocks.elements import actions, confirmation
+from bot.blocks.elements import button as button_element
 from bot.blocks.elements import context as context_block
-from bot.blocks.spending import LABELS
 from bot.budgets.amounts import ALLOWED, format_amount, parse_amount
 from bot.commands.base import ROOT_COMMAND
+from bot.features.budgets.rendering import LABELS, budget_blocks
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.membership import team_of
+from bot.model.message import Block
 from bot.model.spending import NO_BUDGETS, BudgetLine, Budgets, Scope
 from bot.slack.views import View
 from bot.storage.audit_chain import AuditStore
@@ -27,7 +29,10 @@ from bot.views.forms import limit_input
 
 log = logging.getLogger(__name__)
 
-CALLBACK_ID = "budget_modal"
+CHANGE_BUDGETS, CALLBACK_ID = "change_budgets", "budget_modal"
+PAUSE_SPENDING, RESUME_SPENDING = "pause_spending", "resume_spending"
+"""The ids of the buttons and of the form."""
+
 OFF = "off"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
@@ -39,6 +44,25 @@ def register(app: AsyncApp, context: ListenerContext, *, budgets: BudgetStore, a
     button(app, context, RESUME_SPENDING, partial(switch_spending, budgets=budgets))
     save = partial(save_budgets, budgets=budgets, audit=audit)
     submission(app, context, CALLBACK_ID, save, first_input=SCOPES[0])
+
+
+async def admin_section(team_id: str, _: str, *, budgets: BudgetStore) -> list[Block]:
+    """Return the budgets on the page for admins."""
+    lines, paused_by = await budgets.lines(team_id)
+    return budgets_section(lines, budgets.budgets, paused=paused_by is not None)
+
+
+def budgets_section(lines: Sequence[BudgetLine], usual: Budgets = NO_BUDGETS, *, paused: bool = False) -> list[Block]:
+    """Render budgets with the buttons that change them, and that pause all spending or allow it again."""
+    switch = button_element("Allow paid searches", RESUME_SPENDING, "admin") if paused else _pause_button()
+    change = button_element("Change budgets", CHANGE_BUDGETS, "admin")
+    return [*budget_blocks(lines, usual), actions(change, switch)]
+
+
+def _pause_button() -> Block:
+    told = "No paid search is made until an admin allows them again. People who ask are told so."
+    confirm = confirmation("Pause paid searches?", told, "Pause")
+    return button_element("Pause paid searches", PAUSE_SPENDING, "admin") | {"confirm": confirm}
 
 
 async def open_budgets(click: Click, context: ListenerContext, *, budgets: BudgetStore, slash: str) -> Reply | None:

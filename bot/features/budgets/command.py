@@ -8,13 +8,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
-from bot.blocks.spending import spending_message
 from bot.budgets.amounts import ALLOWED, parse_amount
 from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
-from bot.commands.parsing import check_length, choose_from, closest_match, inline_code, parse_nothing
+from bot.commands.parsing import (
+    OFF,
+    RESETS,
+    check_length,
+    choose_from,
+    closest_match,
+    inline_code,
+    parse_nothing,
+)
 from bot.errors import UsageError
+from bot.features.budgets.rendering import spending_message
 from bot.model.message import Audience
 from bot.model.spending import NO_BUDGETS, WEEK, Budgets, Scope, Spending
 from bot.slack.users import Admins
@@ -26,8 +34,6 @@ NO_CHANNEL_BUDGET = (
 )
 FOR_ADMINS_TO_PAUSE = "Only admins of this workspace can pause and resume paid searches."
 
-OFF = frozenset({"off", "none", "unlimited"})
-RESETS = frozenset({"reset", "default"})
 HERE = "here"
 MAX_LENGTH = 200
 SCOPES = ("user", "channel", "workspace")
@@ -202,6 +208,7 @@ PAUSE = free_subcommand(
     for_admins=True,
     usage="",
     for_everyone=True,
+    refusal=FOR_ADMINS_TO_PAUSE,
     parse=parse_nothing("pause"),
     render=render_switch,
 )
@@ -212,6 +219,7 @@ RESUME = free_subcommand(
     for_admins=True,
     usage="",
     for_everyone=True,
+    refusal=FOR_ADMINS_TO_PAUSE,
     parse=parse_nothing("resume"),
     render=render_switch,
 )

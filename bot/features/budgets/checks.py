@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import get_args
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from bot.blocks.service_limits import service_line
 from bot.budgets.amounts import format_amount
 from bot.budgets.sentences import first_budget_sentence
 from bot.commands.base import ROOT_COMMAND
-from bot.doctor.checks import Context, Finding, ok, reading_database, warning
-from bot.model.admin import LaneUse
+from bot.doctor.checks import DATABASE_HINT, Check, Context, Finding, ok, reading_database, warning
 from bot.model.spending import WEEK, Budgets
 from bot.storage.budgets import first_budget_in_force, with_first_budget
 from bot.storage.ledger import ABANDONED_CALLS
-from bot.storage.limiter import lane_name, read_uses
 from perplexity.formatting import pluralize
-from perplexity.limiter import CallKind
-from perplexity.providers import PROVIDERS
 
 BUDGETS = "Budgets"
 
 LATE_SECONDS = 300
 """How long a call may be open after its process is gone; the app ends such calls within a minute."""
-
-LIMITS = "Limits"
 
 _VARIABLES = {
     "BUDGET_USER_DAY_USD": "user",
@@ -63,22 +55,6 @@ async def check_budgets(context: Context, connection: AsyncConnection[DictRow]) 
     if (first := await first_budget_in_force(context.settings, connection)) is not None:
         found.insert(0, ok(BUDGETS, first_budget_sentence(first, slash=slash)))
     return found
-
-
-@reading_database
-async def check_limits(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return how many calls services take, and who else makes some."""
-    keys = context.settings.provider_keys
-    lanes = [lane_name(PROVIDERS[name].title, kind, key) for name, key in keys.items() for kind in get_args(CallKind)]
-    uses = await read_uses(connection, lanes)
-    return [_limit_finding(one) for one in uses]
-
-
-def _limit_finding(use: LaneUse) -> Finding:
-    if use.others is None:
-        return ok(LIMITS, service_line(use))
-    text = f"{service_line(use)} In a minute of that hour {pluralize(use.others, 'call')} came from other programs."
-    return warning(LIMITS, text, fix="Stop them, or set PROVIDER_LIMITS to what they leave.")
 
 
 def _nothing(budgets: Budgets, rows: Sequence[DictRow], slash: str) -> Iterator[Finding]:
@@ -128,3 +104,11 @@ def _late(rows: Sequence[DictRow]) -> Iterator[Finding]:
         )
         fix = "Start the app, which settles them within a minute. If it is running, look for `ledger` in its log."
         yield warning(BUDGETS, text, fix=fix)
+
+
+CHECK = Check(
+    BUDGETS,
+    check_budgets,
+    needs={"budget_user_day_usd", "budget_channel_day_usd", "budget_workspace_month_usd"},
+    hint=DATABASE_HINT,
+)

@@ -10,12 +10,12 @@ import pytest
 from psycopg.errors import UndefinedTable
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.features.budgets.notices import BudgetWatch
 from bot.model.spending import Budgets, Ended, Reservation
 from bot.slack.messages import Chat
 from bot.storage.ledger import TELLING_SECONDS, Ledger
 from bot.storage.questions import Pool, connection_pool
 from bot.worker.admin_notices import AdminNotices
-from bot.worker.budget_watch import BudgetWatch
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 
 

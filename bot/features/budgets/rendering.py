@@ -1,4 +1,4 @@
-"""Renders what a workspace and a person have spent, with the budgets."""
+"""Renders what a workspace has spent, with the budgets."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bot.blocks.elements import bullets, cell, channel, context, leaf, person, section, table
 from bot.blocks.escaping import escape
+from bot.blocks.words import NO_LIMIT, spending_sentence
 from bot.budgets.amounts import format_amount, format_rounded
 from bot.model.message import Block, OutgoingMessage
 from bot.model.spending import WEEK, BudgetLine, Budgets, Scope, Spending, Spent
@@ -42,12 +43,6 @@ def spending_message(spending: Spending, defaults: Budgets, *, slash: str, note:
     return OutgoingMessage(text=escape(note) or spending_sentence(spending), blocks=tuple(blocks))
 
 
-def spending_sentence(spending: Spending) -> str:
-    """Return what was spent, as mrkdwn."""
-    under_way = f", and up to {format_rounded(spending.reserved)} by calls under way" if spending.reserved else ""
-    return f"*Spent*  {format_rounded(spending.today)} today, {format_rounded(spending.month)} this month{under_way}."
-
-
 def budget_blocks(lines: Sequence[BudgetLine], defaults: Budgets) -> list[Block]:
     """Return the budgets; `defaults` apply if none is set."""
     set_for_all = {line.scope: line.amount for line in lines if not line.subject}
@@ -66,7 +61,7 @@ def _named(line: BudgetLine) -> list[Block]:
 
 
 def _amount(amount: int | None) -> str:
-    return "no limit" if amount is None else format_amount(amount)
+    return NO_LIMIT if amount is None else format_amount(amount)
 
 
 def _table(first: str, last: str, rows: Sequence[Spent], name: Callable[[str], Block]) -> list[Block]:

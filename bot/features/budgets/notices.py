@@ -1,4 +1,4 @@
-"""Looks after budgets every few seconds: calls of dead workers end, admins are told what is spent, and what is full."""
+"""Tells admins, every few seconds, of which budgets most or all is spent."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from dataclasses import dataclass, field
 
 from psycopg import Error
 
-from bot.blocks.service_limits import full_text
-from bot.budgets.sentences import notice_text
-from bot.model.spending import BudgetNotice
+from bot.budgets.amounts import format_amount
+from bot.model.spending import WEEK, BudgetNotice
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.ledger import Ledger
-from bot.storage.limiter import PostgresLimiter
 from bot.worker.admin_notices import AdminNotices
+from bot.worker.spending_watch import watch
 
 log = logging.getLogger(__name__)
-
-WATCH_SECONDS = 5.0
 
 HAND_BACK_SECONDS = 0.8
 """How long a process that stops may take to hand back the notices that it has not sent."""
@@ -34,21 +31,14 @@ class BudgetWatch:
     ledger: Ledger
     notices: AdminNotices
     slash: str
-    limiter: PostgresLimiter | None = None
-    seconds: float = WATCH_SECONDS
     _sent: deque[BudgetNotice] = field(default_factory=deque)
 
     async def run(self) -> None:
         """Look again and again until cancelled."""
-        while True:
-            try:
-                await self.look()
-            except (*DATABASE_UNAVAILABLE, Error) as error:
-                log.warning("budgets.not_watched", extra={"error": type(error).__name__})
-            await asyncio.sleep(self.seconds)
+        await watch(self.look)
 
     async def look(self) -> None:
-        """Send the notices that are due, and end the calls whose processes are gone. Raises database errors.
+        """Send the notices that are due. Raises database errors.
 
         What is not sent is handed back, for any process to send; what a process that died had taken is sent some
         minutes later.
@@ -65,12 +55,6 @@ class BudgetWatch:
         finally:
             if due:
                 await self._hand_back(due)
-        if cut := await self.ledger.cut_abandoned():
-            log.warning("ledger.cut", extra={"count": cut})
-        for team_id, use in [] if self.limiter is None else await self.limiter.newly_full():
-            log.warning("limit.full", extra={"provider": use.lane.partition(":")[0]})
-            if await self.notices.tell(team_id, full_text(use), "limit") is None and self.limiter is not None:
-                await self.limiter.not_told(use.lane)
 
     async def _record_sent(self) -> None:
         while self._sent:
@@ -91,3 +75,19 @@ class BudgetWatch:
         if told is False:
             log.error("budget.not_told", extra={"kind": notice.scope, "count": notice.percent})
         return told is not None
+
+
+def notice_text(notice: BudgetNotice, *, slash: str) -> str:
+    """Return mrkdwn that tells an admin how much of a budget is spent; `slash` is the umbrella command."""
+    full = notice.percent >= 100
+    share = "is used up" if full else f"is {notice.percent}% used"
+    spent, allowed = format_amount(notice.spent), format_amount(notice.allowed)
+    refused = "I refuse further questions. " if full else ""
+    return f"{_whose(notice)} {share}: {spent} of {allowed}. {refused}Change it with `{slash} budget`."
+
+
+def _whose(notice: BudgetNotice) -> str:
+    kind = notice.scope.removesuffix(WEEK)
+    whose = {"user": f"<@{notice.subject}>’s", "channel": f"<#{notice.subject}>’s"}.get(kind, "The workspace’s")
+    month, week = notice.scope == "workspace", "the week from " if notice.scope.endswith(WEEK) else ""
+    return f"{whose} budget for {notice.period:%B}" if month else f"{whose} budget for {week}{notice.period:%-d %B}"

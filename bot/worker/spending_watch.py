@@ -1,0 +1,48 @@
+"""Looks after spending every few seconds: calls of dead workers end, and admins are told which service is full."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from psycopg import Error
+
+from bot.blocks.service_limits import full_text
+from bot.storage.database import DATABASE_UNAVAILABLE
+from bot.storage.ledger import Ledger
+from bot.storage.limiter import PostgresLimiter
+from bot.worker.admin_notices import AdminNotices
+
+log = logging.getLogger(__name__)
+
+WATCH_SECONDS = 5.0
+
+
+async def watch(look: Callable[[], Awaitable[None]]) -> None:
+    """Look again and again until cancelled, also while the database is unavailable."""
+    while True:
+        try:
+            await look()
+        except (*DATABASE_UNAVAILABLE, Error) as error:
+            log.warning("budgets.not_watched", extra={"error": type(error).__name__})
+        await asyncio.sleep(WATCH_SECONDS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpendingWatch:
+    """The round of one process."""
+
+    ledger: Ledger
+    limiter: PostgresLimiter
+    notices: AdminNotices
+
+    async def look(self) -> None:
+        """End the calls whose processes are gone, and tell of the limits that are full. Raises database errors."""
+        if cut := await self.ledger.cut_abandoned():
+            log.warning("ledger.cut", extra={"count": cut})
+        for team_id, use in await self.limiter.newly_full():
+            log.warning("limit.full", extra={"provider": use.lane.partition(":")[0]})
+            if await self.notices.tell(team_id, full_text(use), "limit") is None:
+                await self.limiter.not_told(use.lane)
