@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 from uuid import uuid4
 
@@ -444,13 +445,20 @@ async def session() -> AsyncIterator[ClientSession]:
 @pytest.fixture
 def settings(request: pytest.FixtureRequest, slack: FakeSlack, perplexity: FakePerplexity) -> Settings:
     """Return the settings of the app; a test changes some by `@pytest.mark.settings(name=value)`, the closest wins."""
-    known = Settings(  # type: ignore[call-arg]  # the providers declare their fields
+    fakes = {"slack_api_url": slack.api_url, "perplexity_base_url": perplexity.base_url, "port": free_port()}
+    changes = [mark.kwargs for mark in request.node.iter_markers("settings")]
+    return _settings().model_copy(
+        update={name: value for one in (fakes, *reversed(changes)) for name, value in one.items()}
+    )
+
+
+@cache
+def _settings() -> Settings:
+    """Return what is the same in every test: to read settings takes a tenth of a test."""
+    return Settings(  # type: ignore[call-arg]  # the providers declare their fields
         slack_bot_token=SecretStr(BOT_TOKEN),
         slack_signing_secret=SecretStr(SIGNING_SECRET),
-        slack_api_url=slack.api_url,
         perplexity_api_key=SecretStr(KEY),
-        perplexity_base_url=perplexity.base_url,
-        port=free_port(),
         host="127.0.0.1",
         retry_base_seconds=0.01,
         retry_attempts=2,
@@ -460,8 +468,6 @@ def settings(request: pytest.FixtureRequest, slack: FakeSlack, perplexity: FakeP
         send_files=True,
         read_channels=True,
     )
-    changes = [mark.kwargs for mark in request.node.iter_markers("settings")]
-    return known.model_copy(update={name: value for one in reversed(changes) for name, value in one.items()})
 
 
 @pytest.fixture
