@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.features import FEATURES
-from tests.house.without import ROOT, copy_without, problem, unlisted
+from tests.house.without import ROOT, copy_without, features_of, problem, unlisted
 
 NAMES = [feature.name for feature in FEATURES]
 
@@ -51,3 +51,10 @@ def test_a_copy_has_nothing_of_the_feature(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_said(arguments: list[str], told: str) -> None:
     assert told in problem(arguments, NAMES)
+
+
+def test_what_needs_several_features_names_them() -> None:
+    """By `pytestmark = pytest.mark.features("budgets", "digests")`: the copy without one of them leaves it out."""
+    named = {path.name: features_of(path) for path in (ROOT / "tests" / "together").rglob("test_*.py")}
+
+    assert [name for name, features in named.items() if len(features) < 2 or not features <= set(NAMES)] == []
