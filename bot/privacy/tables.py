@@ -30,6 +30,9 @@ class Table:
     """One table. Conditions and expressions are SQL."""
 
     columns: Mapping[str, Data]
+    holds: str = ""
+    """What its rows say, in a sentence, if docs/security.md does not name the table."""
+
     of_person: LiteralString | None = None
     """Finds the rows of a person by `%(user)s`, in the workspace `%(team)s` or, if that is NULL, in each.
 

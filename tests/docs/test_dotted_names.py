@@ -1,4 +1,4 @@
-"""Every module, function and attribute of ours that a page names exists."""
+"""Every module, function, attribute and file of ours that a page names exists."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pkgutil import resolve_name
 
 import pytest
 
-from tests.docs.pages import PATHS, blocks, codes, name
+from tests.docs.pages import PATHS, ROOT, blocks, codes, name
 
 DOTTED = re.compile(r"(?:perplexity|bot)(?:\.[A-Za-z_]\w*)+")
+
+FILE = re.compile(r"(?:perplexity|bot|tests)/(?!.*test_)[\w/]*(?:\.py|/)")
 
 
 def _in_code() -> Iterator[tuple[str, str]]:
@@ -33,3 +35,10 @@ def _imported() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "dotted"), sorted({*_in_code(), *_imported()}))
 def test_a_name_of_ours_exists(page: str, dotted: str) -> None:
     assert resolve_name(dotted) is not None
+
+
+@pytest.mark.parametrize(
+    ("page", "file"), sorted({(name(path), code) for path in PATHS for _, code in codes(path) if FILE.fullmatch(code)})
+)
+def test_a_file_of_ours_exists(page: str, file: str) -> None:
+    assert (ROOT / file).exists()
