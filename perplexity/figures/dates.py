@@ -232,16 +232,16 @@ def _of_digits(match: re.Match[str]) -> tuple[tuple[PartialDate, ...], bool]:
         readings = _of_three(first, int(match["second"]), match["third"], match["sign"])
     elif match["last_day"] and (match["range_year"] or match[0][len(first)] == "."):
         year, month = _number(match["range_year"]), int(match["last_month"])
-        days = [_moment(year, month, int(day)) for day in (first, match["last_day"]) if len(day) < 3]
+        days = [_partial(year, month, int(day)) for day in (first, match["last_day"]) if len(day) < 3]
         return (*days[0], *days[-1]), len(days) == 2 and all(days)
     elif match["after_month"]:
-        readings = _moment(int(match["after_month"]), int(first), None)
+        readings = _partial(int(match["after_month"]), int(first), None)
     elif match["month"] and first[0] in "12":
-        readings = _moment(int(first), int(match["month"]), None)
+        readings = _partial(int(first), int(match["month"]), None)
     elif match["dotted"] and _is_day(match):
-        readings = _moment(None, int(match["dotted"]), int(first))
+        readings = _partial(None, int(match["dotted"]), int(first))
     elif match["spaced"]:
-        readings = _moment(int(match["spaced_year"]), int(match["spaced"]), int(first))
+        readings = _partial(int(match["spaced_year"]), int(match["spaced"]), int(first))
     elif "Q" in match[0] and first in {"1", "2", "3", "4"}:
         readings = (PartialDate(_short_year(match["quarter_year"]), part=f"Q{int(first)}"),)
     return readings, False
@@ -251,20 +251,20 @@ def _with_name(match: re.Match[str]) -> tuple[tuple[PartialDate, ...], bool]:
     """Return the readings of "3 May" or "3–5 May 2026"."""
     month, year = _month(match["name"]), _short_year(match["year"])
     first_month = _month(match["first_month"]) if match["first_month"] else month
-    day = _moment(year, first_month, int(match["first"])) if len(match["first"]) < 3 else ()
-    last = _moment(year, month, _number(match["last"])) if day and match["last"] else ()
+    day = _partial(year, first_month, int(match["first"])) if len(match["first"]) < 3 else ()
+    last = _partial(year, month, _number(match["last"])) if day and match["last"] else ()
     return (*day, *last), bool(last)
 
 
 def _of_three(first: str, second: int, third: str, sign: str) -> tuple[PartialDate, ...]:
     """Return the readings of three numbers; with slashes, the month may be the first or the second."""
     if len(first) == 4:
-        return _moment(int(first), second, int(third))
+        return _partial(int(first), second, int(third))
     if len(third) == 1 or len(first) > 2:
         return ()
     year = int(third) if len(third) == 4 else 2000 + int(third)
-    days = _moment(year, second, int(first))
-    return days if sign == "." else (*days, *_moment(year, int(first), second))
+    days = _partial(year, second, int(first))
+    return days if sign == "." else (*days, *_partial(year, int(first), second))
 
 
 def _is_day(match: re.Match[str]) -> bool:
@@ -282,14 +282,14 @@ def _by_months(text: str, *, bare: bool) -> Iterator[WrittenDate]:
         if not day and text[start - 3 : start - 1] in _DAY_ENDS and (worded := _worded_day(text, start)):
             first, number = worded
             year = _short_year(match["only_year"]) if match["only_year"] else None
-            yield WrittenDate(first, match.end(), _moment(year, month, number))
+            yield WrittenDate(first, match.end(), _partial(year, month, number))
             continue
         if day:
             year = _number(match["year"])
-            readings = _moment(year, month, int(day))
+            readings = _partial(year, month, int(day))
             if match["last"]:
                 last = _month(match["last_month"]) if match["last_month"] else month
-                readings = (*readings, *_moment(year, last, int(match["last"])))
+                readings = (*readings, *_partial(year, last, int(match["last"])))
             if readings:
                 yield WrittenDate(start, match.end(), readings, len(readings) > 1)
         elif written := match["only_year"]:
@@ -324,8 +324,8 @@ def _by_parts(text: str, *, bare: bool) -> Iterator[WrittenDate]:
             kind = "Q" if match["part"][0] in "Qq" else "H"
             number = next(index for index, group in enumerate(ordinal.groups(), 1) if group)
             if kind == "Q" or (number <= 2 and (bare or match["year"] or match["part"].startswith("Halbj"))):
-                moment = PartialDate(_number(match["year"]), part=f"{kind}{number}")
-                yield WrittenDate(ordinal.start(), match.end(), (moment,))
+                partial = PartialDate(_number(match["year"]), part=f"{kind}{number}")
+                yield WrittenDate(ordinal.start(), match.end(), (partial,))
 
 
 def _month(name: str) -> int:
@@ -342,7 +342,7 @@ def _short_year(written: str | None) -> int | None:
     return number if number is None or number >= 100 else 2000 + number
 
 
-def _moment(year: int | None, month: int, day: int | None) -> tuple[PartialDate, ...]:
+def _partial(year: int | None, month: int, day: int | None) -> tuple[PartialDate, ...]:
     """Return a date, or nothing if these numbers are not one."""
     if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
         return ()

@@ -93,38 +93,38 @@ class SourceDates:
             year.startswith(first) for year in self._written_years
         )
 
-    def has(self, moment: PartialDate) -> bool:
+    def has(self, partial: PartialDate) -> bool:
         """Return whether the text, the source's date or its address has a date.
 
         One without its year is enough if the year is somewhere else, or if no year is known at all.
         """
-        if moment in self._moments:
+        if partial in self._partials:
             return True
-        if not (moment.part and any(other.part for other in self._moments)) and _wider(moment) & self._moments:
+        if not (partial.part and any(other.part for other in self._partials)) and _wider(partial) & self._partials:
             return True
-        if moment.year is None:
-            return self._has_part_of(moment)
-        if moment.month is None and not moment.part:
-            return self.has_year(moment.year)
-        if any(f"{edge} {moment.year}" in self._lower for edge in _EDGES.get((moment.month, moment.day), ())):
+        if partial.year is None:
+            return self._has_part_of(partial)
+        if partial.month is None and not partial.part:
+            return self.has_year(partial.year)
+        if any(f"{edge} {partial.year}" in self._lower for edge in _EDGES.get((partial.month, partial.day), ())):
             return True
-        yearless = PartialDate(None, *moment[1:])
+        yearless = PartialDate(None, *partial[1:])
         is_said = yearless in self._yearless or self._has_part_of(yearless)
-        return is_said and (self.has_year(moment.year) or not self._has_years)
+        return is_said and (self.has_year(partial.year) or not self._has_years)
 
-    def _has_part_of(self, moment: PartialDate) -> bool:
+    def _has_part_of(self, partial: PartialDate) -> bool:
         """Return whether a date is said apart: "the first" of two quarters, "am 20." of a month."""
-        if moment.part:
-            ordinals, name = _ORDINALS[int(moment.part[1])], _PARTS[moment.part[0]]
+        if partial.part:
+            ordinals, name = _ORDINALS[int(partial.part[1])], _PARTS[partial.part[0]]
             return any(part in self._lower for part in name) and any(f" {one}" in self._lower for one in ordinals)
-        return moment.day in self._days and PartialDate(None, moment.month) in self._moments
+        return partial.day in self._days and PartialDate(None, partial.month) in self._partials
 
     def counts_months(self, count: Decimal) -> bool:
         """Return whether the text has so many months as "9M" or as their first and last one."""
         if contains(self.text, f"{count}M"):
             return True
         ends = [(date.readings[0], date.readings[-1]) for date in self._dates if date.is_range]
-        if any(moment.part[:1] == {3: "Q", 6: "H"}.get(int(count)) for moment in self._moments):
+        if any(partial.part[:1] == {3: "Q", 6: "H"}.get(int(count)) for partial in self._partials):
             return True
         return any(
             not first.day and first.month and last.month and last.month - first.month + 1 == count
@@ -141,27 +141,27 @@ class SourceDates:
         return find_dates(self.text, bare_months=True)
 
     @cached_property
-    def _moments(self) -> frozenset[PartialDate]:
+    def _partials(self) -> frozenset[PartialDate]:
         """The dates of the text, of the source and of its address, also without their days and years."""
-        moments = [moment for date in self._dates for moment in date.readings]
+        partials = [partial for date in self._dates for partial in date.readings]
         written = [_ISO_DATE.match(date) for date in (self._source.date, self._source.last_updated) if date]
         for match in (*written, _DATE_IN_ADDRESS.search(self._source.url)):
             if match:
                 year, month, day = [int(part) if part else None for part in match.groups()]
-                moments.append(PartialDate(year, month, day))
-        dated = {*moments, *[PartialDate(year, month, None, part) for year, month, _, part in moments]}
+                partials.append(PartialDate(year, month, day))
+        dated = {*partials, *[PartialDate(year, month, None, part) for year, month, _, part in partials]}
         return frozenset(dated | {PartialDate(None, month, day, part) for _, month, day, part in dated})
 
     @cached_property
     def _yearless(self) -> frozenset[PartialDate]:
         """The dates that are written without a year."""
-        moments = [moment for date in self._dates for moment in date.readings if moment.year is None]
-        return frozenset([*moments, *[PartialDate(None, month, None, part) for _, month, _, part in moments]])
+        partials = [partial for date in self._dates for partial in date.readings if partial.year is None]
+        return frozenset([*partials, *[PartialDate(None, month, None, part) for _, month, _, part in partials]])
 
     @cached_property
     def years(self) -> frozenset[int]:
         """The years of dates."""
-        years = {moment.year for moment in self._moments if moment.year is not None}
+        years = {partial.year for partial in self._partials if partial.year is not None}
         for match in _TWO_YEARS.finditer(self.text):
             if match[1][2:] < match[2]:
                 years.add(int(match[1][:2] + match[2]))
@@ -200,9 +200,9 @@ class SourceDates:
         return frozenset(_WRITTEN_YEAR.findall(self.text))
 
 
-def _wider(moment: PartialDate) -> set[PartialDate]:
+def _wider(partial: PartialDate) -> set[PartialDate]:
     """Return the quarter and the half of a year that a month is in, and the month that a quarter ends with."""
-    year, month, day, part = moment
+    year, month, day, part = partial
     if part.startswith("Q"):
         return {PartialDate(year, 3 * int(part[1]))}
     if month is None or day is not None:
