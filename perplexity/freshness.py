@@ -28,7 +28,7 @@ ZONE_DAYS = 1
 
 _LATEST_DAYS = 7
 _LONGEST_QUESTION = 4_000
-"""Characters of a question that are read, from each end: what it asks for is at one of them."""
+"""Characters of a question that are read from each end: it asks at one of them."""
 
 _QUOTED = re.compile(r"```.{0,2000}?```|`[^`\n]{1,200}`|[\"“”„«»][^\"“”„«»\n]{1,200}[\"“”„«»]", re.DOTALL)
 _NAME_BEFORE = r"(?:(?:usa|india|psychology|physics|business|russia|europe|medicine|history|chemistry)[ ])"

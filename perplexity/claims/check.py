@@ -86,7 +86,7 @@ class Passage:
 
 @dataclass(frozen=True, kw_only=True)
 class _Outcome:
-    """A checked claim and what it took; `error` is that of its search if it failed."""
+    """A checked claim with its search and answer; `error` is the search's if it failed."""
 
     checked: CheckedClaim
     found: SearchResults | None = None
@@ -212,7 +212,7 @@ def build_messages(claim: str, pages: Sequence[Source], *, today: date) -> tuple
 
 def parse_passage(reply: str) -> Passage | None:
     """Return the passage in a model's reply; None unless it has exactly one block in the form that was asked for."""
-    # Text and delimiters by turns: what is before the block, "", the block, "/", what is after it.
+    # Text and delimiters by turns: text before the block, "", the block, "/", text after it.
     parts = _DELIMITER.split(reply)
     if parts[1::2] != ["", "/"] or (block := _BLOCK.fullmatch(parts[2])) is None:
         return None

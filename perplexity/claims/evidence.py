@@ -60,7 +60,7 @@ _LIMITS = _words("""
     vize kann können muss müssen darf dürfen soll sollen will stellvertretende ehemalige ehemaliger frühere
     ursprünglich zunächst
 """)
-"""Words that change what a sentence says if they are between those of the claim."""
+"""Words that change the meaning of a sentence if they are between the words of the claim."""
 _EXTENT = _words("all every each only always most first last both whole alle jede jeder nur immer erste letzte einzige")
 _SUPERLATIVE = re.compile(r"\w{3,}(?:est|ste[nmrs]?)|best|worst")
 
@@ -83,7 +83,7 @@ _PREPOSITIONS = """
 _MARKS = {word: word for word in _PREPOSITIONS.split()} | {
     word: line.split()[0] for line in _MARKS_IN_LINES.strip().splitlines() for word in line.split()
 }
-"""Words, and signs, by which words hang together: what comes before a word must be the same in claim and sentence."""
+"""Words and signs that link words: those before a word must be the same in claim and sentence."""
 _SIGNS = dict.fromkeys(",()[]", ",") | dict.fromkeys(";:—–/!?。；：、，（）", ";") | dict.fromkeys(("'s", "’s"), "'s")
 
 _OPPOSITES_IN_LINES = """
@@ -159,7 +159,7 @@ _LOOSE = frozenset(("in", "and", "or", ";", "that", "as"))
 
 @dataclass(frozen=True)
 class _Word:
-    """A word that says something, or a figure or date as its `value`, and what is between it and the one before.
+    """A content word, or a figure or date as its `value`, with the link to the word before.
 
     `marks` are the prepositions, conjunctions and signs, `forms` of "be" and "have"; `glued` means nothing at all.
     """
@@ -179,7 +179,7 @@ class _Word:
 
     @property
     def links(self) -> tuple[str, ...]:
-        """The marks without commas; those of a day are the same whether it is "on" it or not."""
+        """The marks without commas; a day has the same links with "on" and without."""
         links = tuple(mark for mark in self.marks if mark != ",")
         return links or (("in",) if isinstance(self.value, PartialDate) else ())
 
@@ -187,7 +187,7 @@ class _Word:
 def decide(claim: str, sentence: str, title: str = "", before: str = "", after: str = "") -> Verdict:
     """Return the verdict that a sentence of a page gives; it is unclear unless words decide.
 
-    `title` is that of the page, `before` and `after` are the sentences next to it, which may take it back.
+    `title` is the page's; `before` and `after` are the sentences next to it, which may take it back.
     """
     title = title[:MAX_TITLE]
     denial = _DENIAL.match(sentence)
@@ -301,7 +301,7 @@ def _pieces(text: str) -> Iterator[tuple[str, Quantity | PartialDate | None]]:
 
 
 def _is_same(word: _Word, other: _Word) -> bool:
-    """Return whether a sentence's word says what the claim's says."""
+    """Return whether a sentence's word means the same as the claim's."""
     one, two = word.value, other.value
     if isinstance(one, PartialDate) and isinstance(two, PartialDate):
         return one.is_said_by(two)
@@ -368,7 +368,7 @@ def _compare(claim: str, sentence: str, title: str = "", *, strict: bool = True)
 
 
 def _agrees(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool, strict: bool) -> bool:
-    """Return whether a sentence says what a claim says or, if `differing`, that but for one thing."""
+    """Return whether a sentence says the same as a claim or, if `differing`, the same but for one thing."""
     denied = [at for at, word in enumerate(found) if word.is_negator]
     turned = len(denied) != sum(word.is_negator for word in claim)
     if differing and not turned and sum(word.value is not None for word in claim):
@@ -437,14 +437,14 @@ def _may_be_said_otherwise(word: _Word, before: _Word, found: Sequence[_Word]) -
 
 
 def _is_linked_alike(word: _Word, other: _Word, *, first: bool) -> bool:
-    """Return whether the prepositions before two words agree; before the first word of a claim there is none more."""
+    """Return whether the prepositions before two words agree; the first word of a claim may have no more."""
     mine, theirs = set(word.links), set(other.links)
     alike = mine & _ROLES == theirs & _ROLES and (mine == theirs or not (mine - _LOOSE and theirs - _LOOSE))
     return alike and not (first and theirs - mine - {";", "and", "that"})
 
 
 def _same_time(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[int]) -> bool:
-    """Return whether both speak of what is, or both of what was."""
+    """Return whether both are in the present, or both in the past."""
     forms = frozenset[str]().union(*(found[at].forms for at in range(min(places), max(places) + 1)))
     wanted = frozenset[str]().union(*(word.forms for word in claim))
     return not any(
@@ -454,7 +454,7 @@ def _same_time(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[
 
 
 def _is_whole(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[int]) -> bool:
-    """Return whether what is before and after the words leaves them what they say."""
+    """Return whether the text before and after the words does not change their meaning."""
     first, after = min(places), found[max(places) + 1 :]
     head = [word for word in found[:first] if not _is_day(word)]
     marks = set(found[first].marks)
@@ -465,7 +465,7 @@ def _is_whole(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[i
 
 
 def _narrows(word: _Word, claim: Sequence[_Word]) -> bool:
-    """Return whether a phrase that begins with a word limits a claim: any but the place of what happened once."""
+    """Return whether a phrase that begins with a word limits a claim; the place of a single event does not."""
     return bool(word.links) and not _is_event(claim)
 
 
@@ -475,7 +475,7 @@ def _is_title(head: Sequence[_Word]) -> bool:
 
 
 def _is_event(claim: Sequence[_Word]) -> bool:
-    """Return whether a claim says what happened, without a word of extent."""
+    """Return whether a claim reports a single event, without a word of extent."""
     measured = any(word.text in _EXTENT or _SUPERLATIVE.fullmatch(word.text) for word in claim)
     return not measured and any(map(_is_verb, claim))
 
@@ -489,7 +489,7 @@ def _is_day(word: _Word) -> bool:
 
 
 def _adds_little(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[int]) -> bool:
-    """Return whether the words that a sentence has more, between those of the claim, do not change what it says."""
+    """Return whether the sentence's additional words, between the claim's, do not change its meaning."""
     ordered = sorted(places)
     return all(
         _is_harmless(

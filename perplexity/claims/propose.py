@@ -110,7 +110,7 @@ def build_messages(text: str) -> tuple[Message, ...]:
 
 def parse_block(reply: str) -> tuple[str, ...] | None:
     """Return the claims of a model's reply; None unless it has exactly one block of numbered lines and nothing else."""
-    # Text and delimiters by turns: what is before the block, "", the block, "/", what is after it.
+    # Text and delimiters by turns: text before the block, "", the block, "/", text after it.
     parts = _DELIMITER.split(reply)
     if parts[1::2] != ["", "/"]:
         return None
@@ -150,8 +150,8 @@ def validate_claims(claims: Iterable[str]) -> tuple[str, ...]:
 def sentences_to_check(message: str) -> tuple[str, ...]:
     """Return the sentences of a message that state something; if some have figures or names, only those.
 
-    Questions, addresses alone, code, tables, instructions to a model, and what is too short or too long are left out. A
-    line that begins with a capital or a figure begins a sentence.
+    Left out are questions, addresses alone, code, tables, instructions to a model, and sentences that are too short or
+    too long. A line that begins with a capital or a figure begins a sentence.
     """
     page = PageText(_LINE_BREAK.sub("\n\n", _NO_PROSE.sub("\n\n", message)))
     sentences = (_ADDRESS.sub("", page.sentence(at)) for at in range(len(page.sentences) - 1))
@@ -182,7 +182,7 @@ def _word_count(text: str) -> int:
 
 
 def _of_message(claims: tuple[str, ...], message: str) -> tuple[str, ...]:
-    """Return the proposed claims whose words and figures are those of the message."""
+    """Return the proposed claims that keep to the words and figures of the message."""
     figures = {figure.value for figure in find_quantities(message)}
 
     def belongs(claim: str) -> bool:

@@ -92,7 +92,7 @@ def prepare(text: str) -> str:
 class Quotation:
     """A quotation as the page has it.
 
-    `quote` is what is shown: the whole sentences that it touches or, if they are too long, the quoted part. `places`
+    `quote` is the text to show: the whole sentences that it touches or, if they are too long, the quoted part. `places`
     are the numbers of these sentences, from 0.
     """
 
@@ -101,7 +101,7 @@ class Quotation:
 
 
 _AROUND_BEFORE, _AROUND_AFTER = 400, 200
-"""Characters in which a page may take back what a sentence says."""
+"""Characters before and after a sentence in which a page may take it back."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class PageText:
         return self.plain(*self.sentences[place : place + 2])
 
     def neighbors(self, place: int) -> tuple[str, str]:
-        """Return the text before and after a sentence, as far as it may take back what the sentence says."""
+        """Return the text before and after a sentence, as far as it may take the sentence back."""
         begin, end = self.sentences[place : place + 2]
         return self.plain(max(0, begin - _AROUND_BEFORE), begin), self.plain(end, end + _AROUND_AFTER)
 

@@ -73,7 +73,7 @@ def check_figures(cited: CitedText) -> tuple[CheckedSentence, ...]:
 
 
 def _foreign(sentences: Sequence[Sentence], searched: Sequence[Sequence[Excerpt]]) -> set[int]:
-    """Return the indexes of sentences in another language, or citing one; a short sentence is in that of the others."""
+    """Return the indexes of sentences in another language, or citing one; a short one counts as the others do."""
     known = [is_known(sentence.checked) for sentence in sentences]
     whole = is_known(" ".join([sentence.checked for sentence in sentences])) if None in known else None
     return {

@@ -30,7 +30,7 @@ _GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?:\.\d{3})+|[1-9]\d
 class Amount(NamedTuple):
     """A value in the base unit of its dimension, such as metres; `unit` is "" for none.
 
-    `step` is what one more in the last written digit would add. `is_scaled` is whether a multiplier is written. `bare`
+    `step` is the value of one more in the last written digit. `is_scaled` is whether a multiplier is written. `bare`
     is the value without the unit: 1.5 for "1.5 km".
     """
 
@@ -42,7 +42,7 @@ class Amount(NamedTuple):
 
 
 class Plain(NamedTuple):
-    """A number without what is around it; `step` is as in an `Amount`."""
+    """A number without the words around it; `step` is as in an `Amount`."""
 
     value: Decimal
     step: Decimal
@@ -174,11 +174,11 @@ _BASES = {
     "year": ("month", "12"), "week": ("second", "604800"), "day": ("second", "86400"),
     "hour": ("second", "3600"), "minute": ("second", "60"), "‰": ("%", "0.1"),
 }  # fmt: skip
-"""The units that are compared in another one, with what one of them is in it."""
+"""Units and the unit to compare them in, with the factor between the two."""
 
 
 def in_base(amount: Amount) -> tuple[str, Decimal, Decimal]:
-    """Return the unit that an amount is compared in with those of another system, its value and its step in it."""
+    """Return the unit to compare an amount in with other systems, and its value and step in this unit."""
     unit, factor = _BASES.get("lb" if amount.unit == "GBP" else amount.unit, (amount.unit, "1"))
     return unit, amount.value * Decimal(factor), amount.step * Decimal(factor)
 

@@ -68,7 +68,7 @@ class Computed:
         return False
 
     def has_value(self, amount: Amount, *, compares: bool, adds: bool, is_long: bool) -> bool:
-        """Return whether an amount is the difference, or the sum, of some, or what is missing to 100 %.
+        """Return whether an amount is a difference or a sum of some of these, or the rest to 100 %.
 
         Without words that say so, only for a number that is too long to be so by chance.
         """
@@ -102,7 +102,7 @@ class Computed:
         return any(part > 0 and self.has_ratio(part - near, part + near, of_shares=False) for part in parts)
 
     def has_years_between(self, count: Decimal, hedge: str) -> bool:
-        """Return whether so many years are between two years, or one more, as before a birthday."""
+        """Return whether two years are `count` years apart, or one more, as before a birthday."""
         least = count * (Decimal("0.85") if hedge in {"under", "nearly", "about"} else 1)
         most = count * (Decimal("1.2") if hedge in {"over", "about"} else 1) + 1
         return any(least <= b - a <= most for n, a in enumerate(self._years) for b in self._years[n + 1 :])

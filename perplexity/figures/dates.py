@@ -15,7 +15,7 @@ from perplexity.lexicon.numbers import NUMBERS, ORDINALS
 
 
 class PartialDate(NamedTuple):
-    """A day, a month, a quarter or a half of a year; None for what is not written. `part` is "Q3" or "H1"."""
+    """A day, a month, a quarter or a half of a year, with None for parts not written. `part` is "Q3" or "H1"."""
 
     year: int | None = None
     month: int | None = None
@@ -114,7 +114,7 @@ _AFTER_A_DAY = re.compile(r"[ \u00a0]?(?:bis|und|-|–)|[,:;]")
 _LONGEST_BEFORE = 16
 _LONGEST_DAY = 20
 _DAY_ENDS = frozenset(["of", "te", "en", "er"])
-"""How what is before a month ends if that is a day in words."""
+"""Endings of the word before a month that is a day in words."""
 _LAST_WORD = re.compile(r"(?<!\w)(?:(?:twenty|thirty)-)?[^\W\d_]{4,20}\Z")
 CLOCK_TIME = re.compile(
     r"([0-9](?<![\d.,:][0-9])\d?)(?=[:.][0-5]\d(?!\d|[.,]\d)|[ \u00a0\u202f]?[UaApPobtu–-])"
@@ -177,7 +177,7 @@ def find_clock_parts(text: str) -> frozenset[int]:
 
 
 def all_durations(text: str) -> frozenset[Decimal]:
-    """Return the durations of a text in seconds, also those of one unit."""
+    """Return the durations of a text in seconds, also durations of one unit."""
     found = {seconds for _, _, many in find_durations(text) for seconds in many}
     found |= {seconds for match in _COLONS.finditer(text) for seconds in seconds_of(match[0])}
     for match in _ONE_LENGTH.finditer(text):

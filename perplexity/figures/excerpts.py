@@ -222,7 +222,7 @@ class Excerpt:
         return self.dates.has_century(number) or Decimal(number) in self._values_in_words
 
     def has_season(self, first: str, last: str) -> bool:
-        """Return whether the text has two years, the second of which is written in two digits, as in "2023/24"."""
+        """Return whether the text has two years, as in "2023/24"; `last` has two digits."""
         return self.dates.has_year(int(first)) and self.dates.has_year(int(first[:2] + last))
 
     def has_pair(self, first: str, second: str) -> bool:
@@ -252,7 +252,7 @@ class Excerpt:
         return digits in self._all_digits
 
     def has_multiple(self, factor: Decimal, hedge: str) -> bool:
-        """Return whether the text says that something is so many times as much, or has two numbers that are."""
+        """Return whether the text has a multiple, in words or as the ratio of two of its numbers."""
         if factor in self._factors:
             return True
         if factor < 1:

@@ -27,7 +27,7 @@ def occurrences(text: str, written: str) -> Iterator[int]:
 
 
 def is_apart(text: str, place: int, written: str) -> bool:
-    """Return whether what is written at a place is not part of a longer number or word."""
+    """Return whether the words at a place are not part of a longer number or word."""
     end = place + len(written)
     before, after = text[max(0, place - 2) : place], text[end : end + 2]
     if before and (before[-1].isalnum() if not written[0].isdecimal() else before[-1].isdecimal()):

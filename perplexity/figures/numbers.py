@@ -1,4 +1,4 @@
-"""A number of a text with the words around it, and whether one of an excerpt can be that of a sentence. Pure."""
+"""Numbers with the words around them, and whether two numbers of two texts can be the same. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORD_AFTER = re.compile(r"[-‑ \u00a0]{0,2}([^\W\d_]{1,40})")
 _POINTS = {"point", "points", "punkt", "punkte", "punkten", "zähler", "zählern"}
 _LOOSE_WORDS = "nearly only overall plus year years month months week weeks day days just new today"
 _LOOSE = ENGLISH | GERMAN | set(_LOOSE_WORDS.split(" "))
-"""Words after a number that say nothing about what is counted."""
+"""Words after a number that are not the things counted."""
 RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"J", "year"}, {"m³", "m³/m²"},
     {"kr", "SEK"}, {"kr", "NOK"}, {"kr", "DKK"},
 )  # fmt: skip
@@ -161,7 +161,7 @@ class Number:
 
     @cached_property
     def counts(self) -> bool:
-        """Whether the word after the number says what is counted."""
+        """Whether the word after the number names the things counted."""
         return counts(self.text, self.end)
 
     @cached_property
@@ -234,7 +234,7 @@ def span_with_unit(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def has_same_name(mine: Number, other: Number) -> bool:
-    """Return whether the letters that a number of an excerpt is one name with are around that of the sentence, too."""
+    """Return whether the letters around an excerpt's number, as in "A380", are around the sentence's number, too."""
     prefix, suffix = other.letters
     word = prefix.rstrip("-‑").lower()
     before = mine.text[max(0, mine.start - len(word) - 1) : mine.start]
@@ -252,7 +252,7 @@ def _initials(number: Number) -> set[str]:
 
 
 def counts(text: str, end: int) -> bool:
-    """Return whether the word after a number may say what is counted."""
+    """Return whether the word after a number may name the things counted."""
     match = _WORD_AFTER.match(text, end)
     return match is not None and match[1].lower() not in _LOOSE
 

@@ -120,7 +120,7 @@ class SourceDates:
         return partial.day in self._days and PartialDate(None, partial.month) in self._partials
 
     def counts_months(self, count: Decimal) -> bool:
-        """Return whether the text has so many months as "9M" or as their first and last one."""
+        """Return whether the text has a number of months as "9M" or as their first and last one."""
         if contains(self.text, f"{count}M"):
             return True
         ends = [(date.readings[0], date.readings[-1]) for date in self._dates if date.is_range]

@@ -1,1 +1,1 @@
-"""News of a category: what is asked, how replies become stories, and which stories are the same one."""
+"""News of a category: the question, stories from replies, and the same story at several sites."""
