@@ -16,6 +16,7 @@ from datetime import UTC, date, datetime, timedelta
 from perplexity.citations import number_citations
 from perplexity.filters import Recency
 from perplexity.formatting import format_iso_date
+from perplexity.lexicon.units import find_unit
 from perplexity.types import Answer, AnswerKind, Question, Source
 from perplexity.wire.sources import iso_date
 
@@ -32,14 +33,8 @@ _LONGEST_QUESTION = 4_000
 
 _QUOTED = re.compile(r"```.{0,2000}?```|`[^`\n]{1,200}`|[\"“”„«»][^\"“”„«»\n]{1,200}[\"“”„«»]", re.DOTALL)
 _NAME_BEFORE = r"(?:(?:usa|india|psychology|physics|business|russia|europe|medicine|history|chemistry)[ ])"
-_UNITS: dict[str, int] = {
-    **dict.fromkeys(("hour", "hours", "stunde", "stunden", "minute", "minutes", "minuten"), 0),
-    **dict.fromkeys(("day", "days", "tag", "tage", "tagen"), 1),
-    **dict.fromkeys(("week", "weeks", "woche", "wochen"), 7),
-    **dict.fromkeys(("month", "months", "monat", "monate", "monaten", "monats"), 31),
-    **dict.fromkeys(("year", "years", "jahr", "jahre", "jahren", "jahres"), 366),
-}
-_UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
+_DAYS_OF = {"minute": 0, "hour": 0, "day": 1, "week": 7, "month": 31, "year": 366}
+_UNIT = r"(?:minute|hour|day|week|month|year)s?|(?:minute|stunde|woche)n?|tag(?:en?)?|monat(?:en?|s)?|jahr(?:e[ns]?)?"
 _EDGE = r"(?<![\w:/.@#-])"
 _END = r"(?![\w@/]|[:.-]\w)"
 
@@ -186,9 +181,14 @@ def _periods(text: str) -> Iterator[int]:
         yield 2
     for match in _THIS.finditer(text):
         unit = match["unit"].removesuffix("end") if match["unit"] in ("weekend", "wochenende") else match["unit"]
-        yield _UNITS[unit]
+        yield _days_of(unit)
     for match in _PAST.finditer(text):
         yield _of_past(match)
+
+
+def _days_of(unit: str) -> int:
+    name, _ = find_unit(unit) or ("day", 0)
+    return _DAYS_OF[name]
 
 
 def _of_past(match: re.Match[str]) -> int:
@@ -196,7 +196,7 @@ def _of_past(match: re.Match[str]) -> int:
     unit, number = match["unit"], match["number"]
     if unit.startswith("minute"):
         return 1
-    days = _UNITS[unit]
+    days = _days_of(unit)
     if number is None:
         return max(1, days if match["which"] == "past" else 2 * days)
     count = int(number) if number.isdecimal() else {"two": 2, "zwei": 2}.get(number, 3)
