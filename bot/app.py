@@ -25,14 +25,12 @@ from bot.commands.ask import ask_command
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.settings import SettingsCommand
 from bot.commands.status import Health, StatusCommand
-from bot.commands.watch import WatchCommand
 from bot.delivery.delivery import Delivery
 from bot.delivery.home_tabs import HomeTabs
 from bot.delivery.queue_place import QueuePlaces
-from bot.delivery.routes import default_routes
+from bot.delivery.routes import default_routes, digest_route
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.delivery.withdrawal import AnswerWithdrawal
-from bot.digests.service import DigestComponents
 from bot.feature import Brought, Core, Feature, Running, bring_together
 from bot.features import FEATURES
 from bot.listeners import actions, answer_actions, event_limit, messages, slash
@@ -59,7 +57,6 @@ from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DatabaseRetry
-from bot.storage.digests import DigestStore
 from bot.storage.homes import HomeStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.ledger import Ledger
@@ -73,9 +70,7 @@ from bot.storage.stages import RUN_SECONDS, QuestionStages, StageStore
 from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
 from bot.views import (
-    admin,
     ask,
-    digest,
     home,
     options,
     own_data,
@@ -310,6 +305,12 @@ class _Parts:
         return with_examples(commands, plain=self.brought.commands, pause=self.pause)
 
     @property
+    def unlisted(self) -> Iterator[Command[Any, Any]]:
+        """The commands of features that nobody can type."""
+        typed = {command.name for command in self.brought.commands}
+        return (command for one in self.running for command in one.commands if command.name not in typed)
+
+    @property
     def slash_command(self) -> str:
         return f"/{self.settings.command_prefix}{ROOT_COMMAND}"
 
@@ -331,7 +332,6 @@ class _Parts:
             limits=self.limiter.uses,
         ).command()
         yield SettingsCommand(store=self.preferences, managers=self.managers, admins=admins, slash=slash).command()
-        yield WatchCommand(digests=self.digests.service).command()
 
     @cached_property
     def files(self) -> FileUploader:
@@ -343,29 +343,14 @@ class _Parts:
         )
 
     @cached_property
-    def digests(self) -> DigestComponents:
-        return DigestComponents.from_settings(
-            self.settings,
-            self.digest_store(self.work),
-            users=self.users,
-            chat=self.chat,
-            database_retry=self.database_retry,
-            admins=self.admins,
-            installed=lambda: self.admission.installed,
-        )
-
-    def digest_store(self, pool: Pool) -> DigestStore:
-        return DigestStore(pool, many=self.settings.oauth_configured, in_lane=self.received.in_lane)
-
-    @cached_property
     def home(self) -> HomePublisher:
         return HomePublisher(
             store=HomeStore(self.work),
-            digests=self.digests.service,
             views=self.views,
             commands=self.commands,
             slash=self.settings.command_prefix,
             admin=self.admin_home,
+            sections=lambda: self.home_sections,
             start=self.background.start,
             retention_days=self.settings.retention_days,
         )
@@ -381,7 +366,7 @@ class _Parts:
             defaults=self.settings.budgets,
             audit=self.audit,
             workers_alive=partial(self.questions.workers_alive, seconds=STALLED_AFTER_SECONDS),
-            found_by=(self.digests.problems, *(one.problems for one in self.running if one.problems is not None)),
+            found_by=[one.problems for one in self.running if one.problems is not None],
         )
 
     @cached_property
@@ -390,10 +375,9 @@ class _Parts:
         return AdminHome(
             admins=self.admins,
             store=AdminStore(self.work, commands=asking),
-            digests=self.digests.service.list_all,
             health=self.troubles,
             budgets=self.budgets,
-            sections=lambda: [one for one in self.home_sections if one.place == "admin"],
+            sections=lambda: self.home_sections,
         )
 
     @cached_property
@@ -405,7 +389,9 @@ class _Parts:
             chat=self.chat,
             replies=self.status_messages,
             admins=self.admins,
+            admission=self.admission,
             users=self.users,
+            questions=self.received,
             home=self.home_tabs,
             chain=self.search.chain,
             files=self.files,
@@ -426,7 +412,6 @@ class _Parts:
     def periodic(self) -> Sequence[Periodic]:
         spending = SpendingWatch(ledger=self.meter.ledger, limiter=self.limiter, notices=self.notices)
         return (
-            Periodic(name="scheduler", run=self.digests.scheduler.run),
             Periodic(name="spending", run=partial(watch, spending.look)),
             *(work for one in self.running for work in one.periodic),
         )
@@ -450,7 +435,7 @@ class _Parts:
             questions=self.questions,
             chain=self.search.chain,
             admins=self.admins,
-            commands={command.name: command for command in self.commands} | self.digests.commands,
+            commands={command.name: command for command in (*self.unlisted, *self.commands)},
             database_retry=DatabaseRetry(seconds=RUN_SECONDS),
             stops=StopWatcher(questions=self.questions),
             umbrella=self.slash_command,
@@ -464,6 +449,12 @@ class _Parts:
             shared_answers=self.work if settings.retention_days > 0 else None,
             cancel_runs=self.stopping.start,
         )
+
+    async def channel_closed(self, row: QuestionRow, error: str) -> None:
+        """Tell a question's command that the app may not post in its channel."""
+        command = self.runner.commands.get(row.command)
+        if command is not None and command.on_closed is not None:
+            await command.on_closed(row, error)
 
     @cached_property
     def question_worker(self) -> QuestionWorker:
@@ -480,7 +471,7 @@ class _Parts:
             delivery=Delivery(
                 questions=self.questions,
                 database_retry=self.database_retry,
-                routes=(self.digests.channel_route, *routes),
+                routes=(digest_route(self.chat, on_closed=self.channel_closed), *routes),
             ),
             status_messages=self.status_messages,
             live=self.live,
@@ -564,7 +555,7 @@ class _Parts:
     @property
     def surfaces(self) -> Sequence[Register]:
         """The listeners in order: first the check of the installation, then what is asked most."""
-        acks, profiles = self.acks, self.profiles
+        acks = self.acks
         choices = ChoiceStore(acks)
         personal = OwnData(
             store=PersonalDataStore(self.work),
@@ -572,27 +563,24 @@ class _Parts:
             cancel_runs=self.stopping.start_runs,
             tell=self.home.tell,
         )
-        digest_store = self.digest_store(acks)
         return (
             partial(lifecycle.register, installation=self.installation, find_workspace=self.find_workspace),
             partial(event_limit.register, tell=self.notices.tell),
             partial(ask.register_command, choices=choices),
-            digest.register_command,
             partial(settings.register_command, store=self.preferences_before_ack, managers=self.managers),
+            *(register for one in self.running for register in one.listeners),
             slash.register,
             messages.register,
-            partial(actions.register, digests=replace(self.digests.service, digests=digest_store)),
+            actions.register,
             answer_actions.register,
-            partial(admin.register, home=self.admin_home, stopper=self.digests.stopper),
+            self.admin_home.register,
             partial(ask.register, choices=choices),
-            partial(digest.register, profiles=profiles),
             options.register,
             partial(home.register, store=HomeStore(acks), delete=self.delete),
             partial(own_data.register, own_data=personal),
             sent.register,
             partial(settings.register, store=self.preferences_before_ack, managers=self.managers),
             sources.register,
-            *(register for one in self.running for register in one.listeners),
         )
 
     def delete(self, row: QuestionRow) -> None:

@@ -13,6 +13,7 @@ from bot.commands.base import ROOT_COMMAND, Command
 from bot.delivery.home_tabs import HomeTabs
 from bot.delivery.status_message import StatusMessages
 from bot.doctor.checks import Check
+from bot.listeners.admission import Admission
 from bot.listeners.context import Register
 from bot.manifest import SHORTCUTS, Offers, Shortcut
 from bot.model.admin import FindProblems, LaneUse
@@ -21,7 +22,7 @@ from bot.process import Periodic
 from bot.settings import Settings
 from bot.slack.messages import Chat
 from bot.slack.users import Admins, SlackUsers
-from bot.storage.questions import Pool
+from bot.storage.questions import Pool, QuestionStore
 from bot.worker.admin_notices import AdminNotices
 from bot.worker.background import FileUploader
 
@@ -30,8 +31,8 @@ from bot.worker.background import FileUploader
 class Core:
     """What the core lends to features.
 
-    `work` are connections for the work on questions, `acks` for acknowledgements. `start` runs work in the
-    background.
+    `work` are connections for the work on questions, `acks` for acknowledgements, as are those of `questions`. `slash`
+    is the umbrella command. `start` runs work in the background.
     """
 
     settings: Settings
@@ -40,7 +41,9 @@ class Core:
     chat: Chat
     replies: StatusMessages
     admins: Admins
+    admission: Admission
     users: SlackUsers
+    questions: QuestionStore
     home: HomeTabs
     chain: Chain
     files: FileUploader

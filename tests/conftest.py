@@ -61,7 +61,7 @@ TOGETHER = {"tests/browser", "tests/packaging"}
 """Folders whose tests share what takes seconds to make: a browser, an environment with the wheel."""
 
 LONG = (
-    "tests/bot/digests/test_scheduler.py",
+    "tests/features/digests/test_scheduler.py",
     "tests/end_to_end/test_crashes.py",
     "tests/bot/blocks/test_linear_time.py",
     "tests/end_to_end/test_provider_privacy.py",

@@ -72,7 +72,6 @@ class AnswerPart:
 
 _OWN_PARTS = (
     AnswerPart(name=MORE_RESULTS, label="More results", offered=lambda below: below.buttons.more),
-    AnswerPart(name=DIGEST, label="Every weekday morning", offered=lambda below: below.buttons.scheduled),
     AnswerPart(name=SOURCES, label="Sources", offered=lambda below: bool(below.buttons.sources)),
     AnswerPart(name=GO_DEEPER, place="choice", label="Think longer", offered=lambda below: below.buttons.deeper),
     AnswerPart(name=REGENERATE, place="choice", label="Regenerate", offered=lambda below: True),

@@ -4,48 +4,46 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC
 
-from bot.blocks.digests import FAILED, next_run_text, schedule_text
 from bot.blocks.elements import (
     actions,
+    bullets,
     button,
     cell,
     channel,
-    confirmation,
     context,
     header,
     leaf,
+    name,
     person,
     section,
     table,
 )
 from bot.blocks.escaping import one_line, shorten
 from bot.blocks.status import health_block
-from bot.blocks.words import NO_LIMIT, spending_sentence
+from bot.blocks.words import NO_LIMIT, spending_sentence, used
 from bot.budgets.amounts import format_amount, format_rounded
-from bot.model.admin import DIRECT, AdminData, Recorded, Use
-from bot.model.digest import Digest, State
+from bot.model.admin import AdminData, Recorded, Use, WorkspaceUse
 from bot.model.message import Block
-from perplexity.formatting import format_dollars
 
 FOR_ADMINS = "admin_home"
 """The id of the button that opens the page for admins, and of the one that closes it."""
 
-STOP_DIGEST = "admin_stop_digest"
-"""The id of the button that stops another person's digest."""
-
-MAX_DAYS = 7
-MAX_ROWS = 10
-MAX_DIGESTS = 8
 MAX_RECORDED = 20
-"""The most rows that the home tab shows; `bot/blocks/admin_pages.py` shows the others."""
+"""The most entries of the audit log that the page has room for."""
 
 _MAX_CHANGE = 150
 
 
-def admin_blocks(data: AdminData, notice: str = "", sections: Sequence[Block] = ()) -> list[Block]:
-    """Return the page for admins: less than a hundred blocks. `notice`, escaped, is the result of the last click."""
+def admin_blocks(
+    data: AdminData, notice: str = "", sections: Sequence[Block] = (), end: Sequence[Block] = ()
+) -> list[Block]:
+    """Return the page for admins: less than a hundred blocks. `notice`, escaped, is the result of the last click.
+
+    Features add `sections` above the use of the workspace, and `end` below it.
+    """
     return [
         header("For admins"),
         context("Only admins of this workspace see this page. It has no texts of questions."),
@@ -54,70 +52,82 @@ def admin_blocks(data: AdminData, notice: str = "", sections: Sequence[Block] = 
         health_block(data.problems),
         section(spending_sentence(data.spending)),
         *sections,
-        *_use(data),
-        *_digests(data.digests),
+        *_use(data.use),
+        *end,
         *_recorded(data.recorded),
     ]
 
 
-def _use(data: AdminData) -> Iterator[Block]:
-    use = data.use
-    if not use.days:
-        yield section("*Use and cost this month*\nNo one has asked anything yet.")
-        return
-    yield section("*Use and cost this month*")
-    yield _table_of("Day", "Questions", use.days[:MAX_DAYS], leaf)
-    yield _table_of("Person", "Questions", use.people[:MAX_ROWS], person)
-    yield _table_of("Channel", "Questions", use.channels[:MAX_ROWS], channel)
-    yield _table_of("Service", "Calls", use.providers[:MAX_ROWS], leaf)
+@dataclass(frozen=True, kw_only=True)
+class UseTable:
+    """A table of the use of a month, such as that of each person, and a list of all its rows.
+
+    `name` is in `action_id`s, `title` above the list, `column` above the names, `counted` is what they are counted in,
+    `most` how many the page has room for.
+    """
+
+    name: str
+    title: str
+    column: str
+    counted: str = "question"
+    most: int = 10
+    rows: Callable[[WorkspaceUse], Sequence[Use]]
+    shown: Callable[[str], Block]
+
+    def table(self, use: WorkspaceUse) -> Block:
+        """Return the first rows as a table."""
+        cells = [
+            (self.shown(one.name), leaf(str(one.count or "–")), leaf(format_rounded(one.cost)))
+            for one in self.rows(use)[: self.most]
+        ]
+        return table([self.column, f"{self.counted.capitalize()}s", "Dollars"], [[*map(cell, row)] for row in cells])
+
+    def list(self, rows: Sequence[Use]) -> list[Block]:
+        """Return rows as a list."""
+        return [bullets([self.shown(one.name), leaf(f": {used(one.count, self.counted, one.cost)}")] for one in rows)]
 
 
-def _table_of(first: str, second: str, rows: Sequence[Use], name: Callable[[str], Block]) -> Block:
-    cells = [(name(one.name), leaf(str(one.count or "–")), leaf(format_rounded(one.cost))) for one in rows]
-    return table([first, second, "Dollars"], [[*map(cell, row)] for row in cells])
+USE_TABLES = (
+    UseTable(name="days", title="Use by day", column="Day", most=7, rows=lambda use: use.days, shown=name),
+    UseTable(name="people", title="Use by person", column="Person", rows=lambda use: use.people, shown=person),
+    UseTable(name="channels", title="Use by channel", column="Channel", rows=lambda use: use.channels, shown=channel),
+    UseTable(
+        name="services",
+        title="Use by service",
+        column="Service",
+        counted="call",
+        rows=lambda use: use.providers,
+        shown=name,
+    ),
+)
+
+
+def _use(use: WorkspaceUse) -> Iterator[Block]:
+    yield section("*Use and cost this month*" + ("" if use.days else "\nNo one has asked anything yet."))
+    if use.days:
+        yield from (one.table(use) for one in USE_TABLES)
+
+
+def all_rows_buttons(buttons: Sequence[Block]) -> list[Block]:
+    """Return the row of the buttons for all rows of what the page shows the beginning of; none without any."""
+    return [context("All of it"), actions(*buttons)] if buttons else []
+
+
+def recorded_list(recorded: Sequence[Recorded]) -> list[Block]:
+    """Return entries of the audit log as a list."""
+    return [bullets(map(_recorded_item, recorded))]
+
+
+def _recorded_item(one: Recorded) -> list[Block]:
+    place = [channel(one.channel_id)] if one.channel_id else []
+    moment = leaf(f"{one.at.astimezone(UTC):%Y-%m-%d %H:%M}")
+    parts = [moment, doer(one.user_id), name(one.what), *place, name(change_text(one))]
+    return [block for part in parts for block in (leaf(" · "), part)][1:]
 
 
 def doer(user_id: str | None) -> Block:
     """Return who did something: a person, by a name that Slack fills in, the app, or someone who was erased."""
     return person(user_id) if user_id else leaf("erased" if user_id is None else "the app")
-
-
-def _digests(digests: Sequence[Digest]) -> Iterator[Block]:
-    yield section("*Everyone’s digests*" + ("" if digests else "\nThere are none."))
-    for one in digests[:MAX_DIGESTS]:
-        yield from digest_blocks(one)
-    if len(digests) > MAX_DIGESTS:
-        yield context(f"{MAX_DIGESTS} of {len(digests)} are shown.")
-
-
-def digest_blocks(digest: Digest) -> Iterator[Block]:
-    """Yield a digest, with a button that stops it while it is active."""
-    yield {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [*_digest_line(digest)]}]}
-    if digest.state is State.ACTIVE:
-        yield actions(_stop_button(digest))
-
-
-def _digest_line(digest: Digest) -> Iterator[Block]:
-    """Yield the details of a digest; Slack fills in the names of the channel and the person, and mentions no one.
-
-    Of one in a direct message only the category is named, since the topic is its owner's.
-    """
-    private = digest.channel_id.startswith(DIRECT)
-    subject = shorten(one_line(digest.spec.category.capitalize() if private else digest.title), 100)
-    yield leaf(f"Digest {digest.number}") | {"style": {"bold": True}}
-    yield leaf(" of ")
-    yield person(digest.owner.user_id)
-    facts = (subject, schedule_text(digest), FAILED if digest.failed else "", next_run_text(digest))
-    yield leaf(f" · {' · '.join(filter(None, facts))} · in ")
-    yield channel(digest.channel_id)
-    if cost := format_dollars(digest.cost_usd):
-        yield leaf(f" · {cost} in 30 days")
-
-
-def _stop_button(digest: Digest) -> Block:
-    told = "Its owner is told that an admin stopped it, and can resume it."
-    confirm = confirmation("Stop this digest?", told, "Stop")
-    return button("Stop", STOP_DIGEST, str(digest.id)) | {"confirm": confirm}
 
 
 def _recorded(recorded: Sequence[Recorded]) -> Iterator[Block]:

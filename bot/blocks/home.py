@@ -1,29 +1,26 @@
-"""Renders the home tab: running questions, recent ones, digests, this month's use, and examples for a new person."""
+"""Renders the home tab: running questions, recent ones, this month's use, and examples for a new person."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from bot.blocks.actions import RECHECK, SENT
 from bot.blocks.admin import FOR_ADMINS
-from bot.blocks.digests import FAILED, home_buttons, next_run_text
-from bot.blocks.elements import actions, button, confirmation, context, header, leaf, mrkdwn, page_turns, plain, section
+from bot.blocks.elements import actions, button, confirmation, context, header, mrkdwn, page_turns, plain, section
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.examples import LINES
 from bot.blocks.settings import SETTINGS_BUTTON
 from bot.blocks.status import health_block
 from bot.blocks.words import short_moment, used
 from bot.model.admin import Problem
-from bot.model.digest import Digest
 from bot.model.home import HomeData, Recent, Running
 from bot.model.message import Block
 from perplexity.formatting import format_duration, pluralize
 
 MAX_TEXT = 150
-MAX_DIGESTS = 12
 
 EXPORT_OWN, ERASE_OWN = "export_own_data", "erase_own_data"
 """The ids of the buttons for all that is kept of a person."""
@@ -50,25 +47,27 @@ _ENDS = {"failed": "failed", "expired": "could not be posted"}
 
 def home_blocks(
     data: HomeData,
-    digests: Sequence[Digest],
     *,
     texts: Mapping[UUID, str],
     slash: str,
     notice: str = "",
     retention_days: int = 30,
     problems: Sequence[Problem] | None = None,
+    top: Sequence[Block] = (),
+    sections: Sequence[Block] = (),
 ) -> list[Block]:
     """Return the blocks of a home tab. `texts` are questions without options, by id; `slash` goes before a command.
 
     `notice`, escaped, is the result of the last click. Texts are kept for `retention_days`. Only admins have
-    `problems`, and the button for their page.
+    `problems`, and the button for their page. `top` are more buttons in the first row, `sections` come after the
+    questions.
     """
     blocks = [
         header("Ask the web, with sources"),
         section(
             f"Mention me, write to me, or type `/{slash}ask`. Answers to commands are yours alone until you share them."
         ),
-        _buttons(for_admin=problems is not None),
+        _buttons(top, for_admin=problems is not None),
     ]
     if notice:
         blocks.append(context(notice))
@@ -81,8 +80,7 @@ def home_blocks(
     if not (data.recent or data.page):
         blocks.append(section(f"Nothing yet. Ask me, for example: {' '.join(f'“{label}”' for label in LINES)}"))
     blocks += _pages(data)
-    if digests:
-        blocks += [header("Your digests"), *(block for one in digests[:MAX_DIGESTS] for block in _digest(one))]
+    blocks += sections
     month = f"This month: {used(data.questions, 'question', data.cost)}. "
     asked = month if data.questions or data.cost else ""
     kept = f"I keep your texts for {pluralize(retention_days, 'day')}." if retention_days else "I keep no texts."
@@ -106,11 +104,11 @@ def _pages(data: HomeData) -> list[Block]:
     return page_turns(HOME_PAGE, turns | ({"Earlier questions": data.page + 1} if data.earlier else {}))
 
 
-def _buttons(*, for_admin: bool) -> Block:
-    own = {"digest_modal": "Set up a digest", SETTINGS_BUTTON: "Settings"}
+def _buttons(top: Sequence[Block], *, for_admin: bool) -> Block:
     return actions(
         button("Ask a question", "ask_anything", "home") | {"style": "primary"},
-        *(button(label, action_id, "home") for action_id, label in own.items()),
+        *top,
+        button("Settings", SETTINGS_BUTTON, "home"),
         *([button("For admins", FOR_ADMINS, "open")] if for_admin else []),
     )
 
@@ -142,15 +140,3 @@ def _recent(one: Recent, texts: Mapping[UUID, str]) -> Block:
     return _with(
         f"*{_shown(texts.get(one.id, ''))}*\n{' · '.join(filter(None, facts))}", menu, block_id=f"{HOME_BLOCK}{one.id}"
     )
-
-
-def _digest(one: Digest) -> Iterator[Block]:
-    # Slack shows a channel's name by its id, to those who may know it; in mrkdwn, `sanitize_view` allows no mention.
-    direct = one.channel_id.startswith("D")
-    place = leaf("in our direct messages") if direct else {"type": "channel", "channel_id": one.channel_id}
-    failed = f"{FAILED}, “Run now” tries again · " if one.failed else ""
-    facts = f"{failed}{one.spec.schedule.text_with_zone} · {next_run_text(one)} · {'' if direct else 'in '}"
-    title = leaf(f"{shorten(one_line(one.title), MAX_TEXT)}\n") | {"style": {"bold": True}}
-    line = {"type": "rich_text_section", "elements": [title, leaf(facts), place]}
-    yield {"type": "rich_text", "elements": [line]}
-    yield home_buttons(one)

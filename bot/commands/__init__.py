@@ -11,7 +11,6 @@ from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
 from bot.commands.settings import SETTINGS
 from bot.commands.status import STATUS
-from bot.commands.watch import WATCH
 
 COMMANDS: tuple[Command[Any, Any], ...] = (
     SEARCH,
@@ -19,7 +18,6 @@ COMMANDS: tuple[Command[Any, Any], ...] = (
     NEWS,
     STATUS,
     SETTINGS,
-    WATCH,
 )
 
 ORDER = (

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from bot.commands.context import CommandContext
 from bot.errors import UsageError
 from bot.model.message import Audience, OutgoingMessage
-from bot.model.question import AnswerButtons, StreamEnding, Thread, Turn
+from bot.model.question import AnswerButtons, QuestionRow, StreamEnding, Thread, Turn
 from bot.preferences.precedence import Preferred
 from perplexity.filters import Filters
 from perplexity.models import Effort
@@ -242,6 +242,9 @@ class Command(Generic[Request, Result]):
 
     render_failure: Callable[[Request, str, str], OutgoingMessage] | None = None
     """Render a failure, from the request, a sentence and a reference."""
+
+    on_closed: Callable[[QuestionRow, str], Awaitable[None]] | None = None
+    """Take Slack's error if the app may not post in the channel of a question that no person typed."""
 
     @property
     def example(self) -> str:

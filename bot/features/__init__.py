@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.feature import Feature, bring_together
-from bot.features import ask_about, budgets, checking, deepdive, feedback, limits, saving, sharing
+from bot.features import ask_about, budgets, checking, deepdive, digests, feedback, limits, saving, sharing
 
 FEATURES: tuple[Feature, ...] = (
     budgets.FEATURE,
@@ -14,6 +14,7 @@ FEATURES: tuple[Feature, ...] = (
     ask_about.FEATURE,
     saving.FEATURE,
     deepdive.FEATURE,
+    digests.FEATURE,
 )
 
 BROUGHT = bring_together(FEATURES)

@@ -1,15 +1,13 @@
-"""Clicks on the buttons of the app's messages: retry, stop, digests."""
+"""Clicks on the buttons of the app's messages: retry and stop."""
 
 from __future__ import annotations
 
 import logging
 import re
-from functools import partial
 from uuid import uuid4
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.digests import ACTION_PREFIX, digest_result_message
 from bot.blocks.messages import question_stopped_message
 from bot.errors import UsageError
 from bot.listeners.clicks import (
@@ -25,7 +23,6 @@ from bot.listeners.context import ListenerContext
 from bot.listeners.intake import Submitted
 from bot.listeners.stopping import record_stop
 from bot.model.audit import stop_change
-from bot.model.digest import DigestAction, DigestNotFound, DigestResult, DigestService
 from bot.model.question import NewQuestion, QuestionRow
 
 log = logging.getLogger(__name__)
@@ -37,14 +34,12 @@ LIVE_PRESS = "live_press"
 """The id of the button that `python -m bot doctor --live` posts."""
 
 _RETRY_ACTIONS = re.compile(rf"retry|{PAST_WEEK}")
-_DIGEST_ACTIONS = re.compile(rf"{ACTION_PREFIX}(?:{'|'.join(DigestAction)})")
 
 
-def register(app: AsyncApp, context: ListenerContext, *, digests: DigestService) -> None:
+def register(app: AsyncApp, context: ListenerContext) -> None:
     """Listen to every button."""
     button(app, context, _RETRY_ACTIONS, retry_question)
     button(app, context, "stop", stop_question)
-    button(app, context, _DIGEST_ACTIONS, partial(apply_digest_button, digests=digests))
     button(app, context, LIVE_PRESS, take_live_press)
 
 
@@ -146,20 +141,3 @@ async def take_live_press(click: Click, context: ListenerContext) -> Reply:
     if (ts := click.message_ts(click.channel)) is not None:
         await context.chat.delete(click.channel, ts)
     return text_reply("Your press has arrived.")
-
-
-async def apply_digest_button(click: Click, _: ListenerContext, *, digests: DigestService) -> Reply:
-    """Apply a digest's button and reply with the result."""
-    result = await _apply_digest_button(click, digests)
-    message = digest_result_message(result, command=digests.command_label, channel=click.channel)
-    return Reply(message=message)
-
-
-async def _apply_digest_button(click: Click, digests: DigestService) -> DigestResult:
-    if click.id is None:
-        return DigestNotFound()
-    digest_action = DigestAction(click.action_id.removeprefix(ACTION_PREFIX))
-    by = str(click.action.get("action_ts", ""))
-    result = await digests.apply_button(digest_action, click.id, user_id=click.user, teams=click.teams, by=by)
-    log.info("digest.clicked", extra={"digest": str(click.id), "state": type(result).__name__})
-    return result

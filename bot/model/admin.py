@@ -1,4 +1,4 @@
-"""What admins see of their workspace in the home tab: use and cost, digests, problems and what was recorded."""
+"""What admins see of their workspace in the home tab: use and cost, problems and what was recorded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.model.digest import Digest
 from bot.model.spending import NO_SPENDING, Spending
 
 DIRECT = "D"
@@ -80,10 +79,9 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class AdminData:
-    """What admins see. `digests` are all of the workspace."""
+    """What admins see."""
 
     spending: Spending = NO_SPENDING
     use: WorkspaceUse = WorkspaceUse()
-    digests: Sequence[Digest] = ()
     problems: Sequence[Problem] = ()
     recorded: Sequence[Recorded] = ()

@@ -35,7 +35,7 @@ from bot.listeners.clicks import (
     text_reply,
 )
 from bot.listeners.context import ListenerContext
-from bot.model.digest import DigestService, Owner
+from bot.model.home import HomeSection, Place
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import OPEN as OPEN_STATES
 from bot.model.question import QuestionRow
@@ -76,16 +76,16 @@ class HomePublisher:
     """Updates home tabs in the background, each at most once in three seconds in all processes together.
 
     `commands` are those whose questions are listed, `slash` goes before their names, `retention_days` is how long texts
-    are kept. `admin` has the part for admins. `start` runs work in the background.
-    Failures are logged and change nothing else.
+    are kept. `admin` has the part for admins, `sections` returns what features add. `start` runs work in the
+    background. Failures are logged and change nothing else.
     """
 
     store: HomeStore
-    digests: DigestService
     views: Views
     commands: Sequence[Command[Any, Any]]
     slash: str
     admin: AdminHome
+    sections: Callable[[], Sequence[HomeSection]]
     start: Callable[[Coroutine[Any, Any, None]], None]
     retention_days: int = 30
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -147,7 +147,6 @@ class HomePublisher:
     async def _view(self, team_id: str, user_id: str, notice: str) -> View:
         listed = {command.name: command for command in self.commands if command.question_text is not None}
         data = await self.store.read(team_id, user_id, commands=listed)
-        digests = await self.digests.list_digests(Owner(team_id=team_id, user_id=user_id))
         asked = [(one.id, one.command, one.text) for one in data.running]
         asked += [(one.id, one.command, one.text) for one in data.recent]
         length = sum(len(text) for _, _, text in asked)
@@ -157,14 +156,18 @@ class HomePublisher:
             return {"type": "home", "blocks": await self.admin.page(team_id, user_id, notice)}
         blocks = home_blocks(
             data,
-            digests.digests,
             texts=asked_texts,
             slash=self.slash,
             notice=notice,
             retention_days=self.retention_days,
             problems=await self.admin.problems(team_id) if is_admin else None,
+            top=await self._added("top", team_id, user_id),
+            sections=await self._added("page", team_id, user_id),
         )
         return {"type": "home", "blocks": blocks}
+
+    async def _added(self, place: Place, team_id: str, user_id: str) -> list[Block]:
+        return [block for one in self.sections() if one.place == place for block in await one.blocks(team_id, user_id)]
 
 
 def _texts(asked: Sequence[tuple[UUID, str, str]], commands: dict[str, Command[Any, Any]]) -> dict[UUID, str]:

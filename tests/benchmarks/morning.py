@@ -23,9 +23,9 @@ from aiohttp import ClientSession, web
 from psycopg.conninfo import conninfo_to_dict
 
 from bot.clock import utc_now
-from bot.model.digest import DigestLimits
+from bot.features.digests.model import DigestLimits
+from bot.features.digests.store import DigestStore
 from bot.storage.database import migrate
-from bot.storage.digests import DigestStore
 from bot.storage.questions import connection_pool
 from tests.benchmarks.measure import Figure
 from tests.benchmarks.question import TOKEN, TakingSlack, open_postgres

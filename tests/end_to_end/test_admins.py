@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, time
 from typing import Any
@@ -15,15 +16,18 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from bot.blocks.admin import FOR_ADMINS, STOP_DIGEST, admin_blocks
-from bot.blocks.admin_pages import OPEN_PAGE, PARTS, page_blocks, page_buttons
+from bot.blocks.admin import FOR_ADMINS, USE_TABLES, admin_blocks, all_rows_buttons, recorded_list
+from bot.blocks.elements import button
 from bot.blocks.home import home_blocks
 from bot.budgets.amounts import format_rounded
 from bot.features.budgets.form import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, budgets_section
+from bot.features.digests.buttons import all_digests
+from bot.features.digests.model import Digest, DigestSpec, Owner
+from bot.features.digests.rendering import STOP_DIGEST, workspace_blocks
+from bot.features.digests.rendering import home_blocks as digests_of_person
 from bot.features.limits.form import limits_section
 from bot.features.limits.model import NAMES, Limit
 from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
-from bot.model.digest import Digest, DigestSpec, Owner
 from bot.model.home import HomeData, Recent, Running
 from bot.model.schedule import Schedule
 from bot.model.spending import BudgetLine, Spending
@@ -32,9 +36,12 @@ from bot.storage.admin import AdminStore
 from bot.storage.homes import MAX_RECENT, MAX_RUNNING
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
+from bot.views.admin import all_recorded, all_use
 from bot.views.admin_only import NOT_ADMIN
+from bot.views.all_rows import OPEN_PAGE, AllRows
 from bot.views.base import modal
 from tests.driver import Driver, records
+from tests.fakes.listeners import returning
 from tests.fakes.slack import Fault
 
 pytestmark = pytest.mark.trust(29)
@@ -274,13 +281,13 @@ LIMITS = tuple(Limit(name=name, value=1_000_000, own=1_000_000, host=0, bounded=
             channels=st.lists(USES.map(lambda use: replace(use, name="C012AB3CD")), min_size=1, max_size=60),
             providers=st.lists(USES, min_size=1, max_size=60),
         ),
-        digests=st.lists(st.just(DIGEST), max_size=40),
         problems=st.lists(st.builds(Problem, text=TEXTS, fix=TEXTS), max_size=9),
         recorded=st.lists(RECORDED, max_size=60),
         spending=st.just(SPENDING),
-    )
+    ),
+    digests=st.lists(st.just(DIGEST), max_size=40),
 )
-def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: AdminData) -> None:
+def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: AdminData, digests: list[Digest]) -> None:
     full = HomeData(
         running=[Running(id=uuid4(), command="ask", text="x", state="working", age=3.0)] * MAX_RUNNING,
         recent=[
@@ -291,18 +298,32 @@ def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: Adm
         cost=1,
     )
     problems = data.problems
-    own = home_blocks(full, [DIGEST] * 20, texts={}, slash="", notice="Told.", problems=problems)
+    own = home_blocks(
+        full,
+        texts={},
+        slash="",
+        notice="Told.",
+        problems=problems,
+        top=[button("Set up a digest", "digest_modal", "home")],
+        sections=digests_of_person([DIGEST] * 20),
+    )
+    pages: list[tuple[AllRows[Any], Sequence[Any]]] = [
+        *((all_use(table, returning(data.use)), table.rows(data.use)) for table in USE_TABLES),
+        (all_digests(returning(())), digests),
+        (all_recorded(returning(())), data.recorded),
+    ]
+    buttons = [one for rows, of in pages for one in rows.buttons(of)]
     sections = [*budgets_section(SPENDING.lines), limits_section(LIMITS, FIXED, ())]
-    blocks = [*admin_blocks(data, "Told.", sections), *page_buttons(data)]
+    blocks = [*admin_blocks(data, "Told.", sections, [*workspace_blocks(digests)]), *all_rows_buttons(buttons)]
 
     assert check_view({"type": "home", "blocks": own}) == check_view({"type": "home", "blocks": blocks}) == []
     assert max(len(own), len(blocks)) <= 100
     tables = [cell for block in blocks if block["type"] == "table" for row in block["rows"] for cell in row]
     assert sum(len(str(cell.get("text", ""))) for cell in tables) <= 10_000
 
-    for part in PARTS:
+    for rows, of in pages:
         for page in (0, 1, 99):
-            assert check_view(modal("x", PARTS[part].title, page_blocks(data, part, page))) == []
+            assert check_view(modal("x", rows.title, rows.page(of, page))) == []
 
 
 def lines(blocks: list[dict[str, Any]]) -> list[str]:
@@ -336,9 +357,10 @@ def test_a_line_of_a_page_reads_as_one_and_says_who_it_was() -> None:
         ),
     ]
     uses = [Use(name=person, count=1, cost=20_000), Use(name="", count=2, cost=0)]
-    data = AdminData(recorded=recorded, use=WorkspaceUse(days=uses, people=uses))
+    data = AdminData(use=WorkspaceUse(days=uses, people=uses))
+    (people,) = (table for table in USE_TABLES if table.name == "people")
 
-    assert lines(page_blocks(data, "changes", 0)) == [
+    assert lines(recorded_list(recorded)) == [
         f"2026-11-22 10:05 · {person} · channel.settings · {channel} · 1 → 2",
         "2026-11-22 10:05 · the app · workspace.install · open",
         "2026-11-22 10:05 · erased · digest.stop · direct messages · done",
@@ -348,7 +370,7 @@ def test_a_line_of_a_page_reads_as_one_and_says_who_it_was() -> None:
         '2026-11-22 10:05 · the app · x · {"effort": "low"} → {"amount": "1", "b": 2}',
         '2026-11-22 10:05 · the app · x · "\\ud800" → [',
     ]
-    assert lines(page_blocks(data, "people", 0)) == [
+    assert lines(people.list(uses)) == [
         f"{person}: 1 question, $0.02",
         "erased people, and the app: 2 questions, $0.00",
     ]

@@ -20,7 +20,6 @@ from perplexity.agent import WebAgent, build_model
 from perplexity.types import Message, Question
 from tests.bot.playground.browser_client import BrowserClient
 from tests.driver import KEY, Driver
-from tests.end_to_end.test_playground_digests import shown
 from tests.end_to_end.test_socket_mode import Workspace, started
 from tests.fakes.model_server import MODEL, FakeModelServer, Says
 from tests.fakes.perplexity import FakePerplexity
@@ -28,6 +27,7 @@ from tests.fakes.ports import free_port
 from tests.fakes.proxy import VARIABLES, FakeProxy
 from tests.fakes.slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.fakes.slack_socket import FakeSlackSocket
+from tests.features.digests.test_playground import shown
 
 
 @pytest.fixture(autouse=True)

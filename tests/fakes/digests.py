@@ -11,10 +11,10 @@ from uuid import UUID
 from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow
 
-from bot.digests.jobs import StopNotice, parse_notice
-from bot.model.digest import Digest, DigestLimits, DigestSpec, Owner
+from bot.features.digests.jobs import StopNotice, parse_notice
+from bot.features.digests.model import Digest, DigestLimits, DigestSpec, Owner
+from bot.features.digests.store import DigestStore
 from bot.model.schedule import DAILY, Schedule, next_slot
-from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool
 
 OWNER = Owner(team_id="T1", user_id="U1")

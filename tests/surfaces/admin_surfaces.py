@@ -8,17 +8,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from bot.blocks.admin import admin_blocks
-from bot.blocks.admin_pages import PARTS, page_blocks
+from bot.blocks.admin import USE_TABLES, admin_blocks, recorded_list
 from bot.blocks.status import status_message
 from bot.doctor.checks import failure, render, warning
 from bot.features.budgets.form import budgets_section, budgets_view
 from bot.features.budgets.rendering import spending_message
+from bot.features.digests.model import Digest
+from bot.features.digests.rendering import workspace_blocks, workspace_rows
 from bot.features.limits.form import limits_view
 from bot.features.limits.model import NAMES, Limit, limits_message
 from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
 from bot.model.audit import Entry
-from bot.model.digest import Digest
 from bot.model.message import OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.model.ratings import BadAnswer, Feedback, Rating
@@ -55,17 +55,16 @@ def admin_home(texts: Sequence[str]) -> Harms:
     data = AdminData(
         spending=_spending(texts),
         use=WorkspaceUse(days=use, people=[people], channels=[channels], providers=use),
-        digests=[_digest(text) for text in texts],
         problems=[Problem(text=text, fix=text) for text in texts],
         recorded=[*recorded, replace(recorded[0], channel_id=texts[0], before=None, after=None)],
     )
+    digests = [_digest(text) for text in texts]
     owner = json.dumps({"type": "user", "user_id": OWNER.user_id})
-    yield from of_view(
-        {"type": "home", "blocks": admin_blocks(data, sections=budgets_section(data.spending.lines))},
-        {"C1", ASKER, owner},
-    )
-    for part in PARTS:
-        yield from of_view({"type": "modal", "blocks": page_blocks(data, part, 0)}, {"C1", ASKER, owner})
+    blocks = admin_blocks(data, "", budgets_section(data.spending.lines), [*workspace_blocks(digests)])
+    yield from of_view({"type": "home", "blocks": blocks}, {"C1", ASKER, owner})
+    pages = [table.list(table.rows(data.use)) for table in USE_TABLES]
+    for page in (*pages, recorded_list(data.recorded), workspace_rows(digests)):
+        yield from of_view({"type": "modal", "blocks": page}, {"C1", ASKER, owner})
     yield from of_view(budgets_view(data.spending.lines))
     yield from of_view(limits_view(dict.fromkeys(NAMES, LIMITS[0])))
 

@@ -15,7 +15,6 @@ from uuid import UUID
 
 from bot.blocks.actions import Below, answer_actions
 from bot.blocks.answer import answer_messages
-from bot.blocks.digests import digest_failed_message, digest_messages, digest_result_message
 from bot.blocks.escaping import one_line
 from bot.blocks.home import home_blocks
 from bot.blocks.messages import (
@@ -46,11 +45,13 @@ from bot.features.ask_about.form import question_view
 from bot.features.checking.command import claims_messages
 from bot.features.checking.form import _Message, checked_message, claims_view, reading_view
 from bot.features.deepdive.rendering import deepdive_messages, deepdive_progress_message, deepdive_started_message
+from bot.features.digests.model import Created, Digest, DigestAction, DigestList, DigestReport, Trigger, Updated
+from bot.features.digests.rendering import digest_failed_message, digest_messages, digest_result_message
+from bot.features.digests.rendering import home_blocks as digest_blocks
 from bot.features.saving.document import result_file
 from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.listeners.files import markdown_file
-from bot.model.digest import Created, Digest, DigestAction, DigestList, DigestReport, Trigger, Updated
 from bot.model.home import HomeData, Recent, Running
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.preferences import ChannelSettings, PersonSettings, Preferences
@@ -354,8 +355,8 @@ def home(texts: Sequence[str]) -> Harms:
     running = [Running(id=one, command="ask", text="", state="working", age=3.0) for one in ids]
     blocks = home_blocks(
         HomeData(running=running, recent=recent),
-        [_digest(text) for text in texts],
         texts=dict(zip(ids, texts, strict=True)),
+        sections=digest_blocks([_digest(text) for text in texts]),
         slash="",
     )
     yield from of_view({"type": "home", "blocks": blocks}, {"C1"})

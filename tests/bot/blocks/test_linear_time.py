@@ -22,11 +22,11 @@ from bot.commands.base import Command
 from bot.commands.help import pending_message
 from bot.commands.parsing import OptionParser, is_help_request, parse_options, tokenize
 from bot.commands.routing import BY_MENTION, route_message, route_slash_command, usage_reply
-from bot.commands.watch_syntax import parse_days, parse_digest_spec
 from bot.errors import UsageError
 from bot.features import COMMANDS
+from bot.features.digests.command import parse_days, parse_digest_spec
+from bot.features.digests.model import parse_run as read_run
 from bot.listeners.messages import parse_event
-from bot.model.digest import parse_run as read_run
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.slack.limits import MAX_TEXT
 from bot.playground.slack.request_parsing import zone_of

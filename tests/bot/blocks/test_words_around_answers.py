@@ -37,7 +37,6 @@ import pytest
 
 from bot.blocks.actions import Below, answer_actions, sent_actions, with_actions
 from bot.blocks.answer import answer_ending, answer_messages
-from bot.blocks.digests import digest_messages
 from bot.blocks.messages import failure_message
 from bot.blocks.news import news_messages
 from bot.blocks.progress import broken_off_blocks, stopped_blocks
@@ -45,6 +44,7 @@ from bot.blocks.sources import results_messages
 from bot.features import ANSWER_PARTS
 from bot.features.checking.command import claims_messages
 from bot.features.deepdive.rendering import deepdive_messages
+from bot.features.digests.rendering import digest_messages
 from bot.features.saving.document import result_file
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.model.message import Audience, Block, OutgoingMessage
@@ -56,8 +56,8 @@ from perplexity.filters import Filters
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source, Usage
-from tests.bot.blocks.test_digests import report as digest_report
 from tests.features.deepdive.test_rendering import report as deepdive_report
+from tests.features.digests.test_rendering import report as digest_report
 
 ID = UUID(int=1)
 AT = datetime(2026, 11, 21, tzinfo=UTC)

@@ -16,7 +16,7 @@ from uuid import UUID
 from bot.blocks.actions import Below, answer_actions, with_actions
 from bot.blocks.admin import admin_blocks
 from bot.blocks.answer import answer_messages
-from bot.blocks.digests import digest_failed_message, digest_messages
+from bot.blocks.elements import button
 from bot.blocks.escaping import sanitize_message, sanitize_view
 from bot.blocks.examples import greeting_message
 from bot.blocks.home import home_blocks
@@ -35,13 +35,16 @@ from bot.features.budgets.rendering import spending_message
 from bot.features.checking.command import claims_messages
 from bot.features.checking.form import _Message, claims_view
 from bot.features.deepdive.rendering import deepdive_messages, deepdive_started_message
+from bot.features.digests.form import digest_view
+from bot.features.digests.model import Digest, DigestReport, DigestSpec, Owner, Trigger
+from bot.features.digests.rendering import digest_failed_message, digest_messages, workspace_blocks
+from bot.features.digests.rendering import home_blocks as digest_blocks
 from bot.features.feedback.form import feedback_view
 from bot.features.limits.form import limits_section, limits_view
 from bot.features.limits.model import NAMES, Limit, limits_message
 from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.model.admin import AdminData, Use, WorkspaceUse
-from bot.model.digest import Digest, DigestReport, DigestSpec, Owner, Trigger
 from bot.model.home import HomeData, Recent, Running
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.preferences import Preferences
@@ -55,7 +58,6 @@ from bot.slack.users import Management
 from bot.slack.views import View
 from bot.views.ask import ask_view
 from bot.views.base import modal
-from bot.views.digest import digest_view
 from bot.views.settings import settings_view
 from bot.views.sources import sources_view
 from perplexity.claims.types import CheckedClaim, CheckedClaims, ProposedClaims, Verdict
@@ -188,14 +190,16 @@ def _views() -> Iterator[tuple[str, View | None]]:
     recent = Recent(id=_ID, command="ask", text="example", state="answered", at=0.0, sources=1, kept=True)
     home = home_blocks(
         HomeData(running=[running], recent=[recent], questions=1, cost=1_000),
-        [_DIGEST],
         texts={_ID: "example"},
         slash="",
+        top=[button("Set up a digest", "digest_modal", "home")],
+        sections=digest_blocks([_DIGEST]),
     )
     people = (Use(name=_PERSON, count=1, cost=1_000),)
-    admin = AdminData(use=WorkspaceUse(days=_USE, people=people), digests=[_DIGEST])
+    admin = AdminData(use=WorkspaceUse(days=_USE, people=people))
     sections = [*budgets_section(()), limits_section(_LIMITS.values(), {}, ())]
-    yield "home", {"type": "home", "blocks": [*home, *admin_blocks(admin, sections=sections)]}
+    page = admin_blocks(admin, sections=sections, end=[*workspace_blocks([_DIGEST])])
+    yield "home", {"type": "home", "blocks": [*home, *page]}
 
 
 if __name__ == "__main__":

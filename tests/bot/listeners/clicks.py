@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from uuid import UUID, uuid4
 
 from slack_bolt.async_app import AsyncBoltRequest
@@ -19,7 +18,6 @@ from bot.listeners.context import Register
 from bot.model.message import OutgoingMessage
 from bot.slack.connection import SlackConnection
 from bot.views import sources
-from tests.fakes.digest_service import FakeDigests
 from tests.fakes.listeners import listener_context
 
 ACK_SECONDS = 2.5
@@ -33,7 +31,6 @@ class RecordingListeners:
     `listeners` are those of features. With `slack_hangs` a reply is never confirmed.
     """
 
-    digests: FakeDigests = field(default_factory=FakeDigests)
     listeners: Sequence[Register] = ()
     slack_hangs: bool = False
     replies: list[str] = field(default_factory=list)
@@ -54,7 +51,7 @@ class RecordingListeners:
             AsyncWebClient(),
             listener_context(self, replies=self),
             [
-                partial(actions.register, digests=self.digests),
+                actions.register,
                 answer_actions.register,
                 sources.register,
                 *self.listeners,
@@ -79,11 +76,9 @@ class RecordingListeners:
     reply_privately = replace_original
 
 
-async def assert_acknowledged(
-    action: str, *, listeners: Sequence[Register] = (), digests: FakeDigests | None = None
-) -> None:
+async def assert_acknowledged(action: str, *, listeners: Sequence[Register] = ()) -> None:
     """Click while the database hangs, and Slack as well: this is acknowledged in time anyway."""
-    app = RecordingListeners(digests=digests or FakeDigests(), listeners=listeners, slack_hangs=True)
+    app = RecordingListeners(listeners=listeners, slack_hangs=True)
     response = await app.click(action, value=str(uuid4()))
 
     assert response.status == 200

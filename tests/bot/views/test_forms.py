@@ -15,12 +15,12 @@ from bot.commands.help import options_of
 from bot.commands.parsing import OptionParser, parse_options, write_arguments
 from bot.errors import UsageError
 from bot.features import COMMANDS
+from bot.features.digests.form import digest_view
 from bot.model.question import Choice
 from bot.model.schedule import ZONES, zone_of
 from bot.playground.slack.limits import check_view
 from bot.views.ask import ask_view
 from bot.views.base import Submission
-from bot.views.digest import digest_view
 from bot.views.forms import FLAGS, entered_options, in_words, option_inputs, usage_response
 
 THROW_AWAY = [

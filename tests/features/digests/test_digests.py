@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from bot.digests.service import DigestScheduler
-from bot.storage.digests import DigestStore
+from bot.features.digests.service import DigestScheduler
+from bot.features.digests.store import DigestStore
 from bot.storage.questions import connection_pool
 from tests.driver import Driver, execute, rows
 from tests.fakes.digests import WallClock, create_digest, make_spec

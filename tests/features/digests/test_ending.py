@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.driver import Driver, rows
-from tests.end_to_end.test_digests import channel_posts, clicks, create_watch, directly, run
 from tests.fakes.news_answers import BUDGET, PLANT
 from tests.fakes.slack import Fault, refusal
+from tests.features.digests.test_digests import channel_posts, clicks, create_watch, directly, run
 
 
 def direct_messages(harness: Driver) -> list[str]:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from uuid import UUID
 
 from bot.blocks import messages
-from bot.blocks.elements import actions, button, confirmation, context, join_lines, notes_block, section, warning_blocks
+from bot.blocks.elements import (
+    actions,
+    button,
+    channel,
+    confirmation,
+    context,
+    header,
+    join_lines,
+    leaf,
+    notes_block,
+    person,
+    section,
+    warning_blocks,
+)
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.messages import fallback_text
 from bot.blocks.news import story_blocks
-from bot.model.digest import (
+from bot.features.digests.model import (
     AlreadyRunning,
     Created,
     Digest,
@@ -26,6 +39,7 @@ from bot.model.digest import (
     Updated,
     format_since,
 )
+from bot.model.admin import DIRECT
 from bot.model.message import Block, OutgoingMessage
 from bot.model.schedule import format_days, format_slot
 from perplexity.formatting import format_dollars, pluralize
@@ -46,6 +60,14 @@ _TITLE = 200
 _STATES = {State.ACTIVE: "switched off here", State.PAUSED: "paused", State.STOPPED: "stopped"}
 
 FAILED = "the last one failed"
+
+STOP_DIGEST = "admin_stop_digest"
+"""The id of the button that stops another person's digest."""
+
+MAX_OWN, MAX_OF_WORKSPACE = 12, 8
+"""The most digests that a person's home tab and the page for admins show."""
+
+_MAX_HOME_TITLE = 150
 
 
 def digest_result_message(
@@ -309,3 +331,63 @@ def _list_hint(slash: str) -> str:
 
 def _resume_hint(slash: str, number: int) -> str:
     return f"`{slash} resume {number}` resumes it."
+
+
+def home_blocks(digests: Sequence[Digest]) -> list[Block]:
+    """Return a person's digests, as far as the home tab has room; no block without any."""
+    shown = [block for one in digests[:MAX_OWN] for block in _own(one)]
+    return [header("Your digests"), *shown] if shown else []
+
+
+def _own(one: Digest) -> Iterator[Block]:
+    # Slack shows a channel's name by its id, to those who may know it; in mrkdwn, `sanitize_view` allows no mention.
+    direct = one.channel_id.startswith("D")
+    place = leaf("in our direct messages") if direct else {"type": "channel", "channel_id": one.channel_id}
+    failed = f"{FAILED}, “Run now” tries again · " if one.failed else ""
+    facts = f"{failed}{one.spec.schedule.text_with_zone} · {next_run_text(one)} · {'' if direct else 'in '}"
+    title = leaf(f"{shorten(one_line(one.title), _MAX_HOME_TITLE)}\n") | {"style": {"bold": True}}
+    line = {"type": "rich_text_section", "elements": [title, leaf(facts), place]}
+    yield {"type": "rich_text", "elements": [line]}
+    yield home_buttons(one)
+
+
+def workspace_blocks(digests: Sequence[Digest]) -> Iterator[Block]:
+    """Yield everyone's digests, for admins, as far as there is room."""
+    yield section("*Everyone’s digests*" + ("" if digests else "\nThere are none."))
+    yield from workspace_rows(digests[:MAX_OF_WORKSPACE])
+    if len(digests) > MAX_OF_WORKSPACE:
+        yield context(f"{MAX_OF_WORKSPACE} of {len(digests)} are shown.")
+
+
+def workspace_rows(digests: Iterable[Digest]) -> list[Block]:
+    """Return digests, with a button that stops one while it is active."""
+    return [block for digest in digests for block in _of_workspace(digest)]
+
+
+def _of_workspace(digest: Digest) -> Iterator[Block]:
+    yield {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [*_digest_line(digest)]}]}
+    if digest.state is State.ACTIVE:
+        yield actions(_stop_button(digest))
+
+
+def _digest_line(digest: Digest) -> Iterator[Block]:
+    """Yield the details of a digest; Slack fills in the names of the channel and the person, and mentions no one.
+
+    Of one in a direct message only the category is named, since the topic is its owner's.
+    """
+    private = digest.channel_id.startswith(DIRECT)
+    subject = shorten(one_line(digest.spec.category.capitalize() if private else digest.title), 100)
+    yield leaf(f"Digest {digest.number}") | {"style": {"bold": True}}
+    yield leaf(" of ")
+    yield person(digest.owner.user_id)
+    facts = (subject, schedule_text(digest), FAILED if digest.failed else "", next_run_text(digest))
+    yield leaf(f" · {' · '.join(filter(None, facts))} · in ")
+    yield channel(digest.channel_id)
+    if cost := format_dollars(digest.cost_usd):
+        yield leaf(f" · {cost} in 30 days")
+
+
+def _stop_button(digest: Digest) -> Block:
+    told = "Its owner is told that an admin stopped it, and can resume it."
+    confirm = confirmation("Stop this digest?", told, "Stop")
+    return button("Stop", STOP_DIGEST, str(digest.id)) | {"confirm": confirm}

@@ -8,17 +8,11 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID, uuid4
 
 from bot.clock import utc_now
-from bot.commands.base import ROOT_COMMAND, Command
-from bot.commands.watch import WATCH
-from bot.delivery.routes import ChatRoute, digest_route
-from bot.digests.jobs import DigestStopper, StopNoticeCommand, plan_run, run_question
-from bot.digests.runner import DigestRunner, StorySelector
-from bot.model.admin import Problem
-from bot.model.digest import (
+from bot.features.digests.jobs import plan_run, run_question
+from bot.features.digests.model import (
     AlreadyRunning,
     Created,
     Digest,
@@ -36,14 +30,10 @@ from bot.model.digest import (
     Trigger,
     Updated,
 )
+from bot.features.digests.store import DigestStore
+from bot.model.admin import Problem
 from bot.model.schedule import next_slot, zone_of
-from bot.slack.messages import Chat
-from bot.slack.users import Admins, SlackUsers
-from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
-from bot.storage.digests import DigestStore
-
-if TYPE_CHECKING:
-    from bot.settings import Settings
+from bot.storage.database import DATABASE_UNAVAILABLE
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +79,12 @@ class StoredDigestService:
     async def list_all(self, team_id: str) -> Sequence[Digest]:
         """Return the digests of a workspace, the most expensive first. Raises database errors."""
         return await self.digests.of_team(team_id, now=self.now())
+
+    async def problems(self, team_id: str) -> Sequence[Problem]:
+        """Return that several digests of a workspace failed, if so. Raises database errors."""
+        failed = sum(one.failed and one.state is State.ACTIVE for one in await self.list_all(team_id))
+        told = Problem(text=f"{failed} digests failed at their last run.", fix="Their owners were told why.")
+        return [told] if failed > 1 else []
 
     async def apply(self, action: DigestAction, number: int, *, owner: Owner, by: str) -> DigestResult:
         """Apply an action to the owner's digest with this number; `by` identifies the request."""
@@ -183,63 +179,3 @@ def next_run_at(digest: Digest, *, now: datetime) -> datetime:
 def seconds_to_next_minute(now: datetime) -> float:
     """Return the seconds until the next full minute."""
     return MINUTE - now.second - now.microsecond / 1e6
-
-
-@dataclass(frozen=True, kw_only=True)
-class DigestComponents:
-    """The parts that the app needs: the service, the route to a channel and the scheduler.
-
-    `commands` are what workers run for digests, by name: make a digest, and say that one cannot be posted.
-    """
-
-    service: StoredDigestService
-    commands: dict[str, Command[Any, Any]]
-    channel_route: ChatRoute
-    scheduler: DigestScheduler
-    stopper: DigestStopper
-
-    async def problems(self, team_id: str) -> Sequence[Problem]:
-        """Return that several digests of a workspace failed, if so. Raises database errors."""
-        failed = sum(one.failed and one.state is State.ACTIVE for one in await self.service.list_all(team_id))
-        told = Problem(text=f"{failed} digests failed at their last run.", fix="Their owners were told why.")
-        return [told] if failed > 1 else []
-
-    @classmethod
-    def from_settings(
-        cls,
-        settings: Settings,
-        digests: DigestStore,
-        *,
-        users: SlackUsers,
-        chat: Chat,
-        database_retry: DatabaseRetry,
-        admins: Admins,
-        installed: Callable[[], str | None],
-    ) -> Self:
-        """Build the parts from the settings."""
-        limits = DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
-        service = StoredDigestService(
-            digests=digests,
-            timezone=users.timezone,
-            command_label=f"/{settings.command_prefix}{ROOT_COMMAND} {WATCH.name}",
-            limits=limits,
-        )
-        stopper = DigestStopper(digests=digests, database_retry=database_retry)
-        runner = DigestRunner(
-            digests=digests,
-            admins=admins,
-            membership=users.membership,
-            stopper=stopper,
-            selector=StorySelector(posted=digests.posted, database_retry=database_retry),
-            database_retry=database_retry,
-        )
-        stop_notices = StopNoticeCommand(
-            digests=digests, database_retry=database_retry, command_label=service.command_label
-        )
-        return cls(
-            service=service,
-            commands={command.name: command for command in (runner.command(), stop_notices.command())},
-            channel_route=digest_route(chat, on_closed=stopper.on_channel_closed),
-            scheduler=DigestScheduler(digests=digests, disabled=limits.disabled, installed=installed),
-            stopper=stopper,
-        )

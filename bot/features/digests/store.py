@@ -12,8 +12,8 @@ from uuid import UUID
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
+from bot.features.digests.model import Digest, DigestLimits, DigestSpec, LimitReached, Owner, State
 from bot.model.audit import Change
-from bot.model.digest import Digest, DigestLimits, DigestSpec, LimitReached, Owner, State
 from bot.model.question import NewQuestion
 from bot.model.schedule import Schedule
 from bot.storage import queries

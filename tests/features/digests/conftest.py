@@ -7,14 +7,14 @@ from uuid import uuid4
 
 import pytest
 
-from bot.storage.digests import DigestStore
+from bot.features.digests.store import DigestStore
 from bot.storage.questions import connection_pool
-from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.digests import WallClock, create_digest, make_spec
+from tests.features.digests.harness import DigestHarness
 
 
 @pytest.fixture
-async def harness(database: str) -> AsyncIterator[DigestHarness]:
+async def testbed(database: str) -> AsyncIterator[DigestHarness]:
     clock = WallClock()
     async with connection_pool(database) as pool:
         digest = await create_digest(DigestStore(pool), uuid4(), make_spec())

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands.watch_syntax import parse_days, parse_digest_spec, parse_zone, write_digest_spec
 from bot.errors import UsageError
-from bot.model.digest import DigestSpec
+from bot.features.digests.command import parse_days, parse_digest_spec, parse_zone, write_digest_spec
+from bot.features.digests.model import DigestSpec
 from bot.model.schedule import DAILY, DAY_NAMES, WEEKDAYS, WEEKENDS, Schedule
 
 CATEGORIES = "world, business, technology, science, health, sports, entertainment and politics"

@@ -12,10 +12,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bot.digests.jobs import run_question
-from bot.digests.runner import StorySelector
+from bot.features.digests.jobs import run_question
+from bot.features.digests.model import Digest, DigestReport, DigestRun, Trigger
+from bot.features.digests.runner import StorySelector
 from bot.listeners.intake import Intake, Submitted
-from bot.model.digest import Digest, DigestReport, DigestRun, Trigger
 from bot.model.question import NewQuestion
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import Pool, QuestionStore
@@ -23,10 +23,10 @@ from bot.web.metrics import Metrics
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, NewsSummary
 from perplexity.types import Source
-from tests.fakes.digest_harness import DigestHarness
 from tests.fakes.digests import SATURDAY, FlakyPool, create_digest, make_spec
 from tests.fakes.listeners import returning
 from tests.fakes.news_answers import BUDGET, PLANT, TEN, VOLCANO
+from tests.features.digests.harness import DigestHarness
 
 MANY = 40
 
@@ -43,49 +43,54 @@ async def rows(pool: Pool, query: str) -> int:
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
 async def test_a_short_database_outage_loses_nothing_that_was_paid_for(
-    harness: DigestHarness, at: int, late: bool
+    testbed: DigestHarness, at: int, late: bool
 ) -> None:
-    question_id, pool = await harness.begin(), harness.pool
-    harness.pool = cast("Pool", FlakyPool(pool, at=at, late=late))
-    report = await harness.report(question_id, BUDGET)
+    question_id, pool = await testbed.begin(), testbed.pool
+    testbed.pool = cast("Pool", FlakyPool(pool, at=at, late=late))
+    report = await testbed.report(question_id, BUDGET)
 
     assert report is not None
     assert [story.headline for story in report.stories] == [BUDGET]
-    assert len(harness.news_provider.questions) == 1
+    assert len(testbed.news_provider.questions) == 1
     assert await rows(pool, "SELECT FROM digest_seen") == 1
 
 
-async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(harness: DigestHarness) -> None:
-    await harness.new_headlines(VOLCANO)
-    one, other = await harness.begin(), await harness.begin()
+async def test_what_another_run_posts_during_the_comparison_is_not_posted_again(testbed: DigestHarness) -> None:
+    await testbed.new_headlines(VOLCANO)
+    one, other = await testbed.begin(), await testbed.begin()
     loop, compared = asyncio.get_running_loop(), []
 
     def compare(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
         seen = list(seen)
         compared.append(len(seen))
         if len(compared) == 1:
-            asyncio.run_coroutine_threadsafe(harness.report(other, BUDGET, PLANT), loop).result(10)
+            asyncio.run_coroutine_threadsafe(testbed.report(other, BUDGET, PLANT), loop).result(10)
         return unseen(stories, seen, among=among)
 
-    harness.compare = compare
-    report = await harness.report(one, BUDGET, VOLCANO)
+    testbed.compare = compare
+    report = await testbed.report(one, BUDGET, VOLCANO)
 
     assert report is not None
     assert report.stories == ()
     assert compared == [1, 1, 2]
 
 
-async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(harness: DigestHarness) -> None:
-    choosing = StorySelector(posted=harness.digests.posted, database_retry=DatabaseRetry(seconds=1))
+async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(testbed: DigestHarness) -> None:
+    choosing = StorySelector(posted=testbed.digests.posted, database_retry=DatabaseRetry(seconds=1))
 
     async def told(*headlines: str) -> list[str]:
         stories = tuple(story(headline, number) for number, headline in enumerate(headlines))
         summary = NewsSummary(stories=stories, provider="P", made_at=SATURDAY, category="world")
-        now = harness.clock.now
+        now = testbed.clock.now
         report = DigestReport(
-            digest=harness.digest, trigger=Trigger.SCHEDULED, earliest_slot=now, slot=now, now=now, summary=summary
+            digest=testbed.digest,
+            trigger=Trigger.SCHEDULED,
+            earliest_slot=now,
+            slot=now,
+            now=now,
+            summary=summary,
         )
-        found = await choosing.select_new(report, question_id=await harness.begin())
+        found = await choosing.select_new(report, question_id=await testbed.begin())
         assert found is not None
         return [story.headline for story in found.stories]
 
@@ -94,18 +99,18 @@ async def test_what_is_new_is_chosen_among_all_stories_and_then_eight_are_told(h
     assert await told(*TEN) == []
 
 
-async def test_only_stories_that_may_be_new_still_are_compared(harness: DigestHarness) -> None:
+async def test_only_stories_that_may_be_new_still_are_compared(testbed: DigestHarness) -> None:
     for headline in (*TEN, "Ferry service to the island resumes"):
-        await harness.new_headlines(headline)
+        await testbed.new_headlines(headline)
     compared = []
 
     def compare(stories: Iterable[Story], seen: Iterable[str], *, among: Iterable[Story]) -> Sequence[Story]:
         compared.append([story.headline for story in stories])
         return unseen(stories, seen, among=among)
 
-    harness.compare = compare
-    assert await harness.new_headlines(TEN[-1], TEN[0]) == []
-    assert await harness.new_headlines(TEN[-1]) == []
+    testbed.compare = compare
+    assert await testbed.new_headlines(TEN[-1], TEN[0]) == []
+    assert await testbed.new_headlines(TEN[-1]) == []
     assert compared == [[TEN[-1], TEN[0]], [TEN[0]], [TEN[-1]]]
 
 
@@ -128,25 +133,25 @@ class Slow:
         return unseen(stories, seen, among=among)
 
 
-async def begin_run_of_another(harness: DigestHarness) -> tuple[DigestRun, UUID]:
+async def begin_run_of_another(testbed: DigestHarness) -> tuple[DigestRun, UUID]:
     """Set up one more digest that has posted a story, and begin a run of it."""
-    digest: Digest = await create_digest(harness.digests, uuid4(), make_spec())
-    await harness.digests.posted.record(
+    digest: Digest = await create_digest(testbed.digests, uuid4(), make_spec())
+    await testbed.digests.posted.record(
         digest.id, [fingerprint(story(VOLCANO))], question_id=uuid4(), now=SATURDAY, cursor=0, manual=True
     )
-    now = harness.clock.now
+    now = testbed.clock.now
     run, question_id = (
         DigestRun(digest_id=digest.id, trigger=Trigger.SCHEDULED, earliest_slot=now, slot=now, title="x"),
         uuid4(),
     )
     question = run_question(run, digest, id=question_id, key=str(question_id))
-    assert await harness.digests.start_manual(digest.id, question, now=harness.clock.now)
+    assert await testbed.digests.start_manual(digest.id, question, now=testbed.clock.now)
     return run, question_id
 
 
-async def acks(harness: DigestHarness, *, until: asyncio.Event) -> list[tuple[Submitted, float]]:
+async def acks(testbed: DigestHarness, *, until: asyncio.Event) -> list[tuple[Submitted, float]]:
     """Have a slash command written down ten times a second; return what its ack says and after how many seconds."""
-    questions, found = QuestionStore(harness.pool), []
+    questions, found = QuestionStore(testbed.pool), []
     journal = Intake(questions=questions, metrics=Metrics(), record_sender=returning(None))
     while not until.is_set():
         began, key = monotonic(), uuid4()
@@ -166,17 +171,17 @@ async def acks(harness: DigestHarness, *, until: asyncio.Event) -> list[tuple[Su
 
 
 async def test_many_that_are_made_at_once_lose_nothing_and_keep_no_slash_command_waiting(
-    harness: DigestHarness,
+    testbed: DigestHarness,
 ) -> None:
-    harness.news_provider.headlines = (VOLCANO, BUDGET)
-    harness.compare = slow = Slow(seconds=0.03)
+    testbed.news_provider.headlines = (VOLCANO, BUDGET)
+    testbed.compare = slow = Slow(seconds=0.03)
 
     async def waited() -> float:
         """Return how long the slowest command took; without end if one was not written down."""
-        runs = [await begin_run_of_another(harness) for _ in range(MANY)]
-        running, done = harness.runner(), asyncio.Event()
-        asking = asyncio.create_task(acks(harness, until=done))
-        reports = await asyncio.gather(*(running.run(run, harness.work(question_id)) for run, question_id in runs))
+        runs = [await begin_run_of_another(testbed) for _ in range(MANY)]
+        running, done = testbed.runner(), asyncio.Event()
+        asking = asyncio.create_task(acks(testbed, until=done))
+        reports = await asyncio.gather(*(running.run(run, testbed.work(question_id)) for run, question_id in runs))
         done.set()
         assert [len(report.stories) for report in reports if report is not None] == [1] * MANY
         return max(seconds if written is Submitted.NEW else inf for written, seconds in await asking)

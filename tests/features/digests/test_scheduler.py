@@ -11,11 +11,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.digests.service import DigestScheduler, seconds_to_next_minute
-from bot.model.digest import DigestRun, Trigger, parse_run
+from bot.features.digests.model import DigestRun, Trigger, parse_run
+from bot.features.digests.service import DigestScheduler, seconds_to_next_minute
+from bot.features.digests.store import DigestStore
 from bot.model.membership import Identity
 from bot.model.schedule import DAILY, WEEKDAYS, next_slot
-from bot.storage.digests import DigestStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import Pool, connection_pool
 from tests.fakes.digests import SATURDAY, WallClock, create_digest, make_spec

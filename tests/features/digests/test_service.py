@@ -10,9 +10,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from bot.digests.jobs import run_question
-from bot.digests.service import StoredDigestService
-from bot.model.digest import (
+from bot.features.digests.jobs import run_question
+from bot.features.digests.model import (
     AlreadyRunning,
     Created,
     Digest,
@@ -28,7 +27,8 @@ from bot.model.digest import (
     Updated,
     parse_run,
 )
-from bot.storage.digests import DigestStore
+from bot.features.digests.service import StoredDigestService
+from bot.features.digests.store import DigestStore
 from bot.storage.questions import Pool, connection_pool
 from tests.fakes.digests import OTHER_OWNER, OWNER, SATURDAY, WallClock, make_spec
 

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from bot.commands.context import CommandContext
-from bot.digests.jobs import DigestStopper, run_question
-from bot.digests.runner import DigestRunner, FindUnseen, StorySelector
-from bot.model.digest import Digest, DigestReport, DigestRun, Trigger
+from bot.features.digests.jobs import DigestStopper, run_question
+from bot.features.digests.model import Digest, DigestReport, DigestRun, Trigger
+from bot.features.digests.runner import DigestRunner, FindUnseen, StorySelector
+from bot.features.digests.store import DigestStore
 from bot.slack.users import Admins, Membership
 from bot.storage.database import DatabaseRetry
-from bot.storage.digests import DigestStore
 from bot.storage.questions import Pool
 from perplexity.news.stories import unseen
 from perplexity.types import Answer, Question, Source, Usage

@@ -11,17 +11,24 @@ from functools import partial
 from typing import Protocol
 from uuid import UUID
 
-from bot.blocks.digests import digest_failed_message, digest_messages
 from bot.commands.base import Command, Reply, Stats
 from bot.commands.context import CommandContext
-from bot.digests.jobs import COMMAND, OWNER_LEFT, OWNER_LEFT_CHANNEL, OWNER_MAY_NOT_ASK, OWNER_NOT_FOUND, DigestStopper
 from bot.errors import Refused
-from bot.model.digest import Digest, DigestReport, DigestRun, State, Trigger, parse_run, search_window_start
+from bot.features.digests.jobs import (
+    COMMAND,
+    OWNER_LEFT,
+    OWNER_LEFT_CHANNEL,
+    OWNER_MAY_NOT_ASK,
+    OWNER_NOT_FOUND,
+    DigestStopper,
+)
+from bot.features.digests.model import Digest, DigestReport, DigestRun, State, Trigger, parse_run, search_window_start
+from bot.features.digests.rendering import digest_failed_message, digest_messages
+from bot.features.digests.store import DigestStore, PostedHistory, PostedStories, Recorded
 from bot.model.message import Audience, OutgoingMessage
 from bot.preferences.precedence import Preferred
 from bot.slack.users import Admins, Membership
 from bot.storage.database import DatabaseRetry
-from bot.storage.digests import DigestStore, PostedHistory, PostedStories, Recorded
 from perplexity.errors import PerplexityError
 from perplexity.filters import Filters
 from perplexity.news.stories import Story, fingerprint, unseen
@@ -155,6 +162,7 @@ class DigestRunner:
             render=_render,
             render_failure=_failure_message,
             prefer=_prefer,
+            on_closed=self.stopper.on_channel_closed,
         )
 
     async def run(self, run: DigestRun, context: CommandContext) -> DigestReport | None:

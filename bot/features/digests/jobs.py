@@ -8,24 +8,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid4
 
-from bot.blocks.digests import (
+from bot.clock import utc_now
+from bot.commands.base import Command, Reply
+from bot.commands.context import CommandContext
+from bot.delivery.routes import DIGEST_SURFACE
+from bot.features.digests.model import Digest, DigestRun, Owner, State, Trigger, parse_run
+from bot.features.digests.rendering import (
     digest_stopped_message,
     owner_gone_message,
     redirected_message,
     skipped_message,
     undeliverable_message,
 )
-from bot.clock import utc_now
-from bot.commands.base import Command, Reply
-from bot.commands.context import CommandContext
+from bot.features.digests.store import DigestStore, PlannedRun
 from bot.model.audit import Change
-from bot.model.digest import Digest, DigestRun, Owner, State, Trigger, parse_run
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.question import NewQuestion, QuestionRow
 from bot.model.schedule import latest_slot, next_slot
 from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import DatabaseRetry
-from bot.storage.digests import DigestStore, PlannedRun
 
 NOT_A_MEMBER = "I’m not in its channel, so I can’t post there. Add me with `/invite` first."
 FOREIGN_DIRECT_MESSAGE = (
@@ -38,8 +39,6 @@ log = logging.getLogger(__name__)
 
 COMMAND = "digest"
 """The command of a run's question; it cannot be typed."""
-
-SURFACE = "digest"
 
 
 def plan_run(digest: Digest, *, now: datetime, new_id: Callable[[], UUID]) -> PlannedRun:
@@ -56,8 +55,8 @@ def run_question(run: DigestRun, digest: Digest, *, id: UUID, key: str) -> NewQu
     """Return the question of a run; runs with the same `key` are one run."""
     return NewQuestion(
         id=id,
-        delivery_key=f"{SURFACE}:{digest.id}:{key}",
-        surface=SURFACE,
+        delivery_key=f"{DIGEST_SURFACE}:{digest.id}:{key}",
+        surface=DIGEST_SURFACE,
         command=COMMAND,
         text=run.text,
         team_id=digest.owner.team_id,
@@ -135,8 +134,8 @@ def notice_question(notice: StopNotice, *, id: UUID, by: UUID, owner: Owner, cha
     """Return the question of a notice. The run `by` which the digest was stopped has one, however often it stops it."""
     return NewQuestion(
         id=id,
-        delivery_key=f"{SURFACE}:{notice.digest_id}:notice:{by}",
-        surface=SURFACE,
+        delivery_key=f"{DIGEST_SURFACE}:{notice.digest_id}:notice:{by}",
+        surface=DIGEST_SURFACE,
         command=NOTICE_COMMAND,
         text=notice.text,
         team_id=owner.team_id,
@@ -199,7 +198,7 @@ class DigestStopper:
 
         If Slack refuses the app itself, nothing is stopped: no provider is asked until the app is let in again.
         """
-        if row.command != COMMAND or error in AUTH_ERRORS:
+        if error in AUTH_ERRORS:
             return
         notice = StopNotice(digest_id=parse_run(row.text).digest_id, reason_code=error)
         owner = Owner(team_id=row.team_id, user_id=row.user_id)

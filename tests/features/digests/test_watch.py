@@ -8,16 +8,15 @@ from uuid import UUID
 
 import pytest
 
-from bot.commands.watch import WATCH, ChangeDigest, ListDigests, WatchCommand, WatchRequest, parse
-from bot.commands.watch_syntax import WAYS_ON
 from bot.errors import UsageError
-from bot.model.digest import AlreadyRunning, Digest, DigestAction, DigestNotFound, DigestSpec, Owner
+from bot.features.digests.command import WATCH, WAYS_ON, ChangeDigest, ListDigests, WatchCommand, WatchRequest, parse
+from bot.features.digests.model import AlreadyRunning, Digest, DigestAction, DigestNotFound, DigestSpec, Owner
 from bot.model.message import Audience
 from bot.model.schedule import WEEKDAYS, Schedule
 from tests.fakes.commands import command_context
-from tests.fakes.digest_service import FakeDigests
 from tests.fakes.provider import FakeProvider
 from tests.fakes.rows import row
+from tests.features.digests.fake_service import FakeDigests
 
 OWNER = Owner(team_id="T1", user_id="U1")
 WISH = DigestSpec(

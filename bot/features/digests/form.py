@@ -14,9 +14,9 @@ from bot.blocks.actions import DIGEST
 from bot.blocks.messages import asked_message
 from bot.commands.news import NEWS
 from bot.commands.parsing import write_arguments
-from bot.commands.watch import ALWAYS, WATCH, ZONE
-from bot.commands.watch_syntax import parse_days, parse_time, write_digest_spec
 from bot.errors import UsageError
+from bot.features.digests.command import ALWAYS, WATCH, ZONE, parse_days, parse_time, write_digest_spec
+from bot.features.digests.model import DigestSpec
 from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
 from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
@@ -31,7 +31,6 @@ from bot.listeners.clicks import (
 )
 from bot.listeners.context import ListenerContext
 from bot.listeners.slash import ANY_COMMAND, bare_command
-from bot.model.digest import DigestSpec
 from bot.model.message import Block
 from bot.model.schedule import DAY_NAMES, Schedule, zone_of
 from bot.slack.messages import FAILURES

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.blocks import escaping
-from bot.blocks.digests import digest_failed_message, digest_messages, digest_result_message, digest_stopped_message
-from bot.model.digest import (
+from bot.features.digests.model import (
     AlreadyRunning,
     Created,
     Digest,
@@ -28,6 +27,12 @@ from bot.model.digest import (
     Trigger,
     Updated,
     format_since,
+)
+from bot.features.digests.rendering import (
+    digest_failed_message,
+    digest_messages,
+    digest_result_message,
+    digest_stopped_message,
 )
 from bot.model.message import OutgoingMessage
 from bot.model.schedule import Schedule, next_slot, zone_of

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from bot.model.digest import (
+from bot.features.digests.model import (
     Created,
     Digest,
     DigestAction,

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from functools import partial
+from typing import cast
 from uuid import UUID
 
 import pytest
 from psycopg import OperationalError
 
+from bot.features.digests import buttons
+from bot.features.digests.buttons import all_digests
+from bot.features.digests.jobs import DigestStopper
+from bot.features.digests.model import DigestAction, DigestResult, NotOwner
 from bot.listeners.clicks import DATABASE_DOWN
-from bot.model.digest import DigestAction, DigestResult, NotOwner
-from tests.bot.listeners.clicks import RecordingListeners
-from tests.fakes.digest_service import FakeDigests
+from bot.listeners.context import Register
+from tests.bot.listeners.clicks import RecordingListeners, assert_acknowledged
+from tests.fakes.listeners import returning
+from tests.features.digests.fake_service import FakeDigests
 
 DIGEST = UUID(int=5)
 
@@ -35,9 +42,15 @@ class Hanging(Failing):
     hangs = True
 
 
+def buttons_of(digests: FakeDigests) -> Register:
+    """Return the listeners of the buttons of these digests."""
+    stopper = cast("DigestStopper", digests)
+    return partial(buttons.register, digests=digests, stopper=stopper, all_rows=all_digests(returning(())))
+
+
 async def click(action: str, digests: FakeDigests, *, value: str = str(DIGEST)) -> str:
     """Click a button and return the reply."""
-    listeners = RecordingListeners(digests=digests)
+    listeners = RecordingListeners(listeners=[buttons_of(digests)])
     await listeners.click(f"digest_{action}", value=value)
     (reply,) = listeners.replies
     return reply
@@ -62,3 +75,8 @@ async def test_a_button_without_a_digest_s_id_is_an_old_one(value: str) -> None:
 @pytest.mark.parametrize("digests", [Failing(), Hanging()])
 async def test_a_database_that_fails_is_reported_in_time(digests: FakeDigests) -> None:
     assert await asyncio.wait_for(click("run", digests), 3) == DATABASE_DOWN
+
+
+@pytest.mark.parametrize("action", list(DigestAction))
+async def test_a_click_is_acknowledged_while_everything_hangs(action: DigestAction) -> None:
+    await assert_acknowledged(f"digest_{action}", listeners=[buttons_of(Hanging())])

@@ -1,1 +1,0 @@
-"""Digests: news on a schedule, posted only if something is new."""

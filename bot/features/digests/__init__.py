@@ -1,0 +1,74 @@
+"""Digests: news on a schedule, posted only if something is new."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+from bot.blocks.actions import DIGEST, AnswerPart
+from bot.blocks.elements import button
+from bot.feature import Core, Feature, Running
+from bot.features.digests import buttons, form
+from bot.features.digests.buttons import HomeDigests
+from bot.features.digests.command import WATCH, WatchCommand
+from bot.features.digests.jobs import DigestStopper, StopNoticeCommand
+from bot.features.digests.model import DigestLimits
+from bot.features.digests.runner import DigestRunner, StorySelector
+from bot.features.digests.service import DigestScheduler, StoredDigestService
+from bot.features.digests.store import DigestStore
+from bot.model.home import HomeSection, always
+from bot.process import Periodic
+from bot.storage.database import DatabaseRetry
+
+
+def start(core: Core) -> Running:
+    """Connect the command, the form and the buttons, what runs every minute, and what workers run for digests."""
+    settings = core.settings
+    retry = DatabaseRetry(seconds=math.inf)
+    limits = DigestLimits(per_user=settings.digests_per_user, per_channel=settings.digests_per_channel)
+    stores = partial(DigestStore, many=settings.oauth_configured, in_lane=core.questions.in_lane)
+    services = partial(
+        StoredDigestService,
+        timezone=core.users.timezone,
+        command_label=f"{core.slash} {WATCH.name}",
+        limits=limits,
+    )
+    store = stores(core.work)
+    service, before_ack = services(digests=store), services(digests=stores(core.acks))
+    stopper = DigestStopper(digests=store, database_retry=retry)
+    runner = DigestRunner(
+        digests=store,
+        admins=core.admins,
+        membership=core.users.membership,
+        stopper=stopper,
+        selector=StorySelector(posted=store.posted, database_retry=retry),
+        database_retry=retry,
+    )
+    notices = StopNoticeCommand(digests=store, database_retry=retry, command_label=service.command_label)
+    scheduler = DigestScheduler(digests=store, disabled=limits.disabled, installed=lambda: core.admission.installed)
+    home, rows = HomeDigests(digests=service), buttons.all_digests(service.list_all)
+    return Running(
+        commands=(WatchCommand(digests=service).command(), runner.command(), notices.command()),
+        listeners=(
+            form.register_command,
+            partial(form.register, profiles=core.users.profiles),
+            partial(buttons.register, digests=before_ack, stopper=stopper, all_rows=rows),
+        ),
+        home_sections=(
+            HomeSection(place="top", blocks=always(button("Set up a digest", DIGEST, "home"))),
+            HomeSection(place="page", blocks=home.own),
+            HomeSection(place="admin_end", blocks=home.of_workspace),
+        ),
+        periodic=(Periodic(name="scheduler", run=scheduler.run),),
+        problems=service.problems,
+    )
+
+
+FEATURE = Feature(
+    name="digests",
+    start=start,
+    commands=(WATCH,),
+    answer_parts=(
+        AnswerPart(name=DIGEST, label="Every weekday morning", offered=lambda below: below.buttons.scheduled),
+    ),
+)

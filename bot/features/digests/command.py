@@ -1,0 +1,297 @@
+"""`/pplx watch`: creates, lists and changes digests, which post new stories on a schedule.
+
+A digest's category, topic, days and time are understood completely or rejected: after one word that was skipped, the
+digest could run on other days than the user meant, which would be noticed late. The order is fixed, and a topic is in
+quotes, so that none of its words can be taken for a day.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import time
+from zoneinfo import ZoneInfo
+
+from bot.commands.base import Command, Option, Reply, ValueKind
+from bot.commands.context import CommandContext
+from bot.commands.filters import category_argument, usage_errors
+from bot.commands.parsing import (
+    DASHES,
+    DOUBLE_QUOTES,
+    OptionParser,
+    inline_code,
+    no_text,
+    parse_options,
+)
+from bot.errors import UsageError
+from bot.features.digests.model import DigestAction, DigestResult, DigestService, DigestSpec, Owner
+from bot.features.digests.rendering import DIGEST_EXAMPLE, digest_result_message
+from bot.model.message import Audience
+from bot.model.schedule import DAILY, DAY_NAMES, WEEKDAYS, WEEKENDS, Schedule, format_days, zone_of
+from perplexity.validation import parse_query
+
+ALWAYS = Option(
+    name="--always",
+    value="daily|weekdays|mon,thu",
+    help="Post on these days even when nothing is new",
+    label="Also say when nothing is new",
+)
+ZONE = Option(
+    name="--zone",
+    value="Europe/Berlin",
+    help="The time zone of the days and the time; yours unless you say so",
+    kind=ValueKind.ZONE,
+    label="Time zone",
+)
+PARSER = OptionParser(
+    options=(ALWAYS, ZONE),
+    unsupported={
+        "--recency": "`--recency` is not for digests: each lists what is new since the last one.",
+        "--public": "`--public` is not for digests: they are posted where you set them up.",
+    },
+)
+LIST = "list"
+
+DAYS = "`daily`, `weekdays`, `weekends`, or days such as `monday`, `tue,thu` or `mon-fri`"
+TIMES = "such as `9:00`, `17:30` or `9am`"
+
+WAYS_ON = f"Write it like `{DIGEST_EXAMPLE}`, or type `watch` alone for a form."
+
+_CLOCK = re.compile(r"(?ai:(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?: ?(?P<half>[ap])m)?)")
+_TIME = re.compile(r"(?ai:(?<!\S)\d{1,2}(?::\d{2}(?: ?[ap]m)?| ?[ap]m))")
+_PHRASE = re.compile(rf"[{DOUBLE_QUOTES}]([^{DOUBLE_QUOTES}]*)[{DOUBLE_QUOTES}]")
+_RANGE = re.compile(rf" ?[{DASHES}] ?")
+
+_SETS = {"daily": DAILY, "weekdays": WEEKDAYS, "weekends": WEEKENDS}
+_NAMES = {name: day for day, long in enumerate(DAY_NAMES) for name in (long.casefold(), long[:3].casefold())}
+_NUMBERED = {day: name[:3].casefold() for day, name in enumerate(DAY_NAMES)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeDigest:
+    """Apply an action to the digest with this number."""
+
+    action: DigestAction
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListDigests:
+    """List the user's digests."""
+
+
+WatchRequest = DigestSpec | ChangeDigest | ListDigests
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchResult:
+    """The result, and what its message needs: the command's label and the channel of the request.
+
+    `with_app` is set if that is known to be the person's direct message with the app.
+    """
+
+    reply: DigestResult
+    command_label: str
+    channel: str
+    with_app: bool
+
+
+def parse(text: str) -> WatchRequest:
+    """Parse the text after `watch`. Raise UsageError."""
+    arguments = parse_options(text, PARSER)
+    first, *rest = arguments.text.split() or [""]
+    if first.casefold() == LIST:
+        return _parse_list(rest)
+    if first.casefold() in set(DigestAction):
+        return ChangeDigest(action=DigestAction(first.casefold()), number=_parse_number(first.casefold(), rest))
+    zone = arguments.one(ZONE.name)
+    return parse_digest_spec(
+        arguments.text,
+        report_empty_on=arguments.many(ALWAYS.name),
+        zone="" if zone is None else parse_zone(zone),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchCommand:
+    """Creates and changes digests."""
+
+    digests: DigestService
+
+    def command(self) -> Command[WatchRequest, WatchResult]:
+        """Return the command that a worker runs."""
+        return replace(WATCH, answer=self.answer)
+
+    async def answer(self, request: WatchRequest, context: CommandContext) -> WatchResult:
+        """Apply the request. Raise database errors."""
+        digests, row = self.digests, context.row
+        owner = Owner(team_id=row.team_id, user_id=row.user_id)
+        reply: DigestResult
+        match request:
+            case DigestSpec():
+                reply = await digests.create(request, id=row.id, owner=owner, channel_id=row.channel_id)
+            case ChangeDigest(action=action, number=number):
+                reply = await digests.apply(action, number, owner=owner, by=str(row.id))
+            case ListDigests():
+                reply = await digests.list_digests(owner)
+        label, with_app = digests.command_label, row.surface == "im"
+        return WatchResult(reply=reply, command_label=label, channel=row.channel_id, with_app=with_app)
+
+
+def audience_of(_: WatchRequest) -> Audience:
+    """Return who sees the result: only the user, until the digest is posted."""
+    return Audience.ASKER
+
+
+def render(result: WatchResult, _: WatchRequest, audience: Audience) -> Reply:
+    """Render the result."""
+    message = digest_result_message(
+        result.reply, command=result.command_label, channel=result.channel, with_app=result.with_app
+    )
+    return Reply(messages=(message,))
+
+
+def _parse_list(rest: list[str]) -> ListDigests:
+    if rest:
+        raise UsageError(no_text(LIST))
+    return ListDigests()
+
+
+def _parse_number(action: str, rest: list[str]) -> int:
+    typed = " ".join(rest).removeprefix("#")
+    if not (typed.isascii() and typed.isdecimal() and 1 <= len(typed) < 6):
+        what = f"{inline_code(typed)} isn’t a digest number." if typed else "Which digest?"
+        raise UsageError(f"{what} `{action}` takes a number, such as `{action} 2`; `{LIST}` shows them.")
+    return int(typed)
+
+
+def parse_digest_spec(text: str, *, report_empty_on: Iterable[str] = (), zone: str = "") -> DigestSpec:
+    """Parse a digest such as `technology "open source databases" weekdays 9:00`; `report_empty_on` are words for days.
+
+    Without a zone, the schedule has none yet. Raise UsageError.
+    """
+    rest, named = " ".join(text.split()), ""
+    if (topic := _PHRASE.match(rest)) is None or not topic[1].strip():
+        category, _, rest = rest.partition(" ")
+        named = category_argument(category)
+        topic = _PHRASE.match(rest)
+    rest = rest[topic.end() :].strip() if topic else rest
+    times = list(_TIME.finditer(rest))
+    if not times:
+        raise UsageError(f"At what time of day? Put it at the end, {TIMES}. {WAYS_ON}")
+    if len(times) > 1:
+        several = ", ".join(inline_code(found[0]) for found in times)
+        raise UsageError(f"There are several times: {several}. Create one digest for each. {WAYS_ON}")
+    (at,) = times
+    if rest[at.end() :]:
+        raise not_understood(rest[at.end() :].strip())
+    words = rest[: at.start()].strip()
+    days = parse_days(words) if words else DAILY
+    return DigestSpec(
+        category=named,
+        topic=_parse_topic(topic[1]) if topic else "",
+        schedule=Schedule(days=days, at=parse_time(at[0]), zone=zone),
+        report_empty_on=frozenset().union(*(_quiet_days(words, days) for words in report_empty_on)),
+    )
+
+
+def write_digest_spec(spec: DigestSpec) -> str:
+    """Return the text that `parse_digest_spec` reads as this digest, without zone and `report_empty_on`.
+
+    Double quotes in the topic become single ones.
+    """
+    topic = " ".join(re.sub(rf"[{DOUBLE_QUOTES}]", "'", spec.topic).split())
+    quoted = f'"{topic}"' if topic else ""
+    return " ".join(filter(None, (spec.category, quoted, write_days(spec.schedule.days), f"{spec.schedule.at:%H:%M}")))
+
+
+def write_days(days: Iterable[int]) -> str:
+    """Return days of the week as `parse_days` reads them."""
+    return ",".join(_NUMBERED[day] for day in sorted(days))
+
+
+def parse_time(text: str) -> time:
+    """Parse a time of day such as "9:00", "17:30" or "5:30 pm". Raise UsageError."""
+    match = _CLOCK.fullmatch(text)
+    half = match["half"] if match else None
+    try:
+        if match is None or (half and not 1 <= int(match["hour"]) <= 12):
+            raise ValueError
+        hour = int(match["hour"]) % 12 + (12 if half in {"p", "P"} else 0) if half else int(match["hour"])
+        return time(hour, int(match["minute"] or 0))
+    except ValueError:
+        raise UsageError(f"{inline_code(text)} isn’t a time of day. Use one from `0:00` to `23:59`, {TIMES}.") from None
+
+
+def parse_days(words: str) -> frozenset[int]:
+    """Parse names of days, such as "weekdays", "mon", "tue,thu" or "mon-fri". Raise UsageError."""
+    return frozenset().union(*(_days_of(name.strip(), words) for name in words.casefold().split(",")))
+
+
+def parse_zone(name: str) -> str:
+    """Return the name of a time zone. Raise UsageError if this computer does not know it."""
+    zone: ZoneInfo = zone_of(name.strip())
+    if zone.key != name.strip():
+        raise UsageError(
+            f"`--zone` cannot be {inline_code(name)}. It takes a time zone such as Europe/Berlin.", option="--zone"
+        )
+    return zone.key
+
+
+def not_understood(words: str) -> UsageError:
+    """Return the error for words that are neither days nor a time."""
+    return UsageError(
+        f"I don’t understand {inline_code(words)}. Days are {DAYS}; the time comes last, {TIMES}. "
+        f"A topic goes in quotes, before them. {WAYS_ON}"
+    )
+
+
+def _days_of(name: str, words: str) -> frozenset[int]:
+    if name in _SETS:
+        return _SETS[name]
+    ends = [_NAMES.get(end) for end in _RANGE.split(name)]
+    match ends:
+        case [int(day)]:
+            return frozenset({day})
+        case [int(first), int(last)] if first != last:
+            return frozenset((first + step) % 7 for step in range((last - first) % 7 + 1))
+    raise not_understood(words)
+
+
+def _quiet_days(words: str, days: frozenset[int]) -> frozenset[int]:
+    """Return the days on which an empty digest is posted."""
+    quiet = parse_days(words) & days
+    if not quiet:
+        raise UsageError(
+            f"This digest doesn’t run on {inline_code(words)}. Its days are {format_days(days)}.", option="--always"
+        )
+    return quiet
+
+
+def _parse_topic(text: str) -> str:
+    if not text.strip():
+        return ""
+    with usage_errors("a topic"):
+        return parse_query(text.strip())
+
+
+WATCH = Command(
+    name="watch",
+    summary="Set up a digest: news on a schedule, and only what is new",
+    usage='[CATEGORY] ["TOPIC"] [weekdays] 9:00 | list | pause N | resume N | delete N | run N',
+    options=PARSER.options,
+    examples=(
+        (DIGEST_EXAMPLE, "posted here, Monday to Friday, in your time zone"),
+        ('"open source databases" daily 8:00', "a topic in the news of every kind"),
+        ("science mon,thu 5:30pm", "a whole category, on two days"),
+        ("world daily 7:30 --zone Asia/Tokyo", "in another time zone"),
+        ("business daily 8:00 --always fri", "posts on Fridays even when nothing is new"),
+        ("list", "your digests, with their numbers"),
+        ("pause 2", "and `resume 2`, `delete 2`, `run 2`: pause, resume, delete or run it now"),
+    ),
+    has_slash_command=False,
+    parse=parse,
+    audience=audience_of,
+    render=render,
+)
