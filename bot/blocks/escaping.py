@@ -40,12 +40,7 @@ def escape(text: str) -> str:
 
     https://docs.slack.dev/messaging/formatting-message-text#escaping
     """
-    return escape_clean(clean(text))
-
-
-def escape_clean(text: str) -> str:
-    """Return what `escape` returns for a text that is clean."""
-    return break_mentions(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return break_mentions(clean(text)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def one_line(text: str) -> str:

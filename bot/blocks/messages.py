@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -17,8 +16,8 @@ from bot.blocks.elements import (
     secondary_button,
     section,
 )
-from bot.blocks.escaping import WORD_JOINER, clean, code, escape, escape_clean, one_line, shorten
-from bot.blocks.markdown.render import CODE, HOST_DOT, Part, has_direction, neutralize, runs_right_to_left
+from bot.blocks.escaping import WORD_JOINER, clean, code, escape, one_line, shorten
+from bot.blocks.markdown.render import CODE, Part, neutralize, runs_right_to_left
 from bot.blocks.markdown.split import MAX_MESSAGE, MESSAGE_BLOCKS, rendered_size
 from bot.blocks.words import age as age_in_words
 from bot.blocks.words import ago
@@ -30,7 +29,6 @@ THE_MESSAGE = "The message"
 _FENCE = re.compile(r"[ \t>]*`{3,}[\w+#.-]*")
 # Asterisks and hashes in code: noncharacters replace them until those of Markdown are removed.
 _HIDDEN = {"*": "\ufde0", "#": "\ufde1"}
-_MARKDOWN_CHARACTERS = "*`#\ufde0\ufde1"
 _OF_BORDERS = " -:|"
 """What the lines of a table have that have no words."""
 _LABELED = re.compile(r"<[^<|>]+\|([^<>]*)>")
@@ -62,36 +60,11 @@ def block_text(block: Block, *, links: bool) -> str:
     return ""
 
 
-def words_of(part: Part) -> Iterator[tuple[str, bool]]:
-    """Yield what a part of an answer says without links, not escaped, some whole lines at a time.
-
-    Each comes with whether it is code alone, whose signs are no Markdown.
-    """
-    rest, last = "", len(part.stretches) - 1
-    for place, (is_code, stretch) in enumerate(part.stretches):
-        begins_line = not rest or rest.endswith("\n")
-        if is_code and begins_line and (place == last or stretch.endswith("\n")):
-            yield rest, False
-            yield from ((lines, True) for lines in _some_lines(_bare(stretch)))
-            rest = ""
-            continue
-        if is_code:
-            rest += _hide_signs(_bare(stretch))
-        else:
-            rest += _LINK.sub(r"[\1]", stretch) if "[[" in stretch else stretch
-        if len(rest) > MAX_CHARACTERS:
-            *complete, rest = _some_lines(rest)
-            yield from ((lines, False) for lines in complete)
-    yield rest, False
-
-
-def _some_lines(text: str) -> Iterator[str]:
-    """Cut a text at the ends of lines into pieces that are not much longer than a fallback text."""
-    place = 0
-    while (end := text.find("\n", place + MAX_CHARACTERS)) >= 0:
-        yield text[place:end]
-        place = end + 1
-    yield text[place:]
+def words_of(part: Part) -> str:
+    """Return what a part of an answer says without links, not escaped."""
+    return "".join(
+        _hide_signs(_bare(stretch)) if is_code else _LINK.sub(r"[\1]", stretch) for is_code, stretch in part.stretches
+    )
 
 
 def _markdown_text(text: str, *, links: bool) -> str:
@@ -112,7 +85,7 @@ def _code_text(code: str, *, links: bool) -> str:
 
 def _bare(code: str) -> str:
     """Return code without the signs around it."""
-    fence = _FENCE.match(code) if "```" in code else None
+    fence = _FENCE.match(code)
     return code[fence.end() if fence else 0 :].replace("`", "")
 
 
@@ -137,7 +110,7 @@ _TOKEN_OR_CODE = re.compile(r"(<[^<>]*>|`[^`\n]*`)")
 def _mrkdwn_text(text: str, *, links: bool) -> str:
     """Return mrkdwn that is shown outside a block, where Slack would make a link of every address."""
     if not links:
-        return _LABELED.sub(r"\1", text) if "<" in text else text
+        return _LABELED.sub(r"\1", text)
     pieces = _TOKEN_OR_CODE.split(text)
     return "".join(piece if place % 2 else neutralize(piece) for place, piece in enumerate(pieces))
 
@@ -169,12 +142,11 @@ def _link_text(address: str, label: str, *, links: bool) -> str:
 MAX_CHARACTERS = 3_900
 MAX_BYTES = 3_990
 """`chat.update` counts bytes and takes 4,000; one limit serves all methods."""
-_JOINER_BYTES = len(WORD_JOINER.encode())
 
 
 def fallback_text(blocks: Sequence[Block | Part], *, beginning: str = "", ending: str = "") -> str:
     """Return the text of blocks as mrkdwn without links, shortened to Slack's limit; never empty."""
-    plain = "\n".join(_first_lines(blocks))
+    plain = "\n".join(filter(None, (_shown_lines(_words(block)) for block in blocks)))
     # On separate lines, our text and right-to-left text do not reorder each other.
     apart = runs_right_to_left(plain)
     first = f"{beginning.rstrip()}\n" if apart and beginning else beginning
@@ -183,28 +155,14 @@ def fallback_text(blocks: Sequence[Block | Part], *, beginning: str = "", ending
     return frame.format(_shorten_escaped(plain, room=MAX_CHARACTERS - len(frame))) or "…"
 
 
-def _first_lines(blocks: Sequence[Block | Part]) -> Iterator[str]:
-    """Yield lines of words, until there are more than fit."""
-    length, directed = 0, False
-    for block in blocks:
-        for said, is_code in words_of(block) if isinstance(block, Part) else [(_words_of_block(block), False)]:
-            if shown := _shown_lines(said, is_code=is_code):
-                yield shown
-                length, directed = length + len(shown), directed or has_direction(shown)
-            if length > MAX_CHARACTERS and directed:
-                return
+def _words(block: Block | Part) -> str:
+    return words_of(block) if isinstance(block, Part) else html.unescape(block_text(block, links=False))
 
 
-def _words_of_block(block: Block) -> str:
-    return html.unescape(block_text(block, links=False))
-
-
-def _shown_lines(said: str, *, is_code: bool) -> str:
+def _shown_lines(said: str) -> str:
     """Return the lines without signs of Markdown; of a table's lines, only those that have words."""
-    said = said.replace(WORD_JOINER, "")
-    lines = said.split("\n")
-    has_signs = not is_code and any(sign in said for sign in _MARKDOWN_CHARACTERS)
-    shown = [line.strip() for line in (strip_markdown(said).split("\n") if has_signs else lines)]
+    lines = said.replace(WORD_JOINER, "").split("\n")
+    shown = [strip_markdown(line).strip() for line in lines]
     return "\n".join(
         [
             line
@@ -216,24 +174,11 @@ def _shown_lines(said: str, *, is_code: bool) -> str:
 
 def _shorten_escaped(text: str, *, room: int) -> str:
     most_bytes = MAX_BYTES - (MAX_CHARACTERS - room)
-    first = text[:room]
-    dots = [match.start() for match in HOST_DOT.finditer(first)] if "." in first else []
-    is_clean = clean(first) == first
-    pairs = [pair for pair in ("//", ":/", "](") if pair[0] in first and pair in first]
-    joiners_of_a_dot = 1 if "\\." in first else 2
     limit = room
     while True:
-        fitting = shorten(text, limit)
-        # What certainly becomes too long is not escaped.
-        joiners = sum(map(fitting.count, pairs))
-        if dots:
-            joiners += joiners_of_a_dot * bisect_left(dots, len(fitting) - 3)
-        least = fitting if is_clean else clean(fitting)
-        fits = max(rendered_size(fitting), len(least) + joiners) <= room
-        if fits and len(least.encode()) + _JOINER_BYTES * joiners <= most_bytes:
-            fitting = escape_clean(neutralize(fitting)) if is_clean else escape(neutralize(fitting))
-            if len(fitting) <= room and len(fitting.encode()) <= most_bytes:
-                return fitting
+        fitting = escape(neutralize(shorten(text, limit)))
+        if len(fitting) <= room and len(fitting.encode()) <= most_bytes:
+            return fitting
         limit = limit * 4 // 5
 
 

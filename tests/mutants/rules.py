@@ -53,9 +53,7 @@ RULES = (
         '_UNWANTED.sub("", text)',
         CALLS,
     ),
-    _rule(
-        "tokens that call are broken", ESCAPING, 'text = _TOKEN.sub(rf"\\1{WORD_JOINER}", text)', "text = text", CALLS
-    ),
+    _rule("tokens that call are broken", ESCAPING, '_TOKEN.sub(rf"\\1{WORD_JOINER}", text)', "text", CALLS),
     _rule(
         "tokens that begin with an entity are broken",
         ESCAPING,
@@ -66,26 +64,26 @@ RULES = (
     _rule(
         "bare @here and its like are broken",
         ESCAPING,
-        'return _BROADCAST.sub(f"@{WORD_JOINER}", text) if "@" in text else text',
-        "return text",
+        '_BROADCAST.sub(f"@{WORD_JOINER}", _TOKEN.sub(rf"\\1{WORD_JOINER}", text))',
+        '_TOKEN.sub(rf"\\1{WORD_JOINER}", text)',
         CALLS,
     ),
     _rule("@here is broken before an underscore, too", ESCAPING, "(?![^\\W_])", "\\b", CALLS),
     _rule(
         "& is escaped",
         ESCAPING,
-        'text.replace("&", "&amp;") if "&" in text else text',
-        "text",
+        '.replace("&", "&amp;")',
+        "",
         CALLS,
         LINKS,
         "tests/bot/blocks/test_sources.py",
     ),
-    _rule("< is escaped", ESCAPING, 'text.replace("<", "&lt;") if "<" in text else text', "text", CALLS, LINKS),
+    _rule("< is escaped", ESCAPING, '.replace("<", "&lt;")', "", CALLS, LINKS),
     _rule(
         "> is escaped",
         ESCAPING,
-        'text.replace(">", "&gt;") if ">" in text else text',
-        "text",
+        '.replace(">", "&gt;")',
+        "",
         CALLS,
         LINKS,
         "tests/bot/blocks/test_sources.py",
@@ -142,8 +140,8 @@ RULES = (
     _rule(
         "bare hosts are broken",
         RENDER,
-        '        prose = HOST_DOT.sub(_broken_dot if "\\\\." in prose else f"{WORD_JOINER}.{WORD_JOINER}", prose)',
-        "        pass",
+        "    prose = _HOST_DOT.sub(_broken_dot, prose)",
+        "    pass",
         LINKS,
     ),
     _rule(
@@ -158,8 +156,8 @@ RULES = (
     _rule(
         "tokens in code are broken",
         RENDER,
-        "return render_numbers(break_mentions(code))",
-        "return render_numbers(code)",
+        "return render_numbers(break_mentions(text))",
+        "return render_numbers(text)",
         "tests/bot/blocks/test_streaming.py",
         CALLS,
     ),
@@ -180,8 +178,8 @@ RULES = (
     _rule(
         "the text beside blocks links nothing",
         MESSAGES,
-        "escape_clean(neutralize(fitting)) if is_clean else escape(neutralize(fitting))",
-        "escape_clean(fitting) if is_clean else escape(fitting)",
+        "escape(neutralize(shorten(text, limit)))",
+        "escape(shorten(text, limit))",
         LINKS,
         "tests/bot/blocks/test_answer.py",
     ),

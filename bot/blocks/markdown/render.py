@@ -49,7 +49,7 @@ _LINK = re.compile(r"\](?=[(:])")
 # Addresses, with or without a scheme.
 _SLASH = re.compile(r"/(?<=[/:]/)")
 # A linkifier takes the joiner for a letter if it is before the dot, GitHub's parser if it is after it.
-HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
+_HOST_DOT = re.compile(r"\.(?=[^\W\d_])(?<=\S\.)")
 _ENTITY = re.compile(r"&(?=(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
 # What addresses and Slack's tokens are made of.
 _OF_TOKENS = frozenset(".:/@!#")
@@ -65,7 +65,7 @@ def neutralize(prose: str) -> str:
     prose = _LINK.sub(f"]{WORD_JOINER}", prose)
     prose = _SLASH.sub(f"{WORD_JOINER}/", prose)
     prose = _SCHEME.sub(f":{WORD_JOINER}", prose)
-    prose = HOST_DOT.sub(_broken_dot, prose)
+    prose = _HOST_DOT.sub(_broken_dot, prose)
     prose = BOLD.sub(_freed_bold, prose)
     return break_mentions(prose)
 
@@ -243,11 +243,6 @@ RIGHT_LETTER = re.compile(_RIGHT)
 _CODE = frozenset({RegionKind.FENCE, RegionKind.INDENTED, RegionKind.SPAN})
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
 _ADDRESS = re.compile(r"https?://[^\s)\]|]+")
-
-
-def has_direction(text: str) -> bool:
-    """Return whether a text has any strong letter."""
-    return _STRONG.search(text) is not None
 
 
 def runs_right_to_left(text: str) -> bool:
