@@ -18,48 +18,36 @@ LONGEST = 200
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|''|.", re.DOTALL)
 _DEEPEST = 8
-_SCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿ₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵪ"
-_RAISED = {"∘": "°", "°": "°", "′": "′", "″": "″", "†": "†", "‡": "‡"}
+_ABOVE = dict(
+    zip("0123456789+−-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθ",
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿ", strict=True)
+)  # fmt: skip
+_BELOW = dict(zip("0123456789+−-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
+_SCRIPTS = "".join([*_ABOVE.values(), *_BELOW.values()])
+_RAISED = {"∘": "°", "°": "°", "′": "′", "″": "″"}
 """What is raised already."""
 _SPACES = {
-    ",": "\u2009", "thinspace": "\u2009", ":": "\u205f", ">": "\u205f", ";": "\u2004", " ": " ", "!": "", "~": "\u00a0",
-    "enspace": "\u2002", "quad": "\u2003", "qquad": "\u2003\u2003",
+    ",": "\u2009", ":": "\u205f", ";": "\u2004", " ": " ", "!": "", "quad": "\u2003", "qquad": "\u2003\u2003",
 }  # fmt: skip
-_SIGNS = {"{": "{", "}": "}", "%": "%", "|": "‖", "lbrace": "{", "rbrace": "}", "vert": "|", "lvert": "|", "rvert": "|"}
-_MORE_SYMBOLS = {
-    "ne": "≠", "neg": "¬", "lnot": "¬", "land": "∧", "lor": "∨", "lt": "<", "gt": ">", "gets": "←", "ddagger": "‡",
-    "bot": "⊥", "Re": "ℜ", "Im": "ℑ", "iff": "⟺", "implies": "⟹", "impliedby": "⟸", "triangle": "△", "models": "⊨",
-    "degree": "°", "prime": "′", "mid": "∣", "checkmark": "✓", "Box": "□", "imath": "ı", "jmath": "ȷ", "owns": "∋",
-}  # fmt: skip
+_SIGNS = {"{": "{", "}": "}", "%": "%", "|": "‖"}
+_MORE_SYMBOLS = {"ne": "≠", "neg": "¬", "land": "∧", "lor": "∨", "iff": "⟺", "implies": "⟹", "mid": "∣"}
 _GROUP = frozenset("{")
 _SCRIPT_SIGNS = frozenset("^_")
 _PLAIN = frozenset("+-=<>()[]|/.,:;!?")
 _IN_TEXT = frozenset(" +-–—=()/.,:;!?'°€£")
-_FUNCTIONS = frozenset({
-    "arccos", "arcsin", "arctan", "arg", "cos", "cosh", "cot", "coth", "csc", "deg", "det", "dim", "exp", "gcd", "hom",
-    "inf", "ker", "lg", "lim", "liminf", "limsup", "ln", "log", "max", "min", "Pr", "sec", "sin", "sinh", "sup", "tan",
-    "tanh",
-})  # fmt: skip
-_LAYOUT = frozenset({
-    "displaystyle", "textstyle", "limits", "nolimits", "left", "right", "middle", "big", "Big", "bigg", "Bigg", "bigl",
-    "bigr", "Bigl", "Bigr", "biggl", "biggr",
-})  # fmt: skip
-_FENCING = frozenset({"left", "right", "middle"})
-_ALPHABETS = {
-    "mathbf": "BOLD", "bm": "BOLD", "boldsymbol": "BOLD", "mathbb": "DOUBLE-STRUCK", "mathcal": "SCRIPT",
-    "mathscr": "SCRIPT", "mathfrak": "FRAKTUR",
-}  # fmt: skip
-_ACCENTS = {
-    "hat": "\u0302", "bar": "\u0304", "tilde": "\u0303", "dot": "\u0307", "ddot": "\u0308", "check": "\u030c",
-    "vec": "\u20d7", "acute": "\u0301", "grave": "\u0300", "breve": "\u0306", "mathring": "\u030a",
-    "overline": "\u0304", "widehat": "\u0302", "widetilde": "\u0303",
-}  # fmt: skip
-_ROOTS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
+_FUNCTIONS = frozenset(
+    {"arccos", "arcsin", "arctan", "cos", "cosh", "cot", "csc", "det", "dim", "exp", "gcd", "inf", "ker", "lim", "ln"}
+    | {"log", "max", "min", "Pr", "sec", "sin", "sinh", "sup", "tan", "tanh"}
+)
+_LAYOUT = frozenset({"displaystyle", "limits", "left", "right", "big", "Big", "bigl", "bigr", "Bigl", "Bigr"})
+_FENCING = frozenset({"left", "right"})
+_ALPHABETS = {"mathbf": "BOLD", "mathbb": "DOUBLE-STRUCK", "mathcal": "SCRIPT"}
+_ACCENTS = {"hat": "\u0302", "bar": "\u0304", "tilde": "\u0303", "dot": "\u0307", "vec": "\u20d7"}
 _PREFIXES = frozenset("∂∇∀∃∄¬∑∏∫∮")
 _UNARY = frozenset("±∓∼≈≤≥≪≫¬")
 _SCRIPTED = f"[{_SCRIPTS}′″]*"
 _SIMPLE = re.compile(
-    rf"[\d.]+|[∂Δ∇dδ]?[^\W\d_]\W?{_SCRIPTED}|[^\W\d_]\([^()]*\)|[√∛∜](?:\d+|[^\W\d_])".replace(
+    rf"[\d.]+|[∂Δ∇dδ]?[^\W\d_]\W?{_SCRIPTED}|[^\W\d_]\([^()]*\)|√(?:\d+|[^\W\d_])".replace(
         r"\W?", "[\u0300-\u036f\u20d7]?"
     )
 )
@@ -197,7 +185,7 @@ class _Reader:
         text = "".join(atom.text for atom in self.argument() if atom.kind is not _Kind.SPACE)
         if sign == "^" and text in _RAISED:
             return _Atom(_RAISED[text], kind)
-        known = _scripts(kind)
+        known = _ABOVE if sign == "^" else _BELOW
         if not text or not all(character in known for character in text):
             raise _Inexact
         return _Atom("".join(known[character] for character in text), kind)
@@ -208,7 +196,7 @@ class _Reader:
         if name in _LAYOUT:
             return self._layout(name)
         if name in _ALPHABETS:
-            return [_Atom(_in_alphabet(_ALPHABETS[name], self._written()), _Kind.LETTER)]
+            return [_Atom("".join(_styled(_ALPHABETS[name], one) for one in self._written()), _Kind.LETTER)]
         if name in _ACCENTS:
             return [_accented(self._written(), _ACCENTS[name])]
         return [_of_name(name)]
@@ -218,15 +206,6 @@ class _Reader:
         if (name in _FENCING and self._peek() == ".") or self._peek().isspace():
             self._next()
         return []
-
-    def operator(self) -> list[_Atom]:
-        """Return the name of a function."""
-        if self._peek() == "*":
-            self._next()
-        name = self._written()
-        if not name.isalpha():
-            raise _Inexact
-        return [_Atom(name, _Kind.FUNCTION, macro=True)]
 
     def text(self) -> list[_Atom]:
         """Return words."""
@@ -246,44 +225,20 @@ class _Reader:
         return [_Atom(f"{above}/{below}", _Kind.FRACTION)]
 
     def root(self) -> list[_Atom]:
-        """Return a root with its sign."""
-        degree = _joined(self._bracketed()) if self._peek() == "[" else ""
-        of = self._written()
-        if degree not in _ROOTS or not of:
+        """Return a square root with its sign."""
+        if self._peek() == "[" or not (of := self._written()):
             raise _Inexact
-        return [_Atom(f"{_ROOTS[degree]}({of})", _Kind.ROOT)]
-
-    def _bracketed(self) -> list[_Atom]:
-        self._next()
-        return self._sequence("]")
-
-    def negated(self) -> list[_Atom]:
-        """Return a relation that is struck through."""
-        (symbol, *more) = self.argument() or [_Atom("")]
-        negated = unicodedata.normalize("NFC", f"{symbol.text}\u0338")
-        if more or len(negated) != 1:
-            raise _Inexact
-        return [_symbol(negated)]
-
-    def modulo(self) -> list[_Atom]:
-        """Return a modulus in brackets."""
-        return [_Atom(" ", _Kind.SPACE), _Atom(f"(mod {self._written()})")]
+        return [_Atom(f"√({of})", _Kind.ROOT)]
 
 
 _READERS: dict[str, Callable[[_Reader], list[_Atom]]] = {
-    "operatorname": _Reader.operator,
     "text": _Reader.text,
     "textrm": _Reader.text,
-    "textnormal": _Reader.text,
-    "mbox": _Reader.text,
     "mathrm": _Reader.argument,
-    "mathit": _Reader.argument,
     "frac": _Reader.fraction,
     "dfrac": _Reader.fraction,
     "tfrac": _Reader.fraction,
     "sqrt": _Reader.root,
-    "not": _Reader.negated,
-    "pmod": _Reader.modulo,
 }
 
 
@@ -295,8 +250,6 @@ def _of_name(name: str) -> _Atom:
         return _Atom(_SIGNS[name])
     if name in _FUNCTIONS:
         return _Atom(name, _Kind.FUNCTION, macro=True)
-    if name == "bmod":
-        return _Atom("mod", _Kind.RELATION)
     symbol = _MORE_SYMBOLS.get(name) or _symbols().get(name)
     if symbol is None:
         raise _Inexact
@@ -313,7 +266,7 @@ def _whole_part(text: str) -> str:
 def _symbol(symbol: str) -> _Atom:
     if symbol.isalpha() or symbol in _PREFIXES:
         return _Atom(symbol, _Kind.LETTER)
-    relation = symbol in "·<>" or (unicodedata.category(symbol) == "Sm" and symbol not in "∞√∛∜|¬")
+    relation = symbol in "·<>" or (unicodedata.category(symbol) == "Sm" and symbol not in "∞√|¬")
     arrow = "\u2190" <= symbol <= "\u21ff" or "\u27f0" <= symbol <= "\u27ff"
     return _Atom(symbol, _Kind.RELATION if relation or arrow else _Kind.ORDINARY)
 
@@ -324,16 +277,10 @@ def _accented(letter: str, accent: str) -> _Atom:
     return _Atom(unicodedata.normalize("NFC", letter + accent), _Kind.LETTER)
 
 
-def _in_alphabet(name: str, text: str) -> str:
-    return "".join(_styled(name, character) for character in text)
-
-
 def _styled(alphabet: str, character: str) -> str:
     name = unicodedata.name(character, "")
     what = name.removeprefix("LATIN ").removeprefix("GREEK ").replace("LETTER ", "")
-    for styled in (f"MATHEMATICAL {alphabet} {what}", f"{alphabet} {what}", f"BLACK-LETTER {what}"):
-        if "FRAKTUR" not in alphabet and styled.startswith("BLACK"):
-            continue
+    for styled in (f"MATHEMATICAL {alphabet} {what}", f"{alphabet} {what}"):
         try:
             return unicodedata.lookup(styled)
         except KeyError:
@@ -392,15 +339,6 @@ def _continues(after: _Atom | None) -> bool:
     """Return whether what follows a fraction or a root could be read as a part of it."""
     kinds = (_Kind.LETTER, _Kind.FRACTION, _Kind.ROOT, _Kind.ABOVE, _Kind.BELOW, _Kind.FUNCTION)
     return after is not None and (after.kind in kinds or after.text[:1].isalnum() or after.text[:1] in "([{/|!′")
-
-
-@cache
-def _scripts(kind: _Kind) -> dict[str, str]:
-    """Return the characters that Unicode has above, or below, the line."""
-    wanted = "<super>" if kind is _Kind.ABOVE else "<sub>"
-    decomposed = ((script, unicodedata.decomposition(script).split()) for script in _SCRIPTS)
-    known = {chr(int(codes[1], 16)): script for script, codes in decomposed if codes[0] == wanted}
-    return known | ({"-": known["−"]} if "−" in known else {})
 
 
 @cache
