@@ -15,10 +15,6 @@ MAX_URL_LENGTH = 2000
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?")
 # A name that punycode leaves as it is.
 _ASCII_HOST = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
-# An address that stays as it is.
-_PLAIN = re.compile(
-    r"https?://((?:[a-z0-9][a-z0-9-]{0,61}[a-z0-9]\.){1,8}[a-z]{2,63})(/[A-Za-z0-9/._~-]*(?:\?[A-Za-z0-9/._~=,-]+)?)?"
-)
 _PORTS = {"http": 80, "https": 443}
 _STRAY_PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
 # A Markdown renderer decodes `&copy;` in an address as well; Slack would see a mention in an address with `@here`.
@@ -27,6 +23,7 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _MENTION = re.compile(r"@(?=(?:here|channel|everyone|group))", re.IGNORECASE)
 
 
+@lru_cache(maxsize=512)
 def safe_url(url: str) -> str | None:
     """Return the address in the one form in which it is linked and compared, or None if it must stay text.
 
@@ -35,15 +32,7 @@ def safe_url(url: str) -> str | None:
     pipes, letters outside ASCII) is percent-encoded.
     """
     url = url.strip()
-    return _safe_url(url) if len(url) <= MAX_URL_LENGTH else None
-
-
-@lru_cache(maxsize=512)
-def _safe_url(url: str) -> str | None:
-    if (plain := _PLAIN.fullmatch(url)) and len(plain[1]) <= MAX_HOST_LENGTH:
-        return url if plain[2] else f"{url}/"
-    # What ASCII has of these cannot be printed either.
-    if not (url.isascii() and url.isprintable()) and any(unicodedata.category(c) in _UNSEEN for c in url):
+    if len(url) > MAX_URL_LENGTH or any(unicodedata.category(c) in _UNSEEN for c in url):
         return None
     try:
         parts = urlsplit(url)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from functools import lru_cache
 from itertools import count
 
 from perplexity.types import JSON, Source
@@ -19,7 +18,6 @@ _NAMES = "january|february|march|april|june|july|august|september|sept|october|n
 _MONTH = rf"(?P<name>{_NAMES}|{'|'.join(_MONTHS)})\.?"
 _YEAR = r"(?P<year>(?:1\d|2[01])\d\d)(?!\d)"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?!\w)"
-_CENTURIES = tuple(str(century) for century in range(10, 22))
 _LONGEST = 100
 """Characters that are looked at; the longest date has under fifty."""
 
@@ -41,24 +39,9 @@ def iso_date(written: str) -> str | None:
 
     Which of 03/05/2024 is the month is known only if the other number cannot be one: else the year is what is kept.
     """
-    if _is_day(written):
-        return written
-    if not written:
-        return None
     text = " ".join(written[:_LONGEST].split())
     matches = (form.match(text) for form in _FORMS)
     return next((_iso(match.groupdict()) for match in matches if match), None)
-
-
-def _is_day(written: str) -> bool:
-    """Return whether a date is written as it is returned, which is how most services write it."""
-    if len(written) != 10 or not written.startswith(_CENTURIES) or written[4] != "-" or written[7] != "-":
-        return False
-    try:
-        date.fromisoformat(written)
-    except ValueError:
-        return False
-    return True
 
 
 def _iso(parts: dict[str, str | None]) -> str:
@@ -112,10 +95,8 @@ def merge(results: Iterable[Mapping[str, JSON]], *, by_id: bool = True) -> tuple
             # Positions go up and numbers are never given back, so nothing below the last free one is free.
             free = number = _free_number(claimed, used, at_least=max(free, position))
         used.add(number)
-        aliases: tuple[int, ...] = ()
-        if len(own) > 1:
-            aliases = tuple([alias for alias in own[1:] if alias not in claimed and alias not in used])
-            claimed.update(aliases)
+        aliases = tuple(alias for alias in own[1:] if alias not in claimed and alias not in used)
+        claimed.update(aliases)
         sources.append(_source(url, entries, number, aliases))
     return tuple(sources)
 
@@ -138,28 +119,19 @@ class MergeSchedule:
         return enough
 
 
-_SCHEMES = ("https://", "http://")
-
-
 def _by_url(results: Iterable[Mapping[str, JSON]]) -> dict[str, list[Mapping[str, JSON]]]:
     pages: dict[str, list[Mapping[str, JSON]]] = {}
     for page in results:
         url = as_text(page.get("url")).strip()
-        if url.startswith(_SCHEMES) or url[:8].lower().startswith(_SCHEMES):
+        if url[:8].lower().startswith(("https://", "http://")):
             pages.setdefault(url, []).append(page)
     return pages
 
 
 def _ids(entries: Sequence[Mapping[str, JSON]]) -> list[int]:
     """Return the ids that a page was given, each once."""
-    if len(entries) == 1:
-        number = as_count(entries[0].get("id"))
-        return [] if number is None else [number]
-    given: dict[int, None] = {}
-    for entry in entries:
-        if (number := as_count(entry.get("id"))) is not None:
-            given[number] = None
-    return list(given)
+    given = [as_count(entry.get("id")) for entry in entries]
+    return list(dict.fromkeys(number for number in given if number is not None))
 
 
 def _free_number(claimed: set[int], used: set[int], *, at_least: int) -> int:
@@ -167,29 +139,19 @@ def _free_number(claimed: set[int], used: set[int], *, at_least: int) -> int:
 
 
 def _source(url: str, entries: Sequence[Mapping[str, JSON]], number: int, aliases: tuple[int, ...]) -> Source:
-    page = entries[0] if len(entries) == 1 else _first_texts(entries)
-    day, updated = page.get("date"), page.get("last_updated")
+    page = _first_texts(entries)
     return Source(
         number=number,
         title=" ".join(as_text(page.get("title")).split()) or url,
         url=url,
         snippet=as_text(page.get("snippet")),
-        date=None if day is None else _date(day),
-        last_updated=None if updated is None else _date(updated),
+        date=_date(page.get("date")),
+        last_updated=_date(page.get("last_updated")),
         aliases=aliases,
     )
 
 
 def _date(value: JSON) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, str) and len(value) <= _LONGEST:
-        return _short_date(value)
-    return iso_date(as_text(value))
-
-
-@lru_cache(maxsize=512)
-def _short_date(value: str) -> str | None:
     return iso_date(as_text(value))
 
 
