@@ -16,11 +16,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
 from statistics import quantiles
-from urllib.parse import urlencode
 from uuid import uuid4
 
 from aiohttp import ClientSession, web
-from psycopg.conninfo import conninfo_to_dict
 
 from bot.clock import utc_now
 from bot.features.digests.model import DigestLimits
@@ -28,12 +26,12 @@ from bot.features.digests.store import DigestStore
 from bot.storage.database import migrate
 from bot.storage.questions import connection_pool
 from tests.benchmarks.measure import Figure
-from tests.benchmarks.question import TOKEN, TakingSlack, open_postgres
+from tests.benchmarks.question import TakingSlack, open_postgres, start_app
 from tests.fakes.digests import OWNER, make_spec
 from tests.fakes.openrouter import KEY as OPENROUTER_KEY
 from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity, RateWindow
-from tests.fakes.person import SIGNING_SECRET, Person
+from tests.fakes.person import Person
 from tests.fakes.process import Process
 
 ANSWER_SECONDS = 3.0
@@ -231,24 +229,17 @@ async def _world(conninfo: str, morning: Morning) -> AsyncIterator[_World]:
         provider = await stack.enter_async_context(FakePerplexity(key=None, delay=ANSWER_SECONDS, rate=rate))
         stand_in = await stack.enter_async_context(FakeOpenRouter())
         session = await stack.enter_async_context(ClientSession())
-        own = f"postgresql:///?{urlencode(conninfo_to_dict(conninfo))}"
-        await migrate(own)
         if morning.digests:
-            await _plan_digests(own, morning.digests)
+            await migrate(conninfo)
+            await _plan_digests(conninfo, morning.digests)
         processes = []
         for _ in range(2):
-            process = await Process.start(
-                "run",
-                options=(),
-                SLACK_BOT_TOKEN=TOKEN,
-                SLACK_SIGNING_SECRET=SIGNING_SECRET,
-                SLACK_API_URL=f"{slack.origin}/api/",
-                PERPLEXITY_API_KEY="pplx-benchmark",
-                PERPLEXITY_BASE_URL=provider.base_url,
+            process = await start_app(
+                conninfo,
+                slack,
+                provider.base_url,
                 OPENROUTER_API_KEY=OPENROUTER_KEY,
                 OPENROUTER_BASE_URL=stand_in.base_url,
-                DATABASE_URL=own,
-                BUDGET_USER_DAY_USD="none",
                 USER_QUESTIONS_PER_MINUTE="0",
                 OPEN_QUESTIONS_PER_USER="0",
                 PROVIDER_LIMITS="",  # as an app begins

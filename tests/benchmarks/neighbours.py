@@ -9,16 +9,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from statistics import median
-from urllib.parse import urlencode
 
 from aiohttp import ClientSession
-from psycopg.conninfo import conninfo_to_dict
 
-from bot.storage.database import migrate
 from tests.benchmarks.measure import Figure
-from tests.benchmarks.question import TOKEN, TakingSlack, open_postgres
+from tests.benchmarks.question import TakingSlack, open_postgres, start_app
 from tests.fakes.perplexity import FakePerplexity
-from tests.fakes.person import SIGNING_SECRET, Person
+from tests.fakes.person import Person
 from tests.fakes.process import Process
 
 RATIO = 1.2
@@ -102,18 +99,10 @@ async def _app(conninfo: str) -> AsyncIterator[_App]:
         await stack.enter_async_context(slack.serve())
         provider = await stack.enter_async_context(FakePerplexity(key=None, delay=PROVIDER_SECONDS))
         session = await stack.enter_async_context(ClientSession())
-        own = f"postgresql:///?{urlencode(conninfo_to_dict(conninfo))}"
-        await migrate(own)
-        process = await Process.start(
-            "run",
-            options=(),
-            SLACK_BOT_TOKEN=TOKEN,
-            SLACK_SIGNING_SECRET=SIGNING_SECRET,
-            SLACK_API_URL=f"{slack.origin}/api/",
-            PERPLEXITY_API_KEY="pplx-benchmark",
-            PERPLEXITY_BASE_URL=provider.base_url,
-            DATABASE_URL=own,
-            BUDGET_USER_DAY_USD="none",
+        process = await start_app(
+            conninfo,
+            slack,
+            provider.base_url,
             WORKSPACE_QUESTIONS_AT_ONCE="80",
             USER_QUESTIONS_PER_MINUTE="0",
             CHANNEL_QUESTIONS_PER_MINUTE="0",

@@ -30,7 +30,7 @@ from tests.fakes.perplexity import fixture
 from tests.fakes.person import SIGNING_SECRET, Person
 from tests.fakes.process import Process
 
-TRANSACTIONS, CPU_MS, POST_MS, A_SECOND = 8.0, 5.0, 10.0, 200.0
+TRANSACTIONS, CPU_MS, POST_MS, A_SECOND = 8.0, 12.5, 25.0, 80.0
 """The bars."""
 
 TOKEN = "xoxb-benchmark"
@@ -200,18 +200,11 @@ class _World:
         """Start the app over a new database; end it as a host does, so that all its transactions are counted."""
         async with await psycopg.AsyncConnection.connect(self.conninfo, autocommit=True) as connection:
             await connection.execute(f"CREATE DATABASE {database}".encode())
-        own = f"postgresql:///?{urlencode(conninfo_to_dict(self.conninfo) | {'dbname': database})}"
-        await migrate(own)
-        process = await Process.start(
-            "run",
-            options=(),
-            SLACK_BOT_TOKEN=TOKEN,
-            SLACK_SIGNING_SECRET=SIGNING_SECRET,
-            SLACK_API_URL=f"{self.slack.origin}/api/",
-            PERPLEXITY_API_KEY="pplx-benchmark",
-            PERPLEXITY_BASE_URL=f"http://127.0.0.1:{self.provider}",
-            DATABASE_URL=own,
-            BUDGET_USER_DAY_USD="none",
+        process = await start_app(
+            self.conninfo,
+            self.slack,
+            f"http://127.0.0.1:{self.provider}",
+            database=database,
             USER_QUESTIONS_PER_MINUTE="1000000",
             CHANNEL_QUESTIONS_PER_MINUTE="1000000",
         )
@@ -248,3 +241,25 @@ def open_postgres() -> Iterator[str]:
             connection.execute("ALTER SYSTEM SET fsync = off")
             connection.execute("SELECT pg_reload_conf()")
         yield conninfo
+
+
+async def start_app(
+    conninfo: str, slack: TakingSlack, provider: str, *, database: str | None = None, **settings: str
+) -> Process:
+    """Start a process of the app over a database of the server, with Perplexity at an address and no budget."""
+    parts = conninfo_to_dict(conninfo) | ({"dbname": database} if database else {})
+    own = f"postgresql:///?{urlencode(parts)}"
+    await migrate(own)
+    return await Process.start(
+        "run",
+        port=None,
+        options=(),
+        SLACK_BOT_TOKEN=TOKEN,
+        SLACK_SIGNING_SECRET=SIGNING_SECRET,
+        SLACK_API_URL=f"{slack.origin}/api/",
+        PERPLEXITY_API_KEY="pplx-benchmark",
+        PERPLEXITY_BASE_URL=provider,
+        DATABASE_URL=own,
+        BUDGET_USER_DAY_USD="none",
+        **settings,
+    )
