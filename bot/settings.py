@@ -6,7 +6,6 @@ import base64
 import re
 from collections.abc import Iterator, Mapping, Set
 from decimal import Decimal
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -29,7 +28,7 @@ from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfig
 from bot.model.spending import Budgets
 from bot.privacy.redaction import Redactor, compile_patterns, parse_kinds
 from perplexity.errors import InvalidRequest
-from perplexity.formatting import listed
+from perplexity.formatting import closest_match, listed
 from perplexity.limiter import WAIT_SECONDS, CallKind, Limits, parse_limits
 from perplexity.providers import PROVIDERS, validate_order
 from perplexity.transport import OPEN_SECONDS
@@ -518,11 +517,7 @@ def unknown_names() -> dict[str, str | None]:
         written = {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
     except (OSError, UnicodeDecodeError):  # what `read_settings` reports
         return {}
-    return {
-        name: next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
-        for name in sorted(written - known)
-        if not _OTHERS.fullmatch(name)
-    }
+    return {name: closest_match(name, known) for name in sorted(written - known) if not _OTHERS.fullmatch(name)}
 
 
 def _names(field: str, info: FieldInfo) -> list[Any]:

@@ -18,7 +18,6 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from bot.budgets.amounts import format_amount
-from bot.commands.parsing import closest_match
 from bot.errors import UsageError
 from bot.features.budgets.command import HERE, BudgetRequest
 from bot.features.budgets.command import parse as parse_budget
@@ -43,6 +42,7 @@ from bot.storage.ledger import lock_bookings
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import Pool, connection_pool, fair_share
 from perplexity.errors import InvalidRequest
+from perplexity.formatting import closest_match
 
 Path = tuple[str, ...]
 """Where a value is: the workspace, the table, in `channels` the channel, and the name."""

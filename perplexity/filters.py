@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from difflib import get_close_matches
 from typing import Literal, TypeVar, get_args
 
 import idna
 
 from perplexity.errors import InvalidRequest
-from perplexity.formatting import format_date
+from perplexity.formatting import did_you_mean, format_date
 
 _LANGUAGES = (
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee "
@@ -225,6 +224,5 @@ def _one_of(field: str, value: str, words: tuple[_Word, ...]) -> _Word:
     for word in words:
         if typed == word:
             return word
-    near = get_close_matches(typed, words, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
+    hint = did_you_mean(typed, words)
     raise InvalidRequest.for_field(field, value, f"{hint}it takes {', '.join(words[:-1])} or {words[-1]}")

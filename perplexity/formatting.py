@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
+from difflib import get_close_matches
 from functools import lru_cache
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -66,3 +67,21 @@ def listed(words: Sequence[str]) -> str:
 def pluralize(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is one."""
     return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
+_LONGEST_WORD = 40
+"""The longest word to compare; the time grows with the square of the length."""
+
+
+def closest_match(word: str, choices: Iterable[str]) -> str | None:
+    """Return the choice that a misspelt word probably means: one that begins with it, or the most similar."""
+    names = {choice if word.startswith("--") else choice.removeprefix("--"): choice for choice in choices}
+    begun = [name for name in names if len(word.removeprefix("--")) > 1 and name.startswith(word)]
+    near = begun or (get_close_matches(word, names, n=1, cutoff=0.65) if len(word) <= _LONGEST_WORD else [])
+    return names[near[0]] if near else None
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """Return "did you mean gold? " for a misspelt word, an empty text if no choice is close to it."""
+    meant = closest_match(word, choices)
+    return f"did you mean {meant}? " if meant else ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal, get_args
 
 from perplexity.errors import InvalidRequest
+from perplexity.formatting import did_you_mean
 
 Effort = Literal["fast", "low", "medium", "high", "xhigh"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
@@ -107,8 +107,7 @@ def check_schema(target: Target) -> None:
 
 
 def _allowed(name: str) -> str:
-    near = get_close_matches(name.removeprefix("perplexity-"), [*SONAR, *EFFORTS], n=1, cutoff=0.65)
-    return f"did you mean {near[0]}? {ALLOWED}" if near else ALLOWED
+    return f"{did_you_mean(name.removeprefix('perplexity-'), [*SONAR, *EFFORTS])}{ALLOWED}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,7 @@ from bot.commands.filters import (
     visibility_options,
     write_command,
 )
-from bot.commands.parsing import Arguments, OptionParser, closest_match, inline_code, parse_options
+from bot.commands.parsing import Arguments, OptionParser, inline_code, parse_options
 from bot.conversations.memory import (
     build_messages,
     remember_answer,
@@ -49,6 +49,7 @@ from bot.preferences.precedence import Preferred, allowed_pages, allows_all
 from bot.storage.preferences import PreferenceStore
 from perplexity.attempts import cost_with_failures
 from perplexity.filters import Filters
+from perplexity.formatting import closest_match
 from perplexity.freshness import add_newest_source_line
 from perplexity.models import EFFORTS, resolve
 from perplexity.notes import no_results_text

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from bot.blocks.escaping import unescape_slack
 from bot.commands.base import Option
 from bot.errors import UsageError
+from perplexity.formatting import closest_match
 from perplexity.validation import MAX_QUERY_LENGTH
 
 OFF = frozenset({"off", "none", "unlimited"})
@@ -31,14 +31,6 @@ def abbreviate(value: str) -> str:
     """Return a value on one line, at most 40 characters, without backticks."""
     shown = " ".join("".join(c if c.isprintable() else " " for c in value).split()).replace("`", "'")
     return shown[:39] + "…" if len(shown) > 40 else shown
-
-
-def closest_match(word: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that a misspelt word probably means: one that begins with it, or the most similar."""
-    bare = {choice.removeprefix("--"): choice for choice in choices}
-    typed = word.removeprefix("--")
-    begun = [choice for choice in bare if len(typed) > 1 and choice.startswith(typed)]
-    return next((bare[near] for near in begun or get_close_matches(typed, bare, n=1, cutoff=0.65)), None)
 
 
 def choose_from(choices: Sequence[str], *, meant: str | None) -> str:

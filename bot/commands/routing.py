@@ -12,11 +12,12 @@ from bot.commands.ask import ASK
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.filters import PRIVATE, PUBLIC
 from bot.commands.help import help_message, help_overview, text_message, usage_message
-from bot.commands.parsing import closest_match, is_help_request
+from bot.commands.parsing import is_help_request
 from bot.conversations.prompts import EXAMPLES
 from bot.conversations.small_talk import is_small_talk
 from bot.errors import UsageError
 from bot.model.message import OutgoingMessage
+from perplexity.formatting import closest_match
 
 
 @dataclass(frozen=True, kw_only=True)

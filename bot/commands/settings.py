@@ -10,7 +10,7 @@ from bot.blocks.settings import settings_message
 from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.filters import capitalize_sentences, value_not_allowed
-from bot.commands.parsing import RESETS, check_length, choose_from, closest_match, inline_code
+from bot.commands.parsing import RESETS, check_length, choose_from, inline_code
 from bot.errors import UsageError
 from bot.model.message import Audience
 from bot.model.preferences import Preferences
@@ -31,6 +31,7 @@ from bot.preferences.settings import (
 from bot.slack.users import Admins, ChannelManagers, Management
 from bot.storage.preferences import PreferenceStore
 from perplexity.errors import InvalidRequest
+from perplexity.formatting import closest_match
 
 CHANGED_MEANWHILE = "Someone else changed this at the same moment, so I saved nothing. Check it below, then try again."
 NO_CHANNEL = "A direct message has no channel settings. Type this in a channel."

@@ -24,7 +24,6 @@ from perplexity.cli.options import (
     add_filters,
     add_output_formats,
     add_providers,
-    closest_match,
     missing_key_variable,
     open_chain,
     output_format,
@@ -35,6 +34,7 @@ from perplexity.cli.options import (
 from perplexity.cli.output import as_json, footer, format_answer, header, notes
 from perplexity.cli.progress import FIRST_STEP, ProgressLine
 from perplexity.errors import InvalidRequest
+from perplexity.formatting import did_you_mean
 from perplexity.freshness import add_newest_source_line, max_age_days
 from perplexity.models import EFFORTS, check_schema, resolve
 from perplexity.notes import no_results_text
@@ -122,8 +122,7 @@ def _model(model: str | None, effort: str | None) -> str | None:
         return model
     level = effort.strip().lower()
     if level not in EFFORTS:
-        near = closest_match(level, EFFORTS)
-        hint = f"did you mean {near}? " if near else ""
+        hint = did_you_mean(level, EFFORTS)
         raise InvalidRequest.for_field("effort", effort, f"{hint}it takes {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
     if model is not None and model.strip().lower() != level:
         raise InvalidRequest.for_field(

@@ -20,12 +20,13 @@ from perplexity.cli.completion import SCRIPT, completion_command
 from perplexity.cli.deepdive import DEEPDIVE
 from perplexity.cli.mcp import MCP
 from perplexity.cli.news import NEWS
-from perplexity.cli.options import closest_match, explain_invalid_request, join_dashed_values, option_hint
+from perplexity.cli.options import explain_invalid_request, join_dashed_values, option_hint
 from perplexity.cli.search import SEARCH
 from perplexity.cli.tools import TOOLS_COMMAND
 from perplexity.client import first_variable
 from perplexity.errors import InvalidRequest, MissingExtra, PerplexityError
 from perplexity.extras import require
+from perplexity.formatting import did_you_mean
 from perplexity.providers import PROVIDERS
 from perplexity.terminal import printable_line
 from perplexity.tools.environment import explain_error
@@ -105,8 +106,8 @@ class _Parser(argparse.ArgumentParser):
 
     def _hint(self, message: str) -> str:
         if choice := _CHOICE.search(message):
-            near = closest_match(choice[1], (str(known) for action in self._actions for known in action.choices or ()))
-            return f"did you mean {near}?" if near else ""
+            known = (str(known) for action in self._actions for known in action.choices or ())
+            return did_you_mean(choice[1], known).strip()
         place = next((place for place, word in enumerate(self.words) if word in self.commands), len(self.words))
         chosen = next((self.commands[word] for word in self.words[place : place + 1]), self)
         others = {name: other.options for name, other in self.commands.items() if other is not chosen}

@@ -7,7 +7,6 @@ import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from difflib import get_close_matches
 from enum import StrEnum
 from itertools import takewhile
 from typing import TextIO
@@ -26,6 +25,7 @@ from perplexity.filters import (
     parse_recency,
     validate,
 )
+from perplexity.formatting import did_you_mean
 from perplexity.limiter import MemoryLimiter
 from perplexity.models import FallbackTimeouts, Timeouts
 from perplexity.providers import PROVIDERS, build_providers, open_providers, text_generators, validate_order
@@ -59,21 +59,6 @@ def output_format(parsed: argparse.Namespace, process: ProcessIO) -> OutputForma
     return OutputFormat.SCREEN if process.stdout.isatty() else OutputFormat.PLAIN
 
 
-_SIMILARITY = 0.6
-_MAX_WORD = 40
-"""The longest word to compare; the time grows with the square of the length."""
-
-
-def closest_match(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word closest to this one, or one that begins with it; None if there is none."""
-    candidates = sorted(known)
-    begun = [candidate for candidate in candidates if len(word) > 1 and candidate.startswith(word)]
-    if begun:
-        return begun[0]
-    near = get_close_matches(word.lower(), candidates, n=1, cutoff=_SIMILARITY) if len(word) <= _MAX_WORD else []
-    return near[0] if near else None
-
-
 def option_hint(words: Iterable[str], known: Iterable[str], others: Mapping[str, Iterable[str]]) -> str:
     """Return a hint on the first unknown option among the words; an empty text if there is none.
 
@@ -86,8 +71,7 @@ def option_hint(words: Iterable[str], known: Iterable[str], others: Mapping[str,
             continue
         if commands := [command for command, has in others.items() if option in has]:
             return f"{option} goes with {' and '.join(commands)}"
-        near = closest_match(option, [known for known in options if known.startswith("--")])
-        return f"did you mean {near}?" if near else ""
+        return did_you_mean(option, [known for known in options if known.startswith("--")]).strip()
     return ""
 
 

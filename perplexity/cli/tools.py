@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 
 from perplexity.cli.base import Command, ProcessIO, UsageError
+from perplexity.formatting import did_you_mean
 from perplexity.terminal import escape_json, printable_line
 from perplexity.tools import TOOLS, Tool
 from perplexity.tools.formats import to_anthropic, to_mcp, to_openai_chat, to_openai_responses
@@ -42,9 +42,7 @@ def run(parsed: argparse.Namespace, process: ProcessIO) -> None:
 def _find_tool(name: str) -> Tool:
     known = {tool.name: tool for tool in TOOLS}
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(f"unknown tool {name!r}; {hint}choose from {', '.join(known)}")
+        raise UsageError(f"unknown tool {name!r}; {did_you_mean(name, known)}choose from {', '.join(known)}")
     return known[name]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 
 from perplexity.attempts import Attempt, cost_with_failures, without_costs
 from perplexity.domains import domain_notes
 from perplexity.errors import InvalidRequest, NothingFound
 from perplexity.filters import Filters
+from perplexity.formatting import closest_match
 from perplexity.news.parsing import MAX_LISTED, ParsedStories, date_range, parse_stories, search_after
 from perplexity.news.stories import Story, deduplicate
 from perplexity.notes import fallback_sentence
@@ -42,8 +42,8 @@ def parse_category(text: str) -> str:
     begun = {_NAMES[name] for name in _NAMES if len(typed) >= _MIN_ABBREVIATION and name.startswith(typed)}
     if typed in _NAMES or len(begun) == 1:
         return _NAMES.get(typed) or begun.pop()
-    near = get_close_matches(typed, _NAMES, n=1, cutoff=0.7)
-    hint = f"did you mean {_NAMES[near[0]]}? " if near else ""
+    near = closest_match(typed, _NAMES) if len(typed) >= _MIN_ABBREVIATION else None
+    hint = f"did you mean {_NAMES[near]}? " if near else ""
     listed = list(CATEGORIES)
     allowed = f"{hint}it takes {', '.join(listed[:-1])} or {listed[-1]}"
     raise InvalidRequest.for_field("category", text.strip(), allowed)

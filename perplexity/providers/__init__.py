@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from difflib import get_close_matches
 
 from perplexity.errors import InvalidRequest
+from perplexity.formatting import did_you_mean
 from perplexity.providers import brave, duckduckgo, openrouter, perplexity
 from perplexity.providers.base import Provider, ProviderConfig, ProviderSpec
 
@@ -45,8 +45,7 @@ def validate_order(names: Sequence[str]) -> tuple[str, ...]:
     checked = tuple(name.strip().lower() for name in names if name.strip())
     for name in checked:
         if name not in PROVIDERS or checked.count(name) > 1:
-            near = [] if name in PROVIDERS else get_close_matches(name, PROVIDERS, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
+            hint = "" if name in PROVIDERS else did_you_mean(name, PROVIDERS)
             raise InvalidRequest.for_field(
                 "providers", name, f"{hint}it takes each of {', '.join(PROVIDERS)} at most once"
             )

@@ -17,7 +17,6 @@ from bot.commands.parsing import (
     RESETS,
     check_length,
     choose_from,
-    closest_match,
     inline_code,
     parse_nothing,
 )
@@ -27,6 +26,7 @@ from bot.model.message import Audience
 from bot.model.spending import NO_BUDGETS, WEEK, Budgets, Scope, Spending
 from bot.slack.users import Admins
 from bot.storage.budgets import BudgetStore
+from perplexity.formatting import closest_match
 
 NO_CHANNEL_BUDGET = (
     "A direct message has no budget of its own: a question there counts toward the asker’s budget. "

@@ -9,7 +9,7 @@ from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.help import text_message
 from bot.commands.parsing import OFF as OFF_WORDS
-from bot.commands.parsing import RESETS, check_length, choose_from, closest_match, inline_code
+from bot.commands.parsing import RESETS, check_length, choose_from, inline_code
 from bot.errors import UsageError
 from bot.features.limits.model import (
     LABELS,
@@ -25,6 +25,7 @@ from bot.features.limits.model import (
 from bot.features.limits.store import LimitStore
 from bot.model.message import Audience
 from bot.slack.users import Admins
+from perplexity.formatting import closest_match
 
 FOR_ADMINS = "Only admins of this workspace can see and change its limits."
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.commands.parsing import closest_match, inline_code
+from bot.commands.parsing import inline_code
+from perplexity.formatting import closest_match
 
 
 @pytest.mark.parametrize(

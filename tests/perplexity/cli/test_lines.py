@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from perplexity.cli.options import closest_match, option_hint
+from perplexity.cli.options import option_hint
 from perplexity.cli.output import UNSOURCED, footer, notes, source_heading
+from perplexity.formatting import closest_match
 from perplexity.types import Answer, Source, Usage
 from perplexity.urls import strip_secrets
 
