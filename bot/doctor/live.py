@@ -239,7 +239,7 @@ async def _set_status(run: LiveRun) -> str:
 
 
 def _samples() -> Iterator[dict[str, Any]]:
-    """Yield a message or a view of each kind, as tests/bot/doctor/samples.py has written them."""
+    """Yield a message or a view of each kind, as tests/together/test_samples.py has written them."""
     return map(json.loads, Path(__file__).with_name("samples.jsonl").read_text("utf-8").splitlines())
 
 

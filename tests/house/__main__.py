@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from bot.features import FEATURES
+from tests.house.without import features_of
 
 ROOT = Path(__file__).parents[2]
 MAX_FUNCTION, MAX_SERVICES = 80, 15
@@ -87,7 +88,28 @@ def problems() -> list[str]:
     named = [feature.name for feature in FEATURES]
     found += [f"bot/features/{name} is no line of FEATURES" for name in sorted(folders - set(named))]
     found += [f"FEATURES has {name}, which has no folder" for name in named if name not in folders]
-    return found
+    return [*found, *misplaced()]
+
+
+def of_features(module: ast.Module) -> set[str]:
+    """Return the features whose modules a module imports."""
+    imported = [node for node in ast.walk(module) if isinstance(node, ast.ImportFrom) and node.module]
+    names = [f"{one.module}.{alias.name}" for one in imported for alias in one.names]
+    features = {feature.name for feature in FEATURES}
+    return {part[2] for part in (name.split(".") for name in names) if part[:2] == ["bot", "features"]} & features
+
+
+def misplaced() -> Iterator[str]:
+    """Yield the tests that a copy without a feature could not run, and would not leave out."""
+    for path, module in modules("tests").items():
+        used, folder = of_features(module), path.parts[1:3]
+        if folder[0] == "together":
+            allowed, fix = features_of(ROOT / path), "name them in pytest.mark.features"
+        else:
+            allowed = {folder[1]} if folder[0] == "features" else set()
+            fix = "it belongs in the feature's folder of tests, or in tests/together"
+        if used - allowed:
+            yield f"{path} needs the features {sorted(used - allowed)}: {fix}"
 
 
 def measures() -> Iterator[tuple[str, str]]:

@@ -27,7 +27,7 @@ def copy_without(name: str, into: Path) -> None:
     shutil.rmtree(into / "bot" / "features" / name)
     shutil.rmtree(into / "tests" / "features" / name, ignore_errors=True)
     (into / "docs" / "features" / f"{name}.md").unlink(missing_ok=True)
-    for test in (into / "tests" / "together").rglob("test_*.py"):
+    for test in (into / "tests" / "together").rglob("*.py"):
         if name in features_of(test):
             test.unlink()
     listed = into / LIST

@@ -7,10 +7,8 @@ from datetime import date
 import pytest
 
 from bot.blocks.sources import results_messages
-from bot.features.checking.command import claims_messages
 from bot.model.message import Audience
 from bot.playground.slack.limits import check_message
-from perplexity.claims.types import CheckedClaim, CheckedClaims, Verdict
 from perplexity.filters import Filters
 from perplexity.types import Query, SearchResults, Source
 
@@ -108,16 +106,10 @@ LONG_ADDRESS = f"https://a.example/{'p' * 1_930}"
 
 @pytest.mark.parametrize("sign", ["&", "<", "x", "* "])
 @pytest.mark.parametrize("url", [LONG_ADDRESS, "https://a.example/"])
-def test_a_result_or_a_claim_fits_whatever_must_be_escaped(sign: str, url: str) -> None:
+def test_a_result_fits_whatever_must_be_escaped(sign: str, url: str) -> None:
     source = Source(number=1, title=sign * 1_000, url=url, snippet=sign * 5_000)
-    claim = CheckedClaim(
-        claim=sign * 500, verdict=Verdict.UNCLEAR, quote=sign * 2_000, source=source, reason=sign * 400
-    )
 
-    messages = (
-        *results_messages(SearchResults(results=(source,), provider="P"), query=QUERY, audience=Audience.ASKER),
-        *claims_messages(CheckedClaims(claims=(claim,), searched_by="P")),
-    )
+    messages = results_messages(SearchResults(results=(source,), provider="P"), query=QUERY, audience=Audience.ASKER)
 
     assert [fault for m in messages for fault in check_message({"text": m.text, "blocks": list(m.blocks)})] == []
-    assert str(messages).count("a.example") >= 2
+    assert "a.example" in str(messages)

@@ -22,7 +22,6 @@ from bot.playground.slack.timeline import Author
 from bot.playground.slack.timeline import Message as PostedMessage
 from bot.playground.slack.web_api import METHODS, Arguments, WebApi
 from bot.settings import Settings
-from tests.bot.doctor.samples import FILE, samples
 from tests.docs.pages import ROOT
 from tests.fakes import brave, openrouter, perplexity
 from tests.fakes.brave import FakeBrave
@@ -424,22 +423,6 @@ async def test_the_command_prints_a_table_and_writes_the_file(
     assert (code, saved) == (1, [*GREEN[:8], *GREEN[14:]])
     assert "ERROR   Thread              Slack refuses it (not_in_channel)." in printed
     assert "Please attach it to an issue." in printed
-
-
-def shape(value: object, name: str = "") -> object:
-    """Return what Slack checks of a message besides its words."""
-    if isinstance(value, dict):
-        return {name: shape(one, name) for name, one in value.items()}
-    if isinstance(value, list):
-        return [shape(one) for one in value]
-    return value if name == "type" else type(value).__name__
-
-
-def test_the_samples_are_what_the_app_makes() -> None:
-    saved, made = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()], list(samples())
-
-    assert [one["kind"] for one in saved] == [one["kind"] for one in made]
-    assert shape(saved) == shape(made), "run `python -m tests.bot.doctor.samples`"
 
 
 def test_the_page_of_assumptions_names_every_check() -> None:

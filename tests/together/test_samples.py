@@ -1,6 +1,6 @@
 """One of each kind of message and view that the app makes: what `bot/doctor/samples.jsonl` holds for Slack to check.
 
-`python -m tests.bot.doctor.samples` writes that file.
+`python -m tests.together.test_samples` writes that file.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any
 from uuid import UUID
+
+import pytest
 
 from bot.blocks.actions import Below, answer_actions, with_actions
 from bot.blocks.admin import admin_blocks
@@ -69,6 +71,8 @@ from perplexity.request_log import SentRequest
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source, Usage
 from perplexity.x_posts.types import Sentiment
 
+pytestmark = pytest.mark.features("ask_about", "checking", "feedback", "limits", "sharing")
+
 _ID, _PERSON, _CHANNEL = UUID(int=1), "U012AB3CD", "C012AB3CD"
 _NOW = datetime(2026, 11, 23, 9, tzinfo=UTC)
 _TEXT = "# Example\n\nAn **example** of 12 %[1].\n\n| A | B |\n|---|---|\n| 1 | 2 |\n\n```python\nprint()\n```"
@@ -118,7 +122,7 @@ _KEPT = KeptResult(question_id=_ID, command="ask", text="example", result=_ANSWE
 
 _LONG = Answer(text="Words. " * 3_000, sources=(), provider="Perplexity")
 
-FILE = Path(__file__).parents[3] / "bot" / "doctor" / "samples.jsonl"
+FILE = Path(__file__).parents[2] / "bot" / "doctor" / "samples.jsonl"
 
 
 def samples() -> Iterator[dict[str, Any]]:
@@ -200,6 +204,22 @@ def _views() -> Iterator[tuple[str, View | None]]:
     sections = [*budgets_section(()), limits_section(_LIMITS.values(), {}, ())]
     page = admin_blocks(admin, sections=sections, end=[*workspace_blocks([_DIGEST])])
     yield "home", {"type": "home", "blocks": [*home, *page]}
+
+
+def shape(value: object, name: str = "") -> object:
+    """Return what Slack checks of a message besides its words."""
+    if isinstance(value, dict):
+        return {name: shape(one, name) for name, one in value.items()}
+    if isinstance(value, list):
+        return [shape(one) for one in value]
+    return value if name == "type" else type(value).__name__
+
+
+def test_the_samples_are_what_the_app_makes() -> None:
+    saved, made = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()], list(samples())
+
+    assert [one["kind"] for one in saved] == [one["kind"] for one in made]
+    assert shape(saved) == shape(made), "run `python -m tests.together.test_samples`"
 
 
 if __name__ == "__main__":
