@@ -94,9 +94,8 @@ def problems() -> list[str]:
 def of_features(module: ast.Module) -> set[str]:
     """Return the features whose modules a module imports."""
     imported = [node for node in ast.walk(module) if isinstance(node, ast.ImportFrom) and node.module]
-    names = [f"{one.module}.{alias.name}" for one in imported for alias in one.names]
-    features = {feature.name for feature in FEATURES}
-    return {part[2] for part in (name.split(".") for name in names) if part[:2] == ["bot", "features"]} & features
+    names = [f"{one.module}.{alias.name}.".split(".") for one in imported for alias in one.names]
+    return {parts[2] for parts in names if parts[:2] == ["bot", "features"]} & {feature.name for feature in FEATURES}
 
 
 def misplaced() -> Iterator[str]:
