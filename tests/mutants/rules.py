@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CALLS = "tests/surfaces/test_calls.py"
-LINKS = "tests/surfaces/test_links.py"
+CALLS = "tests/together/test_calls.py"
+LINKS = "tests/together/test_links.py"
 UNTRUSTED = "tests/end_to_end/test_untrusted_text.py"
 PREVIEWS = "tests/end_to_end/test_no_unfurling.py"
 OUTSIDERS = "tests/end_to_end/test_outsiders.py"

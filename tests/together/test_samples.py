@@ -71,7 +71,8 @@ from perplexity.request_log import SentRequest
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source, Usage
 from perplexity.x_posts.types import Sentiment
 
-pytestmark = pytest.mark.features("ask_about", "checking", "feedback", "limits", "sharing")
+pytestmark = pytest.mark.features("ask_about", "checking", "deepdive", "feedback", "limits", "sharing")
+
 
 _ID, _PERSON, _CHANNEL = UUID(int=1), "U012AB3CD", "C012AB3CD"
 _NOW = datetime(2026, 11, 23, 9, tzinfo=UTC)

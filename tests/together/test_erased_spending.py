@@ -22,7 +22,8 @@ from bot.storage.questions import Pool, connection_pool
 from bot.storage.retention import Retention
 from tests.fakes.personal_data import find_text
 
-pytestmark = pytest.mark.trust(27)
+pytestmark = [pytest.mark.trust(27), pytest.mark.features("checking")]
+
 
 CENT = 10_000
 ADA = "U0ADA1815"

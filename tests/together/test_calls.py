@@ -10,9 +10,13 @@ from bot.model.message import OutgoingMessage
 from tests.fakes.attacks import ATTACKS, attacks
 from tests.fakes.hostile_text import wild
 from tests.fakes.judge import harms_of_message
-from tests.surfaces.surfaces import SURFACES, judged, streams
+from tests.together.surfaces import SURFACES, judged, streams
 
-pytestmark = pytest.mark.trust(13)
+pytestmark = [
+    pytest.mark.trust(13),
+    pytest.mark.features("ask_about", "checking", "deepdive", "limits", "saving", "sharing"),
+]
+
 
 CALLS = attacks("call") | attacks("date") | attacks("order")
 

@@ -44,7 +44,8 @@ from tests.driver import Driver, records
 from tests.fakes.listeners import returning
 from tests.fakes.slack import Fault
 
-pytestmark = pytest.mark.trust(29)
+pytestmark = [pytest.mark.trust(29), pytest.mark.features("limits")]
+
 
 ADMIN, OTHER = "U1", "U2"
 SECRET = "what is our secret plan"

@@ -6,9 +6,13 @@ import pytest
 
 from perplexity.urls import safe_url
 from tests.fakes.attacks import TARGETS, attacks
-from tests.surfaces.surfaces import SURFACES, LinkedPage, judged
+from tests.together.surfaces import SURFACES, LinkedPage, judged
 
-pytestmark = pytest.mark.trust(14)
+pytestmark = [
+    pytest.mark.trust(14),
+    pytest.mark.features("ask_about", "checking", "deepdive", "limits", "saving", "sharing"),
+]
+
 
 LINKS = attacks("link")
 

@@ -13,6 +13,8 @@ from datetime import UTC, date, datetime
 from urllib.parse import urlencode
 from uuid import UUID
 
+import pytest
+
 from bot.blocks.actions import Below, answer_actions
 from bot.blocks.answer import answer_messages
 from bot.blocks.escaping import one_line
@@ -78,8 +80,10 @@ from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, 
 from perplexity.urls import safe_url
 from tests.fakes.digests import OWNER, SATURDAY, make_spec
 from tests.fakes.judge import harms_of_markdown, harms_of_plain_text, harms_of_tool_result
-from tests.surfaces.admin_surfaces import admin_figures, admin_home, printed_for_operators
-from tests.surfaces.shown import Harms, of_messages, of_view
+from tests.fakes.shown import Harms, of_messages, of_view
+from tests.together.admin_surfaces import admin_figures, admin_home, printed_for_operators
+
+pytestmark = pytest.mark.features("ask_about", "checking", "deepdive", "limits", "saving", "sharing")
 
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 ID = UUID(int=7)

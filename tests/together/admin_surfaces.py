@@ -8,6 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
+import pytest
+
 from bot.blocks.admin import USE_TABLES, admin_blocks, recorded_list
 from bot.blocks.status import status_message
 from bot.doctor.checks import failure, render, warning
@@ -25,7 +27,9 @@ from bot.model.ratings import BadAnswer, Feedback, Rating
 from bot.model.spending import NO_BUDGETS, BudgetLine, Spending, Spent
 from tests.fakes.digests import OWNER, SATURDAY, make_spec
 from tests.fakes.judge import harms_of_plain_text
-from tests.surfaces.shown import Harms, of_messages, of_view
+from tests.fakes.shown import Harms, of_messages, of_view
+
+pytestmark = pytest.mark.features("limits")
 
 LIMITS = (Limit(name="user", value=3, own=3, host=20, bounded=True),)
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
