@@ -51,13 +51,6 @@ ADMIN, OTHER = "U1", "U2"
 SECRET = "what is our secret plan"
 
 
-async def open_page(harness: Driver, *words: str) -> str:
-    """Open the page for admins in the home tab."""
-    if '"Back"' not in await harness.open_home(FOR_ADMINS):
-        await harness.press_home(FOR_ADMINS)
-    return await harness.home('"Back"', *words)
-
-
 @pytest.fixture
 async def workspace(harness: Driver) -> Driver:
     """A workspace with an admin, and with someone who has a digest and has asked."""
@@ -69,7 +62,7 @@ async def workspace(harness: Driver) -> Driver:
 
 
 async def test_an_admin_sees_use_cost_digests_and_no_texts(workspace: Driver, database: str) -> None:
-    text = await open_page(workspace, "Everyone’s digests", "Technology")
+    text = await workspace.open_admin_page("Everyone’s digests", "Technology")
 
     costs = await records(database, "SELECT sum(cost) AS cost FROM ledger")
     assert format_rounded(costs[0]["cost"]) in text
@@ -83,7 +76,7 @@ async def test_an_admin_sees_use_cost_digests_and_no_texts(workspace: Driver, da
 
 async def test_a_search_counts_for_the_service_that_is_paid_for_it(workspace: Driver) -> None:
     await workspace.answered("/search postgres vacuum")
-    text = await open_page(workspace, "$0.0061 today, $0.0061 this month")
+    text = await workspace.open_admin_page("$0.0061 today, $0.0061 this month")
 
     assert '"text": "Perplexity"' in text
     assert '"text": "Perplexity Search"' not in text
@@ -137,7 +130,7 @@ async def test_flags_that_make_no_admin(harness: Driver, profile: dict[str, Any]
 
 
 async def test_while_slack_does_not_say_who_it_is_no_one_sees_it(workspace: Driver) -> None:
-    await open_page(workspace)
+    await workspace.open_admin_page()
     workspace.slack.lasting["users.info"] = Fault(status=500)
 
     await workspace.open_home("Your recent questions")
@@ -145,7 +138,7 @@ async def test_while_slack_does_not_say_who_it_is_no_one_sees_it(workspace: Driv
 
 
 async def test_a_digest_is_stopped__its_owner_is_told_and_it_is_recorded(workspace: Driver, database: str) -> None:
-    await open_page(workspace, STOP_DIGEST)
+    await workspace.open_admin_page(STOP_DIGEST)
     before = len(workspace.slack.posts)
 
     await workspace.press_home(STOP_DIGEST)
@@ -166,7 +159,7 @@ async def test_a_digest_is_stopped__its_owner_is_told_and_it_is_recorded(workspa
 
 
 async def test_a_demoted_admin_s_click_on_an_old_home_is_refused(workspace: Driver, database: str) -> None:
-    await open_page(workspace, STOP_DIGEST)
+    await workspace.open_admin_page(STOP_DIGEST)
     workspace.slack.workspace.admins.clear()
 
     await workspace.press_home(STOP_DIGEST)
@@ -185,7 +178,7 @@ async def nothing_changed(database: str) -> None:
 async def test_while_slack_does_not_say_who_clicks_nothing_is_done(
     workspace: Driver, database: str, fault: Fault
 ) -> None:
-    await open_page(workspace, STOP_DIGEST)
+    await workspace.open_admin_page(STOP_DIGEST)
     workspace.slack.lasting["users.info"] = fault
 
     await workspace.press_home(STOP_DIGEST)
@@ -198,7 +191,7 @@ async def test_while_slack_does_not_say_who_clicks_nothing_is_done(
 
 
 async def test_a_forged_click_of_someone_else_is_refused(workspace: Driver, database: str) -> None:
-    await open_page(workspace, STOP_DIGEST)
+    await workspace.open_admin_page(STOP_DIGEST)
     await workspace.as_user("U3").open_home("Your recent questions")
 
     await workspace.as_user("U3").press(workspace.slack.home(), STOP_DIGEST)
@@ -210,7 +203,7 @@ async def test_a_forged_click_of_someone_else_is_refused(workspace: Driver, data
 async def test_another_workspace_s_digest_is_neither_shown_nor_stopped(workspace: Driver, database: str) -> None:
     await workspace.execute("UPDATE digests SET team_id = 'T2'")
 
-    await open_page(workspace, "There are none")
+    await workspace.open_admin_page("There are none")
     digest = (await records(database, "SELECT id FROM digests"))[0]["id"]
     await workspace.click_button(STOP_DIGEST, str(digest))
     await workspace.slack.wait_until(
@@ -395,7 +388,7 @@ async def test_what_does_not_fit_has_pages(workspace: Driver) -> None:
         " SELECT gen_random_uuid(), 'T1', 'C1', 'UP' || n, 'Perplexity', 'fast', 0, n * 10000, 'settled', now()"
         " FROM generate_series(1, 99) n"
     )
-    text = await open_page(workspace, "Use by person (100)")
+    text = await workspace.open_admin_page("Use by person (100)")
     assert '"UP99"' in text
     assert '"UP1"' not in text
     assert f"{OPEN_PAGE}days:0" not in text
@@ -428,7 +421,7 @@ async def test_every_digest_can_be_stopped_on_its_page(workspace: Driver, databa
         "'id', gen_random_uuid(), 'number', 1 + n, 'topic', 'topic' || n))).*"
         " FROM digests d, generate_series(1, 10) n"
     )
-    await open_page(workspace, "Everyone’s digests (11)")
+    await workspace.open_admin_page("Everyone’s digests (11)")
     await workspace.press_home(f"{OPEN_PAGE}digests:0")
     await page(workspace, "1 to 11 of 11", "topic9", "topic10")
 
@@ -511,7 +504,7 @@ async def test_an_admin_stops_another_person_s_question__recorded_as_theirs(work
 
 
 async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(workspace: Driver, database: str) -> None:
-    await open_page(workspace, "Change budgets")
+    await workspace.open_admin_page("Change budgets")
     await workspace.press_home(CHANGE_BUDGETS)
     assert await workspace.submit(user="2.50", workspace="$100") == {}
     await workspace.home("The budgets are saved.", "*$2.50*")
@@ -539,7 +532,7 @@ async def test_budgets_are_changed_in_a_form__recorded_with_before_and_after(wor
 
 
 async def test_an_amount_that_is_none_is_refused_and_named(workspace: Driver, database: str) -> None:
-    await open_page(workspace)
+    await workspace.open_admin_page()
     await workspace.press_home(CHANGE_BUDGETS)
 
     errors = await workspace.submit(channel="a lot")
@@ -549,7 +542,7 @@ async def test_an_amount_that_is_none_is_refused_and_named(workspace: Driver, da
 
 
 async def test_spending_is_paused_and_allowed_again(workspace: Driver) -> None:
-    await open_page(workspace)
+    await workspace.open_admin_page()
     await workspace.press_home(PAUSE_SPENDING)
     await workspace.home("All paid searches are paused", RESUME_SPENDING)
     await workspace.press_home(RESUME_SPENDING)
@@ -558,7 +551,7 @@ async def test_spending_is_paused_and_allowed_again(workspace: Driver) -> None:
 
 @pytest.mark.parametrize("action", [CHANGE_BUDGETS, PAUSE_SPENDING])
 async def test_a_demoted_admin_changes_no_budget(workspace: Driver, database: str, action: str) -> None:
-    await open_page(workspace)
+    await workspace.open_admin_page()
     workspace.slack.workspace.admins.clear()
 
     await workspace.press_home(action)
@@ -570,7 +563,7 @@ async def test_a_demoted_admin_changes_no_budget(workspace: Driver, database: st
 
 
 async def test_an_admin_who_is_demoted_while_the_form_is_open_saves_nothing(workspace: Driver, database: str) -> None:
-    await open_page(workspace)
+    await workspace.open_admin_page()
     await workspace.press_home(CHANGE_BUDGETS)
     workspace.slack.workspace.admins.clear()
 

@@ -21,7 +21,6 @@ from bot.storage.questions import FairShare, Pool, QuestionStore, connection_poo
 from bot.views.admin_only import NOT_ADMIN
 from tests.bot.workspaces.test_revocation import UNINSTALLED, send
 from tests.driver import Driver, records
-from tests.end_to_end.test_admins import open_page
 from tests.end_to_end.test_rates import asked
 from tests.fakes.ports import free_port
 from tests.fakes.rows import claim
@@ -33,7 +32,7 @@ ADMIN, OTHER = "U1", "U2"
 
 
 async def open_form(harness: Driver) -> None:
-    await open_page(harness)
+    await harness.open_admin_page()
     await harness.press_home(CHANGE_LIMITS)
     harness.modal()
 
@@ -186,7 +185,7 @@ async def test_a_forged_submission_of_someone_else_is_refused_and_recorded(first
 
 
 async def test_the_form_opens_for_admins_only(first: Driver) -> None:
-    await open_page(first)
+    await first.open_admin_page()
     first.slack.workspace.admins.clear()
     await first.press(first.slack.home(ADMIN), CHANGE_LIMITS)
     await first.home(NOT_ADMIN, without="For admins")
