@@ -27,13 +27,24 @@ def copy_without(name: str, into: Path) -> None:
     shutil.rmtree(into / "bot" / "features" / name)
     shutil.rmtree(into / "tests" / "features" / name, ignore_errors=True)
     (into / "docs" / "features" / f"{name}.md").unlink(missing_ok=True)
-    for test in (into / "tests" / "together").rglob("*.py"):
-        if name in features_of(test):
-            test.unlink()
+    for test in needing(name, into / "tests" / "together"):
+        test.unlink()
     listed = into / LIST
     listed.write_text(unlisted(listed.read_text(encoding="utf-8"), name), encoding="utf-8")
     shown = subprocess.run([sys.executable, "-c", MANIFEST], cwd=into, capture_output=True, check=True)
     (into / "manifest.yml").write_bytes(shown.stdout)
+
+
+def needing(name: str, folder: Path) -> set[Path]:
+    """Return the modules of a folder that name a feature, and those that import one of them."""
+    texts = {path: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    found = {path for path in texts if name in features_of(path)}
+    while (
+        more := {path for path, text in texts.items() for one in found if f"tests.together.{one.stem} import" in text}
+        - found
+    ):
+        found |= more
+    return found
 
 
 def features_of(test: Path) -> set[str]:
