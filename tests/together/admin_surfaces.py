@@ -29,7 +29,7 @@ from tests.fakes.digests import OWNER, SATURDAY, make_spec
 from tests.fakes.judge import harms_of_plain_text
 from tests.fakes.shown import Harms, of_messages, of_view
 
-pytestmark = pytest.mark.features("budgets", "limits")
+pytestmark = pytest.mark.features("budgets", "digests", "limits")
 
 LIMITS = (Limit(name="user", value=3, own=3, host=20, bounded=True),)
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)

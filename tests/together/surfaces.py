@@ -83,7 +83,9 @@ from tests.fakes.judge import harms_of_markdown, harms_of_plain_text, harms_of_t
 from tests.fakes.shown import Harms, of_messages, of_view
 from tests.together.admin_surfaces import admin_figures, admin_home, printed_for_operators
 
-pytestmark = pytest.mark.features("ask_about", "checking", "deepdive", "limits", "saving", "sharing")
+pytestmark = pytest.mark.features(
+    "ask_about", "budgets", "checking", "deepdive", "digests", "limits", "saving", "sharing"
+)
 
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 ID = UUID(int=7)

@@ -44,7 +44,7 @@ from tests.driver import Driver, records
 from tests.fakes.listeners import returning
 from tests.fakes.slack import Fault
 
-pytestmark = [pytest.mark.trust(29), pytest.mark.features("budgets", "limits")]
+pytestmark = [pytest.mark.trust(29), pytest.mark.features("budgets", "digests", "limits")]
 
 
 ADMIN, OTHER = "U1", "U2"

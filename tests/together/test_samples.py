@@ -71,7 +71,9 @@ from perplexity.request_log import SentRequest
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source, Usage
 from perplexity.x_posts.types import Sentiment
 
-pytestmark = pytest.mark.features("ask_about", "budgets", "checking", "deepdive", "feedback", "limits", "sharing")
+pytestmark = pytest.mark.features(
+    "ask_about", "budgets", "checking", "deepdive", "digests", "feedback", "limits", "sharing"
+)
 
 
 _ID, _PERSON, _CHANNEL = UUID(int=1), "U012AB3CD", "C012AB3CD"
