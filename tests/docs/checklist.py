@@ -11,7 +11,7 @@ PAGE = ROOT / "docs" / "checklist.md"
 FOLDER = ROOT / "tests"
 ITEMS = 30
 
-_MARK = re.compile(r"^(?:pytestmark = \[?|@)pytest\.mark\.trust\((\d+)\)", re.MULTILINE)
+_MARK = re.compile(r"^(?:pytestmark = (?:\[\s*)?|@)pytest\.mark\.trust\((\d+)\)", re.MULTILINE)
 _ROW = re.compile(r"^(\| (\d+) \|.*\| )[^|]*( \|)$", re.MULTILINE)
 
 
