@@ -10,16 +10,15 @@ import asyncio
 import errno
 import gc
 import os
-import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from getpass import getpass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.command_line import NO_OAUTH, Subcommand, fail, open_database, open_migrated, say, say_aside, user_id
 from bot.stop_signals import Stopped, StopSignals
 
 if TYPE_CHECKING:
@@ -63,10 +62,6 @@ def _is_shared(folder: Path) -> bool:
     return hidden or any(folder.parent.glob("perplexityai-*.dist-info"))
 
 
-DATABASE_NEWER = (
-    "Database  newer than this version of the app, but still usable. Questions for commands that this version does not "
-    "know stay in the queue for a newer version."
-)
 OUTPUT_FAILS = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
 """How it fails to write to a pipe, a disk or a terminal."""
 
@@ -74,17 +69,19 @@ DEFAULT_MAX_USD = 500_000
 """What `doctor --live` may spend, in micro-dollars."""
 
 STOPPABLE = ("run", "worker", "migrate", "rotate-keys")
-DATA_REQUESTS = ("export", "erase")
-PRINTING = ("export", "audit", "settings", "doctor", "manifest", "install-url")
-"""The commands that do nothing but print."""
+PRINTING = ("settings", "doctor", "manifest", "install-url")
+"""The commands of the core that do nothing but print."""
+
+ORDER = (
+    "run", "worker", "migrate", "doctor", "export", "erase", "manifest", "audit", "install-url", "provider-key",
+    "settings", "rotate-keys",
+)  # fmt: skip
+"""The order in which help lists the subcommands; others follow."""
+
 _NO_PLAYGROUND = (
     "SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (or SLACK_OAUTH_CLIENT_ID and the settings next to it) are missing, but "
     "the database is that of a workspace ({team}). The playground does not start there: it would take the workspace's "
     "questions and digests. Set them, or have DATABASE_URL, or DATA_DIR without one, name another database"
-)
-_NO_OAUTH = (
-    "{what}: workspaces install the app by OAuth only if SLACK_OAUTH_CLIENT_ID and the settings next to it are set "
-    "(docs/workspaces.md)."
 )
 
 
@@ -95,12 +92,14 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "python -m bo
     `program` is the program's name in messages. `exiting` means that the process ends when this returns.
     """
     if (problem := wrong_package()) is not None:
-        return _fail(f"{program}: {problem}", code=1)
-    parsed = _parser(program).parse_args(arguments)
+        return fail(f"{program}: {problem}", code=1)
+    parsed = _parse(program, sys.argv[1:] if arguments is None else arguments)
+    if isinstance(parsed, str):
+        return fail(parsed, code=1)
     # Python has none that was closed.
     sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process runs
-    if sys.stdout is None and parsed.command in PRINTING:
-        return _fail(f"{program} {parsed.command}: the standard output is closed.", code=1)
+    if sys.stdout is None and (parsed.command in PRINTING or (parsed.feature and parsed.feature.only_prints)):
+        return fail(f"{program} {parsed.command}: the standard output is closed.", code=1)
     sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115
     stop = StopSignals()
     with stop.handled(exiting=exiting) if parsed.command in STOPPABLE else nullcontext():
@@ -116,7 +115,7 @@ def _run_installed(parsed: argparse.Namespace, stop: StopSignals) -> int:
         require("bot")
         return _run_reporting_errors(parsed, stop)
     except MissingExtra as error:
-        return _fail(f"{parsed.program} {parsed.command}: {error}", code=1)
+        return fail(f"{parsed.program} {parsed.command}: {error}", code=1)
 
 
 def _run_reporting_errors(parsed: argparse.Namespace, stop: StopSignals) -> int:
@@ -148,7 +147,7 @@ def _run_reporting_errors(parsed: argparse.Namespace, stop: StopSignals) -> int:
         text, code = f"Slack rejects SLACK_APP_TOKEN ({error}). Run `python -m bot doctor` to see how to fix it.", 1
     except OSError as error:
         text, code = f"{error.strerror or error}.", 1
-    return _fail(text, code=code)
+    return fail(text, code=code)
 
 
 def _run_and_print(parsed: argparse.Namespace, stop: StopSignals) -> int:
@@ -164,74 +163,102 @@ def _run_and_print(parsed: argparse.Namespace, stop: StopSignals) -> int:
     return code
 
 
-def _parser(program: str) -> argparse.ArgumentParser:
+def _parse(program: str, arguments: Sequence[str]) -> argparse.Namespace | str:
+    """Parse the arguments; exits if they are wrong. Returns a sentence if a feature's command needs a missing extra.
+
+    Features take a second to import, which what can be stopped does not wait for.
+    """
+    first = arguments[0] if arguments else ""
+    if first in (*STOPPABLE, "--version"):
+        parsed, unknown = _parser(program).parse_known_args(arguments)
+        if not unknown:
+            return parsed
+    from perplexity.errors import MissingExtra
+    from perplexity.extras import require
+
+    try:
+        require("bot")
+    except MissingExtra as error:
+        if first in OWN or not first or first.startswith("-"):
+            return _parser(program).parse_args(arguments)
+        return f"{program} {first}: {error}"
+    from bot.features import SUBCOMMANDS
+
+    return _parser(program, SUBCOMMANDS).parse_args(arguments)
+
+
+def _parser(program: str, features: Sequence[Subcommand] = ()) -> argparse.ArgumentParser:
     from perplexity.version import __version__
 
     parser = argparse.ArgumentParser(prog=program, description="Answers questions in Slack from the live web.")
-    parser.set_defaults(program=program)
+    parser.set_defaults(program=program, feature=None)
     parser.add_argument("--version", action="version", version=f"{program} {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="serve HTTP and answer questions")
-    run.add_argument("--no-worker", action="store_true", help="serve HTTP only; workers run elsewhere")
-    commands.add_parser("worker", help="answer questions only")
-    commands.add_parser("migrate", help="bring the database up to date and exit")
-    doctor = commands.add_parser("doctor", help="check everything the app needs, and print how to fix what is wrong")
-    doctor.add_argument("--live", action="store_true", help="try Slack and the providers for real, which costs money")
-    doctor.add_argument(
+    of_features = {one.name: one for one in features}
+    places = {name: place for place, name in enumerate(ORDER)}
+    for name in sorted((*OWN, *of_features), key=lambda name: places.get(name, len(ORDER))):
+        if (one := of_features.get(name)) is not None:
+            command = commands.add_parser(name, help=one.help)
+            command.set_defaults(feature=one)
+            one.add_arguments(command)
+        else:
+            does, add_arguments = OWN[name]
+            add_arguments(commands.add_parser(name, help=does))
+    return parser
+
+
+def _no_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add nothing."""
+
+
+def _run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--no-worker", action="store_true", help="serve HTTP only; workers run elsewhere")
+
+
+def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--live", action="store_true", help="try Slack and the providers for real, which costs money")
+    parser.add_argument(
         "--channel", type=_parse_channel, metavar="C…", help="where --live posts; it deletes what it has posted"
     )
-    doctor.add_argument("--keep", action="store_true", help="keep what --live posts")
-    doctor.add_argument(
+    parser.add_argument("--keep", action="store_true", help="keep what --live posts")
+    parser.add_argument(
         "--max-usd",
         type=_parse_dollars,
         default=DEFAULT_MAX_USD,
         metavar="USD",
         help="what --live may spend (default: 0.50)",
     )
-    export = commands.add_parser("export", help="write what is kept of people as JSON lines")
-    erase = commands.add_parser("erase", help="erase what is kept of people")
-    erase.add_argument("--yes", action="store_true", help="do not ask first, which happens only at a terminal")
-    for command in (export, erase):
-        command.add_argument(
-            "--user", type=_parse_user, nargs="+", action="extend", required=True, metavar="U…", help="Slack user ids"
-        )
-        command.add_argument("--team", metavar="T…", help="in this workspace only")
-    manifest = commands.add_parser("manifest", help="print the manifest for creating the app in Slack")
-    manifest.add_argument("--url", type=_parse_https, metavar="https://…", help="the app's public address")
-    manifest.add_argument("--oauth", action="store_true", help="for an app that workspaces install by OAuth")
-    manifest.add_argument("--json", action="store_true", help="as JSON, even if PyYAML is installed")
-    audit = commands.add_parser("audit", help="check or export the audit log").add_subparsers(dest="do", required=True)
-    verify = audit.add_parser("verify", help="find what was changed, deleted, cut off or moved in the audit log")
-    verify.add_argument(
-        "--head",
-        type=_parse_head,
-        action="append",
-        default=[],
-        metavar="TEAM:COUNT:HASH",
-        help="an earlier head, as the app's log has it; it must still be there",
-    )
-    audit.add_parser("export", help="print the audit log as lines of JSON")
-    audit.add_parser("sign", help="sign the heads with AUDIT_KEY after it was set or changed")
-    commands.add_parser("install-url", help="print the address at which workspaces install the app")
-    own_key = commands.add_parser("provider-key", help="a workspace's own key for a search service")
-    own = own_key.add_subparsers(dest="do", required=True)
-    for do, does in (("set", "keep the key that is read from the standard input"), ("delete", "delete the key")):
-        one = own.add_parser(do, help=does)
-        one.add_argument("workspace", metavar="TEAM", help="the id of the workspace or organization")
-        one.add_argument("provider", help="the service, such as perplexity")
-    own.add_parser("list", help="list which workspaces have keys of their own")
-    file = commands.add_parser("settings", help="what admins have set, as a file")
-    of_file = file.add_subparsers(dest="do", required=True)
+
+
+def _manifest_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--url", type=_parse_https, metavar="https://…", help="the app's public address")
+    parser.add_argument("--oauth", action="store_true", help="for an app that workspaces install by OAuth")
+    parser.add_argument("--json", action="store_true", help="as JSON, even if PyYAML is installed")
+
+
+def _settings_arguments(parser: argparse.ArgumentParser) -> None:
+    of_file = parser.add_subparsers(dest="do", required=True)
     of_file.add_parser("export", help="print it as TOML")
     plan = of_file.add_parser("plan", help="say what a file would change; exit with 2 if anything")
     for one in (plan, of_file.add_parser("apply", help="make it as a file says")):
         one.add_argument("file", type=Path, metavar="FILE")
     why = of_file.add_parser("explain", help="say which value applies to a person in a channel, and what has set it")
-    why.add_argument("--user", type=_parse_user, required=True, metavar="U…")
+    why.add_argument("--user", type=user_id, required=True, metavar="U…")
     why.add_argument("--channel", type=_parse_channel, required=True, metavar="C…")
     why.add_argument("--team", metavar="T…", help="the workspace, if there are several")
-    commands.add_parser("rotate-keys", help="encrypt all tokens with the first of ENCRYPTION_KEYS; the app may run")
-    return parser
+
+
+OWN: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "run": ("serve HTTP and answer questions", _run_arguments),
+    "worker": ("answer questions only", _no_arguments),
+    "migrate": ("bring the database up to date and exit", _no_arguments),
+    "doctor": ("check everything the app needs, and print how to fix what is wrong", _doctor_arguments),
+    "manifest": ("print the manifest for creating the app in Slack", _manifest_arguments),
+    "install-url": ("print the address at which workspaces install the app", _no_arguments),
+    "settings": ("what admins have set, as a file", _settings_arguments),
+    "rotate-keys": ("encrypt all tokens with the first of ENCRYPTION_KEYS; the app may run", _no_arguments),
+}
+"""The subcommands of the core."""
 
 
 def _parse_https(url: str) -> str:
@@ -240,21 +267,6 @@ def _parse_https(url: str) -> str:
     if not (url.startswith("https://") and is_https_or_loopback(url)):
         raise argparse.ArgumentTypeError("must be an https address, such as https://answers.example.com")
     return url
-
-
-def _parse_head(text: str) -> tuple[str, int, str]:
-    team, count, digest = [*text.split(":"), "", "", ""][:3]
-    if not (team and count.isdecimal() and re.fullmatch("[0-9a-f]{64}", digest)):
-        raise argparse.ArgumentTypeError("must be a workspace, a number and a hash, such as T012AB3CD:120:9f86d081…")
-    return team, int(count), digest
-
-
-def _parse_user(user: str) -> str:
-    from bot.settings import USER_ID
-
-    if not USER_ID.fullmatch(user):
-        raise argparse.ArgumentTypeError(f"{user!r} must be a Slack user id, such as U012AB3CD")
-    return user
 
 
 def _parse_channel(channel: str) -> str:
@@ -280,17 +292,15 @@ def _run_command(parsed: argparse.Namespace, stop: StopSignals) -> int:
 
     settings = load_settings()
     logs.configure(settings.log_level, sys.stderr, secrets=settings.secrets)
+    if parsed.feature is not None:
+        return int(parsed.feature.run(settings, parsed))
     match parsed.command:
         case "manifest":
             return _print_manifest(settings, parsed)
-        case "audit":
-            return _run_audit(settings, parsed, stop)
         case "install-url":
             return _print_install_url(settings)
         case "rotate-keys":
             return _rotate_keys(settings, stop)
-        case "provider-key":
-            return _provider_key(settings, parsed, stop)
     return _run_app(settings, parsed, stop)
 
 
@@ -307,7 +317,7 @@ def _run_doctor(parsed: argparse.Namespace) -> int:
     if parsed.live:
         return _run_live(load_settings(), parsed, symbols=signs)
     if parsed.channel or parsed.keep or parsed.max_usd != DEFAULT_MAX_USD:
-        return _fail("doctor: --channel, --keep and --max-usd need --live.", code=2)
+        return fail("doctor: --channel, --keep and --max-usd need --live.", code=2)
     settings, problems = read_settings()
     findings = checks.run(diagnose(settings, problems, now=time.time, offers=OFFERS, checks=CHECKS))
     sys.stdout.write(checks.render(findings, symbols=signs))
@@ -319,15 +329,15 @@ def _run_live(settings: Settings, parsed: argparse.Namespace, *, symbols: bool) 
     from bot.doctor.live import LiveRun, check_live
 
     if parsed.channel is None or settings.slack_bot_token is None:
-        return _fail("doctor: --live needs --channel, such as C012AB3CD, and SLACK_BOT_TOKEN.", code=2)
+        return fail("doctor: --live needs --channel, such as C012AB3CD, and SLACK_BOT_TOKEN.", code=2)
     with Path("acceptance.jsonl").open("w", buffering=1, encoding="utf-8") as file:
         run = LiveRun(
             settings=settings, channel=parsed.channel, most=parsed.max_usd, keep=parsed.keep, file=file,
-            show=_print, symbols=symbols,
+            show=say, symbols=symbols,
         )  # fmt: skip
-        _print("This takes about five minutes. Have the channel open in Slack.")
+        say("This takes about five minutes. Have the channel open in Slack.")
         code = exit_code(asyncio.run(check_live(run)))
-    _print("\nThe verdicts are in acceptance.jsonl, without texts and secrets. Please attach it to an issue.")
+    say("\nThe verdicts are in acceptance.jsonl, without texts and secrets. Please attach it to an issue.")
     return code
 
 
@@ -337,7 +347,7 @@ def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
     from bot.slack.scopes import Features
 
     if parsed.url is not None and settings.slack_app_token is not None:
-        return _fail("--url: the app uses Socket Mode and needs no address, because SLACK_APP_TOKEN is set.", code=2)
+        return fail("--url: the app uses Socket Mode and needs no address, because SLACK_APP_TOKEN is set.", code=2)
     url = None if settings.slack_app_token is not None else parsed.url or settings.public_url or EXAMPLE
     features = Features.from_settings(settings)
     write = as_json if parsed.json else render
@@ -351,28 +361,6 @@ def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
         )
     )
     return 0
-
-
-def _run_audit(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> int:
-    from psycopg.errors import UndefinedTable
-
-    from bot import audit
-
-    key = settings.audit_key.get_secret_value() if settings.audit_key is not None else None
-    with _open_database(settings, stop) as (conninfo, _):
-        try:
-            if parsed.do == "export":
-                asyncio.run(audit.export(conninfo, sys.stdout))
-                return 0
-            found = asyncio.run(
-                audit.sign(conninfo, key=key)
-                if parsed.do == "sign"
-                else audit.verify(conninfo, key=key, known=_by_team(parsed.head))
-            )
-        except UndefinedTable:
-            return _fail("The database has no audit log yet. Run `python -m bot migrate`.", code=1)
-    sys.stdout.write(found.report())
-    return 0 if found.ok else 1
 
 
 def _run_settings(settings: Settings, parsed: argparse.Namespace, conninfo: str) -> int:
@@ -390,10 +378,10 @@ def _run_settings(settings: Settings, parsed: argparse.Namespace, conninfo: str)
         text, apply = parsed.file.read_text("utf-8"), parsed.do == "apply"
         changed = asyncio.run(settings_file.change(settings, conninfo, text, apply=apply))
     except UnicodeDecodeError:
-        return _fail(f"{parsed.file} is not UTF-8 text.", code=1)
+        return fail(f"{parsed.file} is not UTF-8 text.", code=1)
     except settings_file.NotUsable as error:
-        return _fail(str(error), code=1)
-    _print(
+        return fail(str(error), code=1)
+    say(
         "\n".join([*changed, "Applied." if apply else f"{len(changed)} to change."])
         if changed
         else "Nothing to change."
@@ -401,19 +389,12 @@ def _run_settings(settings: Settings, parsed: argparse.Namespace, conninfo: str)
     return 2 if changed and not apply else 0
 
 
-def _by_team(heads: Sequence[tuple[str, int, str]]) -> dict[str, dict[int, str]]:
-    known: dict[str, dict[int, str]] = {}
-    for team, count, digest in heads:
-        known.setdefault(team, {})[count] = digest
-    return known
-
-
 def _print_install_url(settings: Settings) -> int:
     if not settings.oauth_configured:
-        return _fail(_NO_OAUTH.format(what="There is no address to install the app at"), code=2)
+        return fail(NO_OAUTH.format(what="There is no address to install the app at"), code=2)
     from bot.workspaces.oauth import INSTALL_PATH
 
-    _print(f"{settings.public_address}{INSTALL_PATH}")
+    say(f"{settings.public_address}{INSTALL_PATH}")
     if settings.public_url is None:
         sys.stderr.write(
             "Only browsers on this machine reach this address. Set PUBLIC_URL to the app's https address.\n"
@@ -423,47 +404,19 @@ def _print_install_url(settings: Settings) -> int:
 
 def _rotate_keys(settings: Settings, stop: StopSignals) -> int:
     if not settings.key_bytes:
-        return _fail(_NO_OAUTH.format(what="There is nothing to encrypt"), code=2)
+        return fail(NO_OAUTH.format(what="There is nothing to encrypt"), code=2)
     from bot.workspaces.encryption import KeyRing
     from bot.workspaces.rotation import rotate_keys, summary
 
-    with _open_database(settings, stop) as (conninfo, _):
+    with open_database(settings, stop) as (conninfo, _):
         result = asyncio.run(stop.run_until_stopped(rotate_keys(conninfo, KeyRing.of(settings.key_bytes))))
-    _print(summary(result))
+    say(summary(result))
     return 1 if result.unreadable else 0
-
-
-def _provider_key(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> int:
-    if not settings.oauth_configured:
-        return _fail(_NO_OAUTH.format(what="There are no workspaces with keys of their own"), code=2)
-    from bot.workspaces import provider_keys
-    from bot.workspaces.encryption import KeyRing
-
-    services = provider_keys.addresses(settings)
-    if parsed.do != "list" and parsed.provider not in services:
-        allowed = ", ".join(services) or "none, because the app itself has no key"
-        return _fail(f"provider cannot be {parsed.provider!r}: must be a service that the app uses: {allowed}", code=2)
-    with _open_database(settings, stop) as (conninfo, _):
-        match parsed.do:
-            case "list":
-                done = provider_keys.list_keys(conninfo)
-            case "delete":
-                done = provider_keys.delete_key(conninfo, parsed.workspace, parsed.provider)
-            case _:
-                key = getpass("Key: ") if sys.stdin.isatty() else sys.stdin.readline()
-                ring = KeyRing.of(settings.key_bytes)
-                done = provider_keys.set_key(conninfo, parsed.workspace, parsed.provider, key, keys=ring)
-        try:
-            _print(asyncio.run(done))
-        except provider_keys.NotKept as error:
-            return _fail(str(error), code=1)
-    return 0
 
 
 def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) -> int:
     from bot.errors import CannotListen
     from bot.settings import SettingsError
-    from bot.storage.database import database_is_newer, migrate
     from perplexity.errors import ConnectionFailed
 
     if parsed.command == "worker" and not settings.slack_configured:
@@ -471,19 +424,13 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
             "SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET are missing. Without them only the playground works, which runs "
             "inside `python -m bot run`"
         )
-    with _open_database(settings, stop) as (conninfo, described):
-        applied = asyncio.run(stop.run_until_stopped(migrate(conninfo)))
-        if asyncio.run(stop.run_until_stopped(database_is_newer(conninfo))):
-            sys.stderr.write(DATABASE_NEWER + "\n") if parsed.command in (*DATA_REQUESTS, "settings") else _print(
-                DATABASE_NEWER
-            )
+    with open_migrated(settings, stop, tell=say_aside if parsed.command == "settings" else say) as database:
+        conninfo, described = database.conninfo, database.described
         if parsed.command == "migrate":
-            _print(f"Database  {described}\nMigrated  {applied} applied")
+            say(f"Database  {described}\nMigrated  {database.applied} applied")
             return 0
         if parsed.command == "settings":
             return _run_settings(settings, parsed, conninfo)
-        if parsed.command in DATA_REQUESTS:
-            return asyncio.run(_answer_data_request(settings, parsed, conninfo=conninfo))
         if not settings.slack_configured and (team := asyncio.run(_workspace_in(conninfo))) is not None:
             raise SettingsError(_NO_PLAYGROUND.format(team=team))
         settings, began = asyncio.run(_with_first_budget(settings, conninfo))
@@ -492,7 +439,7 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
         except ConnectionFailed as error:  # a proxy in the environment that cannot be used
             raise SettingsError(error.message) from None
         except CannotListen as error:
-            return _fail(_cannot_listen(error.__cause__, settings), code=1)
+            return fail(_cannot_listen(error.__cause__, settings), code=1)
     return 0
 
 
@@ -542,33 +489,6 @@ def _cannot_listen(cause: BaseException | None, settings: Settings) -> str:
             return f"{host} is not an address of this machine (HOST={host}). Correct HOST, or unset it."
 
 
-@contextmanager
-def _open_database(settings: Settings, stop: StopSignals) -> Iterator[tuple[str, str]]:
-    """Yield the connection address and its description. Raises `Stopped` if a signal arrives before that."""
-    from bot.storage.embedded import embedded_server, require_embedded
-
-    if settings.database_url is not None:
-        yield settings.database_url.get_secret_value(), "Postgres at DATABASE_URL"
-        return
-    require_embedded(dyno=settings.dyno)
-    with embedded_server(
-        Path(settings.data_dir), stopping=stop.requested, on_abrupt_exit=stop.on_forced_exit
-    ) as conninfo:
-        if stop.requested():
-            raise Stopped
-        yield conninfo, f"embedded Postgres in {settings.data_dir}"
-
-
-async def _answer_data_request(settings: Settings, parsed: argparse.Namespace, *, conninfo: str) -> int:
-    from bot.data_requests import People, Terminal, run_erase, run_export
-
-    people = People(users=tuple(dict.fromkeys(parsed.user)), team=parsed.team)
-    terminal = Terminal(stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
-    if parsed.command == "export":
-        return await run_export(people, conninfo=conninfo, terminal=terminal)
-    return await run_erase(settings, people, confirmed=parsed.yes, conninfo=conninfo, terminal=terminal)
-
-
 async def _serve(
     settings: Settings, parsed: argparse.Namespace, stop: StopSignals, *, conninfo: str, described: str
 ) -> None:
@@ -576,9 +496,9 @@ async def _serve(
 
     event = stop.event()
     async with compose(settings, conninfo=conninfo, http=parsed.command == "run") as app:
-        _print(f"Database  {described}")
-        _print(f"Providers {', '.join(provider.name for provider in app.providers) or 'none'}")
-        _print(f"Slack     {_describe_slack(settings)}")
+        say(f"Database  {described}")
+        say(f"Providers {', '.join(provider.name for provider in app.providers) or 'none'}")
+        say(f"Slack     {_describe_slack(settings)}")
         # What is imported and built by now stays until the end. A full collection that reads all of it again would hold
         # the event loop for 60 milliseconds.
         gc.collect()
@@ -604,27 +524,17 @@ def _describe_slack(settings: Settings) -> str:
 
 def _print_ready(settings: Settings, parsed: argparse.Namespace, *, playground: Playground | None) -> None:
     if playground is not None:
-        _print(f"Open      {playground.address}  (Ctrl-C stops)")
+        say(f"Open      {playground.address}  (Ctrl-C stops)")
     elif parsed.command == "worker":
-        _print("Working   on questions  (Ctrl-C stops)")
+        say("Working   on questions  (Ctrl-C stops)")
     elif settings.slack_signing_secret is not None:
-        _print(f"Listening on {settings.bind_host}:{settings.port}; Slack's request URL ends in /slack/events")
+        say(f"Listening on {settings.bind_host}:{settings.port}; Slack's request URL ends in /slack/events")
     else:
-        _print(f"Listening on {settings.bind_host}:{settings.port}; requests arrive by Socket Mode")
+        say(f"Listening on {settings.bind_host}:{settings.port}; requests arrive by Socket Mode")
 
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-
-
-def _print(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-
-
-def _fail(text: str, *, code: int) -> int:
-    sys.stderr.write(text + "\n")
-    return code
 
 
 def web_answers() -> int:

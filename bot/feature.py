@@ -8,6 +8,7 @@ from typing import Any
 
 from bot.blocks.actions import AnswerPart
 from bot.chain import Chain
+from bot.command_line import Subcommand
 from bot.commands import COMMANDS, in_order
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.delivery.home_tabs import HomeTabs
@@ -82,6 +83,7 @@ class Feature:
     shortcuts: tuple[Shortcut, ...] = ()
     answer_parts: tuple[AnswerPart, ...] = ()
     doctor_checks: tuple[Check, ...] = ()
+    cli: tuple[Subcommand, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +94,7 @@ class Brought:
     answer_parts: tuple[AnswerPart, ...]
     offers: Offers
     checks: tuple[Check, ...]
+    subcommands: tuple[Subcommand, ...]
 
 
 def bring_together(features: Sequence[Feature]) -> Brought:
@@ -104,4 +107,5 @@ def bring_together(features: Sequence[Feature]) -> Brought:
             commands=listed, shortcuts=(*SHORTCUTS, *(one for feature in features for one in feature.shortcuts))
         ),
         checks=tuple(check for feature in features for check in feature.doctor_checks),
+        subcommands=tuple(one for feature in features for one in feature.cli),
     )

@@ -116,6 +116,15 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 4
 
 
+@pytest.fixture
+def logging_as_it_was() -> Iterator[None]:
+    """Put the root logger back as it was: the command line configures it."""
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = before, level
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the developer's own environment and `.env` out of every test."""

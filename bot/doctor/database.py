@@ -9,7 +9,6 @@ from pathlib import Path
 from psycopg import AsyncConnection, Error, OperationalError
 from psycopg.rows import DictRow
 
-from bot.audit import inspect
 from bot.blocks.messages import LATE_AFTER_SECONDS
 from bot.doctor.checks import Context, Finding, failure, ok, reading_database, skipped, warning
 from bot.settings import Settings
@@ -214,22 +213,6 @@ async def check_events(context: Context, connection: AsyncConnection[DictRow]) -
     )
     fix = "Look in Slack’s app settings, Event Subscriptions, for failed deliveries."
     return [warning(LATE, text, fix=fix), *dropped]
-
-
-AUDIT = "Audit log"
-
-_AUDIT_FIX = (
-    "Look for `audit` in the app’s log, and run `python -m bot audit verify`. If AUDIT_KEY was set or changed, run "
-    "`python -m bot audit sign`."
-)
-
-
-@reading_database
-async def check_audit(context: Context, connection: AsyncConnection[DictRow]) -> Sequence[Finding]:
-    """Return what is wrong with the audit log."""
-    key = context.settings.audit_key
-    problems = await inspect(connection, key=key.get_secret_value() if key is not None else None)
-    return [warning(AUDIT, problem, fix=_AUDIT_FIX) for problem in problems]
 
 
 RETENTION = "Retention"

@@ -30,7 +30,6 @@ CHECKS = (
     Check(providers.AGENT, providers.check_agent, needs=_AGENT, seconds=1, hint=_BUG),
     Check(database.RECENT_ERRORS, database.check_recent_errors, hint=DATABASE_HINT),
     Check(database.LATE, database.check_events, hint=DATABASE_HINT),
-    Check(database.AUDIT, database.check_audit, needs={"audit_key"}, hint=DATABASE_HINT),
     Check(database.RETENTION, database.check_retention, needs={"retention_days"}, hint=DATABASE_HINT),
     Check(service_limits.LIMITS, service_limits.check_limits, hint=DATABASE_HINT),
     Check(admins.ADMINS, admins.check_admins, needs={"slack_bot_token", "slack_api_url", "admin_user_ids"}, seconds=10),

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from bot.feature import Feature, bring_together
-from bot.features import ask_about, budgets, checking, deepdive, digests, feedback, limits, saving, sharing
+from bot.features import (
+    ask_about,
+    audit,
+    budgets,
+    checking,
+    data_requests,
+    deepdive,
+    digests,
+    feedback,
+    limits,
+    provider_keys,
+    saving,
+    sharing,
+)
 
 FEATURES: tuple[Feature, ...] = (
     budgets.FEATURE,
@@ -15,7 +28,11 @@ FEATURES: tuple[Feature, ...] = (
     saving.FEATURE,
     deepdive.FEATURE,
     digests.FEATURE,
+    audit.FEATURE,
+    provider_keys.FEATURE,
+    data_requests.FEATURE,
 )
 
 BROUGHT = bring_together(FEATURES)
 COMMANDS, ANSWER_PARTS, OFFERS, CHECKS = BROUGHT.commands, BROUGHT.answer_parts, BROUGHT.offers, BROUGHT.checks
+SUBCOMMANDS = BROUGHT.subcommands

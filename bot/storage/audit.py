@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from psycopg import AsyncConnection, Error
 
-from bot.model.audit import APP, AuditHealth, Change, Entry, Head, SigningKey, Used
+from bot.model.audit import APP, AuditHealth, Change, Head, SigningKey
 from bot.storage.database import DATABASE_UNAVAILABLE
 
 _CHANGE = """
@@ -29,31 +29,6 @@ _HEALTH = """
     SELECT (SELECT extract(epoch FROM now() - o.at)::float8 FROM audit_outbox o ORDER BY o.id LIMIT 1) AS waiting,
         (SELECT to_timestamp(f.last_value) FROM audit_failed_at f
             WHERE f.is_called AND to_timestamp(f.last_value) > now() - interval '1 day') AS lost_at
-"""
-_USED = """
-    SELECT team_id, min(at) AS since, max(at) AS until FROM (
-        SELECT team_id, NULL::timestamptz AS at FROM audit_people
-        UNION ALL SELECT team_id, at FROM (
-            SELECT team_id, settled_at AS at FROM questions
-            UNION ALL SELECT team_id, at FROM budgets
-            UNION ALL SELECT team_id, at FROM channel_settings WHERE settings <> '{}'
-            UNION ALL SELECT team_id, at FROM workspace_settings WHERE settings <> '{}'
-            UNION ALL SELECT team_id, at FROM spending_pauses) recorded
-        WHERE at > (
-            SELECT m.applied_at + interval '5 seconds' FROM schema_migrations m WHERE m.name = '0024_audit.sql')) known
-    WHERE team_id NOT IN (SELECT o.team_id FROM audit_outbox o)
-    GROUP BY team_id
-"""
-_PEOPLE = "SELECT team_id, user_id, key, who FROM audit_people ORDER BY team_id, who"
-_LOST_EVER = "SELECT is_called AS lost FROM audit_failed_at"
-_ALL_HEADS = "SELECT team_id, count, hash, signature FROM audit_heads ORDER BY team_id"
-_LAST = """
-    SELECT h.team_id, last.number AS count, last.hash FROM audit_heads h CROSS JOIN LATERAL (
-        SELECT a.number, a.hash FROM audit a WHERE a.team_id = h.team_id ORDER BY a.number DESC LIMIT 1) last
-"""
-_ENTRIES = """
-    SELECT team_id, number, at, who, what, channel_id, cost_microusd, decision, subject, before::text, after::text, hash
-    FROM audit ORDER BY team_id, number
 """
 
 
@@ -93,48 +68,6 @@ async def lock_writer(connection: AsyncConnection[Any]) -> None:
     await connection.execute(_LOCK)
 
 
-async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head, str]]:
-    """Return the head of each workspace with its signature."""
-    rows = await (await connection.execute(_ALL_HEADS)).fetchall()
-    return {row["team_id"]: (head_of(row), row["signature"]) for row in rows}
-
-
-async def used_workspaces(connection: AsyncConnection[Any]) -> dict[str, Used]:
-    """Return the workspaces that must have a log, as far as other tables show, which have what was recorded.
-
-    Left out are those with entries that wait. If something was ever not recorded, it may have been the first or last.
-    """
-    lost = await (await connection.execute(_LOST_EVER)).fetchone() or {}
-    rows = await (await connection.execute(_USED)).fetchall()
-    unsure = lost.get("lost")
-    return {row["team_id"]: Used() if unsure else Used(since=row["since"], until=row["until"]) for row in rows}
-
-
-async def pseudonyms(connection: AsyncConnection[Any]) -> list[Mapping[str, Any]]:
-    """Return whose pseudonym is which, each with its key."""
-    return list(await (await connection.execute(_PEOPLE)).fetchall())
-
-
-async def last_entries(connection: AsyncConnection[Any]) -> dict[str, Head]:
-    """Return the last entry of each workspace that has a head, as the head that it should have."""
-    rows = await (await connection.execute(_LAST)).fetchall()
-    return {row["team_id"]: head_of(row) for row in rows}
-
-
-async def entries(connection: AsyncConnection[Any]) -> AsyncIterator[tuple[Entry, str]]:
-    """Yield the entries of all workspaces with their hashes, each workspace's by number.
-
-    Must run in a transaction.
-    """
-    async with connection.cursor(name="audit_entries") as cursor:
-        cursor.itersize = 2_000
-        await cursor.execute(_ENTRIES)
-        async for row in cursor:
-            values = dict(row)
-            digest = str(values.pop("hash"))
-            yield Entry(**values), digest
-
-
 async def read_health(connection: AsyncConnection[Any]) -> AuditHealth:
     """Return whether the log is written. Raises only what says that the database is unavailable."""
     try:
@@ -144,13 +77,6 @@ async def read_health(connection: AsyncConnection[Any]) -> AuditHealth:
     except Error:
         return AuditHealth(broken=True)
     return AuditHealth(waiting_seconds=row["waiting"] or 0.0, lost_at=row["lost_at"])
-
-
-async def sign_heads(connection: AsyncConnection[Any], key: SigningKey, teams: Iterable[str]) -> None:
-    """Sign the heads of some workspaces with another key, as they are."""
-    known = await signed_heads(connection)
-    for team in teams:
-        await save_head(connection, known[team][0], key)
 
 
 async def save_head(connection: AsyncConnection[Any], head: Head, key: SigningKey) -> None:

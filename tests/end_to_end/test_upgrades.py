@@ -15,11 +15,11 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from bot.audit import verify
 from bot.storage.database import all_migrations, migrate, own_migrations
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
 from tests.driver import Driver, Message, execute
+from tests.fakes.audit import is_whole
 from tests.fakes.news_answers import BUDGET, PLANT, news_answer
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.personal_data import find_text, schema
@@ -105,7 +105,7 @@ async def test_the_open_questions_are_answered_once(harness: Driver) -> None:
     assert settled == {"answered": 2, "expired": 1, "stopped": 1, "withdrawn": 1}
 
     await wait_for_rows(harness, "SELECT count(*) FROM audit WHERE what = 'question.ask'", [(len(OPEN),)])
-    assert (await verify(harness.database, key=None, known={})).ok
+    assert await is_whole(harness.database)
 
 
 async def test_the_buttons_of_old_answers_work(harness: Driver) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Mapping
-from io import StringIO
 
 import psycopg
 import pytest
@@ -87,36 +86,6 @@ def test_the_manifest_can_be_had_before_there_is_an_app(capsys: pytest.CaptureFi
     assert "https://a.example.com/slack/oauth_redirect" in capsys.readouterr().out
     assert main(["manifest", "--url", "https://a.example.com"]) == 0
     assert "oauth_redirect" not in capsys.readouterr().out
-
-
-def test_a_workspace_s_own_key_is_read_from_the_input(
-    configured: None, database: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PERPLEXITY_API_KEY", "pplx-of-the-app")
-    asyncio.run(add(database, "T1"))
-    said = []
-    for line, key, code in (
-        ("set T1 perplexity", "pplx-own", 0),
-        ("set T2 perplexity", "pplx-own", 1),
-        ("set T1 perplexity", "two words", 1),
-        ("set T1 brave", "own", 2),
-        ("list", "", 0),
-        ("delete T1 perplexity", "", 0),
-        ("delete T1 perplexity", "", 1),
-    ):
-        monkeypatch.setattr("sys.stdin", StringIO(f"{key}\n"))
-        assert main(["provider-key", *line.split()]) == code, line
-        said.append("".join(capsys.readouterr()))
-
-    assert "Kept." in said[0]
-    assert "not installed in T2" in said[1]
-    assert "provider cannot be 'brave'" in said[3]
-    assert said[4].startswith("T1  perplexity  since 2")
-    assert "pplx-own" not in "".join(said)
-    assert asyncio.run(recorded(database)) == [
-        ("T1", "", "provider_key.set", "perplexity"),
-        ("T1", "", "provider_key.delete", "perplexity"),
-    ]
 
 
 async def recorded(database: str) -> list[tuple[str, str, str, str]]:

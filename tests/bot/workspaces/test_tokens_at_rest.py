@@ -20,7 +20,6 @@ from pydantic import SecretStr, ValidationError
 from bot.errors import Undecryptable
 from bot.settings import Settings, read_keys
 from bot.workspaces.encryption import KeyRing, place_of
-from bot.workspaces.provider_keys import set_key
 from bot.workspaces.registry import CACHE_SECONDS, Workspaces
 from bot.workspaces.rotation import BATCH, rotate, rotate_keys, summary, unreadable
 from tests.driver import execute
@@ -218,7 +217,9 @@ async def test_keys_change_while_every_request_reads_its_token_and_its_keys(data
         assert isinstance(registry, Workspaces)
         for team in ("T1", "T2"):
             await app.install(team)
-            await set_key(database, team, "perplexity", f"pplx-own-{team}", keys=RING)
+            own = RING.encrypt(f"pplx-own-{team}", place=place_of(team, "perplexity"))
+            insert = "INSERT INTO provider_keys (id, provider, secret) VALUES (%s, 'perplexity', %s)"
+            await execute(database, insert, team, own)
         await fill(database, 3 * BATCH)
         reads = count(step=CACHE_SECONDS)
         registry.clock = lambda: float(next(reads))

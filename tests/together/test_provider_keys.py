@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.data_requests import People, Terminal, run_erase
+from bot.features.data_requests.commands import People, Terminal, run_erase
+from bot.features.provider_keys import NotKept, delete_key, list_keys, set_key
 from bot.settings import read_keys
 from bot.workspaces.encryption import KeyRing
-from bot.workspaces.provider_keys import NotKept, delete_key, list_keys, set_key
 from bot.workspaces.registry import Workspaces
 from bot.workspaces.rotation import rotate_keys
 from tests.fakes.model_server import KEY as MODEL_KEY
@@ -23,6 +23,8 @@ from tests.fakes.model_server import MODEL, FakeModelServer, Replies, Says, Turn
 from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.workspaces import KEY, SECOND_KEY, Installations, many_workspaces
+
+pytestmark = pytest.mark.features("provider_keys", "data_requests", "deepdive")
 
 RING = KeyRing.of(read_keys(KEY))
 APP_S, OWN = "pplx-test-key", "pplx-of-the-workspace"

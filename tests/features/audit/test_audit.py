@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from bot.audit import Verification, export, sign, verify
+from bot.features.audit.log import Verification, export, sign, verify
 from bot.model.audit import Change, Head, SigningKey
 from bot.model.preferences import ChannelSettings
 from bot.storage.audit import record_change

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from bot.__main__ import main
-from bot.data_requests import People, Terminal, erase_people
+from bot.features.data_requests.commands import People, Terminal, erase_people
 from bot.privacy.tables import TABLES
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
+from bot.command_line import Subcommand, open_migrated, say_aside, user_id
 from bot.services import provider_config
+from bot.settings import Settings
 from bot.storage.installation import WorkspaceStore
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import Pool, connection_pool
@@ -17,9 +22,6 @@ from perplexity.key_overrides import OwnKeys
 from perplexity.providers import open_providers
 from perplexity.scope import using_keys
 from perplexity.terminal import escape_json
-
-if TYPE_CHECKING:
-    from bot.settings import Settings
 
 CancelRuns = Callable[[Mapping[str, Sequence[str]]], Awaitable[None]]
 """Cancels runs at the services, which are listed by workspace."""
@@ -44,6 +46,11 @@ class Terminal:
     stdin: TextIO | None
     stdout: TextIO
     stderr: TextIO
+
+    @classmethod
+    def of_process(cls) -> Terminal:
+        """Return that of this process."""
+        return cls(stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
 
     @property
     def is_a_persons(self) -> bool:
@@ -115,10 +122,47 @@ def _listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{table} {count}" for table, count in counts.items())
 
 
-async def run_export(people: People, *, conninfo: str, terminal: Terminal) -> int:
-    """Export on an open database."""
-    async with connection_pool(conninfo, size=1) as pool:
-        return await export_people(PersonalDataStore(pool), people, terminal=terminal)
+def add_people(parser: ArgumentParser) -> None:
+    """Add whom a command is about."""
+    parser.add_argument(
+        "--user", type=user_id, nargs="+", action="extend", required=True, metavar="U…", help="Slack user ids"
+    )
+    parser.add_argument("--team", metavar="T…", help="in this workspace only")
+
+
+def add_erasure(parser: ArgumentParser) -> None:
+    """Add whom to erase, and whether that was confirmed."""
+    parser.add_argument("--yes", action="store_true", help="do not ask first, which happens only at a terminal")
+    add_people(parser)
+
+
+def export(settings: Settings, parsed: Namespace) -> int:
+    """Export on a database that is up to date."""
+
+    async def export_from(conninfo: str) -> int:
+        async with connection_pool(conninfo, size=1) as pool:
+            return await export_people(PersonalDataStore(pool), _people(parsed), terminal=Terminal.of_process())
+
+    with open_migrated(settings, tell=say_aside) as database:
+        return asyncio.run(export_from(database.conninfo))
+
+
+def erase(settings: Settings, parsed: Namespace) -> int:
+    """Erase on a database that is up to date, and cancel runs at the services that the settings name."""
+    with open_migrated(settings, tell=say_aside) as database:
+        return asyncio.run(
+            run_erase(
+                settings,
+                _people(parsed),
+                confirmed=parsed.yes,
+                conninfo=database.conninfo,
+                terminal=Terminal.of_process(),
+            )
+        )
+
+
+def _people(parsed: Namespace) -> People:
+    return People(users=tuple(dict.fromkeys(parsed.user)), team=parsed.team)
 
 
 async def run_erase(settings: Settings, people: People, *, confirmed: bool, conninfo: str, terminal: Terminal) -> int:
@@ -165,3 +209,13 @@ def _own_keys(settings: Settings, pool: Pool) -> Callable[[str], Awaitable[OwnKe
 
 async def _no_keys(team_id: str) -> None:
     """Return None: one workspace has no keys but the app's."""
+
+
+EXPORT = Subcommand(
+    name="export",
+    help="write what is kept of people as JSON lines",
+    add_arguments=add_people,
+    run=export,
+    only_prints=True,
+)
+ERASE = Subcommand(name="erase", help="erase what is kept of people", add_arguments=add_erasure, run=erase)

@@ -1,0 +1,206 @@
+"""Reads the audit log: verifies and exports it, and signs its heads with another key."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from psycopg import AsyncConnection, IsolationLevel
+from psycopg.rows import DictRow, dict_row
+
+from bot.features.audit.chain import ChainCheck, Used
+from bot.model.audit import Entry, Head, SigningKey
+from bot.storage.audit import head_of, lock_writer, read_health, record_command, save_head, signing_key
+from perplexity.terminal import printable_line
+
+_USED = """
+    SELECT team_id, min(at) AS since, max(at) AS until FROM (
+        SELECT team_id, NULL::timestamptz AS at FROM audit_people
+        UNION ALL SELECT team_id, at FROM (
+            SELECT team_id, settled_at AS at FROM questions
+            UNION ALL SELECT team_id, at FROM budgets
+            UNION ALL SELECT team_id, at FROM channel_settings WHERE settings <> '{}'
+            UNION ALL SELECT team_id, at FROM workspace_settings WHERE settings <> '{}'
+            UNION ALL SELECT team_id, at FROM spending_pauses) recorded
+        WHERE at > (
+            SELECT m.applied_at + interval '5 seconds' FROM schema_migrations m WHERE m.name = '0024_audit.sql')) known
+    WHERE team_id NOT IN (SELECT o.team_id FROM audit_outbox o)
+    GROUP BY team_id
+"""
+_PEOPLE = "SELECT team_id, user_id, key, who FROM audit_people ORDER BY team_id, who"
+_LOST_EVER = "SELECT is_called AS lost FROM audit_failed_at"
+_ALL_HEADS = "SELECT team_id, count, hash, signature FROM audit_heads ORDER BY team_id"
+_LAST = """
+    SELECT h.team_id, last.number AS count, last.hash FROM audit_heads h CROSS JOIN LATERAL (
+        SELECT a.number, a.hash FROM audit a WHERE a.team_id = h.team_id ORDER BY a.number DESC LIMIT 1) last
+"""
+_ENTRIES = """
+    SELECT team_id, number, at, who, what, channel_id, cost_microusd, decision, subject, before::text, after::text, hash
+    FROM audit ORDER BY team_id, number
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """What was found: the entries and heads of each workspace, and the problems by workspace."""
+
+    heads: Mapping[str, Head]
+    key: SigningKey = field(repr=False)
+    problems: Mapping[str, list[str]] = field(default_factory=dict)
+    waiting: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was changed, as far as the log shows."""
+        return not any(self.problems.values())
+
+    def report(self) -> str:
+        """Return the report for a terminal, which ends with a sentence."""
+        lines = [
+            f"{printable_line(team)}  {head.count} {'entry' if head.count == 1 else 'entries'}, head {head.hash}"
+            for team, head in self.heads.items()
+        ]
+        lines += [
+            f"{printable_line(team)}  {printable_line(problem)}"
+            for team, problems in self.problems.items()
+            for problem in problems
+        ]
+        if self.waiting:
+            lines.append(self.waiting)
+        if self.key.stored:
+            lines.append(
+                "The heads are signed with a key in the database: who can change all of the database can change the "
+                "log. Set AUDIT_KEY to keep the key elsewhere."
+            )
+        return "\n".join([*lines, "Nothing was changed." if self.ok else "The audit log was changed."]) + "\n"
+
+
+async def verify(conninfo: str, *, key: str | None, known: Mapping[str, Mapping[int, str]]) -> Verification:
+    """Check all entries and heads, without changing anything. Raises database errors.
+
+    `key` is the setting. `known` are hashes of entries by workspace and number, such as the log had them.
+    """
+    async with await _connect(conninfo) as connection:
+        # All of it as it is at one moment, although entries are added meanwhile.
+        await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+        async with connection.transaction(force_rollback=True):
+            return await _verify(connection, key, known)
+
+
+async def _verify(
+    connection: AsyncConnection[DictRow],
+    key: str | None,
+    known: Mapping[str, Mapping[int, str]],
+    *,
+    signatures: bool = True,
+) -> Verification:
+    # First what says that there is no log: after an error this transaction can read nothing.
+    heads = await signed_heads(connection)
+    health, signing = await read_health(connection), await signing_key(connection, key)
+    used = await used_workspaces(connection)
+    checks = {
+        team: ChainCheck(team_id=team, known=dict(known.get(team, {})), used=used.get(team))
+        for team in {*heads, *known, *used}
+    }
+    for one in await pseudonyms(connection):
+        check = checks.setdefault(one["team_id"], ChainCheck(team_id=one["team_id"]))
+        check.add_person(one["user_id"], key=bytes(one["key"]), who=one["who"])
+    async for entry, digest in entries(connection):
+        checks.setdefault(entry.team_id, ChainCheck(team_id=entry.team_id)).add(entry, digest)
+    for team, check in sorted(checks.items()):
+        head, signature = heads.get(team, (None, ""))
+        check.end(head, signed=not signatures or (head is not None and signing.has_signed(head, signature)))
+    return Verification(
+        heads={team: head for team, (head, _) in heads.items()},
+        key=signing,
+        problems={team: check.problems for team, check in sorted(checks.items())},
+        waiting=health.problem,
+    )
+
+
+async def inspect(connection: AsyncConnection[DictRow], *, key: str | None) -> list[str]:
+    """Return what is wrong with the log, as far as its heads and its last entries show, which is quick to read.
+
+    Nothing is changed. Raises database errors.
+    """
+    problems = [problem] if (problem := (await read_health(connection)).problem) else []
+    async with connection.transaction(force_rollback=True):
+        signing, last = await signing_key(connection, key), await last_entries(connection)
+        for team, (head, signature) in (await signed_heads(connection)).items():
+            if not signing.has_signed(head, signature):
+                problems.append(f"The audit log’s head of {team} is not signed with the key in use.")
+            if last.get(team) != head:
+                problems.append(f"The audit log’s last entry of {team} is not the one that its head names.")
+    return problems
+
+
+async def sign(conninfo: str, *, key: str | None) -> Verification:
+    """Sign the heads with the key in use, after AUDIT_KEY was set or changed, unless something else is wrong.
+
+    Return what is wrong besides the signatures. Raises database errors.
+    """
+    async with await _connect(conninfo) as connection, connection.transaction():
+        await lock_writer(connection)
+        found = await _verify(connection, key, {}, signatures=False)
+        if found.ok:
+            for head in found.heads.values():
+                await save_head(connection, head, found.key)
+            await record_command(connection, "audit.sign", found.heads)
+    return found
+
+
+async def export(conninfo: str, output: IO[str]) -> int:
+    """Write all entries as lines of JSON and return how many. Raises database errors."""
+    written = 0
+    async with await _connect(conninfo) as connection, connection.transaction(force_rollback=True):
+        async for entry, digest in entries(connection):
+            output.write(entry.as_json(digest) + "\n")
+            written += 1
+    return written
+
+
+async def _connect(conninfo: str) -> AsyncConnection[DictRow]:
+    return await AsyncConnection.connect(conninfo, row_factory=dict_row, prepare_threshold=None, autocommit=True)
+
+
+async def signed_heads(connection: AsyncConnection[Any]) -> dict[str, tuple[Head, str]]:
+    """Return the head of each workspace with its signature."""
+    rows = await (await connection.execute(_ALL_HEADS)).fetchall()
+    return {row["team_id"]: (head_of(row), row["signature"]) for row in rows}
+
+
+async def used_workspaces(connection: AsyncConnection[Any]) -> dict[str, Used]:
+    """Return the workspaces that must have a log, as far as other tables show, which have what was recorded.
+
+    Left out are those with entries that wait. If something was ever not recorded, it may have been the first or last.
+    """
+    lost = await (await connection.execute(_LOST_EVER)).fetchone() or {}
+    rows = await (await connection.execute(_USED)).fetchall()
+    unsure = lost.get("lost")
+    return {row["team_id"]: Used() if unsure else Used(since=row["since"], until=row["until"]) for row in rows}
+
+
+async def pseudonyms(connection: AsyncConnection[Any]) -> list[Mapping[str, Any]]:
+    """Return whose pseudonym is which, each with its key."""
+    return list(await (await connection.execute(_PEOPLE)).fetchall())
+
+
+async def last_entries(connection: AsyncConnection[Any]) -> dict[str, Head]:
+    """Return the last entry of each workspace that has a head, as the head that it should have."""
+    rows = await (await connection.execute(_LAST)).fetchall()
+    return {row["team_id"]: head_of(row) for row in rows}
+
+
+async def entries(connection: AsyncConnection[Any]) -> AsyncIterator[tuple[Entry, str]]:
+    """Yield the entries of all workspaces with their hashes, each workspace's by number.
+
+    Must run in a transaction.
+    """
+    async with connection.cursor(name="audit_entries") as cursor:
+        cursor.itersize = 2_000
+        await cursor.execute(_ENTRIES)
+        async for row in cursor:
+            values = dict(row)
+            digest = str(values.pop("hash"))
+            yield Entry(**values), digest
