@@ -12,9 +12,8 @@ import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
 
-from bot.app import compose
 from bot.settings import Settings
-from tests.driver import Driver, execute, rows, wait_for_rows
+from tests.driver import Driver, execute, rows, serving, wait_for_rows
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.person import BOT_USER, Person
 from tests.fakes.ports import free_port
@@ -112,17 +111,11 @@ async def test_what_comes_late_is_refused_once(harness: Driver, database: str) -
 
 
 @asynccontextmanager
-async def serving(settings: Settings, database: str, *, work: bool = True) -> AsyncIterator[Settings]:
+async def a_process(settings: Settings, database: str, *, work: bool = True) -> AsyncIterator[Settings]:
     """Run one more process's worth of the app on a port of its own."""
     settings = settings.model_copy(update={"port": free_port()})
-    stop, ready = asyncio.Event(), asyncio.Event()
-    async with compose(settings, conninfo=database, http=True) as app:
-        running = asyncio.create_task(app.serve(stop, work=work, ready=ready.set))
-        waiting = asyncio.create_task(ready.wait())
-        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    async with serving(settings, database, work=work):
         yield settings
-        stop.set()
-        await running
 
 
 def person_at(settings: Settings, world_or_slack: FakeSlack, session: ClientSession) -> Person:
@@ -133,7 +126,7 @@ def person_at(settings: Settings, world_or_slack: FakeSlack, session: ClientSess
 async def test_every_process_hears_of_it_within_seconds(
     harness: Driver, settings: Settings, database: str, slack: FakeSlack, session: ClientSession
 ) -> None:
-    async with serving(settings, database, work=False) as other:
+    async with a_process(settings, database, work=False) as other:
         person = person_at(other, slack, session)
         async with await person.type_command("/ask why", trigger="t1") as response:
             assert response.status == 200
@@ -150,7 +143,7 @@ async def test_every_process_hears_of_it_within_seconds(
 async def test_a_new_token_opens_again_and_digests_go_on(
     settings: Settings, database: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
 ) -> None:
-    async with serving(settings, database) as first:
+    async with a_process(settings, database) as first:
         person = person_at(first, slack, session)
         async with await person.type_command('/pplx watch technology "databases" daily 9:00', trigger="w1"):
             await slack.wait_for(1)
@@ -159,7 +152,7 @@ async def test_a_new_token_opens_again_and_digests_go_on(
         await wait_for_rows(database, "SELECT state FROM digests", [("paused",)])
 
     async with (
-        serving(settings, database) as same_token,
+        a_process(settings, database) as same_token,
         await person_at(same_token, slack, session).type_command("/ask why", trigger="t1") as response,
     ):
         assert response.status == 403
@@ -167,7 +160,7 @@ async def test_a_new_token_opens_again_and_digests_go_on(
 
     slack.token = "xoxb-another-token"
     renewed = settings.model_copy(update={"slack_bot_token": SecretStr(slack.token)})
-    async with serving(renewed, database) as second:
+    async with a_process(renewed, database) as second:
         person = person_at(second, slack, session)
         async with await person.type_command("/ask why", trigger="t2") as response:
             assert response.status == 200
@@ -197,11 +190,11 @@ def is_answer(post: Post) -> bool:
 async def test_a_question_received_before_the_process_knew_calls_no_provider(
     settings: Settings, database: str, slack: FakeSlack, perplexity: FakePerplexity, session: ClientSession
 ) -> None:
-    async with serving(settings, database, work=False) as web:
+    async with a_process(settings, database, work=False) as web:
         async with await person_at(web, slack, session).type_command("/ask why", trigger="t1") as response:
             assert response.status == 200
         await execute(database, "UPDATE workspaces SET state = 'revoked', closed_token_hash = token_hash")
-    async with serving(settings, database):
+    async with a_process(settings, database):
         await wait_for_rows(database, "SELECT state FROM questions", [("stopped",)])
 
     assert perplexity.requests == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from aiohttp import ClientSession
 from hypothesis import HealthCheck, given
 from hypothesis import settings as with_settings
 
-from bot.app import compose
 from bot.settings import Settings
+from tests.driver import serving
 from tests.fakes.odd_bodies import COMMAND, DIRECT, FORM, JSON, MENTION, OPENED, REPLY, as_form, as_payload, click, odd
 from tests.fakes.person import signed
 
@@ -37,14 +36,8 @@ pytestmark = pytest.mark.settings(follow_ups="always")
 
 @pytest.fixture
 async def endpoint(settings: Settings, database: str, session: ClientSession) -> AsyncIterator[EventEndpoint]:
-    stop, ready = asyncio.Event(), asyncio.Event()
-    async with compose(settings, conninfo=database, http=True) as app:
-        serving = asyncio.create_task(app.serve(stop, work=False, ready=ready.set))
-        waiting = asyncio.create_task(ready.wait())
-        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    async with serving(settings, database, work=False):
         yield EventEndpoint(session=session, url=f"http://127.0.0.1:{settings.port}")
-        stop.set()
-        await serving
 
 
 async def test_no_signed_body_whatever_is_a_500(endpoint: EventEndpoint) -> None:

@@ -11,7 +11,6 @@ import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
 
-from bot.app import compose
 from bot.doctor import slack as slack_check
 from bot.doctor import slack as socket_check
 from bot.doctor.checks import Context, Severity
@@ -19,7 +18,7 @@ from bot.settings import Settings
 from perplexity.agent import WebAgent, build_model
 from perplexity.types import Message, Question
 from tests.bot.playground.browser_client import BrowserClient
-from tests.driver import KEY, Driver
+from tests.driver import KEY, Driver, serving
 from tests.end_to_end.test_socket_mode import Workspace, started
 from tests.fakes.model_server import MODEL, FakeModelServer, Says
 from tests.fakes.perplexity import FakePerplexity
@@ -27,7 +26,6 @@ from tests.fakes.ports import free_port
 from tests.fakes.proxy import VARIABLES, FakeProxy
 from tests.fakes.slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.fakes.slack_socket import FakeSlackSocket
-from tests.features.digests.test_playground import shown
 
 
 @pytest.fixture(autouse=True)
@@ -61,18 +59,11 @@ async def test_a_mention_in_the_playground_is_answered(
         host="127.0.0.1",
         data_dir=str(tmp_path),
     )
-    stop, ready = asyncio.Event(), asyncio.Event()
-    async with compose(settings, conninfo=database, http=True) as app:
-        serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
-        await ready.wait()
+    async with serving(settings, database) as app:
         assert app.playground is not None
         browser = await BrowserClient.enter(session, app.playground.address)
-        try:
-            await browser.say("@Web Answers how far is the moon?")
-            await shown(browser, lambda message: "Example answer" in str(message))
-        finally:
-            stop.set()
-            await serving
+        await browser.say("@Web Answers how far is the moon?")
+        await browser.wait_for(lambda message: "Example answer" in str(message))
 
     assert proxy.requests == []
 

@@ -20,7 +20,6 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from psycopg.conninfo import conninfo_to_dict
 
-from bot.app import compose
 from bot.model.audit import AuditHealth
 from bot.settings import Settings
 from bot.web.metrics import Metrics
@@ -29,8 +28,6 @@ from perplexity.attempts import Attempt
 from tests.docs.pages import ROOT
 from tests.driver import Driver, records
 from tests.fakes.audit import is_whole
-from tests.fakes.person import Person
-from tests.fakes.ports import free_port
 from tests.packaging.licences import licence, locked
 
 pytestmark = pytest.mark.trust(30)
@@ -210,21 +207,7 @@ async def answers(harness: Driver, settings: Settings, database: str) -> None:
     """Have another app work on the restored database."""
     assert await is_whole(database)
     assert len(await records(database, "SELECT 1 FROM digests")) == 1
-    port, stop, ready = free_port(), asyncio.Event(), asyncio.Event()
-    async with compose(settings.model_copy(update={"port": port}), conninfo=database, http=True) as app:
-        serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
-        await ready.wait()
-        url = f"http://127.0.0.1:{port}"
-        person = Person(
-            session=harness.session, app_url=url, response_url=harness.slack.response_url, slack=harness.slack
-        )
-        posts = len(harness.slack.posts)
-        async with await person.type_command("/ask after the restore", trigger="t3") as response:
-            assert response.status == 200
-        await harness.slack.wait_for(posts + 1)
-        async with asyncio.timeout(60):
-            while len(await records(database, "SELECT 1 FROM audit")) < 4:  # noqa: ASYNC110 - another task's work
-                await asyncio.sleep(0.05)
-        stop.set()
-        await serving
+    async with harness.beside(settings, database=database) as restored:
+        assert await restored.posts_for("/ask after the restore")
+        await restored.wait_for_rows("SELECT count(*) >= 4 FROM audit", [(True,)])
     assert await is_whole(database)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -59,22 +57,10 @@ async def database(postgres: str, slack: FakeSlack, rolling: bool) -> AsyncItera
         await connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
-async def rows(harness: Driver, query: str, *values: object) -> list[tuple[Any, ...]]:
-    return await harness.rows(query, *values)
-
-
 async def old_answer(harness: Driver, text: str) -> Message:
     """Return the message that the old version posted for a question."""
-    ((messages,),) = await rows(harness, "SELECT messages FROM questions WHERE text = %s", text)
+    ((messages,),) = await harness.rows("SELECT messages FROM questions WHERE text = %s", text)
     return {"blocks": [block for message in messages for block in message["blocks"]]}
-
-
-async def wait_for_rows(harness: Driver, query: str, expected: list[tuple[Any, ...]]) -> None:
-    async with asyncio.timeout(60):
-        found = await rows(harness, query)
-        while found != expected:
-            await asyncio.sleep(0.05)
-            found = await rows(harness, query)
 
 
 def answers_to(harness: Driver, token: str) -> list[Post]:
@@ -93,18 +79,18 @@ def test_processes_of_the_old_version_may_go_on() -> None:
 @pytest.mark.parametrize("rolling", [False, True])
 async def test_the_open_questions_are_answered_once(harness: Driver) -> None:
     waiting = "SELECT DISTINCT state FROM questions WHERE user_id IN ('U3', 'U4', 'U5')"
-    await wait_for_rows(harness, waiting, [("answered",)])
+    await harness.wait_for_rows(waiting, [("answered",)])
 
     assert {user: len(answers_to(harness, token)) for user, token in OPEN.items()} == dict.fromkeys(OPEN, 1)
     # What was answered before the upgrade and not yet posted is not paid for again.
     assert len(harness.perplexity.requests) == 2
     assert "Wheels are zip files." in answers_to(harness, "delivering")[0].shown_text
     settled = Counter(
-        state for (state,) in await rows(harness, "SELECT state FROM questions WHERE text LIKE 'what was %%'")
+        state for (state,) in await harness.rows("SELECT state FROM questions WHERE text LIKE 'what was %%'")
     )
     assert settled == {"answered": 2, "expired": 1, "stopped": 1, "withdrawn": 1}
 
-    await wait_for_rows(harness, "SELECT count(*) FROM audit WHERE what = 'question.ask'", [(len(OPEN),)])
+    await harness.wait_for_rows("SELECT count(*) FROM audit WHERE what = 'question.ask'", [(len(OPEN),)])
     assert await is_whole(harness.database)
 
 
@@ -126,7 +112,7 @@ async def test_the_buttons_of_old_answers_work(harness: Driver) -> None:
     rated = await old_answer(harness, "are heat pumps cheap?")
     await harness.click(rated, "feedback", "down")
     assert await harness.submit(comment="It is not.") == {}
-    assert await rows(harness, "SELECT user_id, up, comment FROM feedback") == [("U1", False, "It is not.")]
+    assert await harness.rows("SELECT user_id, up, comment FROM feedback") == [("U1", False, "It is not.")]
 
 
 async def test_the_preferences_of_a_person_and_a_channel_hold(harness: Driver) -> None:
@@ -166,7 +152,7 @@ async def test_an_export_of_an_old_person_is_complete_and_an_erasure_leaves_noth
         tables = [name for name, columns in (await schema(connection)).items() if "user_id" in columns]
     counts: Counter[str] = Counter()
     for table in tables:
-        ((count,),) = await rows(harness, f"SELECT count(*) FROM {table} WHERE user_id = 'U1'")  # noqa: S608 - a name
+        ((count,),) = await harness.rows(f"SELECT count(*) FROM {table} WHERE user_id = 'U1'")  # noqa: S608 - a name
         counts[table] = count
     async with connection_pool(harness.database) as pool:
         store = PersonalDataStore(pool)
@@ -186,6 +172,4 @@ async def test_an_export_of_an_old_person_is_complete_and_an_erasure_leaves_noth
             assert await find_text(connection, '"U1"') != {}
             await store.erase("U1")
             assert await find_text(connection, '"U1"') == {}
-    assert await rows(harness, "SELECT settings FROM person_settings") == [
-        ({"language": "de", "visibility": "public"},)
-    ]
+    assert await harness.rows("SELECT settings FROM person_settings") == [({"language": "de", "visibility": "public"},)]

@@ -147,8 +147,8 @@ async def test_the_first_request_after_an_installation_is_answered(app: Installa
 async def test_a_workspace_that_is_taken_off_the_list_is_refused(app: Installations, database: str) -> None:
     await app.install("T1")
     await app.install("T2")
+    from tests.driver import serving
     from tests.fakes.ports import free_port
-    from tests.fakes.workspaces import serving
 
     settings = app.settings.model_copy(update={"allowed_teams": "T2", "port": free_port()})
     async with serving(settings, database, work=False):

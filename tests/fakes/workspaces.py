@@ -14,9 +14,9 @@ import psycopg
 from aiohttp import ClientResponse, ClientSession, DummyCookieJar
 from pydantic import SecretStr
 
-from bot.app import compose
 from bot.process import Application
 from bot.settings import Settings
+from tests.driver import serving
 from tests.fakes.oauth import CLIENT_ID, CLIENT_SECRET
 from tests.fakes.perplexity import KEY as PERPLEXITY_KEY
 from tests.fakes.perplexity import FakePerplexity
@@ -168,21 +168,6 @@ class Installations:
             while found != expected:
                 await asyncio.sleep(0.05)
                 found = await self.rows(query)
-
-
-@asynccontextmanager
-async def serving(settings: Settings, database: str, *, work: bool = True) -> AsyncIterator[Application]:
-    """Run one process's worth of the app."""
-    stop, ready = asyncio.Event(), asyncio.Event()
-    async with compose(settings, conninfo=database, http=True) as app:
-        running = asyncio.create_task(app.serve(stop, work=work, ready=ready.set))
-        waiting = asyncio.create_task(ready.wait())
-        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        try:
-            yield app
-        finally:
-            stop.set()
-            await running
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +68,13 @@ class BrowserClient:
         """Return every message that the page shows, oldest first."""
         changes = [frame.data["message"] for frame in await self.frames() if frame.event == "change"]
         return sorted((message for message in changes if message), key=lambda message: str(message["ts"]))
+
+    async def wait_for(self, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Return the first message of the page that holds, as soon as there is one."""
+        async with asyncio.timeout(60):
+            while True:
+                if found := [message for message in await self.shown() if holds(message)]:
+                    return found[0]
 
     async def texts(self) -> list[tuple[str, str, bool]]:
         """Return author, text and privacy of every message."""

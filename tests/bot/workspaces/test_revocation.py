@@ -12,10 +12,11 @@ from uuid import uuid4
 import pytest
 
 from bot.workspaces.registry import CACHE_SECONDS, CLEAN_UP_SECONDS, Workspaces
+from tests.driver import serving
 from tests.fakes.person import BOT_USER, Person
 from tests.fakes.ports import free_port
 from tests.fakes.slack import Fault
-from tests.fakes.workspaces import Installations, many_workspaces, serving
+from tests.fakes.workspaces import Installations, many_workspaces
 
 pytestmark = pytest.mark.trust(7)
 

@@ -15,10 +15,11 @@ from bot.storage.questions import IDLE_SECONDS
 from bot.workspaces.encryption import KeyRing, place_of
 from bot.workspaces.installations import Granted
 from bot.workspaces.registry import REFRESH_SECONDS, Workspaces
+from tests.driver import serving
 from tests.fakes.oauth import TOKEN_SECONDS
 from tests.fakes.ports import free_port
 from tests.fakes.slack import Fault
-from tests.fakes.workspaces import KEY, Installations, many_workspaces, serving
+from tests.fakes.workspaces import KEY, Installations, many_workspaces
 
 T1 = ActiveWorkspace(identity=Identity(team_id="T1", bot_user_id="U0APP"))
 

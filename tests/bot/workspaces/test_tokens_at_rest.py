@@ -22,9 +22,9 @@ from bot.settings import Settings, read_keys
 from bot.workspaces.encryption import KeyRing, place_of
 from bot.workspaces.registry import CACHE_SECONDS, Workspaces
 from bot.workspaces.rotation import BATCH, rotate, rotate_keys, summary, unreadable
-from tests.driver import execute
+from tests.driver import execute, serving
 from tests.fakes.ports import free_port
-from tests.fakes.workspaces import KEY, SECOND_KEY, Installations, many_workspaces, serving
+from tests.fakes.workspaces import KEY, SECOND_KEY, Installations, many_workspaces
 
 pytestmark = pytest.mark.trust(6)
 

@@ -11,10 +11,10 @@ import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
 
-from bot.app import compose
 from bot.playground.slack.workspace import GENERAL
 from bot.settings import Settings
 from tests.bot.playground.browser_client import BrowserClient
+from tests.driver import serving
 from tests.fakes.news_answers import BUDGET, news_answer
 from tests.fakes.perplexity import KEY, FakePerplexity
 from tests.fakes.ports import free_port
@@ -31,35 +31,21 @@ async def browser(
         host="127.0.0.1",
         data_dir=str(tmp_path),
     )
-    stop, ready = asyncio.Event(), asyncio.Event()
-    async with compose(settings, conninfo=database, http=True) as app:
-        serving = asyncio.create_task(app.serve(stop, work=True, ready=ready.set))
-        await ready.wait()
+    async with serving(settings, database) as app:
         assert app.playground is not None
         yield await BrowserClient.enter(session, app.playground.address)
-        stop.set()
-        await serving
-
-
-async def shown(browser: BrowserClient, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    """Return the first message of the page that holds, as soon as there is one."""
-    async with asyncio.timeout(60):
-        while True:
-            found = [message for message in await browser.shown() if holds(message)]
-            if found:
-                return found[0]
 
 
 async def test_a_visitor_sets_up_makes_and_pauses_a_digest(browser: BrowserClient, perplexity: FakePerplexity) -> None:
     perplexity.script("/v1/agent", news_answer(BUDGET))
     await browser.say('/pplx watch world "europe" weekdays 9:00')
-    await shown(browser, lambda message: "Digest 1 (World: europe) is set up." in message["text"])
+    await browser.wait_for(lambda message: "Digest 1 (World: europe) is set up." in message["text"])
     await browser.say("/pplx watch run 1")
-    post = await shown(browser, lambda message: BUDGET in message["text"])
+    post = await browser.wait_for(lambda message: BUDGET in message["text"])
     (row,) = [block for block in post["blocks"] if block["type"] == "actions"]
     pause = {"channel": GENERAL.id, "ts": post["ts"], "block_id": row["block_id"], "action_id": "digest_pause"}
 
     assert (post["private"], post["channel"]) == (False, GENERAL.id)
     assert await browser.post("click", pause) == 204
-    paused = await shown(browser, lambda message: "is paused" in message["text"])
+    paused = await browser.wait_for(lambda message: "is paused" in message["text"])
     assert paused["private"]

@@ -22,9 +22,8 @@ from bot.views.admin_only import NOT_ADMIN
 from tests.bot.workspaces.test_revocation import UNINSTALLED, send
 from tests.driver import Driver, records
 from tests.end_to_end.test_rates import asked
-from tests.fakes.ports import free_port
 from tests.fakes.rows import claim
-from tests.fakes.workspaces import Installations, many_workspaces, serving
+from tests.fakes.workspaces import Installations, many_workspaces
 
 pytestmark = pytest.mark.trust(24)
 
@@ -59,12 +58,10 @@ async def first(harness: Driver) -> Driver:
 
 
 @pytest.fixture
-async def second(first: Driver, settings: Settings, database: str) -> AsyncIterator[Driver]:
+async def second(first: Driver, settings: Settings) -> AsyncIterator[Driver]:
     """Another process of the same app."""
-    other = settings.model_copy(update={"port": free_port()})
-    async with serving(other, database):
-        url = f"http://127.0.0.1:{other.port}"
-        yield replace(first, url=url, person=replace(first.person, app_url=url))
+    async with first.beside(settings) as other:
+        yield other
 
 
 async def ask(harness: Driver, *, user: str = OTHER) -> str:
