@@ -1,0 +1,31 @@
+"""What a process that stops waits for: work that would be lost, and nothing that only watches."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bot.worker.background import BackgroundTasks
+from tests.fakes.time import run_in_virtual_time
+
+
+def test_work_is_waited_for_and_what_only_watches_is_not() -> None:
+    ended: list[str] = []
+
+    async def run(name: str, seconds: float) -> None:
+        try:
+            await asyncio.sleep(seconds)
+            ended.append(name)
+        except asyncio.CancelledError:
+            ended.append(f"{name} cancelled")
+            raise
+
+    async def stop() -> None:
+        async with BackgroundTasks() as background:
+            background.watch(run("watch", 100))
+            background.start(run("short", 0.5))
+            background.start(run("long", 100))
+            await asyncio.sleep(0)
+
+    run_in_virtual_time(stop())
+
+    assert ended == ["watch cancelled", "short", "long cancelled"]
