@@ -216,8 +216,8 @@ RULES = (
     _rule(
         "an address has at most 2,000 characters",
         URLS,
-        "return _safe_url(url) if len(url) <= MAX_URL_LENGTH else None",
-        "return _safe_url(url)",
+        "MAX_URL_LENGTH = 2000",
+        "MAX_URL_LENGTH = 2_000_000",
         LINKS,
     ),
     _rule("a host is shown in punycode", URLS, "punycode(name)", "name", LINKS),
