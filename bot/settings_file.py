@@ -241,9 +241,10 @@ async def _rows(connection: AsyncConnection[DictRow], query: str) -> list[DictRo
 
 def _set_in(path: Path, table: tuple[Setting, ...], settings: ChannelSettings | WorkspaceSettings) -> State:
     empty = type(settings)()
-    values = {one.name: getattr(settings, one.field) for one in table}
     return {
-        (*path, one.name): _plain(values[one.name]) for one in table if values[one.name] != getattr(empty, one.field)
+        (*path, one.name): _plain(value)
+        for one in table
+        if (value := getattr(settings, one.field)) != getattr(empty, one.field)
     }
 
 

@@ -19,16 +19,13 @@ from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import Pool
 from perplexity import scope
 from perplexity.attempts import Attempt
-from perplexity.errors import AuthenticationError, BillingError, InvalidRequest, NothingFound, RequestCancelled
+from perplexity.errors import InvalidRequest, NothingFound, RequestCancelled
 from perplexity.fallback import CIRCUIT_OPEN
 
 log = logging.getLogger(__name__)
 
 
 KEPT_DAYS = 30
-
-NEEDS_ADMIN = (AuthenticationError.__name__, BillingError.__name__)
-"""Failures that only an admin can end, with a new key or more credit. The index `attempts_last` names them."""
 
 NOT_COUNTED = (CIRCUIT_OPEN, InvalidRequest.__name__, RequestCancelled.__name__, "Withdrawn")
 """Attempts that were skipped, or whose failure was not the provider's: an invalid or a cancelled request.

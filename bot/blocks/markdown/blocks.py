@@ -265,11 +265,6 @@ def insert_placeholders(cited: CitedText) -> Document:
     return cited.document(_mark)
 
 
-def has_placeholders(text: str) -> bool:
-    """Return whether there is any mark in a text."""
-    return _OPEN in text
-
-
 def link(number: int, addresses: Addresses) -> str:
     """Return the Markdown of one reference: `[[1]](address)`, or `[1]` that no renderer takes for a link."""
     address = addresses[number - 1]
