@@ -209,14 +209,14 @@ class Number:
 def letters_around(text: str, start: int, end: int) -> tuple[str, str]:
     """Return the letters that a number is one name with, before and after it, as in "A380", "COVID-19" and "5G"."""
     prefix = suffix = ""
-    if start and not text[start - 1].isspace():
+    if text[max(0, start - 1) : start] in {"-", "‑"} or text[max(0, start - 1) : start].isalpha():
         before = _LETTERS_BEFORE.search(text, max(0, start - 16), start)
         joins = before and before[2] and text[before.start() - 2 : before.start() - 1].isdecimal()
         if before and not joins and before[1].lower() not in {"v", "x", "s"} and not unit_before(text, start):
             year = end - start == 4 and text[start] in "12"
             if not before[2] or (not year and before[1].lower() not in {"minus", "bis", "und", "to"}):
                 prefix = before[0]
-    after = _LETTERS_AFTER.match(text, end)
+    after = _LETTERS_AFTER.match(text, end) if text[end : end + 1].isalpha() else None
     if after and not _ORDINAL_END.match(text, end):
         is_money = unit_before(text, start) != ""
         suffix = after[0] if read_suffix(text, end, is_money=is_money).end == end else ""
