@@ -19,15 +19,13 @@ from statistics import quantiles
 from uuid import uuid4
 
 from aiohttp import ClientSession, web
+from psycopg import AsyncConnection
 
 from bot.clock import utc_now
-from bot.features.digests.model import DigestLimits
-from bot.features.digests.store import DigestStore
+from bot.features import COMMANDS
 from bot.storage.database import migrate
-from bot.storage.questions import connection_pool
 from tests.benchmarks.measure import Figure
 from tests.benchmarks.question import TakingSlack, open_postgres, start_app
-from tests.fakes.digests import OWNER, make_spec
 from tests.fakes.openrouter import KEY as OPENROUTER_KEY
 from tests.fakes.openrouter import FakeOpenRouter
 from tests.fakes.perplexity import FakePerplexity, RateWindow
@@ -44,6 +42,15 @@ REFUSED, TIMES, MORE_SECONDS = 0.05, 1.15, 3.0
 """The bars: refused calls, and the 95th percentile, so many times the least possible one and so many seconds more."""
 
 SEED = 9
+
+DIGESTS = 20 if any(command.name == "watch" for command in COMMANDS) else 0
+"""How many are due in the longest morning, if this copy of the project has digests."""
+
+PLAN_DIGEST = """
+    INSERT INTO digests (id, team_id, user_id, number, channel_id, category, topic, days, at, zone, silence, next_at)
+    VALUES (%(id)s, 'T1', 'U1', %(number)s, 'CDIGEST' || %(number)s, 'technology', 'wheel ' || %(number)s,
+            '{0,1,2,3,4,5,6}', %(at)s, 'UTC', '{}', %(due)s)
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +78,7 @@ def mornings() -> list[Morning]:
             per_second=3,
             per_minute=150,
             arrivals=sorted([*spread(300, 0, 90, "B"), *spread(300, 90, 600, "C")]),
-            digests=20,
+            digests=DIGESTS,
         ),
         Morning(
             name="30 beside one",
@@ -260,13 +267,7 @@ async def _world(conninfo: str, morning: Morning) -> AsyncIterator[_World]:
 async def _plan_digests(conninfo: str, count: int) -> None:
     """Have digests due in a minute, each in a channel of its own."""
     due = utc_now() + timedelta(minutes=1)
-    async with connection_pool(conninfo) as pool:
+    async with await AsyncConnection.connect(conninfo) as connection:
         for number in range(count):
-            await DigestStore(pool).create(
-                make_spec(f"{due:%H:%M}", zone="UTC", topic=f"wheel {number}"),
-                id=uuid4(),
-                owner=OWNER,
-                channel_id=f"CDIGEST{number}",
-                next_at=due,
-                limits=DigestLimits(per_user=count, per_channel=count),
-            )
+            values = {"id": uuid4(), "number": number, "due": due, "at": f"{due:%H:%M}"}
+            await connection.execute(PLAN_DIGEST, values)

@@ -1,18 +1,25 @@
-"""An empty, migrated database for each test: a new one, or one that a test left as new but for its rows."""
+"""An empty, migrated database for each test: a new one, or one that a test left as new but for its rows.
+
+And one that fails.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import urlencode
 from uuid import uuid4
 
 import psycopg
+from psycopg import AsyncConnection, OperationalError
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed, Identifier
+
+from bot.storage.questions import Pool
 
 MOST_BYTES = 1 << 20
 """How large a table may be, with what was deleted from it: a larger one would be slower than a new one."""
@@ -143,6 +150,34 @@ class Databases:
         if copy.connection is not None:
             copy.connection.close()
         self.admin.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(copy.name)))
+
+
+class FlakyPool:
+    """A pool whose database fails once: at this one of its connections, or, if `late`, when its work is done."""
+
+    def __init__(self, pool: Pool, *, at: int, late: bool) -> None:
+        self._pool = pool
+        self._left = at
+        self._late = late
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pool, name)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+        self._left -= 1
+        away = self._left == 0
+        if away and not self._late:
+            raise OperationalError
+        async with self._pool.connection() as connection:
+            yield connection
+        if away:
+            raise OperationalError
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+        async with self.connection() as connection, connection.transaction():
+            yield connection
 
 
 def _value(connection: psycopg.Connection, query: SQL | Composed) -> Any:

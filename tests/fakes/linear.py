@@ -48,6 +48,14 @@ SIGNS = shapes(
 )  # fmt: skip
 """Signs that mean something to a reader, and the beginnings of what they open and never close."""
 
+NAMES = "".join(map(chr, range(0x4E00, 0x4E00 + 6_000)))
+WRITTEN = [*SIGNS, Shape("--a", "='"),
+           Shape("tech on monday ", "on ", "9:00"), Shape("", " ", "<@U1> x"), Shape("<@U1>", " ", "x"),
+           Shape("9:00", "/&"), Shape("--domain ", "a.com, "), Shape("--domain a.com,", "b.com,"),
+           Shape("x ", "—abcdefg "), Shape("", NAMES), Shape("--domain ", NAMES),
+           Shape("<!date^1^a|", " ", ">")]  # fmt: skip
+"""What people may write, with more that means something together."""
+
 
 some_or_all = pytest.mark.parametrize(
     "step", [pytest.param(4, id="every fourth"), pytest.param(1, id="all", marks=pytest.mark.rare)]

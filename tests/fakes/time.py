@@ -6,10 +6,13 @@ import asyncio
 import selectors
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, TypeVarTuple
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
+
+SATURDAY = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 class Time:
@@ -25,6 +28,19 @@ class Time:
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.now += seconds
+
+
+class WallClock:
+    """Shows `now`; sleeping moves it."""
+
+    def __init__(self, now: datetime = SATURDAY) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):

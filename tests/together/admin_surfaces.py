@@ -25,9 +25,10 @@ from bot.model.message import OutgoingMessage
 from bot.model.provider_stats import ProviderStats
 from bot.model.ratings import BadAnswer, Feedback, Rating
 from bot.model.spending import NO_BUDGETS, BudgetLine, Spending, Spent
-from tests.fakes.digests import OWNER, SATURDAY, make_spec
 from tests.fakes.judge import harms_of_plain_text
 from tests.fakes.shown import Harms, of_messages, of_view
+from tests.fakes.time import SATURDAY
+from tests.features.digests.examples import OWNER, make_spec
 
 pytestmark = pytest.mark.features("budgets", "digests", "limits")
 

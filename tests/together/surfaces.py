@@ -78,9 +78,10 @@ from perplexity.request_log import SentRequest
 from perplexity.sanitize import format_pages
 from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, Source
 from perplexity.urls import safe_url
-from tests.fakes.digests import OWNER, SATURDAY, make_spec
 from tests.fakes.judge import harms_of_markdown, harms_of_plain_text, harms_of_tool_result
 from tests.fakes.shown import Harms, of_messages, of_view
+from tests.fakes.time import SATURDAY
+from tests.features.digests.examples import OWNER, make_spec
 from tests.together.admin_surfaces import admin_figures, admin_home, printed_for_operators
 
 pytestmark = pytest.mark.features(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -24,8 +24,6 @@ from bot.commands.parsing import OptionParser, is_help_request, parse_options, t
 from bot.commands.routing import BY_MENTION, route_message, route_slash_command, usage_reply
 from bot.errors import UsageError
 from bot.features import COMMANDS
-from bot.features.digests.command import parse_days, parse_digest_spec
-from bot.features.digests.model import parse_run as read_run
 from bot.listeners.messages import parse_event
 from bot.model.message import Audience, OutgoingMessage
 from bot.playground.slack.limits import MAX_TEXT
@@ -35,15 +33,19 @@ from perplexity.filters import parse_domain, parse_domains
 from perplexity.markdown import parse
 from perplexity.types import Answer, Query, SearchResults, Source
 from perplexity.validation import MAX_PROMPT_LENGTH, MAX_QUERY_LENGTH
-from tests.fakes.linear import SIGNS, Shape, assert_linear, shapes, some_or_all
+from tests.fakes.linear import SIGNS, WRITTEN, Shape, assert_linear, shapes, some_or_all
 
 BY_NAME = {command.name: command for command in COMMANDS}
-LIMITS = {
-    "ask": MAX_PROMPT_LENGTH,
-    "search": MAX_QUERY_LENGTH,
-    "news": MAX_QUERY_LENGTH,
-    "deepdive": MAX_QUERY_LENGTH,
-} | {"watch": MAX_QUERY_LENGTH}
+LIMITS: Mapping[str, int] = {
+    name: MAX_PROMPT_LENGTH if name == "ask" else MAX_QUERY_LENGTH
+    for name in ("ask", "search", "news", "deepdive", "watch")
+    if name in BY_NAME
+}
+"""How much text is taken by the commands of this copy of the project."""
+
+BEFORE = {"ask": "", "search": "", "news": "tech ", "deepdive": ""}
+"""What may stand before the text of a command."""
+
 WIDE = OptionParser(
     options=tuple({option.name: option for command in COMMANDS for option in command.options}.values()),
     max_length=10_000_000,
@@ -101,21 +103,15 @@ READERS: dict[str, Callable[[str], object]] = {
     "routed": lambda text: route_message(text, COMMANDS),
     "event": received,
     "searching": lambda text: pending_message(BY_NAME["ask"], BY_NAME["ask"].parse(f"why {text}"), question_id="7"),
-    "wish": lambda text: parse_digest_spec(f"tech {text} monday 9:00"),
-    "text after the time": lambda text: parse_digest_spec(f"tech monday 9:00 {text}"),
-    "wish in quotes": lambda text: parse_digest_spec(f'tech "{text}" monday 9:00', report_empty_on=[text]),
-    "days": parse_days,
     "domain": parse_domain,
     "domains": lambda text: parse_domains(text.split()),
-    "run": read_run,
     **{f"parse {command.name}": command.parse for command in COMMANDS},
-    "notice ask": lambda text: usage_reply(text, BY_NAME["ask"], BY_MENTION),
     "time zone": lambda text: zone_of({"zone": text[:MAX_TEXT]}, "zone"),
     "routed command": lambda text: [
         route_message(f"{name} {text}", COMMANDS) for name in ("ask", "search", "news", "deepdive")
     ],
     "asked": lambda text: [command.parse_question_text(text) for command in COMMANDS],
-    "notice deepdive": lambda text: usage_reply(text, BY_NAME["deepdive"], BY_MENTION),
+    "notices": lambda text: [usage_reply(text, BY_NAME[name], BY_MENTION) for name in LIMITS],
 }
 RENDERERS: dict[str, Callable[[str], object]] = {
     "answer": answered,
@@ -130,12 +126,6 @@ RENDERERS: dict[str, Callable[[str], object]] = {
     "title": lambda text: linked_title(Source(number=1, title=text, url=text)),
     "address": lambda text: link_url(Source(number=1, title="", url=f"http://{text}.com")),
 }
-NAMES = "".join(map(chr, range(0x4E00, 0x4E00 + 6_000)))
-WRITTEN = [*SIGNS, Shape("--a", "='"),
-           Shape("tech on monday ", "on ", "9:00"), Shape("", " ", "<@U1> x"), Shape("<@U1>", " ", "x"),
-           Shape("9:00", "/&"), Shape("--domain ", "a.com, "), Shape("--domain a.com,", "b.com,"),
-           Shape("x ", "—abcdefg "), Shape("", NAMES), Shape("--domain ", NAMES),
-           Shape("<!date^1^a|", " ", ">")]  # fmt: skip
 RENDERED = [
     *SIGNS,
     *shapes("\ufdd0\ufdd2\ufdef", "a [1]", "[1][9]", "| a | b |\n|---|---|\n", "|a|b|\n|-|-|\n" + "|c\n" * 30),
@@ -226,12 +216,12 @@ def test_a_text_that_is_too_long_is_refused_before_it_is_read(name: str) -> None
     assert f"{LIMITS[name]:,}" in caught.value.problem
 
 
-@pytest.mark.parametrize(("name", "before"), [("ask", ""), ("search", ""), ("news", "tech "), ("deepdive", "")])
-def test_a_text_of_the_longest_length_is_taken_with_its_options(name: str, before: str) -> None:
+@pytest.mark.parametrize("name", [name for name in BEFORE if name in BY_NAME])
+def test_a_text_of_the_longest_length_is_taken_with_its_options(name: str) -> None:
     command: Command[Any, Any] = BY_NAME[name]
     text = ("&lt;a&gt; &amp; " * LIMITS[name])[: 16 * (LIMITS[name] // 6)]
 
-    command.parse(f"{before}{text} --public")
+    command.parse(f"{BEFORE[name]}{text} --public")
 
 
 def test_a_mention_that_is_too_long_gets_a_usage_error() -> None:

@@ -24,9 +24,8 @@ from bot.slack.users import (
     SlackUsers,
     UserGroups,
 )
-from tests.fakes.digests import WallClock
 from tests.fakes.slack import BOT_TOKEN, FakeSlack, Fault, refusal
-from tests.fakes.time import Time
+from tests.fakes.time import Time, WallClock
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from bot.commands.help import options_of
 from bot.commands.parsing import OptionParser, parse_options, write_arguments
 from bot.errors import UsageError
 from bot.features import COMMANDS
-from bot.features.digests.form import digest_view
 from bot.model.question import Choice
 from bot.model.schedule import ZONES, zone_of
 from bot.playground.slack.limits import check_view
@@ -100,26 +99,6 @@ def test_the_form_about_a_message_is_for_a_question() -> None:
 def test_a_choice_of_another_version_does_no_harm(kept: dict[str, str]) -> None:
     assert check_view(ask_view(COMMANDS, Choice(command="ask", options=kept), metadata={})) == []
     assert check_view(ask_view(COMMANDS, Choice(command="gone", options=kept), metadata={})) == []
-
-
-@pytest.mark.parametrize("zone", [ZONES[0], "Pacific/Chatham", "UTC", None])
-@pytest.mark.parametrize(
-    "metadata", [{}, {"url": "u", "channel": "C1", "name": "x" * 80}, {"url": "u", "channel": "C1", "more": True}]
-)
-def test_the_form_of_a_digest_is_valid(zone: str | None, metadata: dict[str, Any]) -> None:
-    for when in ("", "daily", "chosen"):
-        assert check_view(digest_view(zone=zone, metadata=metadata, entered={"when": when})) == []
-
-
-def test_the_form_of_a_digest_asks_for_topic_when_and_where() -> None:
-    view = digest_view(metadata={"url": "u", "channel": "C1", "name": "general"})
-    *fields, more = view["blocks"]
-
-    assert [block["label"]["text"] for block in fields] == ["Topic", "When", "At", "Where"]
-    assert [option["text"]["text"] for option in fields[1]["element"]["options"]] == [
-        "Every weekday", "Every day", "Choose days",
-    ]  # fmt: skip
-    assert more["elements"][0]["text"]["text"] == "More"
 
 
 def test_every_zone_is_known_and_one_more_fits_in_a_menu() -> None:

@@ -24,7 +24,7 @@ from bot.model.question import NewQuestion
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import IDLE_SECONDS, Pool, QuestionStore, connection_pool
 from bot.worker.queue import POLL_SECONDS, TAKEN_AT_ONCE, Heartbeats, JobQueue, RequeueOnShutdown, RetryingJobManager
-from tests.fakes.digests import FlakyPool
+from tests.fakes.databases import FlakyPool
 from tests.fakes.rows import claim
 
 CONNECTIONS = 3

@@ -9,7 +9,8 @@ import pytest
 
 from bot.features.digests.store import DigestStore
 from bot.storage.questions import connection_pool
-from tests.fakes.digests import WallClock, create_digest, make_spec
+from tests.fakes.time import WallClock
+from tests.features.digests.examples import create_digest, make_spec
 from tests.features.digests.harness import DigestHarness
 
 

@@ -19,9 +19,9 @@ from bot.storage.questions import Pool
 from perplexity.news.stories import unseen
 from perplexity.types import Answer, Question, Source, Usage
 from tests.fakes.commands import NO_ADMINS, command_context
-from tests.fakes.digests import WallClock
 from tests.fakes.provider import FakeProvider
 from tests.fakes.rows import row
+from tests.fakes.time import WallClock
 
 
 class NewsProvider(FakeProvider):

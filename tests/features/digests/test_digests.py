@@ -13,10 +13,11 @@ from bot.features.digests.service import DigestScheduler
 from bot.features.digests.store import DigestStore
 from bot.storage.questions import connection_pool
 from tests.driver import Driver, execute, rows
-from tests.fakes.digests import WallClock, create_digest, make_spec
 from tests.fakes.news_answers import BUDGET, PLANT, VOLCANO, news_answer
 from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.slack import Post
+from tests.fakes.time import WallClock
+from tests.features.digests.examples import create_digest, make_spec
 
 WATCH = '/pplx watch world "europe" weekdays 9:00'
 

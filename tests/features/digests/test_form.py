@@ -10,7 +10,10 @@ from typing import Any
 import psycopg
 import pytest
 
+from bot.features.digests.form import digest_view
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
+from bot.model.schedule import ZONES
+from bot.playground.slack.limits import check_view
 from bot.playground.slack.views import View
 from bot.views.base import TOO_LATE
 from tests.driver import Driver, Message, records
@@ -238,3 +241,23 @@ async def test_without_the_database_the_form_says_so(harness: Driver, database: 
     async with await psycopg.AsyncConnection.connect(database) as connection:
         await connection.execute("LOCK TABLE questions IN ACCESS EXCLUSIVE MODE")
         assert "I can’t reach my database just now" in (await harness.submit(view, topic=TOPIC))["topic"]
+
+
+@pytest.mark.parametrize("zone", [ZONES[0], "Pacific/Chatham", "UTC", None])
+@pytest.mark.parametrize(
+    "metadata", [{}, {"url": "u", "channel": "C1", "name": "x" * 80}, {"url": "u", "channel": "C1", "more": True}]
+)
+def test_the_form_of_a_digest_is_valid(zone: str | None, metadata: dict[str, Any]) -> None:
+    for when in ("", "daily", "chosen"):
+        assert check_view(digest_view(zone=zone, metadata=metadata, entered={"when": when})) == []
+
+
+def test_the_form_of_a_digest_asks_for_topic_when_and_where() -> None:
+    view = digest_view(metadata={"url": "u", "channel": "C1", "name": "general"})
+    *fields, more = view["blocks"]
+
+    assert [block["label"]["text"] for block in fields] == ["Topic", "When", "At", "Where"]
+    assert [option["text"]["text"] for option in fields[1]["element"]["options"]] == [
+        "Every weekday", "Every day", "Choose days",
+    ]  # fmt: skip
+    assert more["elements"][0]["text"]["text"] == "More"

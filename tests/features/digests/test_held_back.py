@@ -11,8 +11,9 @@ from bot.features.digests.jobs import OWNER_LEFT, OWNER_LEFT_CHANNEL, OWNER_NOT_
 from bot.features.digests.model import DigestLimits, DigestReport, State, Trigger
 from bot.features.digests.rendering import digest_messages
 from bot.slack.users import Membership
-from tests.fakes.digests import OTHER_OWNER, SATURDAY, make_spec, read_notices
 from tests.fakes.news_answers import BUDGET, VOLCANO
+from tests.fakes.time import SATURDAY
+from tests.features.digests.examples import OTHER_OWNER, make_spec, read_notices
 from tests.features.digests.harness import DigestHarness
 
 

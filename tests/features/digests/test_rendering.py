@@ -40,9 +40,10 @@ from bot.playground.slack.limits import check_message
 from perplexity.news.stories import Story
 from perplexity.news.summary import NewsSummary
 from perplexity.types import Source
-from tests.fakes.digests import OWNER, SATURDAY, make_spec
 from tests.fakes.hostile_text import wild
 from tests.fakes.renderer import mentions
+from tests.fakes.time import SATURDAY
+from tests.features.digests.examples import OWNER, make_spec
 
 SOURCE = Source(number=1, title="T", url="https://site.example/1")
 STORY = Story(headline="Parliament passes the budget", source=SOURCE, sentence="It is so.")

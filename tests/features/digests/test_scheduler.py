@@ -18,7 +18,8 @@ from bot.model.membership import Identity
 from bot.model.schedule import DAILY, WEEKDAYS, next_slot
 from bot.storage.installation import WorkspaceStore
 from bot.storage.questions import Pool, connection_pool
-from tests.fakes.digests import SATURDAY, WallClock, create_digest, make_spec
+from tests.fakes.time import SATURDAY, WallClock
+from tests.features.digests.examples import create_digest, make_spec
 
 ZONES = (
     "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago", "Asia/Kolkata",

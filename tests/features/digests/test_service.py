@@ -30,7 +30,8 @@ from bot.features.digests.model import (
 from bot.features.digests.service import StoredDigestService
 from bot.features.digests.store import DigestStore
 from bot.storage.questions import Pool, connection_pool
-from tests.fakes.digests import OTHER_OWNER, OWNER, SATURDAY, WallClock, make_spec
+from tests.fakes.time import SATURDAY, WallClock
+from tests.features.digests.examples import OTHER_OWNER, OWNER, make_spec
 
 NEXT = datetime(2026, 11, 22, 8, 0, tzinfo=UTC)
 

@@ -16,8 +16,9 @@ from bot.model.question import QuestionRow
 from bot.slack.users import AUTH_ERRORS
 from bot.storage.database import DatabaseRetry
 from bot.storage.questions import Pool
-from tests.fakes.digests import FlakyPool, read_notices
+from tests.fakes.databases import FlakyPool
 from tests.fakes.rows import row
+from tests.features.digests.examples import read_notices
 from tests.features.digests.harness import DigestHarness
 
 

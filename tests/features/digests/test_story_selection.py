@@ -23,9 +23,11 @@ from bot.web.metrics import Metrics
 from perplexity.news.stories import Story, fingerprint, unseen
 from perplexity.news.summary import MAX_STORIES, NewsSummary
 from perplexity.types import Source
-from tests.fakes.digests import SATURDAY, FlakyPool, create_digest, make_spec
+from tests.fakes.databases import FlakyPool
 from tests.fakes.listeners import returning
 from tests.fakes.news_answers import BUDGET, PLANT, TEN, VOLCANO
+from tests.fakes.time import SATURDAY
+from tests.features.digests.examples import create_digest, make_spec
 from tests.features.digests.harness import DigestHarness
 
 MANY = 40
