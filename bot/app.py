@@ -18,7 +18,9 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.audit import AuditWriter
+from bot.blocks.elements import button
 from bot.blocks.escaping import sanitize_view
+from bot.blocks.settings import SETTINGS_BUTTON
 from bot.chain import first_lane
 from bot.commands import with_built
 from bot.commands.ask import ask_command
@@ -31,7 +33,7 @@ from bot.delivery.queue_place import QueuePlaces
 from bot.delivery.routes import default_routes, digest_route
 from bot.delivery.status_message import ProgressUpdater, StatusMessages
 from bot.delivery.withdrawal import AnswerWithdrawal
-from bot.feature import Brought, Core, Feature, Running, bring_together
+from bot.feature import Brought, Core, Feature, Running, Together, bring_together
 from bot.features import FEATURES
 from bot.listeners import actions, answer_actions, event_limit, messages, slash
 from bot.listeners import installation as lifecycle
@@ -41,7 +43,7 @@ from bot.listeners.installation import FindWorkspace, Installation, token_hash
 from bot.listeners.intake import ACK_SECONDS, Intake
 from bot.listeners.stopping import record_stop
 from bot.metering import Meter
-from bot.model.home import HomeSection
+from bot.model.home import HomeSection, always
 from bot.model.question import QuestionRow
 from bot.process import Application, Periodic
 from bot.services import SearchServices, open_limiter, open_search_services, slack_connection
@@ -51,13 +53,11 @@ from bot.slack.streams import Streams
 from bot.slack.threads import ThreadHistory, ThreadReader
 from bot.slack.users import MAX_ADMINS, AdminList, Admins, ChannelManagers, Profiles, SlackUsers
 from bot.slack.views import Views
-from bot.storage.admin import AdminStore
 from bot.storage.attempts import AttemptLog, AttemptStore
 from bot.storage.audit_chain import AuditStore
 from bot.storage.budgets import BudgetStore
 from bot.storage.choices import ChoiceStore
 from bot.storage.database import DatabaseRetry
-from bot.storage.homes import HomeStore
 from bot.storage.installation import WorkspaceStore
 from bot.storage.ledger import Ledger
 from bot.storage.limiter import PostgresLimiter
@@ -71,15 +71,12 @@ from bot.storage.streams import StreamLog
 from bot.streaming.live import LiveAnswers
 from bot.views import (
     ask,
-    home,
     options,
     own_data,
     sent,
     settings,
     sources,
 )
-from bot.views.admin import AdminHome
-from bot.views.home import HomePublisher
 from bot.web import server
 from bot.web.metrics import Metrics
 from bot.web.server import Server
@@ -343,19 +340,6 @@ class _Parts:
         )
 
     @cached_property
-    def home(self) -> HomePublisher:
-        return HomePublisher(
-            store=HomeStore(self.work),
-            views=self.views,
-            commands=self.commands,
-            slash=self.settings.command_prefix,
-            admin=self.admin_home,
-            sections=lambda: self.home_sections,
-            start=self.background.start,
-            retention_days=self.settings.retention_days,
-        )
-
-    @cached_property
     def troubles(self) -> Health:
         from bot.worker.queue import STALLED_AFTER_SECONDS
 
@@ -367,17 +351,6 @@ class _Parts:
             audit=self.audit,
             workers_alive=partial(self.questions.workers_alive, seconds=STALLED_AFTER_SECONDS),
             found_by=[one.problems for one in self.running if one.problems is not None],
-        )
-
-    @cached_property
-    def admin_home(self) -> AdminHome:
-        asking = [one.name for one in self.commands if one.question_text is not None]
-        return AdminHome(
-            admins=self.admins,
-            store=AdminStore(self.work, commands=asking),
-            health=self.troubles,
-            budgets=self.budgets,
-            sections=lambda: self.home_sections,
         )
 
     @cached_property
@@ -393,6 +366,7 @@ class _Parts:
             users=self.users,
             questions=self.received,
             home=self.home_tabs,
+            together=lambda: self.together,
             chain=self.search.chain,
             files=self.files,
             notices=self.notices,
@@ -405,8 +379,16 @@ class _Parts:
         return [feature.start(self.core) for feature in self.features]
 
     @property
-    def home_sections(self) -> Sequence[HomeSection]:
-        return [section for one in self.running for section in one.home_sections]
+    def together(self) -> Together:
+        own = (
+            HomeSection(place="top", blocks=always(button("Settings", SETTINGS_BUTTON, "home"))),
+            HomeSection(place="end", blocks=always(*own_data.home_buttons())),
+        )
+        return Together(
+            commands=self.commands,
+            home_sections=(*(section for one in self.running for section in one.home_sections), *own),
+            problems=self.troubles.problems,
+        )
 
     @property
     def periodic(self) -> Sequence[Periodic]:
@@ -418,7 +400,7 @@ class _Parts:
 
     @cached_property
     def home_tabs(self) -> HomeTabs:
-        return HomeTabs()
+        return HomeTabs(views=self.views, withdrawal=self.withdrawal)
 
     # The worker.
 
@@ -487,7 +469,7 @@ class _Parts:
             database_retry=self.database_retry,
             metrics=self.metrics,
             admission=self.admission,
-            home_changed=self.home.changed,
+            home_changed=self.home_tabs.changed,
             enter=self.enter_team,
             progress_of=lambda row: ProgressUpdater(
                 row=row,
@@ -548,8 +530,8 @@ class _Parts:
             admins=self.admins,
             admission=self.admission,
             start=self.background.start,
-            home_opened=self.home.opened,
-            home_changed=self.home.changed,
+            home_opened=self.home_tabs.opened,
+            home_changed=self.home_tabs.changed,
         )
 
     @property
@@ -561,7 +543,7 @@ class _Parts:
             store=PersonalDataStore(self.work),
             files=self.files,
             cancel_runs=self.stopping.start_runs,
-            tell=self.home.tell,
+            tell=self.home_tabs.tell,
         )
         return (
             partial(lifecycle.register, installation=self.installation, find_workspace=self.find_workspace),
@@ -573,19 +555,13 @@ class _Parts:
             messages.register,
             actions.register,
             answer_actions.register,
-            self.admin_home.register,
             partial(ask.register, choices=choices),
             options.register,
-            partial(home.register, store=HomeStore(acks), delete=self.delete),
             partial(own_data.register, own_data=personal),
             sent.register,
             partial(settings.register, store=self.preferences_before_ack, managers=self.managers),
             sources.register,
         )
-
-    def delete(self, row: QuestionRow) -> None:
-        """Start deleting a question and its answer."""
-        self.background.start(self.home.after(self.withdrawal.delete(row), row))
 
     # The server.
 

@@ -17,8 +17,10 @@ from bot.doctor.checks import Check
 from bot.listeners.admission import Admission
 from bot.listeners.context import Register
 from bot.manifest import SHORTCUTS, Offers, Shortcut
-from bot.model.admin import FindProblems, LaneUse
-from bot.model.home import HomeSection
+from bot.model.admin import FindProblems, LaneUse, Problem
+from bot.model.home import HomeSection, Place
+from bot.model.message import Block
+from bot.model.spending import Spending
 from bot.process import Periodic
 from bot.settings import Settings
 from bot.slack.messages import Chat
@@ -26,6 +28,20 @@ from bot.slack.users import Admins, SlackUsers
 from bot.storage.questions import Pool, QuestionStore
 from bot.worker.admin_notices import AdminNotices
 from bot.worker.background import FileUploader
+
+
+@dataclass(frozen=True, kw_only=True)
+class Together:
+    """What the core and the features have together, once all of them have started; `problems` is for admins."""
+
+    commands: Sequence[Command[Any, Any]]
+    home_sections: Sequence[HomeSection]
+    problems: Callable[[str, Spending], Awaitable[Sequence[Problem]]]
+
+    async def blocks(self, place: Place, team_id: str, user_id: str) -> list[Block]:
+        """Return what a place of a person's home tab has. Raises database errors."""
+        sections = [one for one in self.home_sections if one.place == place]
+        return [block for one in sections for block in await one.blocks(team_id, user_id)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +62,7 @@ class Core:
     users: SlackUsers
     questions: QuestionStore
     home: HomeTabs
+    together: Callable[[], Together]
     chain: Chain
     files: FileUploader
     notices: AdminNotices

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from bot.delivery.withdrawal import AnswerWithdrawal
+from bot.slack.views import Views
+
 
 class Shows(Protocol):
     """Shows home tabs, in the background; a `notice`, escaped, is the result of a click."""
@@ -17,11 +20,20 @@ class Shows(Protocol):
         """Update the home tab if the person has it open."""
         ...
 
+    async def tell(self, team_id: str, user_id: str, notice: str) -> None:
+        """Update a home tab with a notice, even if it is not known to be open."""
+        ...
+
 
 @dataclass(kw_only=True)
 class HomeTabs:
-    """The home tabs of people; `shown_by` is set when the app is composed."""
+    """The home tabs of people. `views` publishes them, `withdrawal` deletes what is deleted there.
 
+    The feature that shows them sets `shown_by`.
+    """
+
+    views: Views
+    withdrawal: AnswerWithdrawal
     shown_by: Shows | None = None
 
     def opened(self, team_id: str, user_id: str, notice: str = "") -> None:
@@ -33,3 +45,8 @@ class HomeTabs:
         """Update the home tab if the person has it open."""
         if self.shown_by is not None:
             self.shown_by.changed(team_id, user_id, notice)
+
+    async def tell(self, team_id: str, user_id: str, notice: str) -> None:
+        """Update a home tab with a notice, even if it is not known to be open."""
+        if self.shown_by is not None:
+            await self.shown_by.tell(team_id, user_id, notice)

@@ -12,6 +12,7 @@ from bot.features import (
     deepdive,
     digests,
     feedback,
+    home,
     limits,
     provider_keys,
     saving,
@@ -31,6 +32,7 @@ FEATURES: tuple[Feature, ...] = (
     audit.FEATURE,
     provider_keys.FEATURE,
     data_requests.FEATURE,
+    home.FEATURE,
 )
 
 BROUGHT = bring_together(FEATURES)

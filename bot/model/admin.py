@@ -1,40 +1,12 @@
-"""What admins see of their workspace in the home tab: use and cost, problems and what was recorded."""
+"""What admins see of their workspace in the home tab: problems, and the limits of services."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-
-from bot.model.spending import NO_SPENDING, Spending
 
 DIRECT = "D"
 """The name of all direct messages together, instead of a channel's id."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Use:
-    """The questions of a day, a person or a channel, or the calls of a service; what calls cost, in micro-dollars."""
-
-    name: str
-    count: int
-    cost: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkspaceUse:
-    """The use of this month, and what `today` cost: days latest first, the others most expensive first."""
-
-    days: Sequence[Use] = ()
-    people: Sequence[Use] = ()
-    channels: Sequence[Use] = ()
-    providers: Sequence[Use] = ()
-    today: int = 0
-
-    @property
-    def cost(self) -> int:
-        """What the calls of the month cost, in micro-dollars."""
-        return sum(one.cost for one in self.days)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,26 +34,3 @@ class LaneUse:
     source: str
     fullest: int = 0
     others: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recorded:
-    """An entry of the audit log. `user_id` is empty for the app itself, None if the person was erased."""
-
-    at: datetime
-    user_id: str | None
-    what: str
-    channel_id: str
-    decision: str
-    before: str | None = None
-    after: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdminData:
-    """What admins see."""
-
-    spending: Spending = NO_SPENDING
-    use: WorkspaceUse = WorkspaceUse()
-    problems: Sequence[Problem] = ()
-    recorded: Sequence[Recorded] = ()

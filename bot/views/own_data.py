@@ -6,11 +6,28 @@ from functools import partial
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.blocks.home import ERASE_OWN, EXPORT_OWN
+from bot.blocks.elements import button as button_block
+from bot.blocks.elements import confirmation
 from bot.listeners.clicks import Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
+from bot.model.message import Block
 from bot.views.opening import person_of
 from bot.worker.own_data import OwnData
+
+EXPORT_OWN, ERASE_OWN = "export_own_data", "erase_own_data"
+
+
+def home_buttons() -> tuple[Block, Block]:
+    """Return the buttons for all that is kept of a person."""
+    confirm = confirmation(
+        "Erase my data?",
+        "This erases your questions with their answers, your digests, settings and ratings in this workspace for good, "
+        "and stops what is being answered. Messages in Slack stay; an admin can delete those that you shared. "
+        "This week’s spending still counts until Monday.",
+        "Erase",
+    )
+    erase = button_block("Erase my data", ERASE_OWN, "home") | {"style": "danger", "confirm": confirm}
+    return button_block("Send me my data", EXPORT_OWN, "home"), erase
 
 
 def register(app: AsyncApp, context: ListenerContext, *, own_data: OwnData) -> None:

@@ -11,9 +11,9 @@ import pytest
 from aiohttp import ClientSession
 from pydantic import SecretStr
 
+from bot.features.home.store import HomeStore
 from bot.model.question import RECORDED
 from bot.playground.examples import OFFLINE, RECORDED_LABEL
-from bot.storage.homes import HomeStore
 from bot.storage.questions import connection_pool
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.first_run import RecordedPauses, started

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from bot.blocks.admin import FOR_ADMINS
+from bot.features.home.admin import FOR_ADMINS
 from bot.listeners.admission import MEMBER_FORBIDDEN
 from bot.storage.attempts import LAST_CALLS
 from tests.driver import Driver

@@ -18,7 +18,6 @@ import pytest
 from bot.blocks.actions import Below, answer_actions
 from bot.blocks.answer import answer_messages
 from bot.blocks.escaping import one_line
-from bot.blocks.home import home_blocks
 from bot.blocks.messages import (
     as_direct_message,
     asked_message,
@@ -50,11 +49,13 @@ from bot.features.deepdive.rendering import deepdive_messages, deepdive_progress
 from bot.features.digests.model import Created, Digest, DigestAction, DigestList, DigestReport, Trigger, Updated
 from bot.features.digests.rendering import digest_failed_message, digest_messages, digest_result_message
 from bot.features.digests.rendering import home_blocks as digest_blocks
+from bot.features.home.model import HomeData, Recent, Running
+from bot.features.home.page import answer_blocks
+from bot.features.home.rendering import home_blocks
 from bot.features.saving.document import result_file
 from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.listeners.files import markdown_file
-from bot.model.home import HomeData, Recent, Running
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.preferences import ChannelSettings, PersonSettings, Preferences
 from bot.model.question import AnswerButtons, Choice
@@ -63,7 +64,6 @@ from bot.preferences.settings import load_channel, load_person
 from bot.privacy.sent_requests import Sent
 from bot.slack.users import Management
 from bot.views.ask import ask_view
-from bot.views.home import answer_blocks
 from bot.views.settings import settings_view
 from bot.views.sources import sources_view
 from perplexity.claims.types import CheckedClaim, CheckedClaims, ProposedClaims, Verdict

@@ -16,27 +16,35 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from bot.blocks.admin import FOR_ADMINS, USE_TABLES, admin_blocks, all_rows_buttons, recorded_list
 from bot.blocks.elements import button
-from bot.blocks.home import home_blocks
+from bot.blocks.settings import SETTINGS_BUTTON
 from bot.budgets.amounts import format_rounded
 from bot.features.budgets.form import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, budgets_section
 from bot.features.digests.buttons import all_digests
 from bot.features.digests.model import Digest, DigestSpec, Owner
 from bot.features.digests.rendering import STOP_DIGEST, workspace_blocks
 from bot.features.digests.rendering import home_blocks as digests_of_person
+from bot.features.home.admin import (
+    FOR_ADMINS,
+    USE_TABLES,
+    admin_blocks,
+    all_recorded,
+    all_rows_buttons,
+    all_use,
+    recorded_list,
+)
+from bot.features.home.model import AdminData, HomeData, Recent, Recorded, Running, Use, WorkspaceUse
+from bot.features.home.rendering import home_blocks
+from bot.features.home.store import MAX_RECENT, MAX_RUNNING, AdminStore
 from bot.features.limits.form import limits_section
 from bot.features.limits.model import NAMES, Limit
-from bot.model.admin import AdminData, Problem, Recorded, Use, WorkspaceUse
-from bot.model.home import HomeData, Recent, Running
+from bot.model.admin import Problem
 from bot.model.schedule import Schedule
 from bot.model.spending import BudgetLine, Spending
 from bot.playground.slack.limits import check_view
-from bot.storage.admin import AdminStore
-from bot.storage.homes import MAX_RECENT, MAX_RUNNING
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
-from bot.views.admin import all_recorded, all_use
+from bot.views import own_data
 from bot.views.admin_only import NOT_ADMIN
 from bot.views.all_rows import OPEN_PAGE, AllRows
 from bot.views.base import modal
@@ -44,8 +52,7 @@ from tests.driver import Driver, records
 from tests.fakes.listeners import returning
 from tests.fakes.slack import Fault
 
-pytestmark = [pytest.mark.trust(29), pytest.mark.features("budgets", "digests", "limits")]
-
+pytestmark = [pytest.mark.trust(29), pytest.mark.features("budgets", "digests", "home", "limits")]
 
 ADMIN, OTHER = "U1", "U2"
 SECRET = "what is our secret plan"
@@ -298,7 +305,8 @@ def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: Adm
         slash="",
         notice="Told.",
         problems=problems,
-        top=[button("Set up a digest", "digest_modal", "home")],
+        top=[button("Set up a digest", "digest_modal", "home"), button("Settings", SETTINGS_BUTTON, "home")],
+        end=own_data.home_buttons(),
         sections=digests_of_person([DIGEST] * 20),
     )
     pages: list[tuple[AllRows[Any], Sequence[Any]]] = [
@@ -461,7 +469,7 @@ async def test_days_are_those_of_utc(harness: Driver, database: str) -> None:
                 " '2026-11-21 00:30Z')"
             )
         now = datetime(2026, 11, 21, 1, tzinfo=UTC)
-        use = await AdminStore(pool, commands=["ask"], now=lambda: now).use("T9")
+        use = await AdminStore(pool, commands=lambda: ["ask"], now=lambda: now).use("T9")
     assert [(one.name, one.cost) for one in use.days] == [("2026-11-21", 5), ("2026-11-20", 7)]
 
 
@@ -475,7 +483,7 @@ async def test_an_erased_person_is_in_no_sum_any_more(harness: Driver, database:
                 " FROM unnest(ARRAY['U1', 'U2']) who,"
                 " unnest(ARRAY['2026-11-21 00:30Z', '2026-11-22 00:30Z']::timestamptz[]) at"
             )
-        store = AdminStore(pool, commands=["ask"], now=lambda: datetime(2026, 11, 22, 1, tzinfo=UTC))
+        store = AdminStore(pool, commands=lambda: ["ask"], now=lambda: datetime(2026, 11, 22, 1, tzinfo=UTC))
         assert {one.name for one in (await store.use("T9")).people} == {"U1", "U2"}
         await PersonalDataStore(pool).erase("U1", team_id="T9", own=True)
         use = await store.use("T9")

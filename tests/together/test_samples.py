@@ -16,17 +16,15 @@ from uuid import UUID
 import pytest
 
 from bot.blocks.actions import Below, answer_actions, with_actions
-from bot.blocks.admin import admin_blocks
 from bot.blocks.answer import answer_messages
 from bot.blocks.elements import button
 from bot.blocks.escaping import sanitize_message, sanitize_view
 from bot.blocks.examples import greeting_message
-from bot.blocks.home import home_blocks
 from bot.blocks.messages import failure_message
 from bot.blocks.news import news_messages
 from bot.blocks.progress import answer_progress_message, stopped_message
 from bot.blocks.sent import sent_blocks
-from bot.blocks.settings import settings_message
+from bot.blocks.settings import SETTINGS_BUTTON, settings_message
 from bot.blocks.sources import results_messages
 from bot.blocks.status import status_message
 from bot.commands.help import help_message
@@ -42,12 +40,13 @@ from bot.features.digests.model import Digest, DigestReport, DigestSpec, Owner, 
 from bot.features.digests.rendering import digest_failed_message, digest_messages, workspace_blocks
 from bot.features.digests.rendering import home_blocks as digest_blocks
 from bot.features.feedback.form import feedback_view
+from bot.features.home.admin import admin_blocks
+from bot.features.home.model import AdminData, HomeData, Recent, Running, Use, WorkspaceUse
+from bot.features.home.rendering import home_blocks
 from bot.features.limits.form import limits_section, limits_view
 from bot.features.limits.model import NAMES, Limit, limits_message
 from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
-from bot.model.admin import AdminData, Use, WorkspaceUse
-from bot.model.home import HomeData, Recent, Running
 from bot.model.message import Audience, OutgoingMessage
 from bot.model.preferences import Preferences
 from bot.model.provider_stats import ProviderStats
@@ -58,6 +57,7 @@ from bot.model.spending import NO_BUDGETS, NO_SPENDING
 from bot.privacy.sent_requests import Sent
 from bot.slack.users import Management
 from bot.slack.views import View
+from bot.views import own_data
 from bot.views.ask import ask_view
 from bot.views.base import modal
 from bot.views.settings import settings_view
@@ -199,7 +199,8 @@ def _views() -> Iterator[tuple[str, View | None]]:
         HomeData(running=[running], recent=[recent], questions=1, cost=1_000),
         texts={_ID: "example"},
         slash="",
-        top=[button("Set up a digest", "digest_modal", "home")],
+        top=[button("Set up a digest", "digest_modal", "home"), button("Settings", SETTINGS_BUTTON, "home")],
+        end=own_data.home_buttons(),
         sections=digest_blocks([_DIGEST]),
     )
     people = (Use(name=_PERSON, count=1, cost=1_000),)

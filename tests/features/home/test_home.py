@@ -14,10 +14,10 @@ import pytest
 from bot.blocks.examples import LINES
 from bot.commands.ask import EARLIER_NOT_ALLOWED
 from bot.delivery.withdrawal import Deleted
+from bot.features.home.store import HomeStore
 from bot.listeners.clicks import NOT_YOUR_ANSWER, UNKNOWN_ANSWER
 from bot.model.question import NewQuestion
 from bot.playground.slack.limits import check_view
-from bot.storage.homes import HomeStore
 from bot.storage.questions import QuestionStore, connection_pool
 from tests.driver import Driver, asked_in, execute
 from tests.fakes.hostile_text import SCRAPS

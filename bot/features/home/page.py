@@ -14,14 +14,17 @@ from uuid import UUID
 from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import FOLLOW_UP, MORE, RECHECK, SHARE, SOURCES, is_suggestion
-from bot.blocks.admin import FOR_ADMINS
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import link, plain, section
 from bot.blocks.escaping import shorten, unescape_slack
-from bot.blocks.home import AGAIN, DELETE, HOME_PAGE, OPEN, home_blocks
 from bot.blocks.markdown.rich_text import rich_text_blocks
 from bot.blocks.messages import asked_message
 from bot.commands.base import Command
+from bot.delivery.home_tabs import HomeTabs
+from bot.feature import Together
+from bot.features.home.admin import FOR_ADMINS, AdminHome
+from bot.features.home.rendering import AGAIN, DELETE, HOME_PAGE, OPEN, home_blocks
+from bot.features.home.store import HomeStore
 from bot.listeners.asking import ask_in_direct_message, link_to_messages
 from bot.listeners.clicks import (
     NO_LONGER_OFFERED,
@@ -35,15 +38,12 @@ from bot.listeners.clicks import (
     text_reply,
 )
 from bot.listeners.context import ListenerContext
-from bot.model.home import HomeSection, Place
 from bot.model.message import Block, OutgoingMessage
 from bot.model.question import OPEN as OPEN_STATES
 from bot.model.question import QuestionRow
 from bot.slack.messages import seconds_of
-from bot.slack.views import NotOpened, View, Views
+from bot.slack.views import NotOpened, View
 from bot.storage.database import DATABASE_UNAVAILABLE
-from bot.storage.homes import HomeStore
-from bot.views.admin import AdminHome
 from bot.views.admin_only import admin_refusal
 from bot.views.base import CLOSES_ALL, Response, Submission, errors, modal, open_for_click, submission
 from bot.views.forms import checkboxes, choice, input_block
@@ -75,17 +75,15 @@ NOT_SHOWN = frozenset(
 class HomePublisher:
     """Updates home tabs in the background, each at most once in three seconds in all processes together.
 
-    `commands` are those whose questions are listed, `slash` goes before their names, `retention_days` is how long texts
-    are kept. `admin` has the part for admins, `sections` returns what features add. `start` runs work in the
-    background. Failures are logged and change nothing else.
+    `slash` goes before the names of commands, `retention_days` is how long texts are kept. `admin` has the part for
+    admins. `start` runs work in the background. Failures are logged and change nothing else.
     """
 
     store: HomeStore
-    views: Views
-    commands: Sequence[Command[Any, Any]]
+    tabs: HomeTabs
+    together: Callable[[], Together]
     slash: str
     admin: AdminHome
-    sections: Callable[[], Sequence[HomeSection]]
     start: Callable[[Coroutine[Any, Any, None]], None]
     retention_days: int = 30
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -104,9 +102,12 @@ class HomePublisher:
         self._waiting[person] = notice
         self.start(self._publish(team_id, user_id))
 
-    async def after(self, work: Coroutine[Any, Any, str], row: QuestionRow) -> None:
-        """Update the home tab of a question's asker after some work, with the notice that it returns, if any."""
-        self.changed(row.team_id, row.user_id, await work)
+    def delete(self, row: QuestionRow) -> None:
+        """Start deleting a question and its answer."""
+        self.start(self._delete(row))
+
+    async def _delete(self, row: QuestionRow) -> None:
+        self.changed(row.team_id, row.user_id, await self.tabs.withdrawal.delete(row))
 
     async def _open(self, team_id: str, user_id: str, notice: str) -> None:
         try:
@@ -119,7 +120,7 @@ class HomePublisher:
     async def tell(self, team_id: str, user_id: str, notice: str) -> None:
         """Update a home tab with a notice, which is escaped, even if it is not known to be open."""
         try:
-            result = await self.views.publish(user_id, await self._view(team_id, user_id, notice))
+            result = await self.tabs.views.publish(user_id, await self._view(team_id, user_id, notice))
         except DATABASE_UNAVAILABLE as error:
             log.warning("home.not_shown", extra={"error": type(error).__name__})
             return
@@ -135,7 +136,7 @@ class HomePublisher:
             await self.sleep(max(seconds, BOOKED_SECONDS))
             # What changes from here on is shown by the next version.
             notice, shown = self._waiting.pop(person, ""), True
-            result = await self.views.publish(user_id, await self._view(team_id, user_id, notice))
+            result = await self.tabs.views.publish(user_id, await self._view(team_id, user_id, notice))
             if isinstance(result, NotOpened):
                 log.warning("home.not_shown", extra={"error": result.error})
         except DATABASE_UNAVAILABLE as error:
@@ -145,7 +146,7 @@ class HomePublisher:
                 self._waiting.pop(person, None)
 
     async def _view(self, team_id: str, user_id: str, notice: str) -> View:
-        listed = {command.name: command for command in self.commands if command.question_text is not None}
+        listed = {command.name: command for command in self.together().commands if command.question_text is not None}
         data = await self.store.read(team_id, user_id, commands=listed)
         asked = [(one.id, one.command, one.text) for one in data.running]
         asked += [(one.id, one.command, one.text) for one in data.recent]
@@ -154,6 +155,7 @@ class HomePublisher:
         is_admin = await self.admin.admins.is_admin(user_id)
         if is_admin and data.for_admins:
             return {"type": "home", "blocks": await self.admin.page(team_id, user_id, notice)}
+        added = partial(self.together().blocks, team_id=team_id, user_id=user_id)
         blocks = home_blocks(
             data,
             texts=asked_texts,
@@ -161,13 +163,11 @@ class HomePublisher:
             notice=notice,
             retention_days=self.retention_days,
             problems=await self.admin.problems(team_id) if is_admin else None,
-            top=await self._added("top", team_id, user_id),
-            sections=await self._added("page", team_id, user_id),
+            top=await added("top"),
+            sections=await added("page"),
+            end=await added("end"),
         )
         return {"type": "home", "blocks": blocks}
-
-    async def _added(self, place: Place, team_id: str, user_id: str) -> list[Block]:
-        return [block for one in self.sections() if one.place == place for block in await one.blocks(team_id, user_id)]
 
 
 def _texts(asked: Sequence[tuple[UUID, str, str]], commands: dict[str, Command[Any, Any]]) -> dict[UUID, str]:

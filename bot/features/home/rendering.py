@@ -8,22 +8,18 @@ from typing import Any
 from uuid import UUID
 
 from bot.blocks.actions import RECHECK, SENT
-from bot.blocks.admin import FOR_ADMINS
-from bot.blocks.elements import actions, button, confirmation, context, header, mrkdwn, page_turns, plain, section
+from bot.blocks.elements import actions, button, context, header, mrkdwn, page_turns, plain, section
 from bot.blocks.escaping import code, escape, one_line, shorten
 from bot.blocks.examples import LINES
-from bot.blocks.settings import SETTINGS_BUTTON
 from bot.blocks.status import health_block
 from bot.blocks.words import short_moment, used
+from bot.features.home.admin import FOR_ADMINS
+from bot.features.home.model import HomeData, Recent, Running
 from bot.model.admin import Problem
-from bot.model.home import HomeData, Recent, Running
 from bot.model.message import Block
 from perplexity.formatting import format_duration, pluralize
 
 MAX_TEXT = 150
-
-EXPORT_OWN, ERASE_OWN = "export_own_data", "erase_own_data"
-"""The ids of the buttons for all that is kept of a person."""
 
 HOME_BLOCK = "answer:"
 """What the `block_id` of a recent question begins with; its id follows."""
@@ -55,12 +51,13 @@ def home_blocks(
     problems: Sequence[Problem] | None = None,
     top: Sequence[Block] = (),
     sections: Sequence[Block] = (),
+    end: Sequence[Block] = (),
 ) -> list[Block]:
     """Return the blocks of a home tab. `texts` are questions without options, by id; `slash` goes before a command.
 
     `notice`, escaped, is the result of the last click. Texts are kept for `retention_days`. Only admins have
-    `problems`, and the button for their page. `top` are more buttons in the first row, `sections` come after the
-    questions.
+    `problems`, and the button for their page. `top` are more buttons in the first row, `end` those in
+    the last one, `sections` come after the questions.
     """
     blocks = [
         header("Ask the web, with sources"),
@@ -84,19 +81,7 @@ def home_blocks(
     month = f"This month: {used(data.questions, 'question', data.cost)}. "
     asked = month if data.questions or data.cost else ""
     kept = f"I keep your texts for {pluralize(retention_days, 'day')}." if retention_days else "I keep no texts."
-    confirm = confirmation(
-        "Erase my data?",
-        "This erases your questions with their answers, your digests, settings and ratings in this workspace for good, "
-        "and stops what is being answered. Messages in Slack stay; an admin can delete those that you shared. "
-        "This week’s spending still counts until Monday.",
-        "Erase",
-    )
-    erase = button("Erase my data", ERASE_OWN, "home") | {"style": "danger", "confirm": confirm}
-    return [
-        *blocks,
-        context(f"{asked}{kept}"),
-        actions(button("Send me my data", EXPORT_OWN, "home"), erase),
-    ]
+    return [*blocks, context(f"{asked}{kept}"), *([actions(*end)] if end else [])]
 
 
 def _pages(data: HomeData) -> list[Block]:
@@ -108,7 +93,6 @@ def _buttons(top: Sequence[Block], *, for_admin: bool) -> Block:
     return actions(
         button("Ask a question", "ask_anything", "home") | {"style": "primary"},
         *top,
-        button("Settings", SETTINGS_BUTTON, "home"),
         *([button("For admins", FOR_ADMINS, "open")] if for_admin else []),
     )
 

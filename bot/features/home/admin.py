@@ -1,11 +1,16 @@
-"""Renders what admins see in the home tab: use and cost, limits, problems, everyone's digests, the audit log."""
+"""The page for admins of the home tab: use and cost, problems, the audit log, and what features add.
+
+Who asks for it is checked with Slack each time it is shown, and at each click.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
+
+from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.elements import (
     actions,
@@ -25,8 +30,16 @@ from bot.blocks.escaping import one_line, shorten
 from bot.blocks.status import health_block
 from bot.blocks.words import NO_LIMIT, spending_sentence, used
 from bot.budgets.amounts import format_amount, format_rounded
-from bot.model.admin import AdminData, Recorded, Use, WorkspaceUse
+from bot.feature import Together
+from bot.features.home.model import AdminData, Recorded, Use, WorkspaceUse
+from bot.features.home.store import AdminStore
+from bot.listeners.context import ListenerContext
+from bot.model.admin import Problem
 from bot.model.message import Block
+from bot.model.spending import Spending
+from bot.slack.users import Admins
+from bot.storage.budgets import BudgetStore
+from bot.views.all_rows import AllRows
 
 FOR_ADMINS = "admin_home"
 """The id of the button that opens the page for admins, and of the one that closes it."""
@@ -171,3 +184,60 @@ def _value_text(written: str) -> str:
             return format_amount(amount)
         case _:
             return written
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdminHome:
+    """Reads what admins see. Functions raise database errors."""
+
+    admins: Admins
+    store: AdminStore
+    budgets: BudgetStore
+    together: Callable[[], Together]
+
+    async def page(self, team_id: str, user_id: str, notice: str) -> list[Block]:
+        """Return the page for admins; who asks for it has checked that it is for one."""
+        data = await self.data(team_id)
+        together = self.together()
+        above, below = [await together.blocks(place, team_id, user_id) for place in ("admin", "admin_end")]
+        buttons = [one for table in USE_TABLES for one in all_use(table, self.store.use).buttons(table.rows(data.use))]
+        buttons += [one for one in below if one["type"] == "button"]
+        buttons += all_recorded(self.store.recorded).buttons(data.recorded)
+        shown = [one for one in below if one["type"] != "button"]
+        return [*admin_blocks(data, notice, above, shown), *all_rows_buttons(buttons)]
+
+    async def problems(self, team_id: str) -> Sequence[Problem]:
+        """Return what is wrong."""
+        use, (lines, paused_by) = await self.store.use(team_id), await self.budgets.lines(team_id)
+        return await self.together().problems(team_id, Spending(month=use.cost, lines=lines, paused_by=paused_by))
+
+    async def data(self, team_id: str) -> AdminData:
+        """Return what admins see of a workspace; who asks for it has checked that it is for an admin."""
+        use, (lines, paused_by) = await self.store.use(team_id), await self.budgets.lines(team_id)
+        spending = Spending(today=use.today, month=use.cost, lines=lines, paused_by=paused_by)
+        return AdminData(
+            use=use,
+            problems=await self.together().problems(team_id, spending),
+            recorded=await self.store.recorded(team_id),
+            spending=spending,
+        )
+
+    def register(self, app: AsyncApp, context: ListenerContext) -> None:
+        """Listen to the buttons for all rows."""
+        for one in USE_TABLES:
+            all_use(one, self.store.use).register(app, context)
+        all_recorded(self.store.recorded).register(app, context)
+
+
+def all_use(table: UseTable, use: Callable[[str], Awaitable[WorkspaceUse]]) -> AllRows[Use]:
+    """Return the pages of a table of use."""
+
+    async def read(team_id: str) -> Sequence[Use]:
+        return table.rows(await use(team_id))
+
+    return AllRows(name=table.name, title=table.title, shown=table.most, read=read, blocks=table.list)
+
+
+def all_recorded(read: Callable[[str], Awaitable[Sequence[Recorded]]]) -> AllRows[Recorded]:
+    """Return the pages of the audit log."""
+    return AllRows(name="changes", title="Audit log", shown=MAX_RECORDED, read=read, blocks=recorded_list)
