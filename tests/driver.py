@@ -240,6 +240,12 @@ class Driver:
     async def press_home(self, action: str, value: object = None) -> None:
         await self.press(self.slack.home(self.person.user), action, value)
 
+    async def open_admin_page(self, *words: str) -> str:
+        """Open the page for admins in the home tab, wait until it has these words, and return all of it."""
+        if '"Back"' not in await self.open_home("admin_home"):
+            await self.press_home("admin_home")
+        return await self.home('"Back"', *words)
+
     async def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         return await rows(self.database, query, *values)
 

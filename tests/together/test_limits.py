@@ -25,7 +25,7 @@ from tests.end_to_end.test_rates import asked
 from tests.fakes.rows import claim
 from tests.fakes.workspaces import Installations, many_workspaces
 
-pytestmark = pytest.mark.trust(24)
+pytestmark = [pytest.mark.trust(24), pytest.mark.features("home", "limits")]
 
 ADMIN, OTHER = "U1", "U2"
 
