@@ -215,12 +215,6 @@ class Driver:
             assert response.status == 200
         return await self.home(*words, without=without)
 
-    async def open_admin_page(self, *words: str) -> str:
-        """Open the page for admins in the home tab, and wait until it shows these words."""
-        if '"Back"' not in await self.open_home("admin_home"):
-            await self.press_home("admin_home")
-        return await self.home('"Back"', *words)
-
     async def home(self, *words: str, without: str = "\0") -> str:
         """Wait until the home tab shows these words, and return all of it."""
         async with asyncio.timeout(60):

@@ -31,7 +31,7 @@ from tests.fakes.shown import Harms, of_messages, of_view
 from tests.fakes.time import SATURDAY
 from tests.features.digests.examples import OWNER, make_spec
 
-pytestmark = pytest.mark.features("budgets", "digests", "limits")
+pytestmark = pytest.mark.features("budgets", "digests", "home", "limits")
 
 LIMITS = (Limit(name="user", value=3, own=3, host=20, bounded=True),)
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)

@@ -85,7 +85,7 @@ from tests.features.digests.examples import OWNER, make_spec
 from tests.together.admin_surfaces import admin_figures, admin_home, printed_for_operators
 
 pytestmark = pytest.mark.features(
-    "ask_about", "budgets", "checking", "deepdive", "digests", "limits", "saving", "sharing"
+    "ask_about", "budgets", "checking", "deepdive", "digests", "home", "limits", "saving", "sharing"
 )
 
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)

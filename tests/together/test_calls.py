@@ -14,7 +14,9 @@ from tests.together.surfaces import SURFACES, judged, streams
 
 pytestmark = [
     pytest.mark.trust(13),
-    pytest.mark.features("ask_about", "budgets", "checking", "deepdive", "digests", "limits", "saving", "sharing"),
+    pytest.mark.features(
+        "ask_about", "budgets", "checking", "deepdive", "digests", "home", "limits", "saving", "sharing"
+    ),
 ]
 
 

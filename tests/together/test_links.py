@@ -10,7 +10,9 @@ from tests.together.surfaces import SURFACES, LinkedPage, judged
 
 pytestmark = [
     pytest.mark.trust(14),
-    pytest.mark.features("ask_about", "budgets", "checking", "deepdive", "digests", "limits", "saving", "sharing"),
+    pytest.mark.features(
+        "ask_about", "budgets", "checking", "deepdive", "digests", "home", "limits", "saving", "sharing"
+    ),
 ]
 
 

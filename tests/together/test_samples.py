@@ -72,7 +72,7 @@ from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, 
 from perplexity.x_posts.types import Sentiment
 
 pytestmark = pytest.mark.features(
-    "ask_about", "budgets", "checking", "deepdive", "digests", "feedback", "limits", "sharing"
+    "ask_about", "budgets", "checking", "deepdive", "digests", "feedback", "home", "limits", "sharing"
 )
 
 
