@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.command_line import NO_OAUTH, Subcommand, fail, open_database, open_migrated, say, say_aside, user_id
+from bot.command_line import NO_OAUTH, Subcommand, channel_id, fail, open_database, open_migrated, say
 from bot.stop_signals import Stopped, StopSignals
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ DEFAULT_MAX_USD = 500_000
 """What `doctor --live` may spend, in micro-dollars."""
 
 STOPPABLE = ("run", "worker", "migrate", "rotate-keys")
-PRINTING = ("settings", "doctor", "manifest", "install-url")
+PRINTING = ("doctor", "manifest", "install-url")
 """The commands of the core that do nothing but print."""
 
 ORDER = (
@@ -182,9 +182,11 @@ def _parse(program: str, arguments: Sequence[str]) -> argparse.Namespace | str:
         if first in OWN or not first or first.startswith("-"):
             return _parser(program).parse_args(arguments)
         return f"{program} {first}: {error}"
-    from bot.features import SUBCOMMANDS
+    from bot.features import BROUGHT
 
-    return _parser(program, SUBCOMMANDS).parse_args(arguments)
+    parser = _parser(program, BROUGHT.subcommands)
+    parser.set_defaults(brought=BROUGHT)
+    return parser.parse_args(arguments)
 
 
 def _parser(program: str, features: Sequence[Subcommand] = ()) -> argparse.ArgumentParser:
@@ -218,7 +220,7 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
 def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--live", action="store_true", help="try Slack and the providers for real, which costs money")
     parser.add_argument(
-        "--channel", type=_parse_channel, metavar="C…", help="where --live posts; it deletes what it has posted"
+        "--channel", type=channel_id, metavar="C…", help="where --live posts; it deletes what it has posted"
     )
     parser.add_argument("--keep", action="store_true", help="keep what --live posts")
     parser.add_argument(
@@ -236,18 +238,6 @@ def _manifest_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON, even if PyYAML is installed")
 
 
-def _settings_arguments(parser: argparse.ArgumentParser) -> None:
-    of_file = parser.add_subparsers(dest="do", required=True)
-    of_file.add_parser("export", help="print it as TOML")
-    plan = of_file.add_parser("plan", help="say what a file would change; exit with 2 if anything")
-    for one in (plan, of_file.add_parser("apply", help="make it as a file says")):
-        one.add_argument("file", type=Path, metavar="FILE")
-    why = of_file.add_parser("explain", help="say which value applies to a person in a channel, and what has set it")
-    why.add_argument("--user", type=user_id, required=True, metavar="U…")
-    why.add_argument("--channel", type=_parse_channel, required=True, metavar="C…")
-    why.add_argument("--team", metavar="T…", help="the workspace, if there are several")
-
-
 OWN: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("serve HTTP and answer questions", _run_arguments),
     "worker": ("answer questions only", _no_arguments),
@@ -255,7 +245,6 @@ OWN: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "doctor": ("check everything the app needs, and print how to fix what is wrong", _doctor_arguments),
     "manifest": ("print the manifest for creating the app in Slack", _manifest_arguments),
     "install-url": ("print the address at which workspaces install the app", _no_arguments),
-    "settings": ("what admins have set, as a file", _settings_arguments),
     "rotate-keys": ("encrypt all tokens with the first of ENCRYPTION_KEYS; the app may run", _no_arguments),
 }
 """The subcommands of the core."""
@@ -267,14 +256,6 @@ def _parse_https(url: str) -> str:
     if not (url.startswith("https://") and is_https_or_loopback(url)):
         raise argparse.ArgumentTypeError("must be an https address, such as https://answers.example.com")
     return url
-
-
-def _parse_channel(channel: str) -> str:
-    from bot.settings import CHANNEL_ID
-
-    if not CHANNEL_ID.fullmatch(channel):
-        raise argparse.ArgumentTypeError(f"{channel!r} must be the id of a channel, such as C012AB3CD")
-    return channel
 
 
 def _parse_dollars(amount: str) -> int:
@@ -363,32 +344,6 @@ def _print_manifest(settings: Settings, parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _run_settings(settings: Settings, parsed: argparse.Namespace, conninfo: str) -> int:
-    from bot import settings_file
-
-    try:
-        match parsed.do:
-            case "export":
-                sys.stdout.write(asyncio.run(settings_file.export(settings, conninfo)))
-                return 0
-            case "explain":
-                place = {"team": parsed.team, "user": parsed.user, "channel": parsed.channel}
-                sys.stdout.write(asyncio.run(settings_file.explain(settings, conninfo, **place)))
-                return 0
-        text, apply = parsed.file.read_text("utf-8"), parsed.do == "apply"
-        changed = asyncio.run(settings_file.change(settings, conninfo, text, apply=apply))
-    except UnicodeDecodeError:
-        return fail(f"{parsed.file} is not UTF-8 text.", code=1)
-    except settings_file.NotUsable as error:
-        return fail(str(error), code=1)
-    say(
-        "\n".join([*changed, "Applied." if apply else f"{len(changed)} to change."])
-        if changed
-        else "Nothing to change."
-    )
-    return 2 if changed and not apply else 0
-
-
 def _print_install_url(settings: Settings) -> int:
     if not settings.oauth_configured:
         return fail(NO_OAUTH.format(what="There is no address to install the app at"), code=2)
@@ -424,13 +379,11 @@ def _run_app(settings: Settings, parsed: argparse.Namespace, stop: StopSignals) 
             "SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET are missing. Without them only the playground works, which runs "
             "inside `python -m bot run`"
         )
-    with open_migrated(settings, stop, tell=say_aside if parsed.command == "settings" else say) as database:
+    with open_migrated(settings, stop, tell=say) as database:
         conninfo, described = database.conninfo, database.described
         if parsed.command == "migrate":
             say(f"Database  {described}\nMigrated  {database.applied} applied")
             return 0
-        if parsed.command == "settings":
-            return _run_settings(settings, parsed, conninfo)
         if not settings.slack_configured and (team := asyncio.run(_workspace_in(conninfo))) is not None:
             raise SettingsError(_NO_PLAYGROUND.format(team=team))
         settings, began = asyncio.run(_with_first_budget(settings, conninfo))

@@ -18,14 +18,11 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.audit import AuditWriter
-from bot.blocks.elements import button
 from bot.blocks.escaping import sanitize_view
-from bot.blocks.settings import SETTINGS_BUTTON
 from bot.chain import first_lane
 from bot.commands import with_built
 from bot.commands.ask import ask_command
 from bot.commands.base import ROOT_COMMAND, Command
-from bot.commands.settings import SettingsCommand
 from bot.commands.status import Health, StatusCommand
 from bot.delivery.delivery import Delivery
 from bot.delivery.home_tabs import HomeTabs
@@ -51,7 +48,7 @@ from bot.slack.connection import SlackConnection, SocketMode, open_session, web_
 from bot.slack.messages import Chat, ResponseUrls
 from bot.slack.streams import Streams
 from bot.slack.threads import ThreadHistory, ThreadReader
-from bot.slack.users import MAX_ADMINS, AdminList, Admins, ChannelManagers, Profiles, SlackUsers
+from bot.slack.users import MAX_ADMINS, AdminList, Admins, Profiles, SlackUsers
 from bot.slack.views import Views
 from bot.storage.attempts import AttemptLog, AttemptStore
 from bot.storage.audit_chain import AuditStore
@@ -62,7 +59,7 @@ from bot.storage.installation import WorkspaceStore
 from bot.storage.ledger import Ledger
 from bot.storage.limiter import PostgresLimiter
 from bot.storage.personal_data import PersonalDataStore
-from bot.storage.preferences import PreferenceStore
+from bot.storage.preferences import PreferenceStore, app_defaults
 from bot.storage.questions import Pool, QuestionStore, connection_pool, fair_share
 from bot.storage.ratings import ratings_of_team
 from bot.storage.retention import Retention
@@ -74,7 +71,6 @@ from bot.views import (
     options,
     own_data,
     sent,
-    settings,
     sources,
 )
 from bot.web import server
@@ -192,7 +188,7 @@ class _Parts:
         self.stages, self.attempts = StageStore(work), AttemptStore(work)
         self.audit = AuditStore(work, key=None if key is None else key.get_secret_value())
         self.budgets = BudgetStore(work, budgets=settings.budgets)
-        defaults = _defaults(settings)
+        defaults = app_defaults(settings)
         self.preferences, self.preferences_before_ack = (PreferenceStore(one, defaults) for one in (work, acks))
         self.workspaces, self.before_ack = (WorkspaceStore(one, many=many) for one in (work, acks))
         self.stopping = RunCanceller(
@@ -210,7 +206,6 @@ class _Parts:
             client, named=settings.named_admins, profiles=self.profiles, ours=lambda: self.installation.identity
         )
         self.users = SlackUsers(client, profiles=self.profiles)
-        self.managers = ChannelManagers(client, admins=self.admins)
 
     def _connect_slack(self) -> None:
         """Find out how this process calls Slack, and which requests and questions are its own."""
@@ -314,7 +309,7 @@ class _Parts:
     @property
     def built_commands(self) -> Iterator[Command[Any, Any]]:
         """The commands that need more than every question has."""
-        settings, admins, slash = self.settings, self.admins, self.slash_command
+        settings, admins = self.settings, self.admins
         yield ask_command(
             agent=settings.missing_agent_setting is None,
             next_questions=settings.next_questions,
@@ -328,7 +323,6 @@ class _Parts:
             budgets=self.budgets,
             limits=self.limiter.uses,
         ).command()
-        yield SettingsCommand(store=self.preferences, managers=self.managers, admins=admins, slash=slash).command()
 
     @cached_property
     def files(self) -> FileUploader:
@@ -380,10 +374,7 @@ class _Parts:
 
     @property
     def together(self) -> Together:
-        own = (
-            HomeSection(place="top", blocks=always(button("Settings", SETTINGS_BUTTON, "home"))),
-            HomeSection(place="end", blocks=always(*own_data.home_buttons())),
-        )
+        own = (HomeSection(place="end", blocks=always(*own_data.home_buttons())),)
         return Together(
             commands=self.commands,
             home_sections=(*(section for one in self.running for section in one.home_sections), *own),
@@ -549,7 +540,6 @@ class _Parts:
             partial(lifecycle.register, installation=self.installation, find_workspace=self.find_workspace),
             partial(event_limit.register, tell=self.notices.tell),
             partial(ask.register_command, choices=choices),
-            partial(settings.register_command, store=self.preferences_before_ack, managers=self.managers),
             *(register for one in self.running for register in one.listeners),
             slash.register,
             messages.register,
@@ -559,7 +549,6 @@ class _Parts:
             options.register,
             partial(own_data.register, own_data=personal),
             sent.register,
-            partial(settings.register, store=self.preferences_before_ack, managers=self.managers),
             sources.register,
         )
 
@@ -663,13 +652,3 @@ async def compose(
             server=parts.server if http else None,
             socket=parts.socket if http else None,
         )
-
-
-def _defaults(settings: Settings) -> dict[str, str]:
-    """Return what applies to what people and channels have not set, in words, by field."""
-    switches = {
-        "follow_ups": settings.follow_ups == "always",
-        "history": settings.thread_history != "off",
-        "external": settings.allow_external_users,
-    }
-    return {name: "on" if on else "off" for name, on in switches.items()}

@@ -28,7 +28,10 @@ _DATABASE_NEWER = (
 
 @dataclass(frozen=True, kw_only=True)
 class Subcommand:
-    """A subcommand of `python -m bot`; `run` returns the exit code. One that `only_prints` needs a standard output."""
+    """A subcommand of `python -m bot`; `run` returns the exit code. One that `only_prints` needs a standard output.
+
+    The `parsed` arguments have what all features bring together, as `brought`.
+    """
 
     name: str
     help: str
@@ -103,3 +106,12 @@ def user_id(user: str) -> str:
     if not USER_ID.fullmatch(user):
         raise argparse.ArgumentTypeError(f"{user!r} must be a Slack user id, such as U012AB3CD")
     return user
+
+
+def channel_id(channel: str) -> str:
+    """Parse the id of a channel. Raises ArgumentTypeError."""
+    from bot.settings import CHANNEL_ID
+
+    if not CHANNEL_ID.fullmatch(channel):
+        raise argparse.ArgumentTypeError(f"{channel!r} must be the id of a channel, such as C012AB3CD")
+    return channel

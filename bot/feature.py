@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from bot.blocks.actions import AnswerPart
 from bot.chain import Chain
@@ -90,6 +90,34 @@ class Running:
     problems: FindProblems | None = None
 
 
+class SettingsTable(Protocol):
+    """A table of the settings file; its names and values are those of TOML. All of it raises database errors."""
+
+    @property
+    def name(self) -> str:
+        """What the table is called in the file."""
+        ...
+
+    async def read(self) -> Mapping[tuple[str, str], object]:
+        """Return what admins have set, by workspace and name."""
+        ...
+
+    async def check(self, name: str, value: object) -> tuple[str, object]:
+        """Return a name and a value as `read` does. Raises UsageError or ValueError."""
+        ...
+
+    async def change(self, team_id: str, values: Mapping[str, object]) -> None:
+        """Set values, and take back those that are None. The audit log names no person."""
+        ...
+
+    async def explain(self, team_id: str, user_id: str, channel_id: str) -> Sequence[tuple[str, str, str]]:
+        """Return what applies to a person in a channel: names, values, and what has set them."""
+        ...
+
+
+OpenTable = Callable[[Pool, Settings], SettingsTable]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Feature:
     """A feature: what is known of it without a process, and `start`, which connects it in one."""
@@ -101,6 +129,7 @@ class Feature:
     answer_parts: tuple[AnswerPart, ...] = ()
     doctor_checks: tuple[Check, ...] = ()
     cli: tuple[Subcommand, ...] = ()
+    settings_table: OpenTable | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +141,7 @@ class Brought:
     offers: Offers
     checks: tuple[Check, ...]
     subcommands: tuple[Subcommand, ...]
+    settings_tables: tuple[OpenTable, ...]
 
 
 def bring_together(features: Sequence[Feature]) -> Brought:
@@ -125,4 +155,5 @@ def bring_together(features: Sequence[Feature]) -> Brought:
         ),
         checks=tuple(check for feature in features for check in feature.doctor_checks),
         subcommands=tuple(one for feature in features for one in feature.cli),
+        settings_tables=tuple(one.settings_table for one in features if one.settings_table is not None),
     )

@@ -9,7 +9,6 @@ from bot.commands.ask import ASK
 from bot.commands.base import Command
 from bot.commands.news import NEWS
 from bot.commands.search import SEARCH
-from bot.commands.settings import SETTINGS
 from bot.commands.status import STATUS
 
 COMMANDS: tuple[Command[Any, Any], ...] = (
@@ -17,7 +16,6 @@ COMMANDS: tuple[Command[Any, Any], ...] = (
     ASK,
     NEWS,
     STATUS,
-    SETTINGS,
 )
 
 ORDER = (

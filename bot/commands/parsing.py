@@ -39,6 +39,12 @@ def choose_from(choices: Sequence[str], *, meant: str | None) -> str:
     return f"{hint}Choose from: {', '.join(f'`{one}`' for one in choices[:-1])} and `{choices[-1]}`."
 
 
+def unknown_name(name: str, names: Sequence[str]) -> str:
+    """Return that a file has a name that nothing has, and which there are."""
+    meant = closest_match(name, names)
+    return f"there is no {name!r}{f'; did you mean {meant}?' if meant else ';'} It takes {', '.join(names)}"
+
+
 DASHES = "-‐‑‒–—―−﹣－"
 LONG_DASHES = "‒–—―"
 DOUBLE_QUOTES = '"“”„‟«»＂'

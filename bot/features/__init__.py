@@ -16,6 +16,7 @@ from bot.features import (
     limits,
     provider_keys,
     saving,
+    settings,
     sharing,
 )
 
@@ -33,8 +34,8 @@ FEATURES: tuple[Feature, ...] = (
     provider_keys.FEATURE,
     data_requests.FEATURE,
     home.FEATURE,
+    settings.FEATURE,
 )
 
 BROUGHT = bring_together(FEATURES)
 COMMANDS, ANSWER_PARTS, OFFERS, CHECKS = BROUGHT.commands, BROUGHT.answer_parts, BROUGHT.offers, BROUGHT.checks
-SUBCOMMANDS = BROUGHT.subcommands

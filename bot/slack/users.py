@@ -133,7 +133,7 @@ class SlackUsers:
         profiles: Profiles | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._client = client
+        self.client = client
         self.profiles = profiles or Profiles(client)
         self._sleep = sleep
 
@@ -182,7 +182,7 @@ class SlackUsers:
         """Return whether a user is a member, or there are too many members to know. Raises one of `FAILURES`."""
         cursor: str | None = None
         for _ in range(MAX_PAGES):
-            page = await self._client.conversations_members(channel=channel_id, limit=PAGE_SIZE, cursor=cursor)
+            page = await self.client.conversations_members(channel=channel_id, limit=PAGE_SIZE, cursor=cursor)
             members = page.get("members")
             if not members:
                 raise SlackClientError("conversations.members returned no members")

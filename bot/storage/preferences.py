@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 from bot.model.audit import Change
 from bot.model.preferences import NO_PREFERENCES, ChannelSettings, PersonSettings, Preferences, WorkspaceSettings
 from bot.preferences.settings import changes, load_channel, load_person, load_workspace
+from bot.settings import Settings
 from bot.storage.audit import record_change
 from bot.storage.questions import Pool
 
@@ -62,6 +63,16 @@ _CHANGE_WORKSPACE = """
     WHERE team_id = %(team_id)s
     RETURNING settings
 """
+
+
+def app_defaults(settings: Settings) -> dict[str, str]:
+    """Return what applies to what people and channels have not set, in words, by field."""
+    switches = {
+        "follow_ups": settings.follow_ups == "always",
+        "history": settings.thread_history != "off",
+        "external": settings.allow_external_users,
+    }
+    return {name: "on" if on else "off" for name, on in switches.items()}
 
 
 class PreferenceStore:

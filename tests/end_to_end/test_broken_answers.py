@@ -11,7 +11,6 @@ from pydantic import SecretStr
 
 from bot.settings import Settings
 from tests.driver import Driver, stop_button
-from tests.end_to_end.test_budgets import booked
 from tests.end_to_end.test_streaming import BUSY, SHOWN, TEXT, TS
 from tests.fakes import brave
 from tests.fakes.answers import KEEP_ALIVE, RUN, beginning, deltas, whole_stream
@@ -20,6 +19,7 @@ from tests.fakes.faults import PERPLEXITY
 from tests.fakes.perplexity import FakePerplexity, Fault, sse, stream_reply
 from tests.fakes.slack import FakeSlack, Post
 from tests.fakes.slack import Fault as SlackFault
+from tests.spending import booked
 
 pytestmark = pytest.mark.trust(24)
 

@@ -34,7 +34,6 @@ from bot.blocks.progress import (
     writing_message,
 )
 from bot.blocks.sent import sent_blocks
-from bot.blocks.settings import settings_message
 from bot.blocks.sources import results_messages
 from bot.blocks.streaming import StreamedText
 from bot.commands.ask import ASK
@@ -53,6 +52,8 @@ from bot.features.home.model import HomeData, Recent, Running
 from bot.features.home.page import answer_blocks
 from bot.features.home.rendering import home_blocks
 from bot.features.saving.document import result_file
+from bot.features.settings.form import settings_view
+from bot.features.settings.rendering import settings_message
 from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.listeners.files import markdown_file
@@ -64,7 +65,6 @@ from bot.preferences.settings import load_channel, load_person
 from bot.privacy.sent_requests import Sent
 from bot.slack.users import Management
 from bot.views.ask import ask_view
-from bot.views.settings import settings_view
 from bot.views.sources import sources_view
 from perplexity.claims.types import CheckedClaim, CheckedClaims, ProposedClaims, Verdict
 from perplexity.cli.output import as_json, claim_lines, format_answer, format_results
@@ -85,7 +85,7 @@ from tests.features.digests.examples import OWNER, make_spec
 from tests.together.admin_surfaces import admin_figures, admin_home, printed_for_operators
 
 pytestmark = pytest.mark.features(
-    "ask_about", "budgets", "checking", "deepdive", "digests", "home", "limits", "saving", "sharing"
+    "ask_about", "budgets", "checking", "deepdive", "digests", "home", "limits", "saving", "settings", "sharing"
 )
 
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)

@@ -17,7 +17,6 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from bot.blocks.elements import button
-from bot.blocks.settings import SETTINGS_BUTTON
 from bot.budgets.amounts import format_rounded
 from bot.features.budgets.form import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, budgets_section
 from bot.features.digests.buttons import all_digests
@@ -305,7 +304,7 @@ def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: Adm
         slash="",
         notice="Told.",
         problems=problems,
-        top=[button("Set up a digest", "digest_modal", "home"), button("Settings", SETTINGS_BUTTON, "home")],
+        top=[button("Set up a digest", "digest_modal", "home"), button("Settings", "settings_modal", "home")],
         end=own_data.home_buttons(),
         sections=digests_of_person([DIGEST] * 20),
     )

@@ -15,7 +15,7 @@ from tests.together.surfaces import SURFACES, judged, streams
 pytestmark = [
     pytest.mark.trust(13),
     pytest.mark.features(
-        "ask_about", "budgets", "checking", "deepdive", "digests", "home", "limits", "saving", "sharing"
+        "ask_about", "budgets", "checking", "deepdive", "digests", "home", "limits", "saving", "settings", "sharing"
     ),
 ]
 

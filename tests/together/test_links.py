@@ -11,7 +11,7 @@ from tests.together.surfaces import SURFACES, LinkedPage, judged
 pytestmark = [
     pytest.mark.trust(14),
     pytest.mark.features(
-        "ask_about", "budgets", "checking", "deepdive", "digests", "home", "limits", "saving", "sharing"
+        "ask_about", "budgets", "checking", "deepdive", "digests", "home", "limits", "saving", "settings", "sharing"
     ),
 ]
 

@@ -24,7 +24,6 @@ from bot.blocks.messages import failure_message
 from bot.blocks.news import news_messages
 from bot.blocks.progress import answer_progress_message, stopped_message
 from bot.blocks.sent import sent_blocks
-from bot.blocks.settings import SETTINGS_BUTTON, settings_message
 from bot.blocks.sources import results_messages
 from bot.blocks.status import status_message
 from bot.commands.help import help_message
@@ -45,6 +44,8 @@ from bot.features.home.model import AdminData, HomeData, Recent, Running, Use, W
 from bot.features.home.rendering import home_blocks
 from bot.features.limits.form import limits_section, limits_view
 from bot.features.limits.model import NAMES, Limit, limits_message
+from bot.features.settings.form import settings_view
+from bot.features.settings.rendering import SETTINGS_BUTTON, settings_message
 from bot.features.sharing.preview import _Opened, share_view
 from bot.features.sharing.rendering import SharedAnswer, shared_messages
 from bot.model.message import Audience, OutgoingMessage
@@ -60,7 +61,6 @@ from bot.slack.views import View
 from bot.views import own_data
 from bot.views.ask import ask_view
 from bot.views.base import modal
-from bot.views.settings import settings_view
 from bot.views.sources import sources_view
 from perplexity.claims.types import CheckedClaim, CheckedClaims, ProposedClaims, Verdict
 from perplexity.deepdive.types import DeepDive, Stage, StageResult
@@ -72,7 +72,7 @@ from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, 
 from perplexity.x_posts.types import Sentiment
 
 pytestmark = pytest.mark.features(
-    "ask_about", "budgets", "checking", "deepdive", "digests", "feedback", "home", "limits", "sharing"
+    "ask_about", "budgets", "checking", "deepdive", "digests", "feedback", "home", "limits", "settings", "sharing"
 )
 
 

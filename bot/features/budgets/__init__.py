@@ -9,6 +9,7 @@ from bot.features.budgets import form
 from bot.features.budgets.checks import CHECK
 from bot.features.budgets.command import BUDGET, PAUSE, RESUME, BudgetCommand
 from bot.features.budgets.notices import BudgetWatch
+from bot.features.budgets.settings_table import BudgetTable
 from bot.model.home import HomeSection
 from bot.process import Periodic
 from bot.storage.audit_chain import AuditStore
@@ -33,4 +34,10 @@ def start(core: Core) -> Running:
     )
 
 
-FEATURE = Feature(name="budgets", start=start, commands=(BUDGET, PAUSE, RESUME), doctor_checks=(CHECK,))
+FEATURE = Feature(
+    name="budgets",
+    start=start,
+    commands=(BUDGET, PAUSE, RESUME),
+    doctor_checks=(CHECK,),
+    settings_table=BudgetTable,
+)

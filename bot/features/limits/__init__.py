@@ -7,6 +7,7 @@ from functools import partial
 from bot.feature import Core, Feature, Running
 from bot.features.limits import form
 from bot.features.limits.command import LIMITS, LimitsCommand
+from bot.features.limits.settings_table import LimitTable
 from bot.features.limits.store import LimitStore
 from bot.model.home import HomeSection
 from bot.storage.audit_chain import AuditStore
@@ -29,4 +30,4 @@ def start(core: Core) -> Running:
     )
 
 
-FEATURE = Feature(name="limits", start=start, commands=(LIMITS,))
+FEATURE = Feature(name="limits", start=start, commands=(LIMITS,), settings_table=LimitTable)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands.settings import SettingsRequest, parse
 from bot.errors import UsageError
+from bot.features.settings.command import SettingsRequest, parse
 from bot.model.preferences import ChannelSettings, PersonSettings
 from bot.preferences.settings import CHANNEL, PERSON, changes, load_channel, load_person
 from tests.fakes.hostile_text import short

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.blocks.escaping import unescape_slack
-from bot.blocks.settings import settings_message
 from bot.commands.base import Command, Reply, free_subcommand
 from bot.commands.context import CommandContext
 from bot.commands.filters import capitalize_sentences, value_not_allowed
 from bot.commands.parsing import RESETS, check_length, choose_from, inline_code
 from bot.errors import UsageError
+from bot.features.settings.rendering import settings_message
 from bot.model.message import Audience
 from bot.model.preferences import Preferences
 from bot.preferences.precedence import check_narrows

@@ -13,13 +13,13 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from bot.commands.settings import NO_CHANNEL
+from bot.features.settings.command import NO_CHANNEL
+from bot.features.settings.form import CHANGED_MEANWHILE, NO_ONE_NAMED, NOT_CHECKED
 from bot.model.preferences import ChannelSettings
 from bot.preferences.settings import CREATOR_UNKNOWN, NOT_MANAGER
 from bot.settings import Settings
 from bot.storage.preferences import PreferenceStore
 from bot.storage.questions import connection_pool
-from bot.views.settings import CHANGED_MEANWHILE, NO_ONE_NAMED, NOT_CHECKED
 from bot.worker.runner import ALLOWED_UNKNOWN, NOT_ALLOWED_HERE
 from tests.driver import Driver
 from tests.fakes.slack import Fault

@@ -15,8 +15,8 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import header, plain
 from bot.blocks.escaping import escape
-from bot.blocks.settings import NEEDS_SCOPES, RULES, SETTINGS_BUTTON
-from bot.commands.settings import SETTINGS
+from bot.features.settings.command import SETTINGS
+from bot.features.settings.rendering import NEEDS_SCOPES, RULES, SETTINGS_BUTTON
 from bot.listeners.clicks import DATABASE_SECONDS, Click, Reply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.listeners.slash import ANY_COMMAND, bare_command
@@ -70,7 +70,7 @@ MANAGEMENT_SECONDS = 0.4
 
 
 def register(app: AsyncApp, context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers) -> None:
-    """Listen to the button, and to the form."""
+    """Listen to the button and the command that open the form, and to the form."""
     save = partial(save_settings, store=store, managers=managers)
     submission(app, context, CALLBACK_ID, save, first_input=FIRST_INPUT)
 
@@ -79,12 +79,6 @@ def register(app: AsyncApp, context: ListenerContext, *, store: PreferenceStore,
         return None if problem is None else text_reply(problem)
 
     button(app, context, SETTINGS_BUTTON, from_button)
-
-
-def register_command(
-    app: AsyncApp, context: ListenerContext, *, store: PreferenceStore, managers: ChannelManagers
-) -> None:
-    """Listen to the command that opens the form."""
 
     async def is_alone(command: dict[str, Any]) -> bool:
         return bare_command(command, context) == SETTINGS.name

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from psycopg.sql import SQL, Identifier
 
 from bot.__main__ import main
-from bot.settings_file import render
+from bot.features.settings.file import render
+
+pytestmark = pytest.mark.features("budgets", "limits", "settings")
 
 FILE = """\
 # What admins have set. `python -m bot settings plan FILE` says what applying it would change.

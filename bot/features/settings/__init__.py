@@ -1,0 +1,30 @@
+"""Settings: people, channels and workspaces change what they prefer by a command, by a form and by a file."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bot.blocks.elements import button
+from bot.feature import Core, Feature, Running
+from bot.features.settings import form
+from bot.features.settings.command import SETTINGS, SettingsCommand
+from bot.features.settings.rendering import SETTINGS_BUTTON
+from bot.features.settings.subcommand import SUBCOMMAND
+from bot.model.home import HomeSection, always
+from bot.slack.users import ChannelManagers
+from bot.storage.preferences import PreferenceStore, app_defaults
+
+
+def start(core: Core) -> Running:
+    """Connect the command, the form, and the button that opens it."""
+    defaults = app_defaults(core.settings)
+    store, before_ack = (PreferenceStore(pool, defaults) for pool in (core.work, core.acks))
+    managers = ChannelManagers(core.users.client, admins=core.admins)
+    return Running(
+        commands=(SettingsCommand(store=store, managers=managers, admins=core.admins, slash=core.slash).command(),),
+        listeners=(partial(form.register, store=before_ack, managers=managers),),
+        home_sections=(HomeSection(place="top", blocks=always(button("Settings", SETTINGS_BUTTON, "home"))),),
+    )
+
+
+FEATURE = Feature(name="settings", start=start, commands=(SETTINGS,), cli=(SUBCOMMAND,))
