@@ -40,7 +40,6 @@ from bot.listeners.installation import FindWorkspace, Installation, token_hash
 from bot.listeners.intake import ACK_SECONDS, Intake
 from bot.listeners.stopping import record_stop
 from bot.metering import Meter
-from bot.model.home import HomeSection, always
 from bot.model.question import QuestionRow
 from bot.process import Application, Periodic
 from bot.services import SearchServices, open_limiter, open_search_services, slack_connection
@@ -58,7 +57,6 @@ from bot.storage.database import DatabaseRetry
 from bot.storage.installation import WorkspaceStore
 from bot.storage.ledger import Ledger
 from bot.storage.limiter import PostgresLimiter
-from bot.storage.personal_data import PersonalDataStore
 from bot.storage.preferences import PreferenceStore, app_defaults
 from bot.storage.questions import Pool, QuestionStore, connection_pool, fair_share
 from bot.storage.ratings import ratings_of_team
@@ -69,7 +67,6 @@ from bot.streaming.live import LiveAnswers
 from bot.views import (
     ask,
     options,
-    own_data,
     sent,
     sources,
 )
@@ -80,7 +77,6 @@ from bot.web.signature import RequestVerifier
 from bot.worker.admin_notices import AdminNotices
 from bot.worker.background import BackgroundTasks, FileUploader, RunCanceller, StopWatcher
 from bot.worker.clear_up import ClearUp
-from bot.worker.own_data import OwnData
 from bot.worker.runner import CommandRunner
 from bot.worker.spending_watch import SpendingWatch, watch
 from bot.worker.worker import QuestionWorker, only_workspace
@@ -365,6 +361,7 @@ class _Parts:
             files=self.files,
             notices=self.notices,
             service_limits=self.limiter.uses,
+            cancel_runs=self.stopping.start_runs,
             start=self.background.start,
         )
 
@@ -374,10 +371,9 @@ class _Parts:
 
     @property
     def together(self) -> Together:
-        own = (HomeSection(place="end", blocks=always(*own_data.home_buttons())),)
         return Together(
             commands=self.commands,
-            home_sections=(*(section for one in self.running for section in one.home_sections), *own),
+            home_sections=[section for one in self.running for section in one.home_sections],
             problems=self.troubles.problems,
         )
 
@@ -530,12 +526,6 @@ class _Parts:
         """The listeners in order: first the check of the installation, then what is asked most."""
         acks = self.acks
         choices = ChoiceStore(acks)
-        personal = OwnData(
-            store=PersonalDataStore(self.work),
-            files=self.files,
-            cancel_runs=self.stopping.start_runs,
-            tell=self.home_tabs.tell,
-        )
         return (
             partial(lifecycle.register, installation=self.installation, find_workspace=self.find_workspace),
             partial(event_limit.register, tell=self.notices.tell),
@@ -547,7 +537,6 @@ class _Parts:
             answer_actions.register,
             partial(ask.register, choices=choices),
             options.register,
-            partial(own_data.register, own_data=personal),
             sent.register,
             sources.register,
         )

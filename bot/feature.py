@@ -49,7 +49,7 @@ class Core:
     """What the core lends to features.
 
     `work` are connections for the work on questions, `acks` for acknowledgements, as are those of `questions`. `slash`
-    is the umbrella command. `start` runs work in the background.
+    is the umbrella command. `start` runs work in the background, `cancel_runs` starts cancelling runs at the services.
     """
 
     settings: Settings
@@ -67,6 +67,7 @@ class Core:
     files: FileUploader
     notices: AdminNotices
     service_limits: Callable[[], Awaitable[Sequence[LaneUse]]]
+    cancel_runs: Callable[[Sequence[str]], None]
     start: Callable[[Coroutine[Any, Any, None]], None]
 
     @property

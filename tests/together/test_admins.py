@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from bot.blocks.elements import button
 from bot.budgets.amounts import format_rounded
 from bot.features.budgets.form import CHANGE_BUDGETS, PAUSE_SPENDING, RESUME_SPENDING, budgets_section
+from bot.features.data_requests import own_data
 from bot.features.digests.buttons import all_digests
 from bot.features.digests.model import Digest, DigestSpec, Owner
 from bot.features.digests.rendering import STOP_DIGEST, workspace_blocks
@@ -43,7 +44,6 @@ from bot.model.spending import BudgetLine, Spending
 from bot.playground.slack.limits import check_view
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import connection_pool
-from bot.views import own_data
 from bot.views.admin_only import NOT_ADMIN
 from bot.views.all_rows import OPEN_PAGE, AllRows
 from bot.views.base import modal
@@ -51,7 +51,7 @@ from tests.driver import Driver, records
 from tests.fakes.listeners import returning
 from tests.fakes.slack import Fault
 
-pytestmark = [pytest.mark.trust(29), pytest.mark.features("budgets", "digests", "home", "limits")]
+pytestmark = [pytest.mark.trust(29), pytest.mark.features("budgets", "data_requests", "digests", "home", "limits")]
 
 ADMIN, OTHER = "U1", "U2"
 SECRET = "what is our secret plan"

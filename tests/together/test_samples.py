@@ -33,6 +33,7 @@ from bot.features.budgets.form import budgets_section, budgets_view
 from bot.features.budgets.rendering import spending_message
 from bot.features.checking.command import claims_messages
 from bot.features.checking.form import _Message, claims_view
+from bot.features.data_requests import own_data
 from bot.features.deepdive.rendering import deepdive_messages, deepdive_started_message
 from bot.features.digests.form import digest_view
 from bot.features.digests.model import Digest, DigestReport, DigestSpec, Owner, Trigger
@@ -58,7 +59,6 @@ from bot.model.spending import NO_BUDGETS, NO_SPENDING
 from bot.privacy.sent_requests import Sent
 from bot.slack.users import Management
 from bot.slack.views import View
-from bot.views import own_data
 from bot.views.ask import ask_view
 from bot.views.base import modal
 from bot.views.sources import sources_view
@@ -72,7 +72,17 @@ from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, 
 from perplexity.x_posts.types import Sentiment
 
 pytestmark = pytest.mark.features(
-    "ask_about", "budgets", "checking", "deepdive", "digests", "feedback", "home", "limits", "settings", "sharing"
+    "ask_about",
+    "budgets",
+    "checking",
+    "data_requests",
+    "deepdive",
+    "digests",
+    "feedback",
+    "home",
+    "limits",
+    "settings",
+    "sharing",
 )
 
 

@@ -14,6 +14,8 @@ from tests.fakes.perplexity import FakePerplexity
 from tests.fakes.personal_data import find_text
 from tests.fakes.slack import Fault
 
+pytestmark = pytest.mark.features("data_requests", "home")
+
 
 @pytest.fixture
 async def two_people(harness: Driver) -> Driver:
