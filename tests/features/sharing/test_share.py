@@ -221,9 +221,9 @@ async def test_two_windows_of_one_answer_post_once(harness: Driver) -> None:
 @pytest.mark.parametrize("typed", ["/ask --public what are wheels?", "/search --public wheels"])
 async def test_a_public_answer_has_no_share_button__and_is_not_shared(harness: Driver, typed: str) -> None:
     answer = await answered(harness, typed=typed)
-    assert "share" not in [element["action_id"] for element in answer["blocks"][-2]["elements"]]
-    answer["blocks"][-2]["elements"][0]["action_id"] = "share"
-    answer["blocks"][-2]["elements"][0]["value"] = answer["blocks"][-2]["block_id"].partition(":")[2]
+    (row,) = [block for block in answer["blocks"] if block["type"] == "actions"]
+    assert "share" not in [element["action_id"] for element in row["elements"]]
+    row["elements"][0] |= {"action_id": "share", "value": row["block_id"].partition(":")[2]}
 
     assert await click(harness, answer) == ALREADY_PUBLIC
 
