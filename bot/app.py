@@ -294,7 +294,7 @@ class _Parts:
 
     @property
     def unlisted(self) -> Iterator[Command[Any, Any]]:
-        """The commands of features that nobody can type."""
+        """The commands of features that only the app itself runs."""
         typed = {command.name for command in self.brought.commands}
         return (command for one in self.running for command in one.commands if command.name not in typed)
 

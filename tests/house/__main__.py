@@ -86,7 +86,7 @@ def problems() -> list[str]:
     ]
     folders = {path.parts[2] for path in modules("bot") if path.parts[1] == "features" and len(path.parts) > 3}
     named = [feature.name for feature in FEATURES]
-    found += [f"bot/features/{name} is no line of FEATURES" for name in sorted(folders - set(named))]
+    found += [f"bot/features/{name} is missing from FEATURES" for name in sorted(folders - set(named))]
     found += [f"FEATURES has {name}, which has no folder" for name in named if name not in folders]
     return [*found, *misplaced()]
 

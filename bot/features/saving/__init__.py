@@ -1,4 +1,4 @@
-"""Save as Markdown: an answer or search results as a file, in the direct messages of whoever sees them."""
+"""Save as Markdown: sends an answer or search results as a file to people who see them, in a direct message."""
 
 from __future__ import annotations
 
