@@ -73,6 +73,7 @@ FAULTS: Mapping[str, tuple[Sequence[Fault], Sequence[int]]] = {
 HANGING = everywhere(Fault(hang=True))
 HASTY = FallbackTimeouts(answer=0.6, reserve_per_provider=0.2, minimum=0.1)
 LONG_REST = BreakerPolicy(seconds=3600)
+NO_REST = BreakerPolicy(failures=1000)
 TOLD_WITHIN_SECONDS = 15.0
 
 paused: ContextVar[list[float]] = ContextVar("paused")
@@ -204,7 +205,7 @@ async def test_however_many_attempts_are_allowed_they_are_for_the_whole_chain(fa
 @pytest.mark.parametrize("questions", [1, 30])
 @pytest.mark.parametrize("length", [1, 2, 3])
 async def test_services_that_hang_are_called_once_and_given_up_at_the_deadline(length: int, questions: int) -> None:
-    async with down(HANGING, length, timeouts=HASTY) as chain:
+    async with down(HANGING, length, timeouts=HASTY, breaker=NO_REST) as chain:
         await chain.ask_at_once(questions)
 
     assert len(chain.told) == questions
