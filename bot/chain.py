@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bot.budgets.ceilings import POSTS, SEARCH
-from bot.commands.context import Agent, Services
+from bot.commands.context import SearchingAgent, Services
 from bot.commands.routing import is_offered
 from bot.metering import Meter, Metering
 from bot.model.preferences import NO_PREFERENCES, Rules
@@ -81,7 +81,7 @@ def _posts_with(posts: PostSource | None, steps: Sequence[Step]) -> PostSource |
 class SteppedAgent:
     """An agent with steps around each question, the first one outermost."""
 
-    agent: Agent
+    agent: SearchingAgent
     steps: Sequence[Step]
 
     async def answer(self, question: Question) -> Answer:

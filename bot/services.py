@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.budgets.ceilings import AGENT
 from bot.chain import Chain, posts_within_budget, within_budget
-from bot.commands.context import Agent, DisabledAgent, Services
+from bot.commands.context import DisabledAgent, SearchingAgent, Services
 from bot.commands.routing import slash_commands
 from bot.manifest import Offers, manifest
 from bot.metering import Meter
@@ -118,7 +118,7 @@ async def open_search_services(
 @asynccontextmanager
 async def open_agent(
     settings: Settings, *, provider: Provider, on_attempt: Callable[[Attempt], None], meter: Meter | None = None
-) -> AsyncIterator[Agent]:
+) -> AsyncIterator[SearchingAgent]:
     """Open the agent, whose tools use `provider`; `on_attempt` is called after each of its runs.
 
     `meter` books each call of its model.

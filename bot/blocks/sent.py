@@ -14,7 +14,7 @@ from bot.blocks.escaping import code, escape, shorten
 from bot.blocks.words import utc_second
 from bot.model.message import Block
 from bot.privacy.redaction import left_out_text
-from bot.privacy.sent_requests import Sent
+from bot.privacy.sent_requests import SentRequests
 from perplexity.formatting import pluralize
 from perplexity.request_log import SentRequest
 
@@ -30,7 +30,7 @@ SHORT = 100
 _INTRO = "I sent this for your answer, word for word. Your name, your e-mail address and your id were not sent."
 
 
-def sent_blocks(sent: Sent, *, question: str = "", interrupted: int = 0) -> list[Block]:
+def sent_blocks(sent: SentRequests, *, question: str = "", interrupted: int = 0) -> list[Block]:
     """Return the blocks of a modal about what was sent for a question; a part, with a note, if it is too long.
 
     The question comes first, unless something was left out of it. `interrupted` is how often the work on the question

@@ -30,7 +30,7 @@ _CLOSING = re.compile(r"\n[ >]*(`+)\Z")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ending:
+class TextEnding:
     """How a text ends. If not `is_correct`, the answer does not begin with what was shown: it must be replaced.
 
     `cited` are the text and its sources, as `number_citations` returns them.
@@ -252,7 +252,7 @@ class StreamedText:
         self._blocks = None
         return piece
 
-    def finish(self, answer: Answer) -> Ending:
+    def finish(self, answer: Answer) -> TextEnding:
         """Return how the text of the finished answer ends; `take` returns what is left of it, if it is correct.
 
         This takes as long as rendering the answer does.
@@ -268,7 +268,7 @@ class StreamedText:
         self._text, self._held, self._looked_at, self._awaits_source = text, "", 0, False
         self.length = len(text)
         self._whole = whole if is_correct else self._shown
-        return Ending(is_correct=is_correct, cited=cited)
+        return TextEnding(is_correct=is_correct, cited=cited)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from perplexity.types import Answer, Event, Question
 log = logging.getLogger(__name__)
 
 
-class Agent(Protocol):
+class SearchingAgent(Protocol):
     """A model that searches step by step before it answers."""
 
     async def answer(self, question: Question) -> Answer:
@@ -98,7 +98,7 @@ class Services:
     provider: Provider
     model: Provider
     deepdives: DeepDiveRunner
-    agent: Agent = DISABLED_AGENT
+    agent: SearchingAgent = DISABLED_AGENT
 
 
 @dataclass(frozen=True, kw_only=True)

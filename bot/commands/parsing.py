@@ -61,7 +61,7 @@ _ORDINARY = re.compile(rf"[^\s`={DOUBLE_QUOTES}{SINGLE_QUOTES}]*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Token:
+class CommandWord:
     """Characters without a space outside quotes, and their position in the text."""
 
     text: str
@@ -69,19 +69,19 @@ class Token:
     end: int
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str) -> list[CommandWord]:
     """Split a text at spaces outside double quotes and backticks, and outside quotes around a value.
 
     Only the first `=` of an option starts a value. Runs in linear time.
     """
     if not _QUOTE.search(text):
-        return [Token(text=word[0], start=word.start(), end=word.end()) for word in _WORD.finditer(text)]
+        return [CommandWord(text=word[0], start=word.start(), end=word.end()) for word in _WORD.finditer(text)]
     phrases = _QuoteIndex.from_text(text)
-    words: list[Token] = []
+    words: list[CommandWord] = []
     place = 0
     while (start := _skip(_SPACES, text, place)) < len(text):
         place = _end_of_token(phrases, start, value=bool(words) and is_long_option(words[-1].text))
-        words.append(Token(text=text[start:place], start=start, end=place))
+        words.append(CommandWord(text=text[start:place], start=start, end=place))
     return words
 
 
@@ -307,7 +307,7 @@ def is_help_request(text: str) -> bool:
 
 
 def _parse_tokens(
-    words: Sequence[Token], parser: OptionParser, *, literal: Collection[int]
+    words: Sequence[CommandWord], parser: OptionParser, *, literal: Collection[int]
 ) -> tuple[list[_ParsedOption], set[int]]:
     """Return the options and the indexes of tokens that are not text; tokens at `literal` are text."""
     given: list[_ParsedOption] = []
@@ -345,7 +345,7 @@ def _option_token(word: str, parser: OptionParser, *, text_seen: bool) -> _Optio
     raise UsageError(parser.unsupported.get(name) or _unknown_option(inline_code(name), closest=meant))
 
 
-def _with_value(token: _OptionToken, words: Sequence[Token], place: int, parser: OptionParser) -> _ParsedOption:
+def _with_value(token: _OptionToken, words: Sequence[CommandWord], place: int, parser: OptionParser) -> _ParsedOption:
     option, stop = token.option, place + 1
     if not option.value:
         if token.value is not None:
@@ -364,7 +364,7 @@ def _with_value(token: _OptionToken, words: Sequence[Token], place: int, parser:
     return _ParsedOption(token=token, value=value, places=range(place, stop))
 
 
-def _is_value(words: Sequence[Token], place: int, parser: OptionParser) -> bool:
+def _is_value(words: Sequence[CommandWord], place: int, parser: OptionParser) -> bool:
     if place >= len(words):
         return False
     word = words[place].text
@@ -383,7 +383,7 @@ def _short_options_inside_text(given: Sequence[_ParsedOption], taken: Collection
     return frozenset(one.places.start for one in given if one.token.short and one.places.start in inside)
 
 
-def _remaining_text(text: str, words: Sequence[Token], taken: Collection[int]) -> str:
+def _remaining_text(text: str, words: Sequence[CommandWord], taken: Collection[int]) -> str:
     """Return the text between the options, with its original spaces."""
     runs: list[tuple[int, int]] = []
     for place, word in enumerate(words):

@@ -25,7 +25,7 @@ from bot.listeners.installation import token_hash
 from bot.playground.slack.workspace import TEAM_ID
 from bot.slack.connection import web_client
 from bot.slack.messages import FAILURES, error_name
-from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES, Features, Scope
+from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES, Features, OAuthScope
 from bot.storage.installation import REVOKED, UNINSTALLED, closed_state, other_installation
 from perplexity.errors import ConnectionFailed
 
@@ -251,7 +251,7 @@ def granted_scopes(headers: Mapping[str, str]) -> frozenset[str] | None:
     return None if granted is None else frozenset(scope.strip() for scope in granted.split(",")) - {""}
 
 
-def missing_features(scopes: Sequence[Scope]) -> str:
+def missing_features(scopes: Sequence[OAuthScope]) -> str:
     """Return what does not work without these scopes."""
     return " ".join(f"{scope.name}: {scope.without}" for scope in scopes)
 

@@ -12,7 +12,7 @@ from bot.blocks.messages import question_stopped_message
 from bot.errors import UsageError
 from bot.listeners.clicks import (
     Click,
-    Reply,
+    ClickReply,
     button,
     clicked_question,
     command_of,
@@ -43,7 +43,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     button(app, context, LIVE_PRESS, take_live_press)
 
 
-async def retry_question(click: Click, context: ListenerContext) -> Reply | None:
+async def retry_question(click: Click, context: ListenerContext) -> ClickReply | None:
     """Ask the clicked question again, for the same asker, or for a longer time; reply only if that is not possible.
 
     Otherwise the worker replaces the clicked message. However often the button is clicked, the question is asked once.
@@ -103,7 +103,7 @@ def _build_retry(earlier: QuestionRow, click: Click, *, text: str, key: str) -> 
     )
 
 
-async def stop_question(click: Click, context: ListenerContext) -> Reply | None:
+async def stop_question(click: Click, context: ListenerContext) -> ClickReply | None:
     """Close the question as stopped, for its asker or an admin. Its worker ends the rest."""
     row = await clicked_question(click, context, needs_text=False)
     if row is None:
@@ -122,7 +122,7 @@ async def stop_question(click: Click, context: ListenerContext) -> Reply | None:
         return None
     command = command_of(row, context.commands)
     text = command.parse_question_text(row.text) if command is not None else ""
-    return Reply(message=question_stopped_message(text, question_id=str(row.id)), replaces=True)
+    return ClickReply(message=question_stopped_message(text, question_id=str(row.id)), replaces=True)
 
 
 async def _why_not_stopped(row: QuestionRow, click: Click, context: ListenerContext) -> str | None:
@@ -136,7 +136,7 @@ async def _why_not_stopped(row: QuestionRow, click: Click, context: ListenerCont
     return None if is_admin else "Only the person who asked, or an admin, can stop this."
 
 
-async def take_live_press(click: Click, context: ListenerContext) -> Reply:
+async def take_live_press(click: Click, context: ListenerContext) -> ClickReply:
     """Delete the message with the button, by which `doctor --live` sees that the press arrived."""
     if (ts := click.message_ts(click.channel)) is not None:
         await context.chat.delete(click.channel, ts)

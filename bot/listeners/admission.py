@@ -64,7 +64,7 @@ UNCHECKED_SURFACES = frozenset({"digest"})
 """Surfaces that are not checked: a digest's owner was checked when they set it up."""
 
 
-class Installed(Protocol):
+class CurrentInstallation(Protocol):
     """Says which installation the current task acts for."""
 
     @property
@@ -83,7 +83,7 @@ class Admission:
     """
 
     client: AsyncWebClient
-    installation: Installed
+    installation: CurrentInstallation
     workspaces: WorkspaceStore
     profiles: Profiles
     database_retry: DatabaseRetry

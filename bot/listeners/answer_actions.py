@@ -21,8 +21,8 @@ from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
     UNKNOWN_ANSWER,
     Click,
+    ClickReply,
     Handler,
-    Reply,
     button,
     clicked_question,
     command_of,
@@ -84,7 +84,7 @@ def asks_below(rewrite: Rewrite, told: str) -> Handler:
     place for the quoted question. It stays, so it has no button and promises nothing.
     """
 
-    async def ask(click: Click, context: ListenerContext) -> Reply | None:
+    async def ask(click: Click, context: ListenerContext) -> ClickReply | None:
         earlier = await clicked_question(click, context)
         if earlier is None:
             return text_reply(UNKNOWN_ANSWER)
@@ -112,7 +112,7 @@ async def submit_below(
     text: str,
     told: str,
     key: str = "",
-) -> tuple[Submitted, Reply | None]:
+) -> tuple[Submitted, ClickReply | None]:
     """Ask a question below an earlier answer; return its result, and the reply to the click.
 
     However often the button is clicked, the question is asked once; with another `key`, once for each key.
@@ -125,7 +125,7 @@ async def submit_below(
 
 async def _submit(
     question: NewQuestion, context: ListenerContext, *, asked: str, told: str
-) -> tuple[Submitted, Reply | None]:
+) -> tuple[Submitted, ClickReply | None]:
     submitted = await context.intake.submit(question)
     if submitted is Submitted.DUPLICATE:
         return submitted, text_reply("I’m already working on this, or it’s answered. Look below that answer.")
@@ -162,7 +162,7 @@ def _question_below(
     )
 
 
-async def ask_example(click: Click, context: ListenerContext) -> Reply | None:
+async def ask_example(click: Click, context: ListenerContext) -> ClickReply | None:
     """Ask an example, once for each message with its button: privately, or in the thread of a direct message."""
     label = next((label for label, line in LINES.items() if line == click.choice), None)
     if label is None:

@@ -31,7 +31,7 @@ LINK_SECONDS = 0.3
 """How long Slack may take to name the address of a message."""
 
 
-class Thread(NamedTuple):
+class BegunThread(NamedTuple):
     """A thread that the app has begun in a direct message; `ts` is None if it was begun before, by the same request."""
 
     channel: str
@@ -50,7 +50,7 @@ async def ask_in_direct_message(
     parent: UUID | None = None,
     action: str = "",
     asked: Callable[[UUID], Coroutine[Any, Any, None]] | None = None,
-) -> Thread | str:
+) -> BegunThread | str:
     """Ask a question below `root`, a message that the app posts to a person; return that, or a problem for the person.
 
     `text` is the command's, escaped as Slack escapes what people type. `key` names what asked, such as a view: the same
@@ -87,10 +87,10 @@ async def ask_in_direct_message(
     elif asked is not None:
         context.start(asked(question_id))
     problem = await _problem(submitted, question, context)
-    return Thread(channel, thread_ts if submitted is Submitted.NEW else None) if problem is None else problem
+    return BegunThread(channel, thread_ts if submitted is Submitted.NEW else None) if problem is None else problem
 
 
-async def link_to_messages(context: ListenerContext, thread: Thread) -> OutgoingMessage:
+async def link_to_messages(context: ListenerContext, thread: BegunThread) -> OutgoingMessage:
     """Render where the answer comes, with a link if Slack names the address in time."""
     address = None
     with suppress(TimeoutError):

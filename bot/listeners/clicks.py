@@ -152,7 +152,7 @@ class Click:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reply:
+class ClickReply:
     """The reply to a click: shown only to the user who clicked, or in place of the clicked message.
 
     `after` is called once the reply is sent.
@@ -180,7 +180,7 @@ def as_uuid(text: object) -> UUID | None:
         return None
 
 
-Handler = Callable[[Click, ListenerContext], Coroutine[Any, Any, Reply | None]]
+Handler = Callable[[Click, ListenerContext], Coroutine[Any, Any, ClickReply | None]]
 
 
 def menu(app: AsyncApp, context: ListenerContext, action: str, choice: str, handle: Handler) -> None:
@@ -221,7 +221,7 @@ def button(
         await ack()
 
 
-async def _handle(click: Click, context: ListenerContext, handle: Handler) -> Reply | None:
+async def _handle(click: Click, context: ListenerContext, handle: Handler) -> ClickReply | None:
     if await context.refuses(click.body, click.user, click.channel):
         return text_reply(MEMBERS_ONLY)
     try:
@@ -239,9 +239,9 @@ async def _within_ack(reply: Awaitable[object]) -> None:
             await reply
 
 
-def text_reply(text: str) -> Reply:
+def text_reply(text: str) -> ClickReply:
     """Return a reply of one text, which is not escaped yet."""
-    return Reply(message=text_message(text))
+    return ClickReply(message=text_message(text))
 
 
 class TextDeleted(Exception):
@@ -256,7 +256,7 @@ async def clicked_question(click: Click, context: ListenerContext, *, needs_text
     return await find_question(click.id, context, needs_text=needs_text)
 
 
-async def own_question(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | Reply:
+async def own_question(click: Click, context: ListenerContext, *, needs_text: bool = True) -> QuestionRow | ClickReply:
     """Return the clicked question of the person who clicked, or why there is none. Raises TextDeleted."""
     row = await clicked_question(click, context, needs_text=needs_text)
     if row is None:
@@ -272,13 +272,15 @@ async def find_question(id: UUID | None, context: ListenerContext, *, needs_text
     return row
 
 
-async def submission_refusal(submitted: Submitted, question: NewQuestion, context: ListenerContext) -> Reply | None:
+async def submission_refusal(
+    submitted: Submitted, question: NewQuestion, context: ListenerContext
+) -> ClickReply | None:
     """Return why a question was not saved; None if it was."""
     match submitted:
         case Submitted.NEW | Submitted.DUPLICATE:
             return None
         case Submitted.TOO_MANY_OPEN:
-            return Reply(message=await too_many_open(question, context))
+            return ClickReply(message=await too_many_open(question, context))
         case Submitted.TOO_FAST:
             return text_reply(await context.intake.too_fast_text(question))
         case Submitted.THREAD_FULL | Submitted.THREAD_FULL_EXPLAIN:

@@ -9,7 +9,7 @@ from functools import partial
 from bot.blocks.escaping import clean
 from bot.commands.help import text_message
 from bot.listeners.admission import MEMBERS_ONLY
-from bot.listeners.clicks import Click, Reply, text_reply
+from bot.listeners.clicks import Click, ClickReply, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.message import MarkdownFile
 from bot.model.question import QuestionRow
@@ -37,7 +37,7 @@ async def send_file(
     files: FileUploader,
     *,
     what: str,
-) -> Reply:
+) -> ClickReply:
     """Start sending a file of a question, unless the user asked for it a moment ago."""
     if not await files.requests.request_file(row.id, click.user, seconds=SAME_FILE_SECONDS):
         return text_reply("You asked for this file a moment ago. Look for it in our direct messages.")
@@ -56,7 +56,7 @@ async def send_file(
         ),
         on_refusal=lambda: report_failure(MEMBERS_ONLY),
     )
-    return Reply(
+    return ClickReply(
         message=text_message(f"I’ll send you {what} as a file, in our direct messages."),
         after=lambda: context.start(upload()),
     )

@@ -34,7 +34,7 @@ class ActiveWorkspace:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scope(scope.Scope):
+class RequestScope(scope.Scope):
     """For which request, workspace and person the task works; the library reads the keys, and fills the log.
 
     `arrived` is when the request arrived, on the monotonic clock, None outside of one. With one bot token for the whole
@@ -46,10 +46,10 @@ class Scope(scope.Scope):
     asker: Asker | None = None
 
 
-def current_scope() -> Scope:
+def current_scope() -> RequestScope:
     """Return the scope of the current task."""
     now = scope.current()
-    return now if isinstance(now, Scope) else Scope(keys=now.keys, log=now.log)
+    return now if isinstance(now, RequestScope) else RequestScope(keys=now.keys, log=now.log)
 
 
 def act_for(workspace: ActiveWorkspace | None) -> None:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bot.playground.slack.files import File
-from bot.playground.slack.timeline import Author, Message
+from bot.playground.slack.timeline import Author, SlackMessage
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ MAX_REMEMBERED = 200
 """How many messages are kept in the file."""
 
 
-def load(path: Path) -> tuple[Message, ...]:
+def load(path: Path) -> tuple[SlackMessage, ...]:
     """Return the messages of a file, oldest first; none if there is no file, or it cannot be read."""
     try:
         return tuple(map(_message, json.loads(path.read_text(encoding="utf-8"))))
@@ -29,7 +29,7 @@ def load(path: Path) -> tuple[Message, ...]:
         return ()
 
 
-def save(path: Path, messages: Sequence[Message]) -> None:
+def save(path: Path, messages: Sequence[SlackMessage]) -> None:
     """Write the newest of the messages, oldest first, to a file; a failure is logged."""
     written = json.dumps([message.as_page() for message in messages[-MAX_REMEMBERED:]])
     try:
@@ -43,9 +43,9 @@ def save(path: Path, messages: Sequence[Message]) -> None:
         log.warning("playground.not_saved", extra={"path": str(path), "error": type(error).__name__})
 
 
-def _message(fields: dict[str, Any]) -> Message:
+def _message(fields: dict[str, Any]) -> SlackMessage:
     """Return a message as it was written: what its files contain is gone, and a stream is as far as it was."""
     kept = {name: value for name, value in fields.items() if name != "live_until"}
     files = [File(id=one["id"], name=one["name"], size=one["size"], title=one["title"]) for one in fields["files"]]
     given = {"author": Author(fields["author"]), "blocks": tuple(fields["blocks"]), "files": tuple(files)}
-    return Message(**kept | given)
+    return SlackMessage(**kept | given)

@@ -24,13 +24,13 @@ from bot.commands.routing import APP_NAME, SlashCommand
 from bot.playground import memory
 from bot.playground.page import event_stream
 from bot.playground.slack import request_parsing, response_urls
-from bot.playground.slack.conversation import Click, Conversation
+from bot.playground.slack.conversation import Conversation, MessageClick
 from bot.playground.slack.dialogs import Dialogs
 from bot.playground.slack.files import MAX_FILE_BYTES
 from bot.playground.slack.inputs import find_element, report
 from bot.playground.slack.limits import SlackError
 from bot.playground.slack.sender import FORM, JSON, AckError, Sender
-from bot.playground.slack.timeline import Author, Message, Timeline
+from bot.playground.slack.timeline import Author, SlackMessage, Timeline
 from bot.playground.slack.web_api import UPLOAD, WebApi
 from bot.playground.slack.workspace import CHANNELS, USER_ID, USER_REAL_NAME, YOU, Channel, Workspace
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, HISTORIES, SCOPES
@@ -401,7 +401,7 @@ class Playground:
         action = None if element is None else report(element, body.get("choice"), block_id=block_id, action_ts=ts)
         if action is None:
             raise web.HTTPConflict(text="That button is gone.")
-        await self._conversation.click(Click(message=message, action=action), channel=channel)
+        await self._conversation.click(MessageClick(message=message, action=action), channel=channel)
 
     async def _call(self, request: web.Request) -> web.StreamResponse:
         try:
@@ -449,9 +449,9 @@ async def _arguments(request: web.Request) -> dict[str, Any]:
         raise request_parsing.BadInput("body: it must be a form in UTF-8") from None
 
 
-def _message_from_page(body: dict[str, Any], channel: Channel) -> Message:
+def _message_from_page(body: dict[str, Any], channel: Channel) -> SlackMessage:
     """Return a message as the page sent it: after a restart of the process, only the page has it."""
-    return Message(
+    return SlackMessage(
         channel=channel.id,
         ts=request_parsing.ts_of(body, "ts") or "0.0",
         author=Author.APP,

@@ -100,7 +100,7 @@ def current_sent_log() -> SentLog | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sent:
+class SentRequests:
     """What was sent for a question: the requests in order, and how many things of each kind were left out of them.
 
     `not_kept` is how many more were sent after a request, by its number from 1, whose texts were too long to keep.
@@ -111,7 +111,7 @@ class Sent:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-def load_sent(saved: str) -> Sent:
+def load_sent(saved: str) -> SentRequests:
     """Read what `SentLog.take` and `SentLog.line` returned, each time that it was saved, in any order.
 
     A request is there twice if the database had saved it when its connection broke.
@@ -125,7 +125,7 @@ def load_sent(saved: str) -> Sent:
         left_out |= {kind: max(count, left_out.get(kind, 0)) for kind, count in line.pop("left_out", {}).items()}
         if count := line.pop("not_kept", 0):
             not_kept[number] = count
-    return Sent(requests=tuple(SentRequest(**line) for line in lines), not_kept=not_kept, left_out=left_out)
+    return SentRequests(requests=tuple(SentRequest(**line) for line in lines), not_kept=not_kept, left_out=left_out)
 
 
 def note_left_out(left_out: Sequence[Redaction]) -> None:

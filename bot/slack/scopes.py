@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scope:
+class OAuthScope:
     """One scope; `why` and `without` are sentences. An `optional` scope can be left out when the app is installed.
 
     https://docs.slack.dev/reference/scopes
@@ -26,45 +26,45 @@ class Scope:
 FILES = "files:write"
 
 SCOPES = (
-    Scope(
+    OAuthScope(
         name="app_mentions:read",
         why="Receives mentions of the app in channels.",
         without="The app does not receive mentions.",
     ),
-    Scope(
+    OAuthScope(
         name="assistant:write",
         why="Slack's agent view needs it, and the questions that the app suggests there.",
         without="The app is missing from Slack's agent view, and suggests no questions.",
     ),
-    Scope(
+    OAuthScope(
         name="chat:write",
         why="Answers mentions and direct messages, and posts answers that do not fit into the reply to a command.",
         without="Mentions and direct messages get no answer.",
     ),
-    Scope(
+    OAuthScope(
         name="commands",
         why="The slash commands.",
         without="The slash commands do not exist.",
     ),
-    Scope(
+    OAuthScope(
         name="im:history",
         why="Receives direct messages to the app; after a lost reply from Slack, the app checks there whether its own "
         "message arrived, instead of sending it twice, and whether someone replied to an answer whose question was "
         "deleted.",
         without="The app does not receive direct messages.",
     ),
-    Scope(
+    OAuthScope(
         name="im:write",
         why="Opens a direct message with an asker if the answer cannot be posted anywhere else.",
         without="An answer that can only be sent as a direct message is lost.",
     ),
-    Scope(
+    OAuthScope(
         name="usergroups:read",
         why="Optional: reads who is in a user group that is named in ADMIN_USER_IDS or as who may ask in a channel.",
         without="User groups count as if no one were in them, in ADMIN_USER_IDS and as who may ask in a channel.",
         optional=True,
     ),
-    Scope(
+    OAuthScope(
         name="users:read",
         why="Checks whether someone who asks is a full member of the workspace, or an admin (for /pplx status); reads "
         "the time zone of a digest's owner, and whether their account is closed; finds the admins to tell that a "
@@ -76,7 +76,7 @@ SCOPES = (
 """Those of a base installation, which every other one has, too."""
 
 FILE_SCOPES = (
-    Scope(
+    OAuthScope(
         name=FILES,
         why="Sends a deep dive or an answer as a file (SEND_FILES).",
         without="Deep dives have no button to get them as a file, and answers cannot be saved as one.",
@@ -85,7 +85,7 @@ FILE_SCOPES = (
 """Requested only to send files."""
 
 CHANNEL_SCOPES = (
-    Scope(
+    OAuthScope(
         name="channels:read",
         why="Optional (READ_CHANNELS): checks whether the owner of a digest is still a member of its public channel, "
         "and who created a public channel, for its settings.",
@@ -93,7 +93,7 @@ CHANNEL_SCOPES = (
         "public channel's settings.",
         optional=True,
     ),
-    Scope(
+    OAuthScope(
         name="groups:read",
         why="Optional: the same for private channels.",
         without="Digests in private channels continue after their owner has left the channel; only admins can change a "
@@ -104,13 +104,13 @@ CHANNEL_SCOPES = (
 """Requested only to read who is in a channel and who created it."""
 
 CHANNEL_HISTORY = (
-    Scope(
+    OAuthScope(
         name="channels:history",
         why="Reads replies in public channels: for answers without a mention (FOLLOW_UPS) and with the thread "
         "(THREAD_HISTORY).",
         without="Replies in public channels get no answer without a mention, and are not sent with questions.",
     ),
-    Scope(
+    OAuthScope(
         name="groups:history",
         why="Reads replies in private channels that it is a member of, for the same.",
         without="Replies in private channels get no answer without a mention, and are not sent with questions.",
@@ -146,7 +146,7 @@ class Features:
         )
 
     @property
-    def own_scopes(self) -> tuple[Scope, ...]:
+    def own_scopes(self) -> tuple[OAuthScope, ...]:
         """The scopes that these features need and nothing else does."""
         return (
             *(FILE_SCOPES if self.files else ()),
@@ -155,7 +155,7 @@ class Features:
         )
 
     @property
-    def scopes(self) -> tuple[Scope, ...]:
+    def scopes(self) -> tuple[OAuthScope, ...]:
         """All scopes of the manifest, in its order."""
         return tuple(sorted((*SCOPES, *self.own_scopes), key=lambda scope: scope.name))
 

@@ -71,7 +71,7 @@ _NAMING = ("subject", "before", "after")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Waiting:
+class _Unchained:
     """What is to be chained, with its id in the outbox and the person's id; `who` is set if that person is erased."""
 
     id: int
@@ -80,7 +80,7 @@ class _Waiting:
     values: dict[str, Any]
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> _Waiting:
+    def of(cls, row: Mapping[str, Any]) -> _Unchained:
         values = dict(row)
         return cls(id=values.pop("id"), user_id=values.pop("user_id"), who=values.pop("who"), values=values)
 
@@ -148,7 +148,7 @@ class AuditStore:
 
     async def _chain(self, connection: AsyncConnection[DictRow], held: Sequence[str]) -> tuple[list[Head], int]:
         rows = await connection.execute(_NEXT, {"held": held, "most": BATCH})
-        waiting = [_Waiting.of(row) for row in await rows.fetchall()]
+        waiting = [_Unchained.of(row) for row in await rows.fetchall()]
         key = await signing_key(connection, self._setting)
         heads = await self._heads(connection, key, {one.team for one in waiting})
         waiting = [one for one in waiting if one.team in heads]

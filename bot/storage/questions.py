@@ -38,7 +38,7 @@ from bot.model.question import (
 from bot.model.results import KeptResult, load_result
 from bot.model.scope import Asker
 from bot.preferences.settings import load_channel, load_person, load_workspace
-from bot.privacy.sent_requests import Sent, load_sent
+from bot.privacy.sent_requests import SentRequests, load_sent
 from bot.settings import Settings
 from bot.storage import queries
 from bot.storage.audit import record_change
@@ -416,7 +416,7 @@ class QuestionStore:
             await connection.execute(queries.REPLACE_SENT, values)
             await connection.execute(queries.RECORD_SENT, values)
 
-    async def sent(self, question_id: UUID) -> Sent | None:
+    async def sent(self, question_id: UUID) -> SentRequests | None:
         """Return what was sent to search services for a question; None if nothing is kept."""
         async with self._pool.connection() as connection:
             row = await (await connection.execute(queries.SENT, {"id": question_id})).fetchone()

@@ -71,7 +71,7 @@ _MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sharing:
+class SharedAnswers:
     """The step that answers the question `row` as another one was answered in the last hour, if one was.
 
     Two are the same only with every option and setting that the provider gets. What asks the same meanwhile waits; if

@@ -35,7 +35,7 @@ UNSUPPORTED_HOURS = 24
 """For how long a workspace counts as one without streams after Slack said so."""
 
 
-class Permit(Enum):
+class CallPermit(Enum):
     """Whether a call may be made now."""
 
     GRANTED = "granted"
@@ -158,13 +158,13 @@ class StreamLog:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def start(self, row: QuestionRow, *, shown: int) -> tuple[Permit, datetime | None]:
+    async def start(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, datetime | None]:
         """Take the start of a stream; return also the place that is reserved for its stop."""
         found = await self._one(START, row, shown=shown)
         if not found.get("ours"):
-            return Permit.LOST, None
+            return CallPermit.LOST, None
         reserved: datetime | None = found["reserved"]
-        return (Permit.USED_UP if reserved is None else Permit.GRANTED), reserved
+        return (CallPermit.USED_UP if reserved is None else CallPermit.GRANTED), reserved
 
     async def started(self, row: QuestionRow, streams: Sequence[str]) -> bool:
         """Record the messages of an answer; False if it is another worker's."""
@@ -172,25 +172,25 @@ class StreamLog:
             cursor = await connection.execute(STARTED, self._values(row, streams=list(streams)))
             return await cursor.fetchone() is not None
 
-    async def append(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+    async def append(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
         """Take an append; return also the seconds until the stream's next one, which leave calls to others.
 
         `shown` is how many characters of the answer Slack has confirmed.
         """
         return _share(await self._one(APPEND, row, shown=shown), APPENDS_PER_MINUTE)
 
-    async def edit(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+    async def edit(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
         """Take an edit that shows text; return also the seconds until the answer's next one."""
         return _share_of_edits(await self._one(EDIT, row, shown=shown))
 
-    async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+    async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
         """Take an edit that shows progress; return also the seconds until the answer's next one."""
         return _share_of_edits(await self._one(EDIT_STATUS, row, shown=shown))
 
     async def edit_progress(self, row: QuestionRow) -> float | None:
         """Take an edit that shows progress; return the seconds until the next one, None if there is none now."""
         permit, pause = await self.edit_status(row, shown=0)
-        return pause if permit is Permit.GRANTED else None
+        return pause if permit is CallPermit.GRANTED else None
 
     async def final_edit(self, row: QuestionRow) -> None:
         """Take the edit that shows the finished answer, which was kept for it."""
@@ -224,16 +224,16 @@ class StreamLog:
         return {"id": row.id, "attempt": row.claim, **values}
 
 
-def _share(found: dict[str, Any], limit: int) -> tuple[Permit, float]:
+def _share(found: dict[str, Any], limit: int) -> tuple[CallPermit, float]:
     """Return whether a call may be made, and the seconds until the next one of the same answer."""
     if not found.get("ours"):
-        return Permit.LOST, 0.0
+        return CallPermit.LOST, 0.0
     if found["used"] is None:
-        return Permit.USED_UP, 0.0
-    return Permit.GRANTED, fair_pause(found["used"], limit, sharing=found["sharing"])
+        return CallPermit.USED_UP, 0.0
+    return CallPermit.GRANTED, fair_pause(found["used"], limit, sharing=found["sharing"])
 
 
-def _share_of_edits(found: dict[str, Any]) -> tuple[Permit, float]:
+def _share_of_edits(found: dict[str, Any]) -> tuple[CallPermit, float]:
     return _share(found, EDITS_PER_MINUTE - found.get("sharing", 0))
 
 

@@ -43,7 +43,7 @@ from bot.slack.messages import Chat, PostResult, Retryable, Sent, has_arrived
 from bot.slack.streams import StreamEnded, StreamResult, Streams, Unsupported
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.questions import QuestionStore
-from bot.storage.streams import Permit, StreamLog
+from bot.storage.streams import CallPermit, StreamLog
 from perplexity.errors import RequestCancelled
 from perplexity.threads import SHORT_TEXT, run_in_thread, run_in_thread_if_long
 from perplexity.types import Answer, Event, Restarted, SearchQueries, Source, Sources, TextDelta
@@ -419,7 +419,7 @@ class LiveAnswer:
     async def _start(self) -> bool:
         permit, self._reserved = await self.calls.start(self.row, shown=self._confirmed)
         self._check(permit)
-        if permit is Permit.USED_UP:
+        if permit is CallPermit.USED_UP:
             self._wait_or_edit(BUSY_SECONDS)
             return False
         if not self._pending:  # meanwhile another service is asked
@@ -464,7 +464,7 @@ class LiveAnswer:
     async def _append(self) -> None:
         permit, pause = await self.calls.append(self.row, shown=self._confirmed)
         self._check(permit)
-        if permit is Permit.USED_UP:
+        if permit is CallPermit.USED_UP:
             self._next_text = self.clock() + BUSY_SECONDS
             return
         result = await self.streams.append(self.row.channel_id, self._open or "", self._pending)
@@ -527,7 +527,7 @@ class LiveAnswer:
         permit, pause = await self.calls.edit(self.row, shown=self._confirmed + len(self._pending))
         self._check(permit)
         shown = self._written + self._pending
-        if permit is Permit.GRANTED and self._pending and await self._update(shown):
+        if permit is CallPermit.GRANTED and self._pending and await self._update(shown):
             self._written, self._pending = shown, ""
             self._confirmed = len(shown)
             self._keep()
@@ -560,7 +560,7 @@ class LiveAnswer:
         message = answer_progress_message(self._queries, self._sources, seconds=seconds, question_id=str(self.row.id))
         permit, pause = await self.calls.edit_status(self.row, shown=0)
         self._check(permit)
-        if permit is Permit.GRANTED:
+        if permit is CallPermit.GRANTED:
             await self.progress.update(message, milestone=False)
         # Text need not wait for as long as the next count of the seconds.
         self._next_edit = self.clock() + PACE_SECONDS
@@ -582,7 +582,7 @@ class LiveAnswer:
         message = writing_message(self._queries, self._sources, question_id=str(self.row.id))
         permit, _ = await self.calls.edit_status(self.row, shown=self._confirmed)
         self._check(permit)
-        if permit is Permit.GRANTED:
+        if permit is CallPermit.GRANTED:
             await self.progress.update(message, milestone=False)
 
     async def _show_once(self) -> tuple[float | None, asyncio.Event]:
@@ -641,8 +641,8 @@ class LiveAnswer:
         reserved, self._reserved = self._reserved, None
         await self.calls.ended(self.row, self.messages, shown=self._confirmed, reserved=reserved)
 
-    def _check(self, permit: Permit) -> None:
-        if permit is Permit.LOST:
+    def _check(self, permit: CallPermit) -> None:
+        if permit is CallPermit.LOST:
             raise ClaimLost
 
     def _log_refused(self, event: str, result: StreamResult) -> None:

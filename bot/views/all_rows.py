@@ -13,7 +13,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.elements import button as button_block
 from bot.blocks.elements import context as context_block
 from bot.blocks.elements import page_turns, section
-from bot.listeners.clicks import DATABASE_DOWN, Click, Reply, button, text_reply
+from bot.listeners.clicks import DATABASE_DOWN, Click, ClickReply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.membership import team_of
 from bot.model.message import Block
@@ -56,7 +56,7 @@ class AllRows(Generic[Row]):
         """Listen to the buttons that show a page."""
         button(app, context, re.compile(rf"{OPEN_PAGE}{self.name}:[0-9]{{1,5}}"), self.show)
 
-    async def show(self, click: Click, context: ListenerContext) -> Reply | None:
+    async def show(self, click: Click, context: ListenerContext) -> ClickReply | None:
         """Show a page to an admin: at once a window, and what is in it in a moment."""
         if refusal := await admin_refusal(click.user, context):
             log.warning("admin.refused", extra={"action": click.action_id})

@@ -20,7 +20,7 @@ from bot.commands.parsing import write_arguments
 from bot.conversations.memory import quote_message
 from bot.errors import UsageError
 from bot.listeners.asking import ask_by_response_url, ask_in_direct_message
-from bot.listeners.clicks import Click, Reply, button
+from bot.listeners.clicks import Click, ClickReply, button
 from bot.listeners.context import ListenerContext
 from bot.listeners.slash import ANY_COMMAND, bare_command
 from bot.model.message import Block
@@ -111,7 +111,7 @@ async def open_from_anywhere(body: Mapping[str, Any], context: ListenerContext, 
     return await _open(body, context, choices, metadata={})
 
 
-async def open_from_button(click: Click, context: ListenerContext, *, choices: ChoiceStore) -> Reply | None:
+async def open_from_button(click: Click, context: ListenerContext, *, choices: ChoiceStore) -> ClickReply | None:
     """Open the modal for a button, such as that of the App Home."""
     return await shown_problem(click, context, await open_from_anywhere(click.body, context, choices=choices))
 

@@ -16,7 +16,15 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.blocks.elements import plain
 from bot.listeners.admission import MEMBERS_ONLY
-from bot.listeners.clicks import DATABASE_SECONDS, TEXT_DELETED, Click, Reply, TextDeleted, read_metadata, text_reply
+from bot.listeners.clicks import (
+    DATABASE_SECONDS,
+    TEXT_DELETED,
+    Click,
+    ClickReply,
+    TextDeleted,
+    read_metadata,
+    text_reply,
+)
 from bot.listeners.context import ListenerContext
 from bot.model.membership import click_team_ids, team_of
 from bot.model.message import Block
@@ -69,7 +77,9 @@ async def open_modal(context: ListenerContext, trigger_id: str, view: View, *, o
     return opened if isinstance(opened, str) else None
 
 
-async def open_for_click(click: Click, context: ListenerContext, view: View, *, on_top: bool = False) -> Reply | None:
+async def open_for_click(
+    click: Click, context: ListenerContext, view: View, *, on_top: bool = False
+) -> ClickReply | None:
     """Open a modal for a click; reply only if that failed."""
     problem = await open_modal(context, click.trigger_id, view, on_top=on_top)
     return None if problem is None else text_reply(problem)

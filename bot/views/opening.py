@@ -14,7 +14,7 @@ from bot.blocks.elements import section
 from bot.blocks.escaping import escape
 from bot.commands.help import text_message
 from bot.listeners.admission import MEMBERS_ONLY
-from bot.listeners.clicks import Click, Reply, text_reply
+from bot.listeners.clicks import Click, ClickReply, text_reply
 from bot.listeners.context import ListenerContext
 from bot.listeners.slash import acknowledge, respond
 from bot.model.membership import team_of
@@ -73,7 +73,7 @@ def tell(context: ListenerContext, *, user: str, response_url: str | None, text:
     context.start(_quietly(work))
 
 
-async def shown_problem(click: Click, context: ListenerContext, problem: str | None) -> Reply | None:
+async def shown_problem(click: Click, context: ListenerContext, problem: str | None) -> ClickReply | None:
     """Return the reply to a click that opened no modal; in a view it is a direct message."""
     if problem is not None and click.response_url is None:
         tell(context, user=click.user, response_url=None, text=problem)

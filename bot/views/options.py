@@ -6,7 +6,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.elements import section
 from bot.commands.help import OPTIONS, options_of
-from bot.listeners.clicks import Click, Reply, button
+from bot.listeners.clicks import Click, ClickReply, button
 from bot.listeners.context import ListenerContext
 from bot.listeners.slash import is_known_admin
 from bot.views.base import modal, open_modal
@@ -18,7 +18,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     button(app, context, OPTIONS, show_options)
 
 
-async def show_options(click: Click, context: ListenerContext) -> Reply | None:
+async def show_options(click: Click, context: ListenerContext) -> ClickReply | None:
     """Show the options of the commands that the button names."""
     texts = options_of(context.commands, click.choice, admin=await is_known_admin(click.user, context))
     view = modal("options_modal", "All options", [section(text) for text in texts])

@@ -6,7 +6,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bot.blocks.actions import MORE, SENT
 from bot.blocks.sent import sent_blocks
-from bot.listeners.clicks import Click, Reply, command_of, menu, own_question, text_reply
+from bot.listeners.clicks import Click, ClickReply, command_of, menu, own_question, text_reply
 from bot.listeners.context import ListenerContext
 from bot.views.base import modal, open_for_click
 from perplexity.threads import run_in_thread
@@ -19,10 +19,10 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     menu(app, context, MORE, SENT, open_sent)
 
 
-async def open_sent(click: Click, context: ListenerContext) -> Reply | None:
+async def open_sent(click: Click, context: ListenerContext) -> ClickReply | None:
     """Show what was sent for an answer to the person who asked."""
     row = await own_question(click, context)
-    if isinstance(row, Reply):
+    if isinstance(row, ClickReply):
         return row
     sent = await context.questions.sent(row.id)
     if sent is None:

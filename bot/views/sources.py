@@ -17,7 +17,7 @@ from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
     UNKNOWN_ANSWER,
     Click,
-    Reply,
+    ClickReply,
     as_uuid,
     button,
     find_question,
@@ -61,7 +61,7 @@ def register(app: AsyncApp, context: ListenerContext) -> None:
     button(app, context, SITE, choose_site)
 
 
-async def open_sources(click: Click, context: ListenerContext) -> Reply | None:
+async def open_sources(click: Click, context: ListenerContext) -> ClickReply | None:
     """Open the sources of an answer, for everyone who sees the answer."""
     view = await _view(click, context, click.id, EVERY_SITE)
     if isinstance(view, str):
@@ -69,7 +69,7 @@ async def open_sources(click: Click, context: ListenerContext) -> Reply | None:
     return await open_for_click(click, context, view, on_top=click.in_modal)
 
 
-async def choose_site(click: Click, context: ListenerContext) -> Reply | None:
+async def choose_site(click: Click, context: ListenerContext) -> ClickReply | None:
     """Show the pages of the chosen site in the same modal."""
     view = await _view(click, context, as_uuid(click.metadata.get("question")), click.choice)
     if isinstance(view, str):

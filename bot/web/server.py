@@ -43,7 +43,7 @@ CHECK_SECONDS = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Health:
+class HealthReport:
     """How many workers are alive, which providers need an admin, with their errors, and the state of the audit log."""
 
     workers: int
@@ -69,10 +69,10 @@ class HealthCheck:
         self._troubles = admin_issues
         self._audit = audit
         self._now = now
-        self._task: asyncio.Task[Health | None] | None = None
+        self._task: asyncio.Task[HealthReport | None] | None = None
         self._ended = 0.0
 
-    async def __call__(self) -> Health | None:
+    async def __call__(self) -> HealthReport | None:
         """Return the state of the database, None if it cannot be reached. Raises its other errors."""
         task = self._task
         if task is None or (task.done() and self._now() - self._ended >= CACHE_SECONDS):
@@ -80,10 +80,10 @@ class HealthCheck:
         # If one caller is cancelled, the others still get the result.
         return await asyncio.shield(task)
 
-    async def _check(self) -> Health | None:
+    async def _check(self) -> HealthReport | None:
         try:
             async with asyncio.timeout(CHECK_SECONDS):
-                return Health(
+                return HealthReport(
                     workers=await self._workers_alive(), admin_issues=await self._troubles(), audit=await self._audit()
                 )
         except (*DATABASE_UNAVAILABLE, TimeoutError):

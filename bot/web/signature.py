@@ -16,7 +16,7 @@ from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 
-from bot.model.scope import Scope
+from bot.model.scope import RequestScope
 from bot.web.connections import TOO_SLOW, TooSlow
 from bot.web.metrics import Metrics
 from perplexity import scope
@@ -57,7 +57,7 @@ class RequestVerifier:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer `POST /slack/events`: commands, events and interactivity."""
         started = time.monotonic()
-        scope.enter(Scope(arrived=started))
+        scope.enter(RequestScope(arrived=started))
         try:
             body = await _read_body(request)
             timestamps = request.headers.getall("X-Slack-Request-Timestamp", [])

@@ -35,7 +35,7 @@ from bot.privacy.sent_requests import SentLog
 from bot.slack.users import Admins
 from bot.storage.database import DATABASE_UNAVAILABLE, DatabaseRetry
 from bot.storage.questions import Pool, QuestionStore
-from bot.storage.shared_answers import Sharing
+from bot.storage.shared_answers import SharedAnswers
 from bot.streaming.live import LiveAnswer
 from bot.worker.background import StopWatcher
 from bot.worker.error_messages import is_refusal, is_retryable, user_message
@@ -375,7 +375,7 @@ class CommandRunner:
         pool, sharing = self.shared_answers, list[Step]()
         if pool is not None and alone:
             # The list gets the time of an answer that another question got, which is said below it.
-            sharing.append(Sharing(pool=pool, row=row, on_shared=run.shared.append))
+            sharing.append(SharedAnswers(pool=pool, row=row, on_shared=run.shared.append))
         return CommandContext(
             row=row,
             parent=await self._parent(row),

@@ -107,7 +107,7 @@ class Installed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Granted:
+class OAuthGrant:
     """What Slack gives for a code or a refresh token. `expires_in` is in seconds, None without token rotation."""
 
     token: str = field(repr=False)
@@ -115,7 +115,7 @@ class Granted:
     expires_in: int | None = None
 
     @classmethod
-    def from_answer(cls, answer: Mapping[str, Any]) -> Granted | None:
+    def from_answer(cls, answer: Mapping[str, Any]) -> OAuthGrant | None:
         """Read the answer of oauth.v2.access; None if it names no bot token."""
         token, refresh, seconds = answer.get("access_token"), answer.get("refresh_token"), answer.get("expires_in")
         if not isinstance(token, str) or not token:
@@ -166,7 +166,7 @@ class Installations(AsyncInstallationStore):
         token = installation.bot_token or ""
         # Opened first: the tokens of a closed workspace are deleted at any time.
         await self._workspaces.save(identity, token_hash=hashlib.sha256(token.encode()).hexdigest())
-        granted = Granted(
+        granted = OAuthGrant(
             token=token,
             refresh_token=installation.bot_refresh_token,
             expires_in=_seconds_left(installation),
@@ -216,7 +216,7 @@ class Installations(AsyncInstallationStore):
         return [str(row["id"]) for row in rows]
 
     async def refresh(
-        self, id: str, *, seconds: float, exchange: Callable[[str], Awaitable[Granted]]
+        self, id: str, *, seconds: float, exchange: Callable[[str], Awaitable[OAuthGrant]]
     ) -> RefreshFailed | None:
         """Replace a token that ends within these seconds, while its row is locked, so that only one process does.
 
@@ -261,7 +261,7 @@ class Installations(AsyncInstallationStore):
         async with self._pool.connection() as connection:
             await connection.execute(query, values)
 
-    def _encrypted(self, id: str, granted: Granted) -> dict[str, Any]:
+    def _encrypted(self, id: str, granted: OAuthGrant) -> dict[str, Any]:
         refresh = granted.refresh_token
         return {
             "id": id,

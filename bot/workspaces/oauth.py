@@ -26,8 +26,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.slack.messages import FAILURES, RouteClosed, classify_error
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.workspaces.installations import (
-    Granted,
     Installations,
+    OAuthGrant,
     RefreshFailed,
     identity_of,
 )
@@ -107,7 +107,7 @@ class OAuthClient:
         """Return the answer of oauth.v2.access. Raises one of `bot.slack.messages.FAILURES`."""
         return await self._access(code=code, redirect_uri=redirect_uri)
 
-    async def refresh(self, refresh_token: str) -> Granted:
+    async def refresh(self, refresh_token: str) -> OAuthGrant:
         """Return the next token for a refresh token, which Slack accepts once. Raises RefreshFailed.
 
         https://docs.slack.dev/authentication/using-token-rotation
@@ -117,7 +117,7 @@ class OAuthClient:
         except FAILURES as error:
             result = classify_error(error)
             raise RefreshFailed(result.error if isinstance(result, RouteClosed) else None) from None
-        granted = Granted.from_answer(answer)
+        granted = OAuthGrant.from_answer(answer)
         if granted is None or granted.refresh_token is None:
             raise RefreshFailed("no_refresh_token")
         return granted
@@ -222,7 +222,7 @@ def installation_of(answer: Mapping[str, Any]) -> Installation | None:
 
     https://docs.slack.dev/reference/methods/oauth.v2.access
     """
-    granted = Granted.from_answer(answer)
+    granted = OAuthGrant.from_answer(answer)
     team, enterprise = _id(answer.get("team")), _id(answer.get("enterprise"))
     organization = answer.get("is_enterprise_install") is True
     if granted is None or not (enterprise if organization else team):

@@ -33,7 +33,7 @@ from bot.model.scope import ActiveWorkspace, act_for, current_scope
 from bot.slack.messages import NoToken
 from bot.storage.database import DATABASE_UNAVAILABLE
 from bot.storage.installation import UNINSTALLED, WorkspaceRow, WorkspaceStore
-from bot.workspaces.installations import Granted, Installations, Installed, RefreshFailed
+from bot.workspaces.installations import Installations, Installed, OAuthGrant, RefreshFailed
 from bot.workspaces.provider_keys import own_keys
 from perplexity.key_overrides import OwnKeys
 from perplexity.scope import using_keys
@@ -87,7 +87,7 @@ class Workspaces:
     installations: Installations
     store: WorkspaceStore
     allowed: Collection[str]
-    exchange: Callable[[str], Awaitable[Granted]]
+    exchange: Callable[[str], Awaitable[OAuthGrant]]
     takes: Callable[[str], Awaitable[bool]]
     services: Mapping[str, str] = field(default_factory=dict)
     cancel_runs: Callable[[Sequence[str]], None] = lambda run_ids: None

@@ -77,7 +77,7 @@ _DELIMITER = re.compile(r"<(/?)(?:passage|verdict)>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Passage:
+class ChosenPassage:
     """A model's choice for a claim: the number of a page and a quotation, neither of them checked."""
 
     page: int = 0
@@ -210,16 +210,16 @@ def build_messages(claim: str, pages: Sequence[Source], *, today: date) -> tuple
     )
 
 
-def parse_passage(reply: str) -> Passage | None:
+def parse_passage(reply: str) -> ChosenPassage | None:
     """Return the passage in a model's reply; None unless it has exactly one block in the form that was asked for."""
     # Text and delimiters by turns: text before the block, "", the block, "/", text after it.
     parts = _DELIMITER.split(reply)
     if parts[1::2] != ["", "/"] or (block := _BLOCK.fullmatch(parts[2])) is None:
         return None
-    return Passage(page=int(block["page"] or 0), quote=(block["quote"] or "").strip())
+    return ChosenPassage(page=int(block["page"] or 0), quote=(block["quote"] or "").strip())
 
 
-def judge(claim: str, passage: Passage | None, pages: Sequence[Source]) -> CheckedClaim:
+def judge(claim: str, passage: ChosenPassage | None, pages: Sequence[Source]) -> CheckedClaim:
     """Return a claim with the passage that a model picked, if the page has it, and a verdict if its words decide.
 
     If another page says the opposite, both are returned. `pages` are `usable_pages`.

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, CommandFailed, ProcessIO, UsageError, explain_nothing_found
+from perplexity.cli.base import CliCommand, CommandFailed, ProcessIO, UsageError, explain_nothing_found
 from perplexity.cli.options import (
     OutputFormat,
     add_filters,
@@ -156,7 +156,7 @@ def _format(answer: Answer, first: Sequence[str], remarks: Sequence[str], form: 
     return format_answer(answer, remarks, first)
 
 
-AGENT = Command(
+AGENT = CliCommand(
     name="agent",
     summary="let a model of your choice search step by step, and answer",
     add=add,

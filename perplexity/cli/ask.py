@@ -18,7 +18,7 @@ from referencing.exceptions import Unresolvable
 
 from perplexity.attempts import Attempt
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, CommandFailed, ProcessIO, UsageError, explain_nothing_found
+from perplexity.cli.base import CliCommand, CommandFailed, ProcessIO, UsageError, explain_nothing_found
 from perplexity.cli.options import (
     OutputFormat,
     add_filters,
@@ -210,4 +210,4 @@ _FORMS: dict[OutputFormat, Callable[[Answer, Sequence[str], Sequence[str]], str]
     OutputFormat.RAW: _raw,
 }
 
-ASK = Command(name="ask", summary="answer a question from the web, with sources", add=add, run=run)
+ASK = CliCommand(name="ask", summary="answer a question from the web, with sources", add=add, run=run)

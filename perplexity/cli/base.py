@@ -24,7 +24,7 @@ _SIGNAL_BASE = 128
 Result = TypeVar("Result")
 
 
-class Stopped(KeyboardInterrupt):
+class StoppedBySignal(KeyboardInterrupt):
     """A signal other than that of Ctrl-C ended the process."""
 
 
@@ -57,7 +57,7 @@ class Signals:
             return asyncio.run(self._track(work))
         except asyncio.CancelledError:
             if self.stopped:
-                raise Stopped from None
+                raise StoppedBySignal from None
             raise
         finally:
             self._task = None
@@ -72,7 +72,7 @@ class Signals:
             return
         self._first = signal.Signals(number)
         if self._task is None:
-            raise Stopped
+            raise StoppedBySignal
         self._task.get_loop().call_soon_threadsafe(self._task.cancel)
 
 
@@ -140,7 +140,7 @@ class ProcessIO:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
+class CliCommand:
     """A command: `add` declares its arguments, and `run` runs it with the parsed ones.
 
     `run` raises UsageError, CommandFailed, InvalidRequest or another PerplexityError, and KeyboardInterrupt, for which

@@ -11,7 +11,7 @@ from perplexity.citations import format_result
 from perplexity.claims.check import check_claims
 from perplexity.claims.propose import MAX_CLAIMS, MAX_MESSAGE, propose_claims
 from perplexity.claims.types import CheckedClaim, CheckedClaims
-from perplexity.cli.base import Command, CommandFailed, ProcessIO
+from perplexity.cli.base import CliCommand, CommandFailed, ProcessIO
 from perplexity.cli.options import (
     OutputFormat,
     add_filters,
@@ -127,4 +127,4 @@ def _raw(checked: CheckedClaims, first: list[str]) -> str:
     return "\n\n".join(filter(None, (" ".join(first), printable(format_result(answer))))) + "\n"
 
 
-CHECK = Command(name="check", summary="check the claims of a text against quotations from the web", add=add, run=run)
+CHECK = CliCommand(name="check", summary="check the claims of a text against quotations from the web", add=add, run=run)

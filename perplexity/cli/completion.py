@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from perplexity.cli.base import Command, ProcessIO
+from perplexity.cli.base import CliCommand, ProcessIO
 from perplexity.filters import MODES, RECENCIES
 from perplexity.models import EFFORTS, SONAR
 from perplexity.news.summary import CATEGORIES
@@ -74,12 +74,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=SHELLS, help="the shell that reads the script")
 
 
-def run(parsed: argparse.Namespace, process: ProcessIO, *, commands: Callable[[], Sequence[Command]]) -> None:
+def run(parsed: argparse.Namespace, process: ProcessIO, *, commands: Callable[[], Sequence[CliCommand]]) -> None:
     """Write the script."""
     process.stdout.write(SHELLS[parsed.shell]([describe_command(command) for command in commands()]))
 
 
-def describe_command(command: Command) -> CommandSpec:
+def describe_command(command: CliCommand) -> CommandSpec:
     """Return a command with the arguments that it declares."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     command.add(parser)
@@ -268,9 +268,9 @@ def _single(text: str) -> str:
 SHELLS: Mapping[str, Callable[[Sequence[CommandSpec]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
 
 
-def completion_command(commands: Callable[[], Sequence[Command]]) -> Command:
+def completion_command(commands: Callable[[], Sequence[CliCommand]]) -> CliCommand:
     """Return the command; `commands` returns all commands, this one among them."""
-    return Command(
+    return CliCommand(
         name="completion",
         summary="write the completions for bash, zsh or fish",
         add=add,

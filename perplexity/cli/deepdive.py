@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterable
 
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, ProcessIO, explain_nothing_found
+from perplexity.cli.base import CliCommand, ProcessIO, explain_nothing_found
 from perplexity.cli.options import (
     OutputFormat,
     add_output_formats,
@@ -92,7 +92,7 @@ def _format(report: DeepDive, form: OutputFormat) -> str:
     return printable(as_document(report) if form is OutputFormat.PLAIN else f"{format_result(as_answer(report))}\n")
 
 
-DEEPDIVE = Command(
+DEEPDIVE = CliCommand(
     name="deepdive",
     summary="research a topic for some minutes: the facts, what people say, an analysis of both",
     add=add,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from perplexity.cli.agent import AGENT
 from perplexity.cli.ask import ASK
-from perplexity.cli.base import FAILED, OK, PIPE_CLOSED, WRONG_USE, Command, CommandFailed, ProcessIO, UsageError
+from perplexity.cli.base import FAILED, OK, PIPE_CLOSED, WRONG_USE, CliCommand, CommandFailed, ProcessIO, UsageError
 from perplexity.cli.check import CHECK
 from perplexity.cli.completion import SCRIPT, completion_command
 from perplexity.cli.deepdive import DEEPDIVE
@@ -35,7 +35,7 @@ from perplexity.version import __version__
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-COMMANDS: tuple[Command, ...] = (
+COMMANDS: tuple[CliCommand, ...] = (
     SEARCH,
     ASK,
     NEWS,
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str], process: ProcessIO) -> int:
     return _run(parsed.command, parsed, process)
 
 
-def _run(command: Command, parsed: argparse.Namespace, process: ProcessIO) -> int:
+def _run(command: CliCommand, parsed: argparse.Namespace, process: ProcessIO) -> int:
     try:
         for extra in command.extras:
             require(extra)
@@ -131,7 +131,7 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     return root
 
 
-def _report(command: Command, error: UsageError | CommandFailed | PerplexityError, process: ProcessIO) -> int:
+def _report(command: CliCommand, error: UsageError | CommandFailed | PerplexityError, process: ProcessIO) -> int:
     if isinstance(error, UsageError):
         code, message = WRONG_USE, str(error)
     elif isinstance(error, CommandFailed | MissingExtra):

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from perplexity.cli.base import Command, ProcessIO, UsageError
+from perplexity.cli.base import CliCommand, ProcessIO, UsageError
 from perplexity.cli.options import checked_config, open_chain
 from perplexity.errors import ConnectionFailed, InvalidRequest
 from perplexity.fallback import Fallback
@@ -117,7 +117,7 @@ def _exit_stopped(process: ProcessIO) -> NoReturn:
     os._exit(process.signals.exit_code)
 
 
-MCP = Command(
+MCP = CliCommand(
     name="mcp",
     summary="serve the tools over the Model Context Protocol",
     add=add,

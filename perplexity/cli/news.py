@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from perplexity.attempts import without_costs
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, ProcessIO, explain_nothing_found
+from perplexity.cli.base import CliCommand, ProcessIO, explain_nothing_found
 from perplexity.cli.options import (
     OutputFormat,
     add_filters,
@@ -113,4 +113,4 @@ def _title_line(summary: NewsSummary) -> str:
     return f"{summary.category.capitalize()} news{about}, as of {format_time(summary)}."
 
 
-NEWS = Command(name="news", summary="list today's news of a category, without duplicates", add=add, run=run)
+NEWS = CliCommand(name="news", summary="list today's news of a category, without duplicates", add=add, run=run)

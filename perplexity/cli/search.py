@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from perplexity.citations import format_result
-from perplexity.cli.base import Command, ProcessIO, explain_nothing_found
+from perplexity.cli.base import CliCommand, ProcessIO, explain_nothing_found
 from perplexity.cli.options import (
     OutputFormat,
     add_filters,
@@ -80,4 +80,4 @@ def _as_answer(results: SearchResults) -> Answer:
     return Answer(text="\n\n".join(pages), sources=results.results, provider=results.provider)
 
 
-SEARCH = Command(name="search", summary="search the web and list the best pages", add=add, run=run)
+SEARCH = CliCommand(name="search", summary="search the web and list the best pages", add=add, run=run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 
-from perplexity.cli.base import Command, ProcessIO, UsageError
+from perplexity.cli.base import CliCommand, ProcessIO, UsageError
 from perplexity.formatting import did_you_mean
 from perplexity.terminal import escape_json, printable_line
 from perplexity.tools import TOOLS, Tool
@@ -52,6 +52,6 @@ def _line(tool: Tool) -> str:
     return f"{tool.name:<{width}}  {first.removesuffix('.')}."
 
 
-TOOLS_COMMAND = Command(
+TOOLS_COMMAND = CliCommand(
     name="tools", summary="list the tools for agents, or print their definitions", add=add, run=run, extras=()
 )

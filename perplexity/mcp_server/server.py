@@ -22,7 +22,7 @@ from starlette.responses import Response
 
 from perplexity.errors import AllProvidersFailed, InvalidRequest, PerplexityError, TimedOut
 from perplexity.fallback import Fallback
-from perplexity.mcp_server.settings import ANY, TIMEOUT, HTTPSettings, Settings, bracket_ipv6
+from perplexity.mcp_server.settings import ANY, TIMEOUT, HTTPSettings, ServerSettings, bracket_ipv6
 from perplexity.mcp_server.tools import MCP_TOOLS, McpTool, ProgressReporter, nothing_found_text
 from perplexity.notes import is_empty_result, with_reasons
 from perplexity.sanitize import strip_controls
@@ -92,7 +92,7 @@ _ARGUMENTS = {
 Context = ServerRequestContext[Any]
 
 
-def build_server(chain: Fallback, *, at_once: int = Settings.at_once) -> Server[Any]:
+def build_server(chain: Fallback, *, at_once: int = ServerSettings.at_once) -> Server[Any]:
     """Return a server with tools on this chain. Failures are results that say what is wrong.
 
     So many calls of a deep tool run `at_once`; the others wait.
@@ -193,7 +193,10 @@ class Ready(Protocol):
 
 
 async def serve_stdio(
-    opening: AbstractAsyncContextManager[Fallback], *, stopped: Callable[[], NoReturn], at_once: int = Settings.at_once
+    opening: AbstractAsyncContextManager[Fallback],
+    *,
+    stopped: Callable[[], NoReturn],
+    at_once: int = ServerSettings.at_once,
 ) -> None:
     """Serve the client on stdin and stdout until it closes them; nothing else is written there.
 
@@ -213,7 +216,7 @@ async def serve_http(
     *,
     settings: HTTPSettings,
     ready: Ready,
-    at_once: int = Settings.at_once,
+    at_once: int = ServerSettings.at_once,
 ) -> None:
     """Serve HTTP until a signal ends it; call `ready` with the address once it listens. Raises CannotListen.
 

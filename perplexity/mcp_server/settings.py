@@ -34,7 +34,7 @@ _USUAL_PORTS: Mapping[str, str] = MappingProxyType({"http": ":80", "https": ":44
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class ServerSettings:
     """The settings of both transports: the time limit of a call in seconds, None for the default, and the log level.
 
     So many calls of a deep tool run `at_once`; the others wait.
@@ -58,15 +58,15 @@ class HTTPSettings:
     allowed_origins: tuple[str, ...] = ()
 
 
-def settings_from_env(environ: Mapping[str, str], *, at_once: str | None = None) -> Settings:
+def settings_from_env(environ: Mapping[str, str], *, at_once: str | None = None) -> ServerSettings:
     """Return the settings of both transports; `at_once` is that option.
 
     Raises InvalidRequest, which names the option or the variable.
     """
-    return Settings(
+    return ServerSettings(
         seconds=_seconds(_value(environ, TIMEOUT)),
         log_level=_log_level(_value(environ, _LEVEL)),
-        at_once=Settings.at_once if at_once is None else _at_once(at_once),
+        at_once=ServerSettings.at_once if at_once is None else _at_once(at_once),
     )
 
 

@@ -173,7 +173,7 @@ _PER_PAGE = 10
 _PASSAGE_PAGES, _NEWS_PAGES = 10, 20
 
 
-class SearchPage(Protocol):
+class SearchOnePage(Protocol):
     """One blocking search of one page (from 1); each entry holds `title`, `href` and `body`."""
 
     def __call__(self, query: str, *, region: str, timelimit: str | None, page: int) -> Page:
@@ -194,7 +194,7 @@ class DuckDuckGo(Provider):
     def __init__(
         self,
         *,
-        search_page: SearchPage | None = None,
+        search_page: SearchOnePage | None = None,
         threads: DaemonThreads | None = None,
         seconds: float = TIMEOUT_SECONDS,
         clock: Callable[[], float] = time.monotonic,

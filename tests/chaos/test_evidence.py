@@ -10,7 +10,7 @@ from bot.commands.ask import ASK
 from bot.commands.help import pending_message, text_message, too_many_open_message
 from bot.commands.status import STATUS
 from bot.listeners import messages, slash
-from bot.playground.slack.timeline import Author, Message
+from bot.playground.slack.timeline import Author, SlackMessage
 from tests.chaos.evidence import calls, copies, shows
 from tests.chaos.judge import NoticeKind, Shows
 from tests.chaos.load import read_notice
@@ -24,8 +24,8 @@ RETRY = {"type": "actions", "elements": [{"type": "button", "action_id": "retry"
 WAITING = pending_message(ASK, ASK.parse("why"), question_id="7")
 
 
-def message_of(payload: dict[str, Any]) -> Message:
-    return Message(**payload | {"author": Author.APP, "blocks": tuple(payload["blocks"])})
+def message_of(payload: dict[str, Any]) -> SlackMessage:
+    return SlackMessage(**payload | {"author": Author.APP, "blocks": tuple(payload["blocks"])})
 
 
 def shown(message: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 from bot.blocks.streaming import render_answer_text
 from bot.model.results import load_result
 from bot.playground.slack.streams import Ending
-from bot.playground.slack.timeline import Author, Message
+from bot.playground.slack.timeline import Author, SlackMessage
 from bot.settings import Settings
 from perplexity.types import Answer
 from tests.driver import Driver, stop_button
@@ -383,7 +383,9 @@ async def test_an_answer_that_cannot_replace_the_placeholder_is_posted_and_the_p
 
 async def test_the_app_s_message_that_began_the_thread_stays(harness: Driver) -> None:
     root = "1795255100.000100"
-    harness.slack.timeline.put(Message(channel="DU1", ts=root, author=Author.APP, text="Another question's answer"))
+    harness.slack.timeline.put(
+        SlackMessage(channel="DU1", ts=root, author=Author.APP, text="Another question's answer")
+    )
     harness.slack.fail("chat.startStream", Fault(status=0, serve_first=True))
     harness.perplexity.script("/v1/agent", stream_reply(*whole_stream(TEXT), pause=0.1))
 

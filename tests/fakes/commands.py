@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from bot.commands.context import DISABLED_AGENT, Agent, CommandContext, Services
+from bot.commands.context import DISABLED_AGENT, CommandContext, SearchingAgent, Services
 from bot.model.preferences import ChannelSettings
 from bot.preferences.precedence import may_ask
 from bot.slack.users import Admins
@@ -28,13 +28,13 @@ NO_ADMINS = cast("Admins", _NoAdmins())
 """A workspace without admins."""
 
 
-def services(provider: Provider, agent: Agent = DISABLED_AGENT) -> Services:
+def services(provider: Provider, agent: SearchingAgent = DISABLED_AGENT) -> Services:
     """Return services that all ask one provider."""
     deepdives = DeepDiveRunner(facts=provider, synthesis=provider)
     return Services(provider=provider, model=provider, deepdives=deepdives, agent=agent)
 
 
-def command_context(provider: Provider, agent: Agent = DISABLED_AGENT, **fields: Any) -> CommandContext:
+def command_context(provider: Provider, agent: SearchingAgent = DISABLED_AGENT, **fields: Any) -> CommandContext:
     """Return the context of a question of U1."""
     base: dict[str, Any] = {"row": row(), "services": services(provider, agent)}
     return CommandContext(**base | fields)

@@ -36,7 +36,7 @@ from bot.storage.streams import (
     STARTS_PER_MINUTE,
     STATUS_EDITS_PER_MINUTE,
     WINDOW_SECONDS,
-    Permit,
+    CallPermit,
     StreamLog,
     fair_pause,
 )
@@ -146,29 +146,29 @@ class MemoryCallLog(StreamLog):
         self.no_streams: set[str] = set()
         self.edited: set[UUID] = set()
 
-    async def start(self, row: QuestionRow, *, shown: int) -> tuple[Permit, datetime | None]:
+    async def start(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, datetime | None]:
         await asyncio.sleep(QUERY_SECONDS)
         starts, stops = self._recent(row.team_id, "starts"), self._recent(row.team_id, "stops")
         if row.team_id in self.no_streams or max(len(starts), len(stops)) >= STARTS_PER_MINUTE:
-            return Permit.USED_UP, None
+            return CallPermit.USED_UP, None
         self.edited.discard(row.id)
         starts.append(self._clock())
         # The times of stops that are reserved are told apart, as those of the database are.
         stops.append(self._clock() + RESERVED_SECONDS + len(stops) * 1e-6)
-        return Permit.GRANTED, BEGAN + timedelta(seconds=stops[-1])
+        return CallPermit.GRANTED, BEGAN + timedelta(seconds=stops[-1])
 
     async def started(self, row: QuestionRow, streams: Sequence[str]) -> bool:
         await asyncio.sleep(QUERY_SECONDS)
         return True
 
-    async def append(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+    async def append(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
         sharing = sum(at > self._clock() for at in self._recent(row.team_id, "stops"))
         return await self._take(row, "appends", APPENDS_PER_MINUTE, sharing)
 
-    async def edit(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+    async def edit(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
         return await self._take(row, "edits", EDITS_PER_MINUTE - len(self.edited), len(self.edited))
 
-    async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[Permit, float]:
+    async def edit_status(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
         limit = EDITS_PER_MINUTE - len(self.edited)
         return await self._take(row, "edits", limit, len(self.edited), most=min(STATUS_EDITS_PER_MINUTE, limit // 2))
 
@@ -193,13 +193,13 @@ class MemoryCallLog(StreamLog):
 
     async def _take(
         self, row: QuestionRow, kind: str, limit: int, sharing: int, *, most: int | None = None
-    ) -> tuple[Permit, float]:
+    ) -> tuple[CallPermit, float]:
         await asyncio.sleep(QUERY_SECONDS)
         taken = self._recent(row.team_id, kind)
         if len(taken) >= (limit if most is None else most):
-            return Permit.USED_UP, 0.0
+            return CallPermit.USED_UP, 0.0
         taken.append(self._clock())
-        return Permit.GRANTED, fair_pause(len(taken), limit, sharing=sharing)
+        return CallPermit.GRANTED, fair_pause(len(taken), limit, sharing=sharing)
 
     def _recent(self, team: str, kind: str) -> list[float]:
         times = self._times[team, kind]

@@ -17,8 +17,8 @@ from bot.playground.slack.limits import SlackError
 from bot.playground.slack.payloads import session_stopped
 from bot.playground.slack.response_urls import ClosedError, ResponseUrlToken, UseCounter
 from bot.playground.slack.streams import Stream
-from bot.playground.slack.timeline import Author, Message, Timeline
-from bot.playground.slack.views import View, Views
+from bot.playground.slack.timeline import Author, SlackMessage, Timeline
+from bot.playground.slack.views import OpenViews, View
 from bot.playground.slack.web_api import METHODS, UPLOAD, Arguments, Method, WebApi, check
 from bot.playground.slack.workspace import Channel, Workspace
 from bot.slack.scopes import CHANNEL_SCOPES, FILE_SCOPES, SCOPES
@@ -245,7 +245,7 @@ class FakeSlack(LoopbackServer):
         return {file.name: (file.content or b"").decode() for file in self.timeline.files.completed()}
 
     @property
-    def views(self) -> Views:
+    def views(self) -> OpenViews:
         """What people see in modals and home tabs."""
         return self.timeline.views
 
@@ -298,7 +298,7 @@ class FakeSlack(LoopbackServer):
 
     def write(self, user: str, text: str, *, ts: str, thread_ts: str, channel: str = "C1", **fields: Any) -> None:
         """Have a person write in a thread; `fields` are further ones of the message, as Slack returns it."""
-        message = Message(channel=channel, ts=ts, thread_ts=thread_ts, author=Author.YOU, text=text)
+        message = SlackMessage(channel=channel, ts=ts, thread_ts=thread_ts, author=Author.YOU, text=text)
         self.timeline.put(message)
         self.written[channel, ts] = {"user": user, "team": "T1"} | fields
 
@@ -415,7 +415,7 @@ class FakeSlack(LoopbackServer):
     def _put_question(self, channel: str, ts: str) -> None:
         """Add the message that a thread is about; the test sent it to the app without Slack."""
         if self.timeline.find(channel, ts) is None:
-            self.timeline.put(Message(channel=channel, ts=ts, author=Author.YOU, text="Why?"))
+            self.timeline.put(SlackMessage(channel=channel, ts=ts, author=Author.YOU, text="Why?"))
 
     async def _open_connection(self, _api: WebApi, _arguments: Arguments) -> dict[str, Any]:
         return {"url": self.socket_url}

@@ -13,7 +13,7 @@ import pytest
 from perplexity.agent.results import parse_tool_result as read_finding
 from perplexity.citations import drop_unknown_links, format_result, number_citations
 from perplexity.claims import lexicon
-from perplexity.claims.check import Passage, judge, parse_passage, usable_pages
+from perplexity.claims.check import ChosenPassage, judge, parse_passage, usable_pages
 from perplexity.claims.lexicon import addresses_model
 from perplexity.claims.propose import parse_block, sentences_to_check
 from perplexity.claims.quotes import prepare
@@ -154,7 +154,7 @@ def kept(text: str) -> None:
 def quoted(text: str) -> None:
     """Judge a claim by a page with a quotation from its middle."""
     page = Source(number=1, title=text, url="https://a.example", snippet=prepare(text))
-    judge(text[:300], Passage(page=1, quote=text[2_000:2_500]), [page])
+    judge(text[:300], ChosenPassage(page=1, quote=text[2_000:2_500]), [page])
 
 
 FIGURES = "It rose 28 % to €1.2 billion, the 3rd time since 4 May 2026 at 14:30, a third of 12,500 or five people. [1]"

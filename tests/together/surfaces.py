@@ -48,7 +48,7 @@ from bot.features.deepdive.rendering import deepdive_messages, deepdive_progress
 from bot.features.digests.model import Created, Digest, DigestAction, DigestList, DigestReport, Trigger, Updated
 from bot.features.digests.rendering import digest_failed_message, digest_messages, digest_result_message
 from bot.features.digests.rendering import home_blocks as digest_blocks
-from bot.features.home.model import HomeData, Recent, Running
+from bot.features.home.model import HomeData, Recent, RunningQuestion
 from bot.features.home.page import answer_blocks
 from bot.features.home.rendering import home_blocks
 from bot.features.saving.document import result_file
@@ -62,7 +62,7 @@ from bot.model.preferences import ChannelSettings, PersonSettings, Preferences
 from bot.model.question import AnswerButtons, Choice
 from bot.model.results import KeptResult, Result, SearchPage
 from bot.preferences.settings import load_channel, load_person
-from bot.privacy.sent_requests import Sent
+from bot.privacy.sent_requests import SentRequests
 from bot.slack.users import Management
 from bot.views.ask import ask_view
 from bot.views.sources import sources_view
@@ -359,7 +359,7 @@ def _only(text: str) -> OutgoingMessage:
 def home(texts: Sequence[str]) -> Harms:
     ids = [UUID(int=n) for n in range(len(texts))]
     recent = [Recent(id=one, command="ask", text="", state="answered", at=1e9, sources=1, kept=True) for one in ids]
-    running = [Running(id=one, command="ask", text="", state="working", age=3.0) for one in ids]
+    running = [RunningQuestion(id=one, command="ask", text="", state="working", age=3.0) for one in ids]
     blocks = home_blocks(
         HomeData(running=running, recent=recent),
         texts=dict(zip(ids, texts, strict=True)),
@@ -393,7 +393,9 @@ def what_was_sent(texts: Sequence[str]) -> Harms:
         )
         for text in encoded
     ]
-    yield from of_view({"type": "modal", "blocks": sent_blocks(Sent(requests=tuple(requests), left_out={"email": 2}))})
+    yield from of_view(
+        {"type": "modal", "blocks": sent_blocks(SentRequests(requests=tuple(requests), left_out={"email": 2}))}
+    )
 
 
 def questions_to_choose(texts: Sequence[str]) -> Harms:

@@ -33,7 +33,7 @@ from bot.features.home.admin import (
     all_use,
     recorded_list,
 )
-from bot.features.home.model import AdminData, HomeData, Recent, Recorded, Running, Use, WorkspaceUse
+from bot.features.home.model import AdminData, HomeData, Recent, Recorded, RunningQuestion, Use, WorkspaceUse
 from bot.features.home.rendering import home_blocks
 from bot.features.home.store import MAX_RECENT, MAX_RUNNING, AdminStore
 from bot.features.limits.form import limits_section
@@ -289,7 +289,7 @@ LIMITS = tuple(Limit(name=name, value=1_000_000, own=1_000_000, host=0, bounded=
 )
 def test_a_full_home_tab_with_the_part_for_admins_keeps_slack_s_limits(data: AdminData, digests: list[Digest]) -> None:
     full = HomeData(
-        running=[Running(id=uuid4(), command="ask", text="x", state="working", age=3.0)] * MAX_RUNNING,
+        running=[RunningQuestion(id=uuid4(), command="ask", text="x", state="working", age=3.0)] * MAX_RUNNING,
         recent=[
             Recent(id=uuid4(), command="ask", text="x", state="answered", at=1.0, sources=3, kept=True)
             for _ in range(MAX_RECENT)

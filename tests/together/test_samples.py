@@ -41,7 +41,7 @@ from bot.features.digests.rendering import digest_failed_message, digest_message
 from bot.features.digests.rendering import home_blocks as digest_blocks
 from bot.features.feedback.form import feedback_view
 from bot.features.home.admin import admin_blocks
-from bot.features.home.model import AdminData, HomeData, Recent, Running, Use, WorkspaceUse
+from bot.features.home.model import AdminData, HomeData, Recent, RunningQuestion, Use, WorkspaceUse
 from bot.features.home.rendering import home_blocks
 from bot.features.limits.form import limits_section, limits_view
 from bot.features.limits.model import NAMES, Limit, limits_message
@@ -56,7 +56,7 @@ from bot.model.question import AnswerButtons, Choice
 from bot.model.results import KeptResult, SearchPage
 from bot.model.schedule import WEEKDAYS, Schedule
 from bot.model.spending import NO_BUDGETS, NO_SPENDING
-from bot.privacy.sent_requests import Sent
+from bot.privacy.sent_requests import SentRequests
 from bot.slack.users import Management
 from bot.slack.views import View
 from bot.views.ask import ask_view
@@ -202,8 +202,8 @@ def _views() -> Iterator[tuple[str, View | None]]:
     shared = _Opened(question=_ID, by="Anna", asked=1, channel="general", response_url="", posts_there=True)
     yield "share", share_view(_SHARED, shared)
     request = SentRequest(service="example.com", path="/search", body='{"query": "example"}', at=_NOW.timestamp())
-    yield "what was sent", modal("sent_modal", "What was sent", sent_blocks(Sent(requests=(request,))))
-    running = Running(id=_ID, command="ask", text="example", state="working", age=2.0)
+    yield "what was sent", modal("sent_modal", "What was sent", sent_blocks(SentRequests(requests=(request,))))
+    running = RunningQuestion(id=_ID, command="ask", text="example", state="working", age=2.0)
     recent = Recent(id=_ID, command="ask", text="example", state="answered", at=0.0, sources=1, kept=True)
     home = home_blocks(
         HomeData(running=[running], recent=[recent], questions=1, cost=1_000),

@@ -29,7 +29,7 @@ Row = tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class MarkdownTable:
     """A table's cells as Markdown, in rows of one length; `aligned` is the row of dashes under the header."""
 
     header: Row
@@ -46,18 +46,18 @@ class Table:
         """The rows under the header, each as a line of Markdown."""
         return [_line(row) for row in self.rows]
 
-    def with_rows(self, rows: Sequence[Row]) -> Table:
+    def with_rows(self, rows: Sequence[Row]) -> MarkdownTable:
         """Return the same header over other rows."""
         return replace(self, rows=tuple(rows))
 
 
-def normalize(lines: Sequence[str]) -> Table:
+def normalize(lines: Sequence[str]) -> MarkdownTable:
     """Read the lines of a table that fits: header, dashes, rows. Every row gets as many cells as the longest has."""
     header, aligned, *rows = (_cells(line) for line in lines)
     return _even(header, aligned, rows)
 
 
-def narrow(lines: Sequence[str]) -> list[Table]:
+def narrow(lines: Sequence[str]) -> list[MarkdownTable]:
     """Read the lines of a table as tables that fit; each repeats the first column, which says whose cells they are.
 
     A row is in the tables that it has something for, and in the first: filled up, a wide table could have millions of
@@ -79,7 +79,7 @@ def narrow(lines: Sequence[str]) -> list[Table]:
     return [_part(header, aligned, cells, first=1 + part * width, width=width) for part, cells in enumerate(parts)]
 
 
-def _part(header: Row, aligned: Row, rows: Sequence[Row], *, first: int, width: int) -> Table:
+def _part(header: Row, aligned: Row, rows: Sequence[Row], *, first: int, width: int) -> MarkdownTable:
     end = first + width
     name = header[0] if first == 1 or len(header[0]) <= _LONGEST_NAME else ""
     return _even((name, *header[first:end]), (*aligned[:1], *aligned[first:end]), rows)
@@ -89,9 +89,9 @@ def _name(row: Row, number: int) -> str:
     return row[0] if 0 < len(row[0]) <= _LONGEST_NAME else str(number)
 
 
-def _even(header: Row, aligned: Row, rows: Sequence[Row]) -> Table:
+def _even(header: Row, aligned: Row, rows: Sequence[Row]) -> MarkdownTable:
     columns = max(map(len, (header, *rows)))
-    return Table(
+    return MarkdownTable(
         header=_padded(header, columns),
         aligned=_padded(aligned, columns, "---"),
         rows=tuple(_padded(row, columns) for row in rows),

@@ -19,8 +19,8 @@ from bot.blocks.markdown.blocks import (
     Addresses,
     Form,
     MarkdownBlock,
+    MarkdownTable,
     Row,
-    Table,
     as_plain_paragraph,
     as_text,
     flatten,
@@ -194,11 +194,11 @@ class Splitter:
         headings = segment.headings + (segment.form is Form.HEADING)
         return max_size(segment.markdown, self.addresses) + HEADING * headings + 2
 
-    def repeats_header(self, table: Table) -> bool:
+    def repeats_header(self, table: MarkdownTable) -> bool:
         """Return whether every part of a table has its header, which may take up half of a part at most."""
         return self._header(table) <= self.limit // 2
 
-    def _header(self, table: Table) -> int:
+    def _header(self, table: MarkdownTable) -> int:
         return self.weigh(MarkdownBlock(Form.TABLE, table.with_rows(()).markdown))
 
     def _fits(self, segment: MarkdownBlock) -> bool:

@@ -22,7 +22,7 @@ from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
     UNKNOWN_ANSWER,
     Click,
-    Reply,
+    ClickReply,
     button,
     clicked_question,
     is_public,
@@ -57,7 +57,7 @@ async def _asks_for_one(action: dict[str, Any]) -> bool:
     return not is_suggestion(action)
 
 
-async def open_question(click: Click, context: ListenerContext) -> Reply | None:
+async def open_question(click: Click, context: ListenerContext) -> ClickReply | None:
     """Open the view, for everyone who sees the answer."""
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None
@@ -147,5 +147,5 @@ def _click(submitted: Submission) -> Click:
     return Click(body=body, action={"action_id": action, "value": str(metadata.get("question", ""))})
 
 
-async def _reply(url: str | None, reply: Reply, context: ListenerContext) -> None:
+async def _reply(url: str | None, reply: ClickReply, context: ListenerContext) -> None:
     await context.replies.reply_privately(url, reply.message)

@@ -15,7 +15,7 @@ from bot.blocks.elements import context as context_block
 from bot.budgets.amounts import ALLOWED, format_amount, parse_amount
 from bot.commands.base import ROOT_COMMAND
 from bot.features.budgets.rendering import LABELS, budget_blocks
-from bot.listeners.clicks import Click, Reply, button, text_reply
+from bot.listeners.clicks import Click, ClickReply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.membership import team_of
 from bot.model.message import Block
@@ -65,7 +65,9 @@ def _pause_button() -> Block:
     return button_element("Pause paid searches", PAUSE_SPENDING, "admin") | {"confirm": confirm}
 
 
-async def open_budgets(click: Click, context: ListenerContext, *, budgets: BudgetStore, slash: str) -> Reply | None:
+async def open_budgets(
+    click: Click, context: ListenerContext, *, budgets: BudgetStore, slash: str
+) -> ClickReply | None:
     """Open the form for an admin."""
     if refusal := await admin_refusal(click.user, context):
         return text_reply(refusal)
@@ -118,7 +120,7 @@ async def save_budgets(
     return None
 
 
-async def switch_spending(click: Click, context: ListenerContext, *, budgets: BudgetStore) -> Reply:
+async def switch_spending(click: Click, context: ListenerContext, *, budgets: BudgetStore) -> ClickReply:
     """Pause all spending, or allow it again, for an admin."""
     if refusal := await admin_refusal(click.user, context):
         log.warning("admin.refused", extra={"action": click.action_id})

@@ -17,7 +17,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.elements import button as button_block
 from bot.blocks.elements import confirmation
 from bot.errors import NotClearedUp
-from bot.listeners.clicks import Click, Reply, button, text_reply
+from bot.listeners.clicks import Click, ClickReply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.message import Block, MarkdownFile
 from bot.storage.database import DATABASE_UNAVAILABLE
@@ -130,7 +130,7 @@ def register(app: AsyncApp, context: ListenerContext, *, own_data: OwnData) -> N
     button(app, context, ERASE_OWN, partial(erase_own, own_data=own_data))
 
 
-async def export_own(click: Click, context: ListenerContext, *, own_data: OwnData) -> Reply:
+async def export_own(click: Click, context: ListenerContext, *, own_data: OwnData) -> ClickReply:
     """Start sending a person what is kept of them."""
     team, user = person_of(click.body)
     context.start(own_data.export(team, user))

@@ -10,7 +10,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.escaping import one_line
 from bot.feature import Core, Feature, Running
 from bot.features.deepdive.command import DEEPDIVE, answer
-from bot.listeners.clicks import Click, Reply, button, clicked_question, may_see, text_reply
+from bot.listeners.clicks import Click, ClickReply, button, clicked_question, may_see, text_reply
 from bot.listeners.context import ListenerContext
 from bot.listeners.files import markdown_file, send_file
 from bot.model.message import MarkdownFile
@@ -43,7 +43,7 @@ class Reports:
         """Listen to the button below a report."""
         button(app, context, "as_file", self.send)
 
-    async def send(self, click: Click, context: ListenerContext) -> Reply:
+    async def send(self, click: Click, context: ListenerContext) -> ClickReply:
         """Send the report of a question, in the background, to the user who clicked."""
         row = await clicked_question(click, context)
         if row is None:

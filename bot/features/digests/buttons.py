@@ -22,7 +22,7 @@ from bot.features.digests.rendering import (
     workspace_rows,
 )
 from bot.features.digests.service import StoredDigestService
-from bot.listeners.clicks import Click, Reply, button, text_reply
+from bot.listeners.clicks import Click, ClickReply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.message import Block
 from bot.views.admin_only import admin_refusal
@@ -68,10 +68,10 @@ def register(
     all_rows.register(app, context)
 
 
-async def apply_button(click: Click, _: ListenerContext, *, digests: DigestService) -> Reply:
+async def apply_button(click: Click, _: ListenerContext, *, digests: DigestService) -> ClickReply:
     """Apply a digest's button and reply with the result."""
     result = await _apply(click, digests)
-    return Reply(message=digest_result_message(result, command=digests.command_label, channel=click.channel))
+    return ClickReply(message=digest_result_message(result, command=digests.command_label, channel=click.channel))
 
 
 async def _apply(click: Click, digests: DigestService) -> DigestResult:
@@ -86,7 +86,7 @@ async def _apply(click: Click, digests: DigestService) -> DigestResult:
 
 async def stop_digest(
     click: Click, context: ListenerContext, *, stopper: DigestStopper, all_rows: AllRows[Digest]
-) -> Reply:
+) -> ClickReply:
     """Stop another person's digest, for an admin."""
     if refusal := await admin_refusal(click.user, context):
         log.warning("admin.refused", extra={"action": click.action_id})

@@ -23,7 +23,7 @@ from bot.listeners.clicks import (
     UNKNOWN_ANSWER,
     UNNAMED_CHANNELS,
     Click,
-    Reply,
+    ClickReply,
     button,
     clicked_question,
     may_see,
@@ -105,7 +105,7 @@ def _here(*, url: str, channel: str, name: str) -> dict[str, Any]:
     return {"url": url, "channel": channel, "name": name} if url and channel[:1] in {"C", "G"} else {}
 
 
-async def open_from_button(click: Click, context: ListenerContext, *, profiles: Profiles) -> Reply | None:
+async def open_from_button(click: Click, context: ListenerContext, *, profiles: Profiles) -> ClickReply | None:
     """Open the form for a digest in the direct message; below news for the same news, every weekday, there."""
     if click.id is None:
         problem = await open_modal(context, click.trigger_id, digest_view(metadata={}))

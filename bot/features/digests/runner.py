@@ -24,7 +24,7 @@ from bot.features.digests.jobs import (
 )
 from bot.features.digests.model import Digest, DigestReport, DigestRun, State, Trigger, parse_run, search_window_start
 from bot.features.digests.rendering import digest_failed_message, digest_messages
-from bot.features.digests.store import DigestStore, PostedHistory, PostedStories, Recorded
+from bot.features.digests.store import DigestStore, PostedHistory, PostedStories, RecordResult
 from bot.model.message import Audience, OutgoingMessage
 from bot.preferences.precedence import Preferred
 from bot.slack.users import Admins, Membership
@@ -78,10 +78,10 @@ class StorySelector:
             since, cursor = _latest(since, history.at), history.cursor
             selected = new[:MAX_STORIES]
             result = await self._record(report, selected, question_id=question_id, cursor=cursor)
-            if result is not Recorded.CONFLICT:
+            if result is not RecordResult.CONFLICT:
                 return (
                     report.with_stories(selected, since=since)
-                    if result is Recorded.OK
+                    if result is RecordResult.OK
                     else replace(report, suppressed=True)
                 )
 
@@ -104,7 +104,7 @@ class StorySelector:
 
     async def _record(
         self, report: DigestReport, selected: tuple[Story, ...], *, question_id: UUID, cursor: int
-    ) -> Recorded:
+    ) -> RecordResult:
         stories = report.summary.stories if report.summary else ()
         note = partial(
             self.posted.record,

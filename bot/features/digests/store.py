@@ -173,7 +173,7 @@ class PostedHistory:
     cursor: int = 0
 
 
-class Recorded(Enum):
+class RecordResult(Enum):
     """The result of recording what a run posts."""
 
     OK = "done"
@@ -202,7 +202,7 @@ class PostedStories:
 
     async def record(
         self, id: UUID, fingerprints: Sequence[str], *, question_id: UUID, now: datetime, cursor: int, manual: bool
-    ) -> Recorded:
+    ) -> RecordResult:
         """Record which stories a run posts, and that it has searched; `cursor` is how far the table was read for that.
 
         Runs of one digest do so one after the other; an interrupted run may do it again. Nothing is recorded if the
@@ -213,12 +213,12 @@ class PostedStories:
             digest = await (await connection.execute(LOCK, values)).fetchone()
             await connection.execute(FORGET_STORIES, values)
             if digest is None or not (manual or digest["state"] == State.ACTIVE):
-                return Recorded.INACTIVE
+                return RecordResult.INACTIVE
             if await (await connection.execute(POSTED_STORIES, values)).fetchone():
-                return Recorded.CONFLICT
+                return RecordResult.CONFLICT
             await connection.execute(RECORD_STORIES, values | {"fingerprints": list(map(storable, fingerprints))})
             await connection.execute(MARK_SEARCHED, values)
-        return Recorded.OK
+        return RecordResult.OK
 
     async def last_run_at(self, id: UUID, *, question_id: UUID, now: datetime) -> datetime | None:
         """Return the slot, up to now, of the last other run that searched for news; None if there is none."""

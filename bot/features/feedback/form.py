@@ -11,7 +11,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.blocks.actions import FEEDBACK, Below
 from bot.blocks.elements import plain
 from bot.features.feedback.store import FeedbackStore
-from bot.listeners.clicks import UNKNOWN_ANSWER, Click, Reply, button, clicked_question, may_see, text_reply
+from bot.listeners.clicks import UNKNOWN_ANSWER, Click, ClickReply, button, clicked_question, may_see, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.message import Block
 from bot.model.ratings import MAX_COMMENT, REASONS
@@ -43,7 +43,7 @@ def register(app: AsyncApp, context: ListenerContext, *, ratings: FeedbackStore)
     submission(app, context, CALLBACK_ID, partial(explain_rating, ratings=ratings), first_input=REASONS_INPUT)
 
 
-async def rate_answer(click: Click, context: ListenerContext, *, ratings: FeedbackStore) -> Reply | None:
+async def rate_answer(click: Click, context: ListenerContext, *, ratings: FeedbackStore) -> ClickReply | None:
     """Record a thumb of someone who sees the answer; for a bad answer, open the form."""
     row = await clicked_question(click, context, needs_text=False)
     if row is None or click.choice not in {"up", "down"}:

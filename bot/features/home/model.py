@@ -12,7 +12,7 @@ from bot.model.spending import NO_SPENDING, Spending
 
 
 @dataclass(frozen=True, kw_only=True)
-class Running:
+class RunningQuestion:
     """A question that is not answered yet; `age` is in seconds."""
 
     id: UUID
@@ -43,7 +43,7 @@ class HomeData:
     `for_admins` is whether the person has turned to the page for admins.
     """
 
-    running: Sequence[Running] = ()
+    running: Sequence[RunningQuestion] = ()
     recent: Sequence[Recent] = ()
     page: int = 0
     earlier: bool = False

@@ -30,7 +30,7 @@ from bot.listeners.clicks import (
     NO_LONGER_OFFERED,
     NOT_YOUR_ANSWER,
     Click,
-    Reply,
+    ClickReply,
     button,
     command_of,
     menu,
@@ -187,7 +187,7 @@ def register(
     submission(app, context, DELETE_MODAL, partial(delete_question, delete=delete), first_input=UNDERSTOOD)
 
 
-async def turn(click: Click, context: ListenerContext, *, store: HomeStore) -> Reply | None:
+async def turn(click: Click, context: ListenerContext, *, store: HomeStore) -> ClickReply | None:
     """Show an admin the page for admins instead of their own questions, or these again."""
     if refusal := await admin_refusal(click.user, context):
         return text_reply(refusal)
@@ -200,10 +200,10 @@ async def show_page(click: Click, context: ListenerContext, *, store: HomeStore)
     await store.turn(*person_of(click.body), page=int(click.action_id.removeprefix(HOME_PAGE)))
 
 
-async def open_answer(click: Click, context: ListenerContext) -> Reply | None:
+async def open_answer(click: Click, context: ListenerContext) -> ClickReply | None:
     """Show an answer again to its asker, with a link to its message if Slack names one."""
     row = await own_question(click, context)
-    if isinstance(row, Reply):
+    if isinstance(row, ClickReply):
         return row
     ts = next(iter(row.streams), None) or row.message_ts
     address = None
@@ -243,10 +243,10 @@ def _buttons(messages: Sequence[OutgoingMessage]) -> Iterator[Block]:
             yield {"type": "actions", "elements": shown}
 
 
-async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
+async def ask_again(click: Click, context: ListenerContext) -> ClickReply | None:
     """Ask a question again in the direct message; with `recheck`, the answer begins with what has changed."""
     row = await own_question(click, context)
-    if isinstance(row, Reply):
+    if isinstance(row, ClickReply):
         return row
     command = command_of(row, context.commands)
     if command is None:
@@ -266,13 +266,13 @@ async def ask_again(click: Click, context: ListenerContext) -> Reply | None:
         parent=row.id if click.choice == RECHECK else None,
         action=RECHECK if click.choice == RECHECK else "",
     )
-    return text_reply(begun) if isinstance(begun, str) else Reply(message=await link_to_messages(context, begun))
+    return text_reply(begun) if isinstance(begun, str) else ClickReply(message=await link_to_messages(context, begun))
 
 
-async def confirm_deletion(click: Click, context: ListenerContext) -> Reply | None:
+async def confirm_deletion(click: Click, context: ListenerContext) -> ClickReply | None:
     """Ask the asker whether a question is to be deleted."""
     row = await own_question(click, context, needs_text=False)
-    if isinstance(row, Reply):
+    if isinstance(row, ClickReply):
         return row
     if row.state in OPEN_STATES:
         return text_reply(STILL_OPEN)

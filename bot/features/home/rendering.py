@@ -14,7 +14,7 @@ from bot.blocks.examples import LINES
 from bot.blocks.status import health_block
 from bot.blocks.words import short_moment, used
 from bot.features.home.admin import FOR_ADMINS
-from bot.features.home.model import HomeData, Recent, Running
+from bot.features.home.model import HomeData, Recent, RunningQuestion
 from bot.model.admin import Problem
 from bot.model.message import Block
 from perplexity.formatting import format_duration, pluralize
@@ -105,7 +105,7 @@ def _with(text: str, accessory: Block, **more: Any) -> Block:
     return {"type": "section", "text": mrkdwn(text), "accessory": accessory, **more}
 
 
-def _running(one: Running, texts: Mapping[UUID, str], slash: str) -> Block:
+def _running(one: RunningQuestion, texts: Mapping[UUID, str], slash: str) -> Block:
     since = f"{_STATES.get(one.state, '…')} · {format_duration(one.age)}"
     text = f"{code(f'/{slash}{one.command}')}  {_shown(texts.get(one.id, ''))}\n{since}"
     return _with(text, button("Stop", "stop", str(one.id)))

@@ -13,7 +13,7 @@ from uuid import UUID
 from psycopg.rows import DictRow
 
 from bot.clock import utc_now
-from bot.features.home.model import HomeData, Recent, Recorded, Running, Use, WorkspaceUse
+from bot.features.home.model import HomeData, Recent, Recorded, RunningQuestion, Use, WorkspaceUse
 from bot.model.admin import DIRECT
 from bot.storage.queries import ASKED
 from bot.storage.questions import Pool
@@ -105,7 +105,7 @@ class HomeStore:
             (row,) = await (await connection.execute(_READ, values)).fetchall()
         home = row["home"] or {}
         return HomeData(
-            running=[Running(**_with_id(one)) for one in row["running"]],
+            running=[RunningQuestion(**_with_id(one)) for one in row["running"]],
             recent=[Recent(**_with_id(one)) for one in row["recent"][:MAX_RECENT]],
             page=home.get("page", 0),
             earlier=len(row["recent"]) > MAX_RECENT,

@@ -24,7 +24,7 @@ from bot.features.limits.model import (
     typed,
 )
 from bot.features.limits.store import LimitStore
-from bot.listeners.clicks import Click, Reply, button, text_reply
+from bot.listeners.clicks import Click, ClickReply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.model.admin import LaneUse
 from bot.model.membership import team_of
@@ -64,7 +64,7 @@ def limits_section(limits: Iterable[Limit], fixed: Mapping[str, str], services: 
     return section("\n".join(lines)) | {"accessory": button_element("Change limits", CHANGE_LIMITS, "admin")}
 
 
-async def open_limits(click: Click, context: ListenerContext, *, store: LimitStore) -> Reply | None:
+async def open_limits(click: Click, context: ListenerContext, *, store: LimitStore) -> ClickReply | None:
     """Open the form for an admin."""
     if refusal := await admin_refusal(click.user, context):
         return text_reply(refusal)

@@ -13,7 +13,7 @@ from bot.listeners.clicks import (
     NOT_YOUR_ANSWER,
     UNKNOWN_ANSWER,
     Click,
-    Reply,
+    ClickReply,
     clicked_question,
     command_of,
     may_see,
@@ -36,7 +36,7 @@ def register(app: AsyncApp, context: ListenerContext, *, files: FileUploader) ->
     menu(app, context, MORE, SAVE, partial(save_answer, files=files))
 
 
-async def save_answer(click: Click, context: ListenerContext, *, files: FileUploader) -> Reply:
+async def save_answer(click: Click, context: ListenerContext, *, files: FileUploader) -> ClickReply:
     """Send an answer or search results as a file, in the background, to the user who clicked."""
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None

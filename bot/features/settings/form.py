@@ -17,7 +17,7 @@ from bot.blocks.elements import header, plain
 from bot.blocks.escaping import escape
 from bot.features.settings.command import SETTINGS
 from bot.features.settings.rendering import NEEDS_SCOPES, RULES, SETTINGS_BUTTON
-from bot.listeners.clicks import DATABASE_SECONDS, Click, Reply, button, text_reply
+from bot.listeners.clicks import DATABASE_SECONDS, Click, ClickReply, button, text_reply
 from bot.listeners.context import ListenerContext
 from bot.listeners.slash import ANY_COMMAND, bare_command
 from bot.model.message import Block
@@ -74,7 +74,7 @@ def register(app: AsyncApp, context: ListenerContext, *, store: PreferenceStore,
     save = partial(save_settings, store=store, managers=managers)
     submission(app, context, CALLBACK_ID, save, first_input=FIRST_INPUT)
 
-    async def from_button(click: Click, context: ListenerContext) -> Reply | None:
+    async def from_button(click: Click, context: ListenerContext) -> ClickReply | None:
         problem = await open_settings(click.body, context, channel=click.channel, store=store, managers=managers)
         return None if problem is None else text_reply(problem)
 

@@ -36,7 +36,7 @@ from bot.listeners.clicks import (
     UNKNOWN_ANSWER,
     UNNAMED_CHANNELS,
     Click,
-    Reply,
+    ClickReply,
     TextDeleted,
     button,
     clicked_question,
@@ -119,24 +119,24 @@ def register(app: AsyncApp, context: ListenerContext, *, shares: Sharing) -> Non
         await ack()
 
 
-async def share_or_undo(click: Click, context: ListenerContext, *, shares: Sharing) -> Reply | None:
+async def share_or_undo(click: Click, context: ListenerContext, *, shares: Sharing) -> ClickReply | None:
     """Open the preview, or delete for the asker what was shared in the last minute."""
     return await (undo if is_undo(click.action) else open_share)(click, context, shares=shares)
 
 
-async def undo(click: Click, context: ListenerContext, *, shares: Sharing) -> Reply | None:
+async def undo(click: Click, context: ListenerContext, *, shares: Sharing) -> ClickReply | None:
     """Start deleting what was shared in the last minute; say so if it is too late."""
     row = await clicked_question(click, context, needs_text=False)
     if row is not None and not click.is_by_asker(row):
         return text_reply(NOT_YOUR_ANSWER)
     channel_id, *stamps = click.choice.split(":")
     if row is None or not await shares.take_back(row.id, channel_id):
-        return Reply(message=text_message(TOO_LATE_TO_UNDO), replaces=True)
+        return ClickReply(message=text_message(TOO_LATE_TO_UNDO), replaces=True)
     context.start(shares.delete(channel_id, stamps, response_url=click.response_url))
     return None
 
 
-async def open_share(click: Click, context: ListenerContext, *, shares: Sharing) -> Reply | None:
+async def open_share(click: Click, context: ListenerContext, *, shares: Sharing) -> ClickReply | None:
     """Open the preview for the asker of a private answer that is not shared yet."""
     row = await clicked_question(click, context)
     kept = await context.questions.result(row.id) if row is not None else None

@@ -11,7 +11,7 @@ from bot.playground.slack import payloads, response_urls, web_api
 from bot.playground.slack.request_parsing import BadInput, Block, blocks_of, text_of, ts_of
 from bot.playground.slack.response_urls import ResponseUrlToken
 from bot.playground.slack.sender import AckError, Sender
-from bot.playground.slack.timeline import Author, Message, Timeline
+from bot.playground.slack.timeline import Author, SlackMessage, Timeline
 from bot.playground.slack.workspace import BOT_USER_ID, USER_ID, YOU, Channel
 
 MAX_LINES = 200
@@ -19,10 +19,10 @@ MAX_LINES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Click:
+class MessageClick:
     """A click in a message; `action` is the element with what was chosen, as Slack reports it."""
 
-    message: Message
+    message: SlackMessage
     action: Mapping[str, Any]
 
 
@@ -67,7 +67,7 @@ class Conversation:
         else:
             await self._command(name, text.strip(), channel=channel)
 
-    async def click(self, click: Click, *, channel: Channel) -> None:
+    async def click(self, click: MessageClick, *, channel: Channel) -> None:
         """Send a click to the app."""
         message = click.message
         ticket = self._issue_token(channel, original=message.ts, private=message.private)
@@ -207,8 +207,8 @@ def _is_new(payload: Mapping[str, Any]) -> bool:
     return not payload.get("replace_original")
 
 
-def _message(channel: str, ts: str, author: Author, text: str) -> Message:
-    return Message(channel=channel, ts=ts, author=author, text=text)
+def _message(channel: str, ts: str, author: Author, text: str) -> SlackMessage:
+    return SlackMessage(channel=channel, ts=ts, author=author, text=text)
 
 
 def _either(names: Sequence[str]) -> str:

@@ -45,7 +45,7 @@ _SHOWN_AS = (
 """How Slack writes streamed Markdown in the `text` of the message that it returns."""
 
 
-class Mode(StrEnum):
+class StreamMode(StrEnum):
     """What a stream began with; it cannot change."""
 
     TEXT = "markdown_text"
@@ -56,7 +56,7 @@ class Mode(StrEnum):
 class Content:
     """What one call adds; `mode` is None if it adds nothing."""
 
-    mode: Mode | None = None
+    mode: StreamMode | None = None
     chunks: tuple[Chunk, ...] = ()
 
 
@@ -175,12 +175,12 @@ def read_content(arguments: Mapping[str, Any]) -> Content:
     if text and chunks:
         raise SlackError("markdown_text_conflict")
     if text:
-        return Content(mode=Mode.TEXT, chunks=(_checked({"type": "markdown_text", "text": text}),))
+        return Content(mode=StreamMode.TEXT, chunks=(_checked({"type": "markdown_text", "text": text}),))
     if chunks is None or chunks == []:
         return Content()
     if not isinstance(chunks, list):
         raise SlackError("invalid_chunks")
-    return Content(mode=Mode.CHUNKS, chunks=tuple(_checked(chunk) for chunk in chunks))
+    return Content(mode=StreamMode.CHUNKS, chunks=tuple(_checked(chunk) for chunk in chunks))
 
 
 def _decoded(chunks: object) -> object:

@@ -14,7 +14,7 @@ from bot.playground.slack.files import File, Files
 from bot.playground.slack.request_parsing import Block
 from bot.playground.slack.streams import Ending, Stream
 from bot.playground.slack.thread_status import ThreadStatuses
-from bot.playground.slack.views import Views
+from bot.playground.slack.views import OpenViews
 from bot.playground.slack.workspace import APP_ID, BOT_ID, BOT_USER_ID, TEAM_ID, USER_ID
 
 MAX_MESSAGES = 1000
@@ -36,7 +36,7 @@ class Author(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
+class SlackMessage:
     """One message. `private` means ephemeral: only the asker sees it, and it is in no history.
 
     `stream` is how it was streamed, None if it was posted.
@@ -53,7 +53,7 @@ class Message:
     stream: Stream | None = None
     files: tuple[File, ...] = ()
 
-    def streaming(self, stream: Stream) -> Message:
+    def streaming(self, stream: Stream) -> SlackMessage:
         """Return the message as the stream has written it so far."""
         return replace(self, text=stream.text, blocks=stream.blocks(), stream=stream)
 
@@ -91,7 +91,7 @@ class TimelineEvent:
     revision: int
     channel: str
     ts: str
-    message: Message | None
+    message: SlackMessage | None
 
 
 class Timeline:
@@ -114,7 +114,7 @@ class Timeline:
         self._live: set[tuple[str, str]] = set()
         self._touched: dict[str, int] = {}
         self.around = ThreadStatuses(clock=clock, on_change=self._touch)
-        self.views = Views(clock=clock, on_change=self._touch_views)
+        self.views = OpenViews(clock=clock, on_change=self._touch_views)
         self.files = Files()
         self._changed = asyncio.Event()
         self._last_microseconds = 0
@@ -131,7 +131,7 @@ class Timeline:
         self._last_microseconds = max(int(self._clock() * 1e6), self._last_microseconds + 1)
         return f"{self._last_microseconds // 1_000_000}.{self._last_microseconds % 1_000_000:06d}"
 
-    def put(self, message: Message) -> Message:
+    def put(self, message: SlackMessage) -> SlackMessage:
         """Add a message, or replace the one with the same channel and `ts`."""
         message = replace(message, blocks=tuple(_with_block_ids(message.blocks)))
         if message.thread_ts is not None and self.find(message.channel, message.ts) is None:
@@ -143,29 +143,29 @@ class Timeline:
         """Delete a message, also one that only a page from before a restart still shows."""
         self._record(channel, ts, None)
 
-    def find(self, channel: str, ts: str) -> Message | None:
+    def find(self, channel: str, ts: str) -> SlackMessage | None:
         """Return a message, None if it is not there."""
         change = self._changes.get((channel, ts))
         return None if change is None else change.message
 
-    def history(self, channel: str) -> list[Message]:
+    def history(self, channel: str) -> list[SlackMessage]:
         """Return the public messages of a channel, newest first."""
         shown = [c.message for c in self._changes.values() if c.channel == channel and c.message is not None]
         return sorted((m for m in shown if not m.private), key=lambda message: message.ts, reverse=True)
 
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[SlackMessage]:
         """Return the messages of all channels, oldest first."""
         shown = (change.message for change in self._changes.values() if change.message is not None)
         return sorted(shown, key=lambda message: message.ts)
 
-    def seen_by(self, user: str, channel: str) -> list[Message]:
+    def seen_by(self, user: str, channel: str) -> list[SlackMessage]:
         """Return the public messages of a channel as a person sees them now, oldest first.
 
         While a stream in a channel is live, people other than its recipient see what it began with.
         """
         return [self._as_seen(message, user) for message in reversed(self.history(channel))]
 
-    def _as_seen(self, message: Message, user: str) -> Message:
+    def _as_seen(self, message: SlackMessage, user: str) -> SlackMessage:
         stream = message.stream
         if stream is None or stream.recipient in {None, user} or not stream.is_live(self._clock()):
             return message
@@ -216,7 +216,7 @@ class Timeline:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    def _record(self, channel: str, ts: str, message: Message | None) -> None:
+    def _record(self, channel: str, ts: str, message: SlackMessage | None) -> None:
         self.revision += 1
         self._forget((channel, ts))
         if message is not None and message.stream is not None and message.stream.ending is None:
@@ -234,7 +234,7 @@ class Timeline:
         self._size -= self._sizes.pop(place, 0)
 
 
-def _size(message: Message | None) -> int:
+def _size(message: SlackMessage | None) -> int:
     """Return about how many bytes a message takes in memory."""
     if message is None:
         return _BYTES_PER_VALUE

@@ -32,7 +32,7 @@ Surface = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trigger:
+class IssuedTrigger:
     """What a person did at `issued` (seconds since 1970): in a conversation, and in which view if in one."""
 
     user: str
@@ -97,13 +97,13 @@ class View:
         return shown | {"errors": dict(self.errors), "failure": self.failure}
 
 
-class Views:
+class OpenViews:
     """The views of all people. `clock` returns seconds since 1970; `on_change` is called after each change."""
 
     def __init__(self, *, clock: Callable[[], float], on_change: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
         self._on_change = on_change
-        self._triggers: dict[str, Trigger] = {}
+        self._triggers: dict[str, IssuedTrigger] = {}
         self._exchanged: set[str] = set()
         self._stacks: dict[str, list[View]] = {}
         self._homes: dict[str, View] = {}
@@ -112,7 +112,7 @@ class Views:
         """Return a new `trigger_id` for what a person did; the same `id` again is the same trigger."""
         now = self._clock()
         trigger_id = id or f"{int(now * 1000)}.{secrets.randbelow(10**10)}.{secrets.token_hex(16)}"
-        self._triggers.setdefault(trigger_id, Trigger(user=user, issued=now, view=view, channel=channel))
+        self._triggers.setdefault(trigger_id, IssuedTrigger(user=user, issued=now, view=view, channel=channel))
         if len(self._triggers) > MAX_TRIGGERS:
             oldest = next(iter(self._triggers))
             del self._triggers[oldest]
@@ -175,7 +175,7 @@ class Views:
         if view is not None:
             return self._replace(view, content, hash=hash)
         self._refuse_external_id(content, replacing=None)
-        view = self._homes[user] = self._new(Trigger(user=user, issued=self._clock()), content)
+        view = self._homes[user] = self._new(IssuedTrigger(user=user, issued=self._clock()), content)
         self._on_change()
         return view
 
@@ -246,7 +246,7 @@ class Views:
     def _all(self) -> list[View]:
         return [*self._homes.values(), *(view for stack in self._stacks.values() for view in stack)]
 
-    def _valid_trigger(self, trigger_id: str) -> Trigger:
+    def _valid_trigger(self, trigger_id: str) -> IssuedTrigger:
         trigger = self._triggers.get(trigger_id)
         if trigger is None:
             raise SlackError("invalid_trigger_id")
@@ -265,7 +265,7 @@ class Views:
         if name and any(view.content.get("external_id") == name for view in self._all() if view is not replacing):
             raise SlackError("duplicate_external_id")
 
-    def _new(self, trigger: Trigger, content: Surface, *, below: View | None = None) -> View:
+    def _new(self, trigger: IssuedTrigger, content: Surface, *, below: View | None = None) -> View:
         content, view_id = with_block_ids(content), f"V{secrets.token_hex(5).upper()}"
         return View(
             id=view_id,
@@ -283,7 +283,7 @@ class Views:
             raise SlackError("push_limit_reached")
         self._refuse_external_id(content, replacing=None)
         below = stack[-1]
-        trigger = Trigger(user=below.user, issued=self._clock(), channel=below.channel)
+        trigger = IssuedTrigger(user=below.user, issued=self._clock(), channel=below.channel)
         view = self._new(trigger, content, below=below)
         stack.append(view)
         self._on_change()

@@ -16,7 +16,7 @@ from bot.playground.slack.limits import MAX_TEXT_BYTES, SlackError, check_messag
 from bot.playground.slack.request_parsing import BadInput, blocks_of, json_value, text_of, ts_of
 from bot.playground.slack.streams import DISPLAY_MODES, Ending, Stream, read_content, replaces_rich_text
 from bot.playground.slack.thread_status import SuggestedPrompt
-from bot.playground.slack.timeline import Author, Message, Timeline
+from bot.playground.slack.timeline import Author, SlackMessage, Timeline
 from bot.playground.slack.views import View
 from bot.playground.slack.workspace import Channel, Workspace
 
@@ -119,7 +119,7 @@ async def _start_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     ).grown(read_content(arguments))
     await asyncio.to_thread(stream.check)
     ts = api.timeline.next_ts()
-    message = Message(channel=channel.id, ts=ts, author=Author.APP, text="", thread_ts=thread_ts)
+    message = SlackMessage(channel=channel.id, ts=ts, author=Author.APP, text="", thread_ts=thread_ts)
     api.timeline.put(message.streaming(stream))
     api.timeline.around.set_session(message.channel, thread_ts, "processing")
     return {"channel": message.channel, "ts": message.ts}
@@ -147,7 +147,7 @@ async def _stop_stream(api: WebApi, arguments: Arguments) -> dict[str, Any]:
 
 async def _grow(
     api: WebApi, arguments: Arguments, change: Callable[[Stream], Stream], *, last: bool = False
-) -> Message:
+) -> SlackMessage:
     """Change a live stream of the app; `last` is what ends it, which the person's own stop does not refuse."""
     while True:
         message = _own_message(api, arguments, otherwise="message_not_owned_by_app")
@@ -268,7 +268,7 @@ async def _complete_upload(api: WebApi, arguments: Arguments) -> dict[str, Any]:
     text, thread_ts = text_of(arguments, "initial_comment"), ts_of(arguments, "thread_ts")
     files = api.timeline.files.complete(named)
     if channel is not None:  # without one, the files stay the app's own
-        message = Message(channel=channel, ts=api.timeline.next_ts(), author=Author.APP, text=text, files=files)
+        message = SlackMessage(channel=channel, ts=api.timeline.next_ts(), author=Author.APP, text=text, files=files)
         api.timeline.put(replace(message, thread_ts=thread_ts))
     return {"files": [file.as_slack() for file in files]}
 
@@ -392,12 +392,12 @@ def _shown(api: WebApi, view: View) -> dict[str, Any]:
     return {"view": view.as_slack(api.workspace.owner())}
 
 
-async def _compose(api: WebApi, arguments: Arguments) -> Message:
+async def _compose(api: WebApi, arguments: Arguments) -> SlackMessage:
     """Return a message from the arguments that the posting methods share."""
     channel = _channel(api, arguments).id
     text, blocks = text_of(arguments, "text"), blocks_of(_decode_argument(arguments, "blocks", list))
     await check({"text": text, "blocks": blocks})
-    return Message(
+    return SlackMessage(
         channel=channel,
         ts=api.timeline.next_ts(),
         author=Author.APP,
@@ -408,7 +408,7 @@ async def _compose(api: WebApi, arguments: Arguments) -> Message:
     )
 
 
-def _own_message(api: WebApi, arguments: Arguments, *, otherwise: str) -> Message:
+def _own_message(api: WebApi, arguments: Arguments, *, otherwise: str) -> SlackMessage:
     """Return a public message of the app; `otherwise` is the error if another author wrote it."""
     message = api.timeline.find(_channel(api, arguments).id, str(arguments.get("ts", "")))
     if message is None or message.private:
@@ -418,7 +418,7 @@ def _own_message(api: WebApi, arguments: Arguments, *, otherwise: str) -> Messag
     return message
 
 
-def _refuse_streaming(api: WebApi, message: Message, *, error: str) -> None:
+def _refuse_streaming(api: WebApi, message: SlackMessage, *, error: str) -> None:
     """Raise `SlackError` if a message is a live stream."""
     if message.stream is not None and message.stream.is_live(api.timeline.now()):
         raise SlackError(error)
@@ -454,7 +454,7 @@ def _one_of(arguments: Arguments, name: str, choices: set[str]) -> str:
     return value
 
 
-def _messages(messages: list[Message], arguments: Arguments) -> dict[str, Any]:
+def _messages(messages: list[SlackMessage], arguments: Arguments) -> dict[str, Any]:
     """Return one page of messages."""
     with_metadata = str(arguments.get("include_all_metadata", "")).lower() in {"true", "1"}
     page = _page("messages", [message.as_slack(with_metadata=with_metadata) for message in messages], arguments)

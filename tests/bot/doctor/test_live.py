@@ -19,7 +19,7 @@ from bot.doctor.checks import exit_code
 from bot.doctor.live import MARK, MAX_PROVIDER_CALLS, MAX_SLACK_CALLS, LiveRun, check_live
 from bot.playground.slack.limits import SlackError
 from bot.playground.slack.timeline import Author
-from bot.playground.slack.timeline import Message as PostedMessage
+from bot.playground.slack.timeline import SlackMessage as PostedMessage
 from bot.playground.slack.web_api import METHODS, Arguments, WebApi
 from bot.settings import Settings
 from tests.docs.pages import ROOT

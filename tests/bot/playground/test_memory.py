@@ -15,7 +15,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.memory import MAX_REMEMBERED, save
-from bot.playground.slack.timeline import Author, Message
+from bot.playground.slack.timeline import Author, SlackMessage
 from bot.playground.slack.workspace import GENERAL, TEAM_ID, USER_ID
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import BOT_TOKEN, Site, serve
@@ -138,7 +138,7 @@ def test_a_full_disk_is_logged_and_leaves_no_file_behind(saved: Path, caplog: py
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
     try:
-        save(saved, [Message(channel=GENERAL.id, ts="1.000001", author=Author.APP, text="Here")])
+        save(saved, [SlackMessage(channel=GENERAL.id, ts="1.000001", author=Author.APP, text="Here")])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 

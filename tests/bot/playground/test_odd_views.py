@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bot.playground.slack.inputs import complaints, report, selections
 from bot.playground.slack.limits import check_view
 from bot.playground.slack.request_parsing import BadInput
-from bot.playground.slack.views import FAILURE, Views
+from bot.playground.slack.views import FAILURE, OpenViews
 from tests.fakes.views import ASKS, FULL, OPTIONS, TABLE, field, home, modal
 
 ODD: st.SearchStrategy[Any] = st.sampled_from(
@@ -72,8 +72,8 @@ def spoilt(draw: st.DrawFn, value: Any) -> Any:
 views = st.one_of(spoilt(FULL), spoilt(home(TABLE, *FULL["blocks"][:6])), spoilt(modal(*FULL["blocks"][-5:])))
 
 
-def opened(content: dict[str, Any], *, user: str = "U1") -> tuple[Views, str]:
-    shown = Views(clock=lambda: 1000.0)
+def opened(content: dict[str, Any], *, user: str = "U1") -> tuple[OpenViews, str]:
+    shown = OpenViews(clock=lambda: 1000.0)
     return shown, shown.open(shown.issue_trigger(user, channel="C1"), content).id
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.page import event_stream
-from bot.playground.slack.timeline import Author, Message, Timeline
+from bot.playground.slack.timeline import Author, SlackMessage, Timeline
 from bot.playground.slack.workspace import GENERAL
 from tests.bot.playground.browser_client import BrowserClient
 from tests.fakes.playground_app import Site
@@ -21,8 +21,8 @@ def _timeline(*texts: str) -> Timeline:
     return timeline
 
 
-def _put(timeline: Timeline, text: str) -> Message:
-    return timeline.put(Message(channel=GENERAL.id, ts=timeline.next_ts(), author=Author.APP, text=text))
+def _put(timeline: Timeline, text: str) -> SlackMessage:
+    return timeline.put(SlackMessage(channel=GENERAL.id, ts=timeline.next_ts(), author=Author.APP, text=text))
 
 
 def _stream(
@@ -101,7 +101,7 @@ async def test_closing_ends_the_stream() -> None:
 async def test_only_the_last_state_of_a_message_is_sent() -> None:
     closing, timeline = asyncio.Event(), _timeline()
     message = _put(timeline, "Searching…")
-    timeline.put(Message(channel=message.channel, ts=message.ts, author=Author.APP, text="The answer"))
+    timeline.put(SlackMessage(channel=message.channel, ts=message.ts, author=Author.APP, text="The answer"))
     frames = _stream(timeline, closing)
     sent = [await anext(frames), await anext(frames)]
 

@@ -15,7 +15,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.slack.limits import MAX_BLOCKS, MAX_MARKDOWN
-from bot.playground.slack.timeline import Author, Message
+from bot.playground.slack.timeline import Author, SlackMessage
 from tests.fakes.slack import BOT_TOKEN, FakeSlack
 from tests.fakes.time import Time
 
@@ -65,7 +65,7 @@ class Bot:
 
     async def turn_to(self, ts: str) -> None:
         """Take a person's message for its own."""
-        self.slack.timeline.put(Message(channel=CHANNEL, ts=ts, author=Author.YOU, text="Why?"))
+        self.slack.timeline.put(SlackMessage(channel=CHANNEL, ts=ts, author=Author.YOU, text="Why?"))
         self.ts = ts
 
     async def wait(self, seconds: float) -> None:

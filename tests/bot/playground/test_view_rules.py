@@ -16,7 +16,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.playground.slack.request_parsing import BadInput
-from bot.playground.slack.timeline import Author, Message
+from bot.playground.slack.timeline import Author, SlackMessage
 from bot.playground.slack.views import FAILURE, View
 from tests.fakes.person import NotSubmitted, Person
 from tests.fakes.playground_app import SIGNING_SECRET, Fields, PlaygroundApp, Reply
@@ -553,7 +553,9 @@ async def test_a_conversation_and_a_message_can_be_looked_up(bot: Bot) -> None:
     public = (await bot.client.conversations_info(channel="C1"))["channel"]
     private = (await bot.client.conversations_info(channel="G1"))["channel"]
     bot.slack.timeline.put(
-        Message(channel="C1", ts="1795255200.000100", author=Author.YOU, text="Why?", thread_ts="1795255200.000001")
+        SlackMessage(
+            channel="C1", ts="1795255200.000100", author=Author.YOU, text="Why?", thread_ts="1795255200.000001"
+        )
     )
     link = await bot.client.chat_getPermalink(channel="C1", message_ts="1795255200.000100")
 

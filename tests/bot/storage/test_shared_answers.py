@@ -13,7 +13,7 @@ import pytest
 from bot.model.question import NewQuestion, Outcome, QuestionRow
 from bot.storage.personal_data import PersonalDataStore
 from bot.storage.questions import Pool, QuestionStore, connection_pool
-from bot.storage.shared_answers import Sharing
+from bot.storage.shared_answers import SharedAnswers
 from perplexity.attempts import Attempt
 from perplexity.errors import TimedOut
 from perplexity.steps import SteppedProvider
@@ -90,7 +90,7 @@ def new_asker(pool: Pool) -> NewAsker:
 
         times: list[datetime] = []
         held = Held(answer)
-        step = Sharing(pool=pool, row=row, on_shared=times.append, pause=pause)
+        step = SharedAnswers(pool=pool, row=row, on_shared=times.append, pause=pause)
         sharing = SteppedProvider(provider=held, steps=[step])
         return Asker(row, held, sharing, times, waits)
 
@@ -168,7 +168,7 @@ async def test_if_its_process_dies_the_next_one_asks(pool: Pool, new_asker: NewA
     second.provider.go.set()
 
     assert await waiting == GOOD
-    resumed = SteppedProvider(first.provider, [Sharing(pool=pool, row=again, on_shared=first.times.append)])
+    resumed = SteppedProvider(first.provider, [SharedAnswers(pool=pool, row=again, on_shared=first.times.append)])
     assert (await resumed.answer(ASKED)).usage.cost_usd == 0.0
 
 

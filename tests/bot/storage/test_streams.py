@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 from bot.model.question import NewQuestion, QuestionRow
 from bot.storage import streams
 from bot.storage.questions import QuestionStore, connection_pool
-from bot.storage.streams import Permit, StreamLog
+from bot.storage.streams import CallPermit, StreamLog
 from tests.fakes.rows import claim
 
 AGE = """
@@ -73,7 +73,7 @@ class Workers:
                     permit, _ = await log.edit_status(row, shown=0)
                 case _:
                     permit, _ = await log.start(row, shown=0)
-            granted += permit is Permit.GRANTED
+            granted += permit is CallPermit.GRANTED
         return granted
 
 
@@ -134,7 +134,7 @@ async def test_a_start_keeps_the_place_of_its_stop_until_no_stream_lives_so_long
     assert await workers.take("start", row, streams.STARTS_PER_MINUTE - 1) == streams.STARTS_PER_MINUTE - 1
 
     await workers.wait(streams.WINDOW_SECONDS + 1)
-    assert await another.start(row, shown=0) == (Permit.USED_UP, None)
+    assert await another.start(row, shown=0) == (CallPermit.USED_UP, None)
 
     await workers.wait(streams.RESERVED_SECONDS)
     assert await workers.take("start", row, 2) == 2
@@ -148,7 +148,7 @@ async def test_a_stop_takes_its_place_and_frees_it_after_a_minute(workers: Worke
 
     assert await workers.take("start", row, 1) == 0
     await workers.wait(streams.WINDOW_SECONDS + 1)
-    assert await another.start(row, shown=0) != (Permit.USED_UP, None)
+    assert await another.start(row, shown=0) != (CallPermit.USED_UP, None)
     assert await workers.take("start", row, 1) == 0
 
 
@@ -167,13 +167,13 @@ async def test_a_question_that_another_worker_took_gets_no_call(workers: Workers
     row, log = await workers.question(), workers.logs[0]
     lost = replace(row, claim=row.claim - 1)
 
-    assert (await log.start(lost, shown=0))[0] is Permit.LOST
-    assert (await log.append(lost, shown=0))[0] is Permit.LOST
-    assert (await log.edit(lost, shown=0))[0] is Permit.LOST
-    assert (await log.edit_status(lost, shown=0))[0] is Permit.LOST
+    assert (await log.start(lost, shown=0))[0] is CallPermit.LOST
+    assert (await log.append(lost, shown=0))[0] is CallPermit.LOST
+    assert (await log.edit(lost, shown=0))[0] is CallPermit.LOST
+    assert (await log.edit_status(lost, shown=0))[0] is CallPermit.LOST
     assert not await log.started(lost, ["1.1"])
     await workers.questions.stop(row.id, user_id=row.user_id)
-    assert (await log.append(row, shown=0))[0] is Permit.LOST
+    assert (await log.append(row, shown=0))[0] is CallPermit.LOST
 
 
 async def test_the_more_answers_share_the_calls_the_longer_is_the_pause_of_each(workers: Workers) -> None:

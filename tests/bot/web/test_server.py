@@ -126,7 +126,7 @@ async def test_a_cancelled_request_does_not_cancel_the_check(page: Page) -> None
     await asyncio.sleep(0)
     page.database.answers.set()
 
-    assert await second == server.Health(workers=1, admin_issues={}, audit=AuditHealth())
+    assert await second == server.HealthReport(workers=1, admin_issues={}, audit=AuditHealth())
     assert page.database.checks == 1
 
 

@@ -14,7 +14,7 @@ from bot.model.membership import FOREIGN, Identity
 from bot.model.scope import act_for, current_scope
 from bot.slack.messages import NoToken
 from bot.storage.installation import WorkspaceStore
-from bot.workspaces.installations import Granted, Installations, Installed
+from bot.workspaces.installations import Installations, Installed, OAuthGrant
 from bot.workspaces.registry import ABSENT_SECONDS, CACHE_SECONDS, MAX_CACHED, NOT_INSTALLED, Workspaces
 from tests.fakes.time import Time
 
@@ -48,7 +48,7 @@ class Table:
         self.reads.append(("remember", team_id, enterprise_id))
 
 
-async def no_exchange(refresh_token: str) -> Granted:
+async def no_exchange(refresh_token: str) -> OAuthGrant:
     raise AssertionError
 
 

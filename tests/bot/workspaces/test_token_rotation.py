@@ -13,7 +13,7 @@ from bot.settings import read_keys
 from bot.slack.messages import NoToken
 from bot.storage.questions import IDLE_SECONDS
 from bot.workspaces.encryption import KeyRing, place_of
-from bot.workspaces.installations import Granted
+from bot.workspaces.installations import OAuthGrant
 from bot.workspaces.registry import REFRESH_SECONDS, Workspaces
 from tests.driver import serving
 from tests.fakes.oauth import TOKEN_SECONDS
@@ -199,10 +199,10 @@ async def test_while_slack_takes_its_time_no_other_process_uses_the_refresh_toke
     await age(app, TOKEN_SECONDS - 30)
     used = []
 
-    async def exchange(token: str) -> Granted:
+    async def exchange(token: str) -> OAuthGrant:
         used.append(token)
         await asyncio.sleep(IDLE_SECONDS + 2)
-        return Granted(token="xoxb-new", refresh_token="xoxe-new", expires_in=TOKEN_SECONDS)
+        return OAuthGrant(token="xoxb-new", refresh_token="xoxe-new", expires_in=TOKEN_SECONDS)
 
     installations = registry(app).installations
     await asyncio.gather(*(installations.refresh("T1", seconds=REFRESH_SECONDS, exchange=exchange) for _ in range(2)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perplexity.claims.check import Passage, judge, usable_pages
+from perplexity.claims.check import ChosenPassage, judge, usable_pages
 from perplexity.claims.types import CheckedClaim, Verdict
 from perplexity.types import Source
 
@@ -17,7 +17,7 @@ def judged(claim: str, sentence: str, *pages: str, title: str = "A page") -> Che
         Source(number=1, title=title, url="https://a.example/1", snippet=page)
         for page in pages or (f"{sentence} More follows.",)
     ]
-    return judge(claim, Passage(page=1, quote=sentence), usable_pages(sources))
+    return judge(claim, ChosenPassage(page=1, quote=sentence), usable_pages(sources))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from perplexity.claims.check import Passage, judge, parse_passage, usable_pages
+from perplexity.claims.check import ChosenPassage, judge, parse_passage, usable_pages
 from perplexity.types import Source
 from tests.perplexity.claims.corpus import HONEST
 
@@ -30,7 +30,7 @@ def stood() -> tuple[Counter[tuple[bool, str]], Counter[tuple[bool, str]]]:
         pair = json.loads(line)
         text = " ".join(filter(None, (pair["before"], pair["sentence"], pair["after"])))
         page = Source(number=1, title=pair["title"], url="https://a.example/1", snippet=text)
-        checked = judge(pair["claim"], Passage(page=1, quote=pair["sentence"]), usable_pages([page]))
+        checked = judge(pair["claim"], ChosenPassage(page=1, quote=pair["sentence"]), usable_pages([page]))
         kind = bool(pair["right"]), pair["kind"]
         total[kind] += 1
         stand[kind] += checked.verdict.value == pair["proposed"]
