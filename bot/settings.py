@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 from pydantic import (
+    AfterValidator,
     AliasChoices,
     Field,
     SecretStr,
@@ -34,6 +35,8 @@ from perplexity.providers import PROVIDERS, validate_order
 from perplexity.transport import OPEN_SECONDS
 from perplexity.urls import hostname, is_https_or_loopback
 
+T = TypeVar("T")
+
 PREFIXES = {"SLACK_BOT_TOKEN": "xoxb-", "SLACK_APP_TOKEN": "xapp-", "PERPLEXITY_API_KEY": "pplx-"}
 """The prefix of a variable's values: https://docs.slack.dev/authentication/tokens"""
 
@@ -53,9 +56,6 @@ _USER_TOKEN_PREFIX = "xoxp-"  # noqa: S105 - a prefix
 
 USER_ID = re.compile(r"[UW][A-Z0-9]{1,20}")
 """A Slack user id."""
-
-_ADMIN_ID = re.compile(r"[UWS][A-Z0-9]{1,20}")
-"""The same, or the id of a user group."""
 
 CHANNEL_ID = re.compile(r"[CDG][A-Z0-9]{1,20}")
 """The id of a channel or of a direct message."""
@@ -79,6 +79,118 @@ The longest name of the app's commands has eight.
 """
 
 
+def _parts(text: str) -> tuple[str, ...]:
+    """Return what stands between the commas."""
+    return tuple(filter(None, (one.strip() for one in text.split(","))))
+
+
+KEY_BYTES = 32
+"""AES-256."""
+
+
+def _decode(key: str) -> bytes:
+    """Return the bytes of a key in base64, also in its form for addresses, or in hexadecimal; none if it is neither."""
+    if re.fullmatch(rf"[0-9A-Fa-f]{{{2 * KEY_BYTES}}}", key):
+        return bytes.fromhex(key)
+    unpadded = key.translate(str.maketrans("-_", "+/")).rstrip("=")
+    try:
+        return base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), validate=True)
+    except ValueError:
+        return b""
+
+
+def read_keys(value: str) -> tuple[bytes, ...]:
+    """Return the keys of `ENCRYPTION_KEYS`. Raises ValueError, whose message names no key."""
+    keys = []
+    for number, one in enumerate(_parts(value), start=1):
+        key = _decode(one)
+        if len(key) != KEY_BYTES:
+            raise ValueError(
+                f"key {number} must be {KEY_BYTES} random bytes in base64, as `openssl rand -base64 32` prints them; "
+                "separate keys by commas, the one that encrypts first"
+            )
+        keys.append(key)
+    if len(set(keys)) != len(keys):
+        raise ValueError("two of the keys are the same; remove one of them")
+    return tuple(keys)
+
+
+def strip_secret(value: str) -> str:
+    """Return the value without surrounding spaces. Raises ValueError, whose message never contains the value."""
+    value = value.strip()
+    if not all("!" <= sign <= "~" for sign in value):
+        raise ValueError("must be one word of ASCII letters, digits and signs, without spaces")
+    return value
+
+
+def validate_secret(variable: str, value: str) -> str:
+    """Return a secret, stripped, if it can belong to the variable. Raises ValueError without the value."""
+    value, hint = strip_secret(value), WHERE_TO_FIND.get(variable, "use a key of the service itself")
+    if belongs := next((name for name, start in PREFIXES.items() if value.startswith(start)), None):
+        if belongs != variable:
+            raise ValueError(f"this looks like the value of {belongs}; {hint}")
+    elif value.startswith(_USER_TOKEN_PREFIX):
+        raise ValueError(f"this looks like a user token, which the app does not use; {hint}")
+    elif variable in REQUIRED_PREFIX:
+        raise ValueError(f"must start with {PREFIXES[variable]}; {WHERE_TO_FIND[variable]}")
+    return value
+
+
+def _checked(check: Callable[[str], object]) -> AfterValidator:
+    """Return a validator of a text that is set, also of a secret one; `check` raises ValueError or InvalidRequest."""
+
+    def validate(value: T) -> T:
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value
+        try:
+            if isinstance(text, str) and text:
+                check(text)
+        except InvalidRequest as error:
+            raise ValueError(f"{error.value} is not allowed; {error.allowed}") from None
+        return value
+
+    return AfterValidator(validate)
+
+
+def _must(hold: Callable[[str], object], allowed: str) -> AfterValidator:
+    """Return a validator of a text that is set: something must `hold` of it, or it is said what is `allowed`."""
+
+    def check(text: str) -> None:
+        if not hold(text):
+            raise ValueError(allowed)
+
+    return _checked(check)
+
+
+def _ids(letters: str, allowed: str) -> AfterValidator:
+    """Return a validator of ids that begin with one of these letters."""
+    form = re.compile(rf"[{letters}][A-Z0-9]{{1,20}}")
+    return _must(lambda ids: all(map(form.fullmatch, _parts(ids))), f"must be ids of {allowed}, separated by commas")
+
+
+def _is_base_address(url: str) -> bool:
+    return is_https_or_loopback(url) and not urlsplit(url).path.strip("/")
+
+
+def _check_database_url(url: str) -> None:
+    if not url.startswith(("postgres://", "postgresql://")):
+        raise ValueError("must start with postgres:// or postgresql://; Postgres is the only database")
+    try:
+        conninfo_to_dict(url)
+    except ProgrammingError:
+        raise ValueError(
+            "must look like postgres://user:password@host:5432/database; write signs such as @ : / # % in the "
+            "password as %40 %3A %2F %23 %25"
+        ) from None
+
+
+Url = Annotated[
+    str,
+    _must(
+        is_https_or_loopback,
+        "must be an https address without user name or query; http is allowed for a loopback host only",
+    ),
+]
+
 _KEY_FIELDS = {f"{name}_api_key": spec.key_variables for name, spec in PROVIDERS.items() if spec.key_variables}
 _URL_FIELDS = {f"{name}_base_url": spec for name, spec in PROVIDERS.items() if spec.base_url_variable}
 
@@ -90,7 +202,7 @@ def _provider_fields() -> dict[str, Any]:
         for field, variables in _KEY_FIELDS.items()
     }
     urls = {
-        field: (str, Field(default=spec.base_url, validation_alias=AliasChoices(spec.base_url_variable)))
+        field: (Url, Field(default=spec.base_url, validation_alias=AliasChoices(spec.base_url_variable)))
         for field, spec in _URL_FIELDS.items()
     }
     return keys | urls
@@ -118,28 +230,60 @@ class Settings(_ProviderSettings):
     slack_bot_token: SecretStr | None = None
     slack_signing_secret: SecretStr | None = None
     slack_app_token: SecretStr | None = None
-    slack_oauth_client_id: str | None = None
+    slack_oauth_client_id: Annotated[
+        str | None,
+        _must(
+            _CLIENT_ID.fullmatch, "must be the client id, such as 1234567890.0987654321; it is under Basic Information"
+        ),
+    ] = None
     slack_oauth_client_secret: SecretStr | None = None
-    public_url: str | None = None
-    allowed_teams: str = ""
-    encryption_keys: SecretStr | None = None
-    slack_api_url: str = "https://slack.com/api/"
-    command_prefix: str = ""
+    public_url: Annotated[
+        str | None,
+        _must(
+            _is_base_address,
+            "must be the https address of the app without a path, such as https://answers.example.com",
+        ),
+        AfterValidator(lambda url: url and url.rstrip("/")),
+    ] = None
+    allowed_teams: Annotated[str, _ids("TE", "workspaces (T012AB3CD) or organizations (E012AB3CD)")] = ""
+    encryption_keys: Annotated[SecretStr | None, _checked(read_keys)] = None
+    # The SDK would replace the last part of an address without a final slash by the method.
+    slack_api_url: Annotated[Url, AfterValidator(lambda url: url.rstrip("/") + "/")] = "https://slack.com/api/"
+    command_prefix: Annotated[
+        str,
+        _must(
+            re.compile(rf"[A-Za-z0-9_-]{{0,{MAX_PREFIX}}}").fullmatch,
+            f"must be at most {MAX_PREFIX} letters, digits, - or _, without the slash: x- turns /ask into /x-ask",
+        ),
+        AfterValidator(str.lower),
+    ] = ""
 
     perplexity_api: Literal["agent", "sonar"] = "agent"
     xai_api_key: SecretStr | None = None
-    xai_base_url: str = "https://api.x.ai/v1"
+    xai_base_url: Url = "https://api.x.ai/v1"
     persona_name: str = Field(default="Nikki", min_length=1, max_length=40)
     persona_prompt: str = Field(default="", max_length=4_000)
-    providers: str = ""
+    providers: Annotated[str, _checked(lambda names: validate_order(names.split(",")))] = ""
     agent_model: str = ""
-    agent_base_url: str = OPENROUTER
+    agent_base_url: Url = OPENROUTER
     agent_api_key: SecretStr | None = None
     reasoning_effort: Literal["fast", "low", "medium", "high", "xhigh"] = "medium"
 
-    admin_user_ids: str = ""
-    security_contact: str = ""
-    audit_key: SecretStr | None = None
+    admin_user_ids: Annotated[str, _ids("UWS", "Slack users (U012AB3CD) or user groups (S012AB3CD)")] = ""
+    security_contact: Annotated[
+        str,
+        _must(
+            re.compile(r"mailto:[^\s@]+@[^\s@]+|https://[^\s]+").fullmatch,
+            "must be mailto: with an e-mail address, or an https address",
+        ),
+    ] = ""
+    audit_key: Annotated[
+        SecretStr | None,
+        _must(
+            lambda key: len(key) >= AUDIT_KEY_CHARACTERS,
+            f"must have at least {AUDIT_KEY_CHARACTERS} characters, such as `openssl rand -hex 32` prints",
+        ),
+    ] = None
     allow_external_users: bool = False
     follow_ups: Literal["mention", "always"] = "mention"
     channel_streaming: bool = False
@@ -157,16 +301,16 @@ class Settings(_ProviderSettings):
     budget_user_day_usd: Dollars | None = None
     budget_channel_day_usd: Dollars | None = None
     budget_workspace_month_usd: Dollars | None = None
-    provider_limits: str = ""
+    provider_limits: Annotated[str, _checked(lambda limits: parse_limits(limits, services=PROVIDERS))] = ""
     wait_seconds: Seconds = WAIT_SECONDS
     digests_per_user: int = Field(default=10, ge=0, le=1000)
     digests_per_channel: int = Field(default=10, ge=0, le=1000)
 
     retention_days: int = Field(default=30, ge=0, le=3650)
-    redact: str = ""
-    redact_patterns: str = ""
+    redact: Annotated[str, _checked(parse_kinds)] = ""
+    redact_patterns: Annotated[str, _checked(compile_patterns)] = ""
 
-    database_url: SecretStr | None = None
+    database_url: Annotated[SecretStr | None, _checked(_check_database_url)] = None
     data_dir: str = ".data"
 
     host: str | None = None
@@ -194,164 +338,31 @@ class Settings(_ProviderSettings):
     def _unset_blank(cls, values: dict[str, object]) -> dict[str, object]:
         return {name: value for name, value in values.items() if not (isinstance(value, str) and not value.strip())}
 
-    @field_validator("admin_user_ids")
-    @classmethod
-    def _validate_user_ids(cls, ids: str) -> str:
-        wrong = [one for one in ids.split(",") if one.strip() and not _ADMIN_ID.fullmatch(one.strip())]
-        if wrong:
-            raise ValueError("must be ids of Slack users (U012AB3CD) or user groups (S012AB3CD), separated by commas")
-        return ids
-
-    @field_validator("allowed_teams")
-    @classmethod
-    def _validate_team_ids(cls, ids: str) -> str:
-        wrong = [one for one in ids.split(",") if one.strip() and not re.fullmatch(r"[TE][A-Z0-9]{1,20}", one.strip())]
-        if wrong:
-            raise ValueError("must be ids of workspaces (T012AB3CD) or organizations (E012AB3CD), separated by commas")
-        return ids
-
-    @field_validator("encryption_keys")
-    @classmethod
-    def _validate_encryption_keys(cls, keys: SecretStr | None) -> SecretStr | None:
-        if keys is not None:
-            read_keys(keys.get_secret_value())
-        return keys
-
-    @field_validator("audit_key")
-    @classmethod
-    def _validate_audit_key(cls, key: SecretStr | None) -> SecretStr | None:
-        if key is not None and len(key) < AUDIT_KEY_CHARACTERS:
-            raise ValueError(
-                f"must have at least {AUDIT_KEY_CHARACTERS} characters, such as `openssl rand -hex 32` prints"
-            )
-        return key
-
-    @field_validator("slack_oauth_client_id")
-    @classmethod
-    def _validate_client_id(cls, client_id: str | None) -> str | None:
-        if client_id is not None and not _CLIENT_ID.fullmatch(client_id):
-            raise ValueError("must be the client id, such as 1234567890.0987654321; it is under Basic Information")
-        return client_id
-
-    @field_validator("public_url")
-    @classmethod
-    def _validate_public_url(cls, url: str | None) -> str | None:
-        if url is None:
-            return None
-        if not is_https_or_loopback(url) or urlsplit(url).path.strip("/"):
-            raise ValueError("must be the https address of the app without a path, such as https://answers.example.com")
-        return url.rstrip("/")
-
-    @field_validator("redact")
-    @classmethod
-    def _validate_redact(cls, words: str) -> str:
-        parse_kinds(words)
-        return words
-
-    @field_validator("redact_patterns")
-    @classmethod
-    def _validate_redact_patterns(cls, words: str) -> str:
-        compile_patterns(words)
-        return words
-
     @field_validator("budget_user_day_usd", "budget_channel_day_usd", "budget_workspace_month_usd", mode="before")
     @classmethod
     def _lift_budget(cls, amount: object) -> object:
         return None if isinstance(amount, str) and amount.strip().casefold() in {"none", "off"} else amount
 
-    @field_validator("security_contact")
-    @classmethod
-    def _validate_contact(cls, contact: str) -> str:
-        if not re.fullmatch(r"(?:mailto:[^\s@]+@[^\s@]+|https://[^\s]+)?", contact):
-            raise ValueError("must be mailto: with an e-mail address, or an https address")
-        return contact
-
-    @field_validator("providers")
-    @classmethod
-    def _validate_providers(cls, names: str) -> str:
-        try:
-            validate_order(names.split(","))
-        except InvalidRequest as error:
-            raise ValueError(f"{error.value} is not allowed; {error.allowed}") from None
-        return names
-
-    @field_validator("provider_limits")
-    @classmethod
-    def _validate_limits(cls, limits: str) -> str:
-        try:
-            parse_limits(limits, services=PROVIDERS)
-        except InvalidRequest as error:
-            raise ValueError(f"{error.value} is not allowed; {error.allowed}") from None
-        return limits
-
     @field_validator(
-        "slack_api_url",
-        *_URL_FIELDS,
-        "agent_base_url",
-        "xai_base_url",
-    )
-    @classmethod
-    def _validate_url(cls, url: str) -> str:
-        if not is_https_or_loopback(url):
-            raise ValueError(
-                "must be an https address without user name or query; http is allowed for a loopback host only"
-            )
-        return url
-
-    @field_validator("slack_api_url")
-    @classmethod
-    def _end_with_slash(cls, url: str) -> str:
-        # The SDK would replace the last part of an address without a final slash by the method.
-        return url.rstrip("/") + "/"
-
-    @field_validator("slack_bot_token", "slack_signing_secret", "slack_app_token", "perplexity_api_key")
-    @classmethod
-    def _validate_slack_secret(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        if secret is None:
-            return None
-        return SecretStr(validate_secret(str(info.field_name).upper(), secret.get_secret_value()))
-
-    @field_validator(
+        *(name.lower() for name in WHERE_TO_FIND),
         "agent_api_key",
         "xai_api_key",
         "slack_oauth_client_secret",
         *(name for name in _KEY_FIELDS if name != "perplexity_api_key"),
     )
     @classmethod
-    def _strip_key(cls, secret: SecretStr | None) -> SecretStr | None:
-        # The prefixes of these services' keys are not known.
-        word = strip_secret(secret.get_secret_value()) if secret is not None else ""
+    def _strip_secret(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if secret is None:
+            return None
+        variable, value = str(info.field_name).upper(), secret.get_secret_value()
+        # The prefixes of other services' keys are not known.
+        word = validate_secret(variable, value) if variable in WHERE_TO_FIND else strip_secret(value)
         return SecretStr(word) if word else None
-
-    @field_validator("command_prefix")
-    @classmethod
-    def _validate_prefix(cls, prefix: str) -> str:
-        if not re.fullmatch(rf"[A-Za-z0-9_-]{{0,{MAX_PREFIX}}}", prefix):
-            raise ValueError(
-                f"must be at most {MAX_PREFIX} letters, digits, - or _, without the slash: x- turns /ask into /x-ask"
-            )
-        return prefix.lower()
 
     @field_validator("log_level", mode="before")
     @classmethod
     def _upper_case(cls, level: object) -> object:
         return level.upper() if isinstance(level, str) else level
-
-    @field_validator("database_url")
-    @classmethod
-    def _validate_database_url(cls, url: SecretStr | None) -> SecretStr | None:
-        if url is None:
-            return None
-        if not url.get_secret_value().startswith(("postgres://", "postgresql://")):
-            raise ValueError("must start with postgres:// or postgresql://; Postgres is the only database")
-        try:
-            conninfo_to_dict(url.get_secret_value())
-        except ProgrammingError:
-            raise ValueError(
-                "must look like postgres://user:password@host:5432/database; write signs such as @ : / # % in the "
-                "password as %40 %3A %2F %23 %25"
-            ) from None
-        return url
 
     @property
     def slack_configured(self) -> bool:
@@ -371,7 +382,7 @@ class Settings(_ProviderSettings):
     @property
     def teams(self) -> frozenset[str]:
         """The ids of `ALLOWED_TEAMS`."""
-        return frozenset(filter(None, (one.strip() for one in self.allowed_teams.split(","))))
+        return frozenset(_parts(self.allowed_teams))
 
     @property
     def key_bytes(self) -> tuple[bytes, ...]:
@@ -391,7 +402,7 @@ class Settings(_ProviderSettings):
     @property
     def named_admins(self) -> tuple[str, ...]:
         """All of `ADMIN_USER_IDS`, also the user groups."""
-        return tuple(filter(None, (one.strip() for one in self.admin_user_ids.split(","))))
+        return _parts(self.admin_user_ids)
 
     @property
     def provider_keys(self) -> dict[str, str]:
@@ -572,37 +583,6 @@ def _find_missing_oauth(settings: Settings, oauth: Set[str], slack: Set[str]) ->
             yield name, f"{name.upper()} is missing; it is needed next to {why}: {how}"
 
 
-def _decode(key: str) -> bytes:
-    """Return the bytes of a key in base64, also in its form for addresses, or in hexadecimal; none if it is neither."""
-    if re.fullmatch(rf"[0-9A-Fa-f]{{{2 * KEY_BYTES}}}", key):
-        return bytes.fromhex(key)
-    unpadded = key.translate(str.maketrans("-_", "+/")).rstrip("=")
-    try:
-        return base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), validate=True)
-    except ValueError:
-        return b""
-
-
-def read_keys(value: str) -> tuple[bytes, ...]:
-    """Return the keys of `ENCRYPTION_KEYS`. Raises ValueError, whose message names no key."""
-    keys = []
-    for number, one in enumerate(filter(None, (one.strip() for one in value.split(","))), start=1):
-        key = _decode(one)
-        if len(key) != KEY_BYTES:
-            raise ValueError(
-                f"key {number} must be {KEY_BYTES} random bytes in base64, as `openssl rand -base64 32` prints them; "
-                "separate keys by commas, the one that encrypts first"
-            )
-        keys.append(key)
-    if len(set(keys)) != len(keys):
-        raise ValueError("two of the keys are the same; remove one of them")
-    return tuple(keys)
-
-
-KEY_BYTES = 32
-"""AES-256."""
-
-
 def _field_name(problem: ErrorDetails) -> str:
     return str(problem["loc"][0]).lower()
 
@@ -617,24 +597,3 @@ def _explain(problem: ErrorDetails) -> str:
     for theirs, ours in _REPLACEMENTS:
         allowed = re.sub(theirs, ours, allowed)
     return f"{_field_name(problem).upper()}{shown}: {allowed}"
-
-
-def strip_secret(value: str) -> str:
-    """Return the value without surrounding spaces. Raises ValueError, whose message never contains the value."""
-    value = value.strip()
-    if not all("!" <= sign <= "~" for sign in value):
-        raise ValueError("must be one word of ASCII letters, digits and signs, without spaces")
-    return value
-
-
-def validate_secret(variable: str, value: str) -> str:
-    """Return a secret, stripped, if it can belong to the variable. Raises ValueError without the value."""
-    value, hint = strip_secret(value), WHERE_TO_FIND.get(variable, "use a key of the service itself")
-    if belongs := next((name for name, start in PREFIXES.items() if value.startswith(start)), None):
-        if belongs != variable:
-            raise ValueError(f"this looks like the value of {belongs}; {hint}")
-    elif value.startswith(_USER_TOKEN_PREFIX):
-        raise ValueError(f"this looks like a user token, which the app does not use; {hint}")
-    elif variable in REQUIRED_PREFIX:
-        raise ValueError(f"must start with {PREFIXES[variable]}; {WHERE_TO_FIND[variable]}")
-    return value
