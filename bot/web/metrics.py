@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 
 from bot.model.audit import AuditHealth
 from bot.storage.attempts import NOT_COUNTED
@@ -18,51 +19,28 @@ class Metrics:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
         self.registry = CollectorRegistry()
-        self._received = Counter(
-            "questions_received", "Questions saved", ["command", "surface"], registry=self.registry
+        counter = partial(Counter, registry=self.registry)
+        gauge = partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, buckets=SECONDS, registry=self.registry)
+        self._received = counter("questions_received", "Questions saved", ["command", "surface"])
+        self._settled = counter("questions_settled", "Questions closed", ["command", "state"])
+        self._refused = counter("requests_refused", "Requests refused", ["status"])
+        self._calls_refused = counter(
+            "calls_refused", "Calls that a service refused because of its limit", ["provider"]
         )
-        self._settled = Counter("questions_settled", "Questions closed", ["command", "state"], registry=self.registry)
-        self._refused = Counter("requests_refused", "Requests refused", ["status"], registry=self.registry)
-        self._calls_refused = Counter(
-            "calls_refused", "Calls that a service refused because of its limit", ["provider"], registry=self.registry
+        self._waiting = gauge("turns_waiting", "Questions that wait for a turn at a service", ["lane"])
+        self._waited = histogram("question_waited_seconds", "From a question's arrival to its begin")
+        self._events_limited = counter("events_limited", "Minutes in which Slack dropped events of a workspace")
+        self._ack = histogram("ack_seconds", "From a request's arrival to its ack")
+        self._attempts = counter("provider_attempts", "Attempts of providers", ["provider", "result"])
+        self._provider = histogram("provider_seconds", "Seconds that attempts of providers took", ["provider"])
+        self._cost = counter("provider_cost_usd", "Dollars charged by providers", ["provider"])
+        self._needs_admin = gauge(
+            "provider_needs_an_admin", "1 while a provider rejects the key or is out of credit", ["provider"]
         )
-        self._waiting = Gauge(
-            "turns_waiting", "Questions that wait for a turn at a service", ["lane"], registry=self.registry
-        )
-        self._waited = Histogram(
-            "question_waited_seconds",
-            "From a question's arrival to its begin",
-            buckets=SECONDS,
-            registry=self.registry,
-        )
-        self._events_limited = Counter(
-            "events_limited", "Minutes in which Slack dropped events of a workspace", registry=self.registry
-        )
-        self._ack = Histogram(
-            "ack_seconds", "From a request's arrival to its ack", buckets=SECONDS, registry=self.registry
-        )
-        self._attempts = Counter(
-            "provider_attempts", "Attempts of providers", ["provider", "result"], registry=self.registry
-        )
-        self._provider = Histogram(
-            "provider_seconds",
-            "Seconds that attempts of providers took",
-            ["provider"],
-            buckets=SECONDS,
-            registry=self.registry,
-        )
-        self._cost = Counter("provider_cost_usd", "Dollars charged by providers", ["provider"], registry=self.registry)
-        self._needs_admin = Gauge(
-            "provider_needs_an_admin",
-            "1 while a provider rejects the key or is out of credit",
-            ["provider"],
-            registry=self.registry,
-        )
-        self._audit = Gauge("audit_ok", "0 while the audit log is not written", registry=self.registry)
+        self._audit = gauge("audit_ok", "0 while the audit log is not written")
         self._audit.set(1)
-        self._audit_waiting = Gauge(
-            "audit_waiting_seconds", "Age of the oldest entry that waits to be chained", registry=self.registry
-        )
+        self._audit_waiting = gauge("audit_waiting_seconds", "Age of the oldest entry that waits to be chained")
 
     def received(self, *, command: str, surface: str) -> None:
         """Count a saved question."""
