@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from textwrap import wrap
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from bot.commands import COMMANDS
 from bot.commands.base import ROOT_COMMAND, Command
 from bot.commands.routing import APP_NAME, SlashCommand, slash_commands
 from bot.conversations.prompts import EXAMPLES
-from bot.slack.scopes import NO_FEATURES, Features
+from bot.slack.scopes import ALL_FEATURES, NO_FEATURES, Features
 
 Value = str | bool | int | Sequence["Value"] | Mapping[str, "Value"]
 
@@ -65,46 +65,29 @@ FOLLOW_UP_EVENTS = {
 """What Slack tells the app in addition if replies without a mention are answered."""
 
 
-def render(
-    offers: Offers,
-    *,
-    prefix: str = "",
-    url: str | None = EXAMPLE,
-    features: Features = NO_FEATURES,
-    oauth: bool = False,
-) -> str:
-    """Render the manifest as YAML if PyYAML is installed, otherwise as JSON; Slack reads both.
+class Configuration(TypedDict, total=False):
+    """What a manifest depends on.
 
     `url` is the app's public address, None for Socket Mode. With `oauth`, workspaces install the app by themselves.
     """
-    return (as_yaml if find_spec("yaml") else as_json)(offers, prefix=prefix, url=url, features=features, oauth=oauth)
+
+    prefix: str
+    url: str | None
+    features: Features
+    oauth: bool
 
 
-def as_json(
-    offers: Offers,
-    *,
-    prefix: str = "",
-    url: str | None = EXAMPLE,
-    features: Features = NO_FEATURES,
-    oauth: bool = False,
-) -> str:
+def render(offers: Offers, **configuration: Unpack[Configuration]) -> str:
+    """Render the manifest as YAML if PyYAML is installed, otherwise as JSON; Slack reads both."""
+    return (as_yaml if find_spec("yaml") else as_json)(offers, **configuration)
+
+
+def as_json(offers: Offers, **configuration: Unpack[Configuration]) -> str:
     """Render the manifest as JSON."""
-    return (
-        json.dumps(
-            manifest(offers, prefix=prefix, url=url, features=features, oauth=oauth), indent=2, ensure_ascii=False
-        )
-        + "\n"
-    )
+    return json.dumps(manifest(offers, **configuration), indent=2, ensure_ascii=False) + "\n"
 
 
-def as_yaml(
-    offers: Offers,
-    *,
-    prefix: str = "",
-    url: str | None = EXAMPLE,
-    features: Features = NO_FEATURES,
-    oauth: bool = False,
-) -> str:
+def as_yaml(offers: Offers, **configuration: Unpack[Configuration]) -> str:
     """Render the manifest as YAML, with a comment above each event and scope. Raises ImportError without PyYAML."""
     import yaml  # only developers install it
 
@@ -113,10 +96,11 @@ def as_yaml(
             # Lists are indented below their name.
             return super().increase_indent(flow, indentless=False)
 
-    content = manifest(offers, prefix=prefix, url=url, features=features, oauth=oauth)
+    content = manifest(offers, **configuration)
     text = yaml.dump(content, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
-    reasons = _events(features, oauth=oauth) | {scope.name: scope.why for scope in features.scopes}
+    reasons = EVENTS | FOLLOW_UP_EVENTS | ORGANIZATION_EVENTS | {scope.name: scope.why for scope in ALL_FEATURES.scopes}
     comments = {f"- {name}": why for name, why in reasons.items()}
+    prefix, url = configuration.get("prefix", ""), configuration.get("url", EXAMPLE)
     lines = [line for sentence in _instructions(prefix, url) for line in _comment(sentence)]
     for line in text.splitlines():
         entry = line.lstrip()
@@ -125,17 +109,23 @@ def as_yaml(
 
 
 def manifest(
-    offers: Offers, *, prefix: str, url: str | None, features: Features = NO_FEATURES, oauth: bool = False
+    offers: Offers,
+    *,
+    prefix: str = "",
+    url: str | None = EXAMPLE,
+    features: Features = NO_FEATURES,
+    oauth: bool = False,
 ) -> dict[str, Value]:
-    """Return the manifest; every name carries the prefix. With `oauth`, workspaces install the app by themselves."""
+    """Return the manifest; every name carries the prefix."""
     request_url: dict[str, Value] = {} if url is None else {"request_url": f"{url.rstrip('/')}/slack/events"}
+    events = EVENTS | (FOLLOW_UP_EVENTS if features.follow_ups else {}) | (ORGANIZATION_EVENTS if oauth else {})
     return {
         "_metadata": {"major_version": 2},
         "display_information": {"name": APP_NAME, "description": f"{DESCRIPTION}.", "background_color": "#20313b"},
         "features": _features(offers, prefix, url),
         "oauth_config": _redirect_urls(url if oauth else None) | {"scopes": _scopes(features)},
         "settings": {
-            "event_subscriptions": request_url | {"bot_events": list(_events(features, oauth=oauth))},
+            "event_subscriptions": request_url | {"bot_events": list(events)},
             "interactivity": {"is_enabled": True} | request_url,
             # A whole organization can install the app if each workspace gets a token of its own.
             "org_deploy_enabled": oauth,
@@ -143,10 +133,6 @@ def manifest(
             "token_rotation_enabled": False,
         },
     }
-
-
-def _events(features: Features, *, oauth: bool) -> dict[str, str]:
-    return EVENTS | (FOLLOW_UP_EVENTS if features.follow_ups else {}) | (ORGANIZATION_EVENTS if oauth else {})
 
 
 def _redirect_urls(url: str | None) -> dict[str, Value]:
