@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -161,46 +161,25 @@ class Chat:
         self, channel: str, message: OutgoingMessage, *, question: str, part: int, thread_ts: str | None = None
     ) -> PostResult:
         """Post one message, in a thread if one is given, with the metadata that `find` looks for."""
-        try:
-            response = await self._client.chat_postMessage(
-                channel=channel,
-                thread_ts=thread_ts,
-                text=message.text,
-                blocks=list(message.blocks) or None,
-                unfurl_links=False,
-                unfurl_media=False,
-                metadata={"event_type": EVENT_TYPE, "event_payload": {"question": question, "part": part}},
+        return await _result_of(
+            self._client.chat_postMessage(
+                channel=channel, thread_ts=thread_ts, metadata=metadata_of(question, part), **_content(message)
             )
-        except FAILURES as error:
-            return classify_error(error)
-        return Sent(ts=response.get("ts"))
+        )
 
     async def post_ephemeral(
         self, channel: str, user: str, message: OutgoingMessage, *, thread_ts: str | None
     ) -> PostResult:
         """Post a message that only one member of a channel sees, and only in this session of Slack."""
-        try:
-            await self._client.chat_postEphemeral(
-                channel=channel,
-                user=user,
-                thread_ts=thread_ts,
-                text=message.text,
-                blocks=list(message.blocks) or None,
-                unfurl_links=False,
-                unfurl_media=False,
-            )
-        except FAILURES as error:
-            return classify_error(error)
-        return Sent()
+        return await _result_of(
+            self._client.chat_postEphemeral(channel=channel, user=user, thread_ts=thread_ts, **_content(message))
+        )
 
     async def update(self, channel: str, ts: str, message: OutgoingMessage) -> PostResult:
         """Replace one of the app's own messages; its metadata stays."""
-        try:
-            # An empty list removes the old blocks; without a list they would stay.
-            await self._client.chat_update(channel=channel, ts=ts, text=message.text, blocks=list(message.blocks))
-        except FAILURES as error:
-            return classify_error(error)
-        return Sent(ts=ts)
+        # An empty list removes the old blocks; without a list they would stay.
+        call = self._client.chat_update(channel=channel, ts=ts, text=message.text, blocks=list(message.blocks))
+        return await _result_of(call, ts=ts)
 
     async def suggest_prompts(self, channel: str, prompts: Sequence[SuggestedPrompt]) -> PostResult:
         """Suggest questions in the messages tab of a direct message.
@@ -208,32 +187,24 @@ class Chat:
         Slack refuses that for guests, and in plans without agents. An agent app must not name a thread.
         https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
         """
-        try:
-            await self._client.assistant_threads_setSuggestedPrompts(
+        return await _result_of(
+            self._client.assistant_threads_setSuggestedPrompts(
                 channel_id=channel, prompts=[prompt._asdict() for prompt in prompts]
             )
-        except FAILURES as error:
-            return classify_error(error)
-        return Sent()
+        )
 
     async def set_status(self, channel: str, thread_ts: str, status: str) -> PostResult:
         """Show a status in a thread, behind the app's name, until the app posts there; an empty one removes it.
 
         https://docs.slack.dev/reference/methods/assistant.threads.setStatus
         """
-        try:
-            await self._client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread_ts, status=status)
-        except FAILURES as error:
-            return classify_error(error)
-        return Sent()
+        return await _result_of(
+            self._client.assistant_threads_setStatus(channel_id=channel, thread_ts=thread_ts, status=status)
+        )
 
     async def delete(self, channel: str, ts: str) -> PostResult:
         """Delete one of the app's own messages, if possible. Raises nothing."""
-        try:
-            await self._client.chat_delete(channel=channel, ts=ts)
-        except FAILURES as error:
-            return classify_error(error)
-        return Sent(ts=ts)
+        return await _result_of(self._client.chat_delete(channel=channel, ts=ts), ts=ts)
 
     async def permalink(self, channel: str, ts: str) -> str | None:
         """Return the address of a message; None if Slack does not name it. Raises nothing.
@@ -323,6 +294,25 @@ class Chat:
             if not cursor:
                 return
         yield None
+
+
+def metadata_of(question: str, part: int) -> dict[str, Any]:
+    """Return the metadata by which a message is found."""
+    return {"event_type": EVENT_TYPE, "event_payload": {"question": question, "part": part}}
+
+
+def _content(message: OutgoingMessage) -> dict[str, Any]:
+    shown = {"text": message.text, "blocks": list(message.blocks) or None}
+    return {**shown, "unfurl_links": False, "unfurl_media": False}
+
+
+async def _result_of(call: Awaitable[AsyncSlackResponse], *, ts: str | None = None) -> PostResult:
+    """Return what the result of a call means for the message, whose `ts` may be known before."""
+    try:
+        response = await call
+    except FAILURES as error:
+        return classify_error(error)
+    return Sent(ts=ts or response.get("ts"))
 
 
 def classify_error(error: Exception) -> PostResult:

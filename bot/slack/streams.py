@@ -13,16 +13,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.model.message import Block
 from bot.model.scope import workspace_key
-from bot.slack.messages import EVENT_TYPE, FAILURES, Rejected, Retryable, RouteClosed, Sent, classify_error
+from bot.slack.messages import FAILURES, Rejected, Retryable, RouteClosed, Sent, classify_error, metadata_of
 
 UNSUPPORTED_ERRORS = frozenset(
-    {
-        "unknown_method",
-        "method_deprecated",
-        "feature_not_enabled",
-        "feature_disabled",
-        "not_agent_app",
-    }
+    {"unknown_method", "method_deprecated", "feature_not_enabled", "feature_disabled", "not_agent_app"}
 )
 """Errors of a workspace or an app without streams."""
 
@@ -123,7 +117,7 @@ class Streams:
                 ts=ts,
                 chunks=_text_chunks(text) or None,
                 blocks=list(blocks) or None,
-                metadata={"event_type": EVENT_TYPE, "event_payload": {"question": question, "part": part}},
+                metadata=metadata_of(question, part),
             )
         except FAILURES as error:
             result = _meaning(error)
