@@ -459,11 +459,16 @@ async def session() -> AsyncIterator[ClientSession]:
 @pytest.fixture
 def settings(request: pytest.FixtureRequest, slack: FakeSlack, perplexity: FakePerplexity) -> Settings:
     """Return the settings of the app; a test changes some by `@pytest.mark.settings(name=value)`, the closest wins."""
-    fakes = {"slack_api_url": slack.api_url, "perplexity_base_url": perplexity.base_url, "port": free_port()}
     changes = [mark.kwargs for mark in request.node.iter_markers("settings")]
-    return _settings().model_copy(
-        update={name: value for one in (fakes, *reversed(changes)) for name, value in one.items()}
+    return settings_of(slack, perplexity).model_copy(
+        update={name: value for one in reversed(changes) for name, value in one.items()}
     )
+
+
+def settings_of(slack: FakeSlack, perplexity: FakePerplexity) -> Settings:
+    """Return settings with which the app calls these services."""
+    fakes = {"slack_api_url": slack.api_url, "perplexity_base_url": perplexity.base_url, "port": free_port()}
+    return _settings().model_copy(update=fakes)
 
 
 @cache
