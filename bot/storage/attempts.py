@@ -109,20 +109,17 @@ class AttemptStore:
 
     async def delete_old(self, *, days: int = KEPT_DAYS) -> None:
         """Delete attempts that are older."""
-        async with self._pool.connection() as connection:
-            await connection.execute(_DELETE_OLD, {"days": days})
+        await self._pool.execute(_DELETE_OLD, {"days": days})
 
     async def stats(self, *, hours: float = 24) -> tuple[ProviderStats, ...]:
         """Return the statistics of every provider that was asked in the last hours, the most asked first."""
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_STATS, {"hours": hours, "apart": list(NOT_COUNTED)})).fetchall()
+        rows = await self._pool.fetch_all(_STATS, {"hours": hours, "apart": list(NOT_COUNTED)})
         return tuple(ProviderStats(**row) for row in rows)
 
     async def silent(self, providers: Sequence[str]) -> list[str]:
         """Return those of the providers that answered none of their last calls of the last day."""
         values = {"providers": list(providers), "apart": [*NOT_COUNTED, NothingFound.__name__], "last": LAST_CALLS}
-        async with self._pool.connection() as connection:
-            return [row["provider"] for row in await (await connection.execute(_SILENT, values)).fetchall()]
+        return [row["provider"] for row in await self._pool.fetch_all(_SILENT, values)]
 
     async def admin_issues(self, *, hours: float = 24) -> dict[str, str]:
         """Return the providers whose last attempt in these hours needs an admin, and its error class."""

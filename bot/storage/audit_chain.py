@@ -123,8 +123,7 @@ class AuditStore:
     async def write(self) -> int:
         """Chain what waits, at most `BATCH` entries; return how many. Raises database errors."""
         held = self._held_now()
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(_WAITING, {"held": held})).fetchone()
+        row = await self._pool.fetch_one(_WAITING, {"held": held})
         if row is None or not row["waits"]:
             return 0
         async with self._pool.transaction() as connection:

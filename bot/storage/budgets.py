@@ -158,6 +158,5 @@ class BudgetStore:
 
     async def setters(self, team_id: str) -> list[str]:
         """Return the admins who set a workspace's budgets."""
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_SETTERS, {"team_id": team_id})).fetchall()
+        rows = await self._pool.fetch_all(_SETTERS, {"team_id": team_id})
         return [row["user_id"] for row in rows]

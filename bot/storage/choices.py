@@ -25,11 +25,9 @@ class ChoiceStore:
         """Keep what a person chose, in place of what they chose before."""
         options = Jsonb({name: storable(value) for name, value in choice.options.items()})
         values = {"team_id": team_id, "user_id": user_id, "command": choice.command, "options": options}
-        async with self._pool.connection() as connection:
-            await connection.execute(_KEEP, values)
+        await self._pool.execute(_KEEP, values)
 
     async def last(self, team_id: str, user_id: str) -> Choice | None:
         """Return what a person chose last; None if nothing is kept."""
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(_LAST, {"team_id": team_id, "user_id": user_id})).fetchone()
+        row = await self._pool.fetch_one(_LAST, {"team_id": team_id, "user_id": user_id})
         return None if row is None else Choice(command=row["command"], options=row["options"])

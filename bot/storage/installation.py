@@ -299,8 +299,7 @@ class WorkspaceStore:
                 return await self._own_teams(connection, identity) if served is None else []
         if not identity.is_enterprise_install:
             return sorted(identity.ids)
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_TEAMS, {"id": identity.id})).fetchall()
+        rows = await self._pool.fetch_all(_TEAMS, {"id": identity.id})
         return [str(row["team_id"]) for row in rows]
 
     async def _own_teams(self, connection: AsyncConnection[DictRow], identity: Identity) -> list[str]:
@@ -312,15 +311,13 @@ class WorkspaceStore:
 
     async def closed(self, *, seconds: float | None) -> list[WorkspaceRow]:
         """Return the installations that were closed within these seconds, or ever, and are still closed."""
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_ALL_CLOSED, {"seconds": seconds})).fetchall()
+        rows = await self._pool.fetch_all(_ALL_CLOSED, {"seconds": seconds})
         return [WorkspaceRow.of(row) for row in rows]
 
     async def save_user_team(self, user_id: str, user_team: str, *, team_id: str = "") -> None:
         """Save which workspace an event named as a person's; of many workspaces, in the one with `team_id`."""
         user_id = self._person(team_id, user_id)
-        async with self._pool.connection() as connection:
-            await connection.execute(_SAVE_USER_TEAM, {"user_id": user_id, "user_team": user_team})
+        await self._pool.execute(_SAVE_USER_TEAM, {"user_id": user_id, "user_team": user_team})
 
     async def user_team(self, user_id: str, *, seconds: float, team_id: str = "") -> str:
         """Return the workspace that an event of the last `seconds` named as a person's; empty if none did."""
@@ -349,16 +346,14 @@ class WorkspaceStore:
 
     async def cancel_file_request(self, question_id: UUID, user_id: str) -> None:
         """Let a person ask for the file again at once, since it was not sent."""
-        async with self._pool.connection() as connection:
-            await connection.execute(_CANCEL_FILE_REQUEST, {"question_id": question_id, "user_id": user_id})
+        await self._pool.execute(_CANCEL_FILE_REQUEST, {"question_id": question_id, "user_id": user_id})
 
     async def _workspace(self, query: LiteralString, values: Mapping[str, Any]) -> WorkspaceRow | None:
         row = await self._row(query, values)
         return WorkspaceRow.of(row) if row else None
 
     async def _row(self, query: LiteralString, values: Mapping[str, Any]) -> DictRow | None:
-        async with self._pool.connection() as connection:
-            return await (await connection.execute(query, values)).fetchone()
+        return await self._pool.fetch_one(query, values)
 
 
 async def other_installation(connection: AsyncConnection[DictRow], id: str) -> str | None:

@@ -219,8 +219,7 @@ class Ledger:
 
     async def _last_of_run(self, wanted: Reservation) -> DictRow | None:
         try:
-            async with self._pool.connection() as connection:
-                return await (await connection.execute(_LAST_OF_RUN, vars(wanted))).fetchone()
+            return await self._pool.fetch_one(_LAST_OF_RUN, vars(wanted))
         except DATABASE_UNAVAILABLE:
             raise LedgerAway from None
 
@@ -228,8 +227,7 @@ class Ledger:
         """Return which efforts, given with their ceilings, still fit where a call did not. Raises LedgerAway."""
         values = vars(wanted) | self._budgets | {"efforts": list(efforts), "ceilings": list(efforts.values())}
         try:
-            async with self._pool.connection() as connection:
-                rows = await (await connection.execute(_FITTING, values)).fetchall()
+            rows = await self._pool.fetch_all(_FITTING, values)
         except DATABASE_UNAVAILABLE:
             raise LedgerAway from None
         return frozenset(row["effort"] for row in rows)
@@ -263,8 +261,7 @@ class Ledger:
 
     async def cut_abandoned(self) -> int:
         """End the calls whose processes are gone, at their ceilings; return how many there were."""
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(ABANDONED_CALLS, {"seconds": ABANDONED_SECONDS})).fetchall()
+        rows = await self._pool.fetch_all(ABANDONED_CALLS, {"seconds": ABANDONED_SECONDS})
         if rows:
             await self._book([Ended(id=row["id"], state="cut") for row in rows], [])
         return len(rows)
@@ -286,8 +283,7 @@ class Ledger:
     async def told(self, notice: BudgetNotice, *, reached: bool = True) -> None:
         """Record that a notice was sent; or, unless it `reached` an admin, that it is to be sent again."""
         place = {name: getattr(notice, name) for name in ("team_id", "scope", "subject", "period")}
-        async with self._pool.connection() as connection:
-            await connection.execute(_TOLD, place | {"told": notice.percent if reached else 0})
+        await self._pool.execute(_TOLD, place | {"told": notice.percent if reached else 0})
 
     def _end_later(self, seconds: float) -> None:
         if self._later is None:

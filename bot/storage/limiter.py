@@ -67,8 +67,7 @@ async def holding(pool: Pool, turn: HeldTurn) -> AsyncIterator[None]:
 async def _give_back(pool: Pool, turn: UUID | None) -> None:
     if turn is not None:
         with suppress(*DATABASE_UNAVAILABLE):  # it ages
-            async with pool.connection() as connection:
-                await connection.execute(_GIVE_BACK, {"turn": turn})
+            await pool.execute(_GIVE_BACK, {"turn": turn})
 
 
 def lane_name(provider: str, kind: CallKind, key: str) -> str:
@@ -167,7 +166,7 @@ class PostgresLimiter:
             "source": "set" if found else "tier",
             "stands_in": kind != "search" and name in {one.lower() for one in self.stand_ins},
         }
-        await self._execute(_ADD_LANE, values)
+        await self.pool.execute(_ADD_LANE, values)
         self._added.add(lane)
 
     async def uses(self) -> list[LaneUse]:
@@ -179,8 +178,7 @@ class PostgresLimiter:
 
     async def waiting(self) -> dict[str, int]:
         """Return how many questions wait for a turn, by service and kind of call."""
-        async with self.pool.connection() as connection:
-            rows = await (await connection.execute(_WAITING)).fetchall()
+        rows = await self.pool.fetch_all(_WAITING)
         return {row["lane"]: row["waiting"] for row in rows}
 
     async def newly_full(self) -> list[tuple[str, LaneUse]]:
@@ -193,7 +191,7 @@ class PostgresLimiter:
 
     async def not_told(self, lane: str) -> None:
         """Have a lane that `newly_full` returned be returned again."""
-        await self._execute(_NOT_TOLD, {"lane": lane})
+        await self.pool.execute(_NOT_TOLD, {"lane": lane})
 
     async def _seconds(self, lane: str, turn: UUID, most: float | None) -> float:
         async def ask() -> float:
@@ -208,11 +206,7 @@ class PostgresLimiter:
         lane = self.lane(provider, kind)
         if lane is not None:
             with suppress(*DATABASE_UNAVAILABLE):  # a paid answer is not lost for that
-                await self._execute(query, {"lane": lane, "turn": _left.get(), **values})
-
-    async def _execute(self, query: LiteralString, values: Mapping[str, object]) -> None:
-        async with self.pool.connection() as connection:
-            await connection.execute(query, values)
+                await self.pool.execute(query, {"lane": lane, "turn": _left.get(), **values})
 
     def _too_long(self, provider: str, wait: float) -> RateLimitError:
         return RateLimitError("it would have to wait too long", provider=provider, retry_after=wait)

@@ -111,9 +111,7 @@ class PersonalDataStore:
 
     async def is_cleared(self, user_id: str, *, team_id: str) -> bool:
         """Return whether no question of a person is open, and nothing left of them in Slack or at the services."""
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(_UNCLEARED, {"user": user_id, "team": team_id})).fetchone()
-        return row is None
+        return await self._pool.fetch_one(_UNCLEARED, {"user": user_id, "team": team_id}) is None
 
     async def erase(
         self, user_id: str, *, team_id: str | None = None, own: bool = False, cleared: bool = False

@@ -85,8 +85,7 @@ class PreferenceStore:
     async def get(self, *, team_id: str, user_id: str, channel_id: str) -> Preferences:
         """Return the settings of a person, of a channel and of the workspace."""
         values = {"team_id": team_id, "user_id": user_id, "channel_id": channel_id}
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(_READ, values)).fetchone() or {}
+        row = await self._pool.fetch_one(_READ, values) or {}
         return Preferences(
             person=load_person(row.get("person")),
             channel=load_channel(row.get("channel")),

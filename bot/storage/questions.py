@@ -13,7 +13,9 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncConnection, Error, OperationalError
+from psycopg.abc import Params
 from psycopg.rows import DictRow, dict_row
+from psycopg.sql import Composed
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
@@ -60,6 +62,27 @@ class Pool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         """Hand out a connection for statements that are committed together. Raises PoolTimeout."""
         async with self.connection() as connection, connection.transaction():
             yield connection
+
+    async def execute(
+        self, query: LiteralString | Composed, values: Params | None = None, *, prepare: bool | None = None
+    ) -> None:
+        """Execute one statement."""
+        async with self.connection() as connection:
+            await connection.execute(query, values, prepare=prepare)
+
+    async def fetch_one(
+        self, query: LiteralString | Composed, values: Params | None = None, *, prepare: bool | None = None
+    ) -> DictRow | None:
+        """Return the first row of a query; None if it has none."""
+        async with self.connection() as connection:
+            return await (await connection.execute(query, values, prepare=prepare)).fetchone()
+
+    async def fetch_all(
+        self, query: LiteralString | Composed, values: Params | None = None, *, prepare: bool | None = None
+    ) -> list[DictRow]:
+        """Return all rows of a query."""
+        async with self.connection() as connection:
+            return await (await connection.execute(query, values, prepare=prepare)).fetchall()
 
     async def getconn(self, timeout: float | None = None) -> AsyncConnection[DictRow]:  # noqa: ASYNC109 - overrides
         """Return a connection that works; the dead ones before it are replaced. Raises PoolTimeout."""
@@ -267,41 +290,33 @@ class QuestionStore:
     async def twin_place(self, question: NewQuestion) -> Place | None:
         """Return the place of the same question of its asker, if that waits for its turn."""
         values = vars(question) | {"text": storable(question.text)}
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(queries.TWIN, values)).fetchone()
+        row = await self._pool.fetch_one(queries.TWIN, values)
         return (await self.places([row["id"]])).get(row["id"]) if row and row["id"] else None
 
     async def places(self, question_ids: Sequence[UUID]) -> dict[UUID, Place]:
         """Return where in the queue some questions are; those that are deleted are missing."""
-        async with self._pool.connection() as connection:
-            values = {"ids": question_ids, "wait_seconds": self._wait_seconds}
-            rows = await (await connection.execute(queries.PLACES, values)).fetchall()
+        rows = await self._pool.fetch_all(queries.PLACES, {"ids": question_ids, "wait_seconds": self._wait_seconds})
         return {row.pop("id"): Place(**row) for row in rows}
 
     async def take_response_use(self, question_id: UUID) -> bool:
         """Take a use of the response_url of a question; False if it is begun, or closed."""
-        async with self._pool.connection() as connection:
-            found = await connection.execute(queries.TAKE_RESPONSE_USE, {"id": question_id})
-            return await found.fetchone() is not None
+        return await self._pool.fetch_one(queries.TAKE_RESPONSE_USE, {"id": question_id}) is not None
 
     async def take_turn(self, asker: Asker) -> bool:
         """Return whether a person asks slowly enough; if so, what they ask counts, although it is no question."""
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(queries.TAKE_TURN, vars(asker) | vars(self._share))).fetchone()
+        row = await self._pool.fetch_one(queries.TAKE_TURN, vars(asker) | vars(self._share))
         return row is not None and row["taken"]
 
     async def rate_wait(self, question: NewQuestion | Asker) -> RateWait | None:
         """Return how long a question has to wait that came too fast; None if it need not wait any more."""
         place = {name: getattr(question, name) for name in ("team_id", "user_id", "channel_id")}
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(queries.RATE_WAIT, place | vars(self._share))).fetchone()
+        row = await self._pool.fetch_one(queries.RATE_WAIT, place | vars(self._share))
         return RateWait(**row) if row and row["seconds"] else None
 
     async def open_questions(self, *, team_id: str, user_id: str, most: int = 10) -> list[OpenQuestion]:
         """Return a person's open questions, the oldest first."""
         values = {"team_id": team_id, "user_id": user_id, "most": most}
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(queries.OPEN, values)).fetchall()
+        rows = await self._pool.fetch_all(queries.OPEN, values)
         return [OpenQuestion(**row) for row in rows]
 
     async def takes_follow_up(
@@ -313,20 +328,16 @@ class QuestionStore:
         """
         place = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
         values = {**place, "user_id": user_id, "follow_ups": default}
-        async with self._pool.connection() as connection:
-            found = await connection.execute(queries.ANSWERED_IN_THREAD, values, prepare=True)
-            return await found.fetchone() is not None
+        return await self._pool.fetch_one(queries.ANSWERED_IN_THREAD, values, prepare=True) is not None
 
     async def take_delivery(self, delivery_key: str) -> bool:
         """Return whether a delivery that is no question is the first of its key, in all processes together."""
-        async with self._pool.connection() as connection:
-            return await (await connection.execute(queries.TAKE_DELIVERY, (delivery_key,))).fetchone() is not None
+        return await self._pool.fetch_one(queries.TAKE_DELIVERY, (delivery_key,)) is not None
 
     async def record_full_thread(self, *, team_id: str, channel_id: str, thread_ts: str) -> bool:
         """Return whether it is time to explain a thread's limit: at most once a minute, in all processes together."""
         values = {"team_id": team_id, "channel_id": channel_id, "thread_ts": thread_ts}
-        async with self._pool.connection() as connection:
-            return await (await connection.execute(queries.NOTICE, values)).fetchone() is not None
+        return await self._pool.fetch_one(queries.NOTICE, values) is not None
 
     async def claim(
         self, question_id: UUID, claim: UUID, *, commands: Collection[str], installation: str | None = None
@@ -345,8 +356,7 @@ class QuestionStore:
             "many": self._many,
             "seconds": USER_TEAM_SECONDS,
         }
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(queries.CLAIM, values, prepare=True)).fetchone()
+        row = await self._pool.fetch_one(queries.CLAIM, values, prepare=True)
         if row is None:
             return None
         preferences = Preferences(
@@ -366,8 +376,7 @@ class QuestionStore:
     async def is_own(self, team_id: str, *, installation: str | None) -> bool:
         """Return whether this process works on a workspace's questions."""
         values = {"team_id": team_id, "installation": installation, "many": self._many}
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(queries.IS_OWN, values)).fetchone()
+        row = await self._pool.fetch_one(queries.IS_OWN, values)
         return bool(row and row["own"])
 
     async def get(self, question_id: UUID) -> QuestionRow | None:
@@ -379,24 +388,21 @@ class QuestionStore:
 
         It is -1 for a closed one, `SPENDS_PAUSED` for one that makes paid calls although an admin has paused them.
         """
-        async with self._pool.connection() as connection:
-            rows = await connection.execute(queries.CLAIMS, {"ids": list(question_ids)}, prepare=True)
-            return {row["id"]: row["claim"] for row in await rows.fetchall()}
+        rows = await self._pool.fetch_all(queries.CLAIMS, {"ids": list(question_ids)}, prepare=True)
+        return {row["id"]: row["claim"] for row in rows}
 
     async def turns(self, row: QuestionRow) -> list[Turn]:
         """Return the answered questions before this one in its conversation, in the order in which they were asked."""
         values = {
             name: getattr(row, name) for name in ("user_id", "conversation", "received_at", "team_id", "channel_id")
         }
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(queries.TURNS, values | {"most": LISTED_TURNS})).fetchall()
+        rows = await self._pool.fetch_all(queries.TURNS, values | {"most": LISTED_TURNS})
         return [Turn(ts=message_ts(row.pop("delivery_key"), row.pop("received_at")), **row) for row in rows]
 
     async def asked_directly(self, *, team_id: str, channel_id: str, user_id: str, most: int) -> list[tuple[str, str]]:
         """Return the command and the text of a person's answered direct messages, the newest first."""
         values = {"team_id": team_id, "channel_id": channel_id, "user_id": user_id, "most": most}
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(queries.ASKED_DIRECTLY, values)).fetchall()
+        rows = await self._pool.fetch_all(queries.ASKED_DIRECTLY, values)
         return [(row["command"], row["text"]) for row in rows]
 
     async def record_run(self, row: QuestionRow, run_id: str, *, sent: str | None = None) -> bool:
@@ -405,8 +411,7 @@ class QuestionStore:
         Return False if the question is another worker's, or closed.
         """
         values = {"id": row.id, "attempt": row.claim, "run_id": run_id, "sent": sent}
-        async with self._pool.connection() as connection:
-            kept = await (await connection.execute(queries.RECORD_RUN, values, prepare=True)).fetchone()
+        kept = await self._pool.fetch_one(queries.RECORD_RUN, values, prepare=True)
         return kept is not None and bool(kept["ours"])
 
     async def record_sent(self, question_id: UUID, sent: str | None, replaced: Sequence[UUID] = ()) -> None:
@@ -418,8 +423,7 @@ class QuestionStore:
 
     async def sent(self, question_id: UUID) -> SentRequests | None:
         """Return what was sent to search services for a question; None if nothing is kept."""
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(queries.SENT, {"id": question_id})).fetchone()
+        row = await self._pool.fetch_one(queries.SENT, {"id": question_id})
         return load_sent(row["sent"]) if row is not None and row["sent"] else None
 
     async def save_placeholder(self, row: QuestionRow, message_ts: str) -> bool:
@@ -449,13 +453,11 @@ class QuestionStore:
 
     async def keep_stopped(self, row: QuestionRow, result: dict[str, Any] | None) -> None:
         """Save what was written of an answer that was stopped."""
-        async with self._pool.connection() as connection:
-            await connection.execute(queries.KEEP_STOPPED, {"id": row.id, "result": Jsonb(result)})
+        await self._pool.execute(queries.KEEP_STOPPED, {"id": row.id, "result": Jsonb(result)})
 
     async def result(self, question_id: UUID) -> KeptResult | None:
         """Return the answer or the search results of a question; None if it is unknown or has neither."""
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(queries.RESULT, {"id": question_id})).fetchone()
+        row = await self._pool.fetch_one(queries.RESULT, {"id": question_id})
         result = load_result(row["result"]) if row else None
         if row is None or result is None:
             return None
@@ -488,7 +490,7 @@ class QuestionStore:
 
     async def withdraw_answer(self, question_id: UUID) -> None:
         """Note that the answer to a question is withdrawn."""
-        await self._execute(queries.WITHDRAW_ANSWER, question_id)
+        await self._pool.execute(queries.WITHDRAW_ANSWER, {"id": question_id})
 
     async def left_over(self, question_id: UUID, *, again: bool = False) -> LeftOver | None:
         """Return a closed question of which something may be left in Slack or at a service; None if nothing is.
@@ -496,8 +498,7 @@ class QuestionStore:
         With `again`, also one that was cleared up: its worker may have gone on a little after that.
         """
         values = {"id": question_id, "again": again}
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(queries.LEFT_OVER, values)).fetchone()
+        row = await self._pool.fetch_one(queries.LEFT_OVER, values)
         if row is None:
             return None
         left = _row_of(row, now=self._clock())
@@ -507,12 +508,11 @@ class QuestionStore:
 
     async def cleared(self, left: LeftOver) -> None:
         """Note that nothing is left of a closed question, unless its message was deleted meanwhile."""
-        async with self._pool.connection() as connection:
-            await connection.execute(queries.CLEARED, {"id": left.row.id, "since": left.since})
+        await self._pool.execute(queries.CLEARED, {"id": left.row.id, "since": left.since})
 
     async def delete(self, question_id: UUID) -> None:
         """Delete a closed question with everything that belongs to it."""
-        await self._execute(queries.DELETE, question_id)
+        await self._pool.execute(queries.DELETE, {"id": question_id})
 
     async def question_of_streams(self, channel_id: str, streams: Sequence[str], *, team_id: str) -> QuestionRow | None:
         """Return the open question whose answer is being written in one of these messages; None without one."""
@@ -562,17 +562,11 @@ class QuestionStore:
 
     async def workers_alive(self, *, seconds: float) -> int:
         """Count the workers whose heartbeat is younger than `seconds`."""
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(queries.WORKERS_ALIVE, {"seconds": seconds})).fetchone()
+        row = await self._pool.fetch_one(queries.WORKERS_ALIVE, {"seconds": seconds})
         return int(row["count"]) if row else 0
 
-    async def _execute(self, query: LiteralString, question_id: UUID) -> None:
-        async with self._pool.connection() as connection:
-            await connection.execute(query, {"id": question_id})
-
     async def _row(self, query: LiteralString, values: Mapping[str, Any]) -> QuestionRow | None:
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(query, values)).fetchone()
+        row = await self._pool.fetch_one(query, values)
         return _row_of(row, now=self._clock()) if row else None
 
     @property
@@ -587,9 +581,7 @@ class QuestionStore:
         }
 
     async def _settled(self, query: LiteralString, values: Mapping[str, Any]) -> DictRow | None:
-        async with self._pool.connection() as connection:
-            cursor = await connection.execute(query, {**values, **self._next_limits}, prepare=True)
-            return await cursor.fetchone()
+        return await self._pool.fetch_one(query, {**values, **self._next_limits}, prepare=True)
 
     async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:
         async with self._pool.connection() as connection:

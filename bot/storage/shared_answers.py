@@ -116,8 +116,7 @@ class SharedAnswers:
         """Return the row, None if there is none or the database is unavailable."""
         values |= {"team_id": self.row.team_id, "id": self.row.id, "claim": self.row.claim, "key": key}
         try:
-            async with self.pool.connection() as connection:
-                return await (await connection.execute(query, values)).fetchone()
+            return await self.pool.fetch_one(query, values)
         except DATABASE_UNAVAILABLE as error:
             log.warning("shared_answer.away", extra=self.row.ids | {"error": type(error).__name__})
             return None

@@ -60,8 +60,7 @@ class StageStore:
 
     async def get(self, question_id: UUID, stage: str) -> dict[str, Any] | None:
         """Return a stage's `run_id`, its `age` in seconds and its `result`, None if it was not begun."""
-        async with self._pool.connection() as connection:
-            return await (await connection.execute(_GET, {"id": question_id, "stage": stage})).fetchone()
+        return await self._pool.fetch_one(_GET, {"id": question_id, "stage": stage})
 
     async def put(self, row: QuestionRow, stage: str, result: Mapping[str, JSON], **figures: float | None) -> bool:
         """Save the result of a stage, its `seconds` and its `cost_usd`; return False if the claim is lost."""
@@ -73,14 +72,11 @@ class StageStore:
 
     async def runs(self, question_id: UUID) -> list[str]:
         """Return the ids of the runs that were started and, as far as is known, have not finished."""
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_RUNS, {"id": question_id})).fetchall()
+        rows = await self._pool.fetch_all(_RUNS, {"id": question_id})
         return [str(row["run_id"]) for row in rows]
 
     async def _changed(self, query: LiteralString, row: QuestionRow, **values: Any) -> bool:
-        async with self._pool.connection() as connection:
-            cursor = await connection.execute(query, {"id": row.id, "attempt": row.claim, **values})
-            return await cursor.fetchone() is not None
+        return await self._pool.fetch_one(query, {"id": row.id, "attempt": row.claim, **values}) is not None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -168,9 +168,7 @@ class StreamLog:
 
     async def started(self, row: QuestionRow, streams: Sequence[str]) -> bool:
         """Record the messages of an answer; False if it is another worker's."""
-        async with self._pool.connection() as connection:
-            cursor = await connection.execute(STARTED, self._values(row, streams=list(streams)))
-            return await cursor.fetchone() is not None
+        return await self._pool.fetch_one(STARTED, self._values(row, streams=list(streams))) is not None
 
     async def append(self, row: QuestionRow, *, shown: int) -> tuple[CallPermit, float]:
         """Take an append; return also the seconds until the stream's next one, which leave calls to others.
@@ -194,31 +192,24 @@ class StreamLog:
 
     async def final_edit(self, row: QuestionRow) -> None:
         """Take the edit that shows the finished answer, which was kept for it."""
-        async with self._pool.connection() as connection:
-            await connection.execute(FINAL_EDIT, {"team_id": row.team_id}, prepare=True)
+        await self._pool.execute(FINAL_EDIT, {"team_id": row.team_id}, prepare=True)
 
     async def ended(self, row: QuestionRow, streams: Sequence[str], *, shown: int, reserved: datetime | None) -> None:
         """Record that no message of an answer is open any more; the stop takes its reserved place."""
-        async with self._pool.connection() as connection:
-            values = self._values(row, streams=list(streams), shown=shown, reserved=reserved, team_id=row.team_id)
-            await connection.execute(ENDED, values)
+        values = self._values(row, streams=list(streams), shown=shown, reserved=reserved, team_id=row.team_id)
+        await self._pool.execute(ENDED, values)
 
     async def unsupported(self, team_id: str) -> None:
         """Record that a workspace has no streams."""
-        async with self._pool.connection() as connection:
-            await connection.execute(UNSUPPORTED, {"team_id": team_id})
+        await self._pool.execute(UNSUPPORTED, {"team_id": team_id})
 
     async def known(self, row: QuestionRow) -> set[str]:
         """Return the streamed messages of every question in a question's thread."""
         values = {"team_id": row.team_id, "channel_id": row.channel_id, "thread_ts": row.thread_ts}
-        async with self._pool.connection() as connection:
-            rows = await connection.execute(KNOWN, values)
-            return {one["ts"] for one in await rows.fetchall()}
+        return {one["ts"] for one in await self._pool.fetch_all(KNOWN, values)}
 
     async def _one(self, query: LiteralString, row: QuestionRow, *, shown: int) -> dict[str, Any]:
-        async with self._pool.connection() as connection:
-            cursor = await connection.execute(query, self._values(row, shown=shown), prepare=True)
-            return await cursor.fetchone() or {}
+        return await self._pool.fetch_one(query, self._values(row, shown=shown), prepare=True) or {}
 
     def _values(self, row: QuestionRow, **values: Any) -> dict[str, Any]:
         return {"id": row.id, "attempt": row.claim, **values}

@@ -155,8 +155,7 @@ class Installations(AsyncInstallationStore):
 
     async def installed_at(self, id: str) -> datetime | None:
         """Return when an installation was made, None if there is none; its token may be undecryptable."""
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(_INSTALLED_AT, {"id": id})).fetchone()
+        row = await self._pool.fetch_one(_INSTALLED_AT, {"id": id})
         return None if row is None else row["installed_at"]
 
     async def async_save(self, installation: Installation) -> None:
@@ -178,18 +177,15 @@ class Installations(AsyncInstallationStore):
             "bot_user_id": identity.bot_user_id,
             "app_id": installation.app_id,
         }
-        async with self._pool.connection() as connection:
-            await connection.execute(_SAVE, values)
+        await self._pool.execute(_SAVE, values)
 
     async def remember_team(self, team_id: str, enterprise_id: str) -> None:
         """Save that a workspace belongs to an organization that installed the app for all its workspaces."""
-        async with self._pool.connection() as connection:
-            await connection.execute(_REMEMBER_TEAM, {"team_id": team_id, "enterprise_id": enterprise_id})
+        await self._pool.execute(_REMEMBER_TEAM, {"team_id": team_id, "enterprise_id": enterprise_id})
 
     async def provider_keys(self, id: str) -> dict[str, str]:
         """Read the keys that a workspace or an organization brought along, without those that cannot be decrypted."""
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_PROVIDER_KEYS, {"id": id})).fetchall()
+        rows = await self._pool.fetch_all(_PROVIDER_KEYS, {"id": id})
         found = {}
         for row in rows:
             with suppress(Undecryptable):
@@ -198,21 +194,19 @@ class Installations(AsyncInstallationStore):
 
     async def delete_provider_keys(self, id: str) -> None:
         """Delete the keys that a workspace brought along, if it is closed."""
-        await self._execute(_DELETE_PROVIDER_KEYS, {"id": id})
+        await self._pool.execute(_DELETE_PROVIDER_KEYS, {"id": id})
 
     async def delete_closed(self) -> list[str]:
         """Delete the tokens of closed workspaces; return the ids of those that still had one.
 
         The keys that they brought along are deleted once their runs are being cancelled with them.
         """
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_DELETE_CLOSED)).fetchall()
+        rows = await self._pool.fetch_all(_DELETE_CLOSED)
         return [str(row["id"]) for row in rows]
 
     async def expiring(self, *, seconds: float) -> list[str]:
         """Return the ids of the installations whose tokens end within these seconds."""
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_EXPIRING, {"seconds": seconds})).fetchall()
+        rows = await self._pool.fetch_all(_EXPIRING, {"seconds": seconds})
         return [str(row["id"]) for row in rows]
 
     async def refresh(
@@ -257,10 +251,6 @@ class Installations(AsyncInstallationStore):
                     return
         log.error("token.dropped", extra={"team": new["id"]})
 
-    async def _execute(self, query: LiteralString, values: Mapping[str, Any]) -> None:
-        async with self._pool.connection() as connection:
-            await connection.execute(query, values)
-
     def _encrypted(self, id: str, granted: OAuthGrant) -> dict[str, Any]:
         refresh = granted.refresh_token
         return {
@@ -271,8 +261,7 @@ class Installations(AsyncInstallationStore):
         }
 
     async def _installed(self, query: LiteralString, values: Mapping[str, Any]) -> Installed | None:
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(query, values)).fetchone()
+        row = await self._pool.fetch_one(query, values)
         if row is None:
             return None
         identity = Identity(

@@ -61,8 +61,7 @@ class OAuthStates(AsyncOAuthStateStore):
         if not self._now() < int(found["ends"]):
             return False
         values = {"hash": hashlib.sha256(state.encode()).digest(), "seconds": KEPT_SECONDS, "most": CLEANED_AT_ONCE}
-        async with self._pool.connection() as connection:
-            return await (await connection.execute(_CONSUME, values)).fetchone() is not None
+        return await self._pool.fetch_one(_CONSUME, values) is not None
 
     def _signature(self, signed: str) -> str:
         digest = hmac.digest(self._key, signed.encode(), "sha256")

@@ -27,8 +27,7 @@ class BudgetTable:
 
     async def read(self) -> Mapping[tuple[str, str], object]:
         """Return what admins have set, by workspace and name."""
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_ALL)).fetchall()
+        rows = await self._pool.fetch_all(_ALL)
         return {(row["team_id"], _name(row["scope"], row["subject"])): _amount(row["amount"]) for row in rows}
 
     async def check(self, name: str, value: object) -> tuple[str, object]:

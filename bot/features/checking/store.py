@@ -28,11 +28,9 @@ class ProposalStore:
     async def record(self, id: UUID, team_id: str, user_id: str, sent: str) -> None:
         """Add to what is sent for a proposal, as `SentLog.take` returns it, before it leaves."""
         values = {"id": id, "team_id": team_id, "user_id": user_id, "sent": storable(sent)}
-        async with self._pool.connection() as connection:
-            await connection.execute(_RECORD, values)
+        await self._pool.execute(_RECORD, values)
 
     async def move(self, id: UUID, team_id: str, user_id: str, question_id: UUID) -> None:
         """Count what was sent for a person's proposal as sent for the question that was made of it."""
         values = {"id": id, "question_id": question_id, "team_id": team_id, "user_id": user_id}
-        async with self._pool.connection() as connection:
-            await connection.execute(_MOVE, values)
+        await self._pool.execute(_MOVE, values)

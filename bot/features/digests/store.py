@@ -192,8 +192,7 @@ class PostedStories:
     async def read(self, id: UUID, *, question_id: UUID, now: datetime, cursor: int = 0) -> PostedHistory:
         """Return the stories that other runs of a digest have posted after a cursor."""
         values = {"id": id, "question_id": question_id, "now": now, "days": HISTORY_DAYS, "place": cursor}
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(POSTED_STORIES, values | {"most": MAX_HISTORY})).fetchall()
+        rows = await self._pool.fetch_all(POSTED_STORIES, values | {"most": MAX_HISTORY})
         return PostedHistory(
             fingerprints=[row["fingerprint"] for row in rows],
             at=rows[0]["at"] if rows else None,
@@ -223,8 +222,7 @@ class PostedStories:
     async def last_run_at(self, id: UUID, *, question_id: UUID, now: datetime) -> datetime | None:
         """Return the slot, up to now, of the last other run that searched for news; None if there is none."""
         values = {"id": id, "question_id": question_id, "now": now}
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(LAST_RUN_AT, values)).fetchone()
+        row = await self._pool.fetch_one(LAST_RUN_AT, values)
         return row["slot"] if row else None
 
 
@@ -272,25 +270,22 @@ class DigestStore:
 
     async def get(self, id: UUID, *, now: datetime) -> Digest | None:
         """Return a digest, None if it is deleted."""
-        async with self._pool.connection() as connection:
-            row = await _fetch_one(connection, GET, {"id": id, "now": now})
+        row = await self._pool.fetch_one(GET, {"id": id, "now": now})
         return _digest(row) if row else None
 
     async def of_owner(self, owner: Owner, *, now: datetime) -> tuple[Digest, ...]:
         """Return the digests of an owner, by number."""
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(OF_OWNER, vars(owner) | {"now": now})).fetchall()
+        rows = await self._pool.fetch_all(OF_OWNER, vars(owner) | {"now": now})
         return tuple(map(_digest, rows))
 
     async def of_team(self, team_id: str, *, now: datetime) -> tuple[Digest, ...]:
         """Return the digests of a workspace, the most expensive first."""
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(OF_TEAM, {"team_id": team_id, "now": now})).fetchall()
+        rows = await self._pool.fetch_all(OF_TEAM, {"team_id": team_id, "now": now})
         return tuple(map(_digest, rows))
 
     async def set_state(self, id: UUID, state: State, *, next_at: datetime | None) -> None:
         """Pause a digest, or resume it from `next_at` on."""
-        await self._execute(SET_STATE, {"id": id, "state": state, "next_at": next_at})
+        await self._pool.execute(SET_STATE, {"id": id, "state": state, "next_at": next_at})
 
     async def stop_with_notice(self, id: UUID, notice: NewQuestion) -> bool:
         """Stop a digest and insert the question of its notice, in one transaction; return False if it is not active."""
@@ -308,7 +303,7 @@ class DigestStore:
 
     async def delete(self, id: UUID) -> None:
         """Delete a digest."""
-        await self._execute(DELETE, {"id": id})
+        await self._pool.execute(DELETE, {"id": id})
 
     async def delete_with_notice(self, id: UUID, notice: NewQuestion) -> bool:
         """Delete a digest and insert the question of its notice, in one transaction; return False if there is none."""
@@ -370,10 +365,6 @@ class DigestStore:
         return (
             await _fetch_one(connection, queries.INSERT, vars(question) | {"text": storable(question.text)}) is not None
         )
-
-    async def _execute(self, query: LiteralString, values: Mapping[str, Any]) -> None:
-        async with self._pool.connection() as connection:
-            await connection.execute(query, values)
 
 
 async def _fetch_one(

@@ -36,8 +36,7 @@ class FeedbackStore:
 
     async def rate(self, question_id: UUID, user_id: str, *, up: bool) -> None:
         """Record a person's thumb, which replaces an earlier one; nothing if the question is deleted."""
-        async with self._pool.connection() as connection:
-            await connection.execute(_RATE, {"id": question_id, "user_id": user_id, "up": up})
+        await self._pool.execute(_RATE, {"id": question_id, "user_id": user_id, "up": up})
 
     async def explain(
         self, question_id: UUID, user_id: str, *, reasons: Sequence[str], comment: str, agreed: bool
@@ -53,5 +52,4 @@ class FeedbackStore:
             "comment": storable(comment)[:MAX_COMMENT],
             "agreed": agreed,
         }
-        async with self._pool.connection() as connection:
-            return await (await connection.execute(_EXPLAIN, values)).fetchone() is not None
+        return await self._pool.fetch_one(_EXPLAIN, values) is not None

@@ -81,28 +81,24 @@ class HomeStore:
 
     async def open(self, team_id: str, user_id: str) -> None:
         """Record that a person has opened the home tab."""
-        async with self._pool.connection() as connection:
-            await connection.execute(_OPEN, {"team_id": team_id, "user_id": user_id})
+        await self._pool.execute(_OPEN, {"team_id": team_id, "user_id": user_id})
 
     async def turn(self, team_id: str, user_id: str, *, for_admins: bool = False, page: int = 0) -> None:
         """Show a person the page for admins from now on, or a page of their own questions, counted from 0."""
         values = {"team_id": team_id, "user_id": user_id, "for_admins": for_admins, "page": page}
-        async with self._pool.connection() as connection:
-            await connection.execute(_TURN, values)
+        await self._pool.execute(_TURN, values)
 
     async def reserve(self, team_id: str, user_id: str) -> float | None:
         """Return in how many seconds the home tab may be updated; None if the person has not opened it lately."""
         values = {"team_id": team_id, "user_id": user_id, "pace": PACE_SECONDS, "hours": OPEN_HOURS}
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(_RESERVE, values)).fetchone()
+        row = await self._pool.fetch_one(_RESERVE, values)
         return None if row is None else max(0.0, row["seconds"])
 
     async def read(self, team_id: str, user_id: str, *, commands: Collection[str]) -> HomeData:
         """Return what a person asked with these commands."""
         values: dict[str, Any] = {"team_id": team_id, "user_id": user_id, "commands": list(commands)}
         values |= {"running": MAX_RUNNING, "recent": MAX_RECENT}
-        async with self._pool.connection() as connection:
-            (row,) = await (await connection.execute(_READ, values)).fetchall()
+        (row,) = await self._pool.fetch_all(_READ, values)
         home = row["home"] or {}
         return HomeData(
             running=[RunningQuestion(**_with_id(one)) for one in row["running"]],
@@ -229,19 +225,16 @@ class AdminStore:
         return rows
 
     async def _erased_at(self, team_id: str) -> datetime | None:
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(_ERASED_AT, {"team_id": team_id})).fetchone()
+        row = await self._pool.fetch_one(_ERASED_AT, {"team_id": team_id})
         return None if row is None else row["at"]
 
     async def _sums(self, team_id: str, first: date, end: date) -> Sequence[DictRow]:
         since, until = (datetime.combine(day, time(), UTC) for day in (first, end))
         values = {"team_id": team_id, "since": since, "until": until, "direct": DIRECT, "commands": [*self._commands()]}
-        async with self._pool.connection() as connection:
-            return await (await connection.execute(_SUMS, values)).fetchall()
+        return await self._pool.fetch_all(_SUMS, values)
 
     async def recorded(self, team_id: str) -> list[Recorded]:
         """Return what admins and the app did in the last week, the last first; not the questions."""
         values = {"team_id": team_id, "days": RECORDED_DAYS, "most": MAX_RECORDED}
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute(_RECORDED, values)).fetchall()
+        rows = await self._pool.fetch_all(_RECORDED, values)
         return [Recorded(**row) for row in rows]

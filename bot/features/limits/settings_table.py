@@ -24,8 +24,7 @@ class LimitTable:
 
     async def read(self) -> Mapping[tuple[str, str], object]:
         """Return what admins have set, by workspace and name."""
-        async with self._pool.connection() as connection:
-            rows = await (await connection.execute("SELECT team_id FROM workspace_limits")).fetchall()
+        rows = await self._pool.fetch_all("SELECT team_id FROM workspace_limits")
         teams = [row["team_id"] for row in rows]
         limits = [(team, limit) for team in teams for limit in (await self._store.of(team)).values()]
         return {(team, limit.name): limit.own for team, limit in limits if limit.own is not None}

@@ -173,12 +173,12 @@ def _plain(value: object) -> object:
 
 
 @asynccontextmanager
-async def _transaction(conninfo: str) -> AsyncIterator[tuple[AsyncConnection[DictRow], Pool]]:
-    """Yield one transaction, also as the pool of the tables' stores, in which admins change nothing meanwhile."""
+async def _transaction(conninfo: str) -> AsyncIterator[Pool]:
+    """Yield one transaction as a pool, in which admins change nothing meanwhile."""
     async with connection_pool(conninfo, size=1) as pool, pool.transaction() as connection:
         await lock_bookings(connection)
         await connection.execute(_LOCK)
-        yield connection, cast("Pool", _OneTransaction(connection))
+        yield cast("Pool", _OneTransaction(connection))
 
 
 class _OneTransaction:
@@ -190,22 +190,19 @@ class _OneTransaction:
         yield self._connection
 
     connection = transaction
+    execute, fetch_one, fetch_all = Pool.execute, Pool.fetch_one, Pool.fetch_all
 
 
-async def _state(connection: AsyncConnection[DictRow], tables: Tables) -> State:
+async def _state(pool: Pool, tables: Tables) -> State:
     state: dict[Path, Any] = {}
-    for row in await _rows(connection, "SELECT team_id, settings FROM workspace_settings"):
+    for row in await pool.fetch_all("SELECT team_id, settings FROM workspace_settings"):
         state |= _set_in((row["team_id"], RULES), WORKSPACE, load_workspace(row["settings"]))
-    for row in await _rows(connection, "SELECT team_id, channel_id, settings FROM channel_settings"):
+    for row in await pool.fetch_all("SELECT team_id, channel_id, settings FROM channel_settings"):
         path = (row["team_id"], CHANNELS, row["channel_id"])
         state |= _set_in(path, CHANNEL, load_channel(row["settings"]))
     for name, table in tables.items():
         state |= {(team, name, key): value for (team, key), value in (await table.read()).items()}
     return state
-
-
-async def _rows(connection: AsyncConnection[DictRow], query: str) -> list[DictRow]:
-    return await (await connection.execute(query.encode())).fetchall()
 
 
 def _set_in(path: Path, table: tuple[Setting, ...], settings: ChannelSettings | WorkspaceSettings) -> State:
@@ -239,18 +236,18 @@ class SettingsFile:
 
     async def export(self) -> str:
         """Return what admins have set, as a file."""
-        async with _transaction(self.conninfo) as (connection, pool):
-            return render(await _state(connection, self._tables(pool)))
+        async with _transaction(self.conninfo) as pool:
+            return render(await _state(pool, self._tables(pool)))
 
     async def change(self, text: str, *, apply: bool) -> list[str]:
         """Return what a file changes, a line for each value, and if asked `apply` it, all or nothing.
 
         Raises NotUsable.
         """
-        async with _transaction(self.conninfo) as (connection, pool):
+        async with _transaction(self.conninfo) as pool:
             tables = self._tables(pool)
             teams, after = await read(text, tables)
-            before = {path: value for path, value in (await _state(connection, tables)).items() if path[0] in teams}
+            before = {path: value for path, value in (await _state(pool, tables)).items() if path[0] in teams}
             changed = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
             if apply:
                 await _apply(pool, tables, changed, before, after)
@@ -259,8 +256,7 @@ class SettingsFile:
     async def explain(self, *, team: str | None, user: str, channel: str) -> str:
         """Return each setting that applies to a person in a channel, and which level has set it. Raises NotUsable."""
         async with connection_pool(self.conninfo, size=1) as pool:
-            async with pool.connection() as connection:
-                teams = [row["team_id"] for row in await _rows(connection, _TEAMS)]
+            teams = [row["team_id"] for row in await pool.fetch_all(_TEAMS)]
             if team is None and len(teams) != 1:
                 raise NotUsable(f"Name the workspace with --team: {', '.join(teams) or 'none is known yet'}.")
             team = team or teams[0]

@@ -37,28 +37,21 @@ class ShareStore:
 
     async def begin(self, question_id: UUID, channel_id: str) -> bool:
         """Record that an answer is about to be posted; False if it was before, or the question is deleted."""
-        async with self._pool.connection() as connection:
-            begun = await connection.execute(_BEGIN, {"id": question_id, "channel_id": channel_id})
-            return await begun.fetchone() is not None
+        return await self._pool.fetch_one(_BEGIN, {"id": question_id, "channel_id": channel_id}) is not None
 
     async def state(self, question_id: UUID, channel_id: str) -> ShareState | None:
         """Return the state of a share; None if the answer can be shared."""
-        async with self._pool.connection() as connection:
-            row = await (await connection.execute(_STATE, {"id": question_id, "channel_id": channel_id})).fetchone()
+        row = await self._pool.fetch_one(_STATE, {"id": question_id, "channel_id": channel_id})
         return ShareState(row["state"]) if row else None
 
     async def finish(self, question_id: UUID, channel_id: str, state: ShareState) -> None:
         """Record how the post ended."""
-        async with self._pool.connection() as connection:
-            await connection.execute(_FINISH, {"id": question_id, "channel_id": channel_id, "state": state})
+        await self._pool.execute(_FINISH, {"id": question_id, "channel_id": channel_id, "state": state})
 
     async def cancel(self, question_id: UUID, channel_id: str) -> None:
         """Let an answer be shared again, since nothing of it was posted."""
-        async with self._pool.connection() as connection:
-            await connection.execute(_CANCEL, {"id": question_id, "channel_id": channel_id})
+        await self._pool.execute(_CANCEL, {"id": question_id, "channel_id": channel_id})
 
     async def take_back(self, question_id: UUID, channel_id: str) -> bool:
         """Let an answer be shared again that was posted in the last minute; return whether it was."""
-        async with self._pool.connection() as connection:
-            taken = await connection.execute(_TAKE_BACK, {"id": question_id, "channel_id": channel_id})
-            return await taken.fetchone() is not None
+        return await self._pool.fetch_one(_TAKE_BACK, {"id": question_id, "channel_id": channel_id}) is not None
