@@ -1,7 +1,7 @@
-"""Which figures of an answer's cited sentences are in the excerpts of their sources. Pure.
+"""Finds the figures of an answer's cited sentences that are missing from the excerpts of their sources. Pure.
 
-The rules are our own, for English and German; what is in another language is not checked. No model is asked. A figure
-is a number, an amount of money or a date.
+The rules are our own, for English and German; other languages are not checked. No model is asked. A figure is a number,
+an amount of money or a date.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ class CheckedSentence:
 
 
 _APART = "\n\n\n"
-"""Between two sentences: no figure reaches over it."""
+"""Stands between two sentences, so that no figure reaches across."""
 _DIGIT = re.compile(r"\d")
 
 
 def check_figures(cited: CitedText) -> tuple[CheckedSentence, ...]:
     """Return the sentences of a text that cite sources, with the figures that are in none of their excerpts.
 
-    A figure is found if it is written otherwise there: with other separators, as "1.2 million" for 1,200,000, in
-    another unit of the same kind (1.5 km for 1,500 m), in words, as another form of the same date, or with more digits
-    than the sentence has. So is one that follows from the excerpt: in a unit of another system, or as a sum, a
-    difference or a share of two of its numbers if the sentence says so. What a source's title says counts, and so do
-    its date and the date in its address. A source without an excerpt cannot be checked: no figure of a sentence that
-    cites one is returned. Nor can a sentence or an excerpt in another language than English and German.
+    A figure counts as found if the excerpt writes it with other separators ("1.2 million" for 1,200,000), in another
+    unit of the same kind (1.5 km for 1,500 m), in words, as another form of the same date, or with more digits than the
+    sentence. It also counts if it follows from the excerpt: converted to a unit of another system, or, where the
+    sentence says so, as a sum, a difference or a share of two of its numbers. A source's title, its date and the date
+    in its address count as part of the excerpt. A sentence is not checked if it cites a source without an excerpt, or
+    if it or an excerpt is in a language other than English and German.
     """
     sentences = cited_sentences(cited)
     excerpts = {n: Excerpt(cited.sources[n - 1]) for n in {n for sentence in sentences for n in sentence.sources}}
@@ -73,7 +73,10 @@ def check_figures(cited: CitedText) -> tuple[CheckedSentence, ...]:
 
 
 def _foreign(sentences: Sequence[Sentence], searched: Sequence[Sequence[Excerpt]]) -> set[int]:
-    """Return the indexes of sentences in another language, or citing one; a short one counts as the others do."""
+    """Return the indexes of sentences that are in another language or cite an excerpt that is.
+
+    A sentence too short to tell is taken to be in the language of all sentences together.
+    """
     known = [is_known(sentence.checked) for sentence in sentences]
     whole = is_known(" ".join([sentence.checked for sentence in sentences])) if None in known else None
     return {

@@ -57,7 +57,7 @@ def digits_of(written: str) -> str:
 
 
 def read_number(written: str) -> tuple[Plain, ...]:
-    """Return the possible readings of a match of `NUMBER`, none for a version or a number that is too long."""
+    """Return the possible readings of a match of `NUMBER`; none for a version or a number that is too long."""
     if written[-1] in _FRACTIONS:
         whole = written[:-1]
         if len(whole) > MAX_DIGITS or not (whole == "" or whole.isdecimal()):
@@ -178,13 +178,13 @@ _BASES = {
 
 
 def in_base(amount: Amount) -> tuple[str, Decimal, Decimal]:
-    """Return the unit to compare an amount in with other systems, and its value and step in this unit."""
+    """Return the unit for comparing an amount with those of other systems, with its value and step in this unit."""
     unit, factor = _BASES.get("lb" if amount.unit == "GBP" else amount.unit, (amount.unit, "1"))
     return unit, amount.value * Decimal(factor), amount.step * Decimal(factor)
 
 
 def power_end(text: str, start: int, end: int) -> int:
-    """Return where the power of ten ends that belongs to a number, as in "3 × 10^8" and "10^6", or the number's end."""
+    """Return the end of the power of ten after a number, as in "3 × 10^8" and "10^6"; without one, the number's end."""
     power = _POWER.match(text, end) or (_POWER_ALONE.match(text, end) if text[start:end] == "10" else None)
     return power.end() if power else end
 
@@ -236,7 +236,7 @@ def unit_before(text: str, start: int) -> str:
 def read_amounts(text: str, start: int, end: int) -> tuple[Amount, ...]:
     """Return the possible amounts of the number from `start` to `end`, with the words around it.
 
-    The first number of "10 to 15 million euros" takes the words of the last one; it may also be a bare number.
+    In "10 to 15 million euros", the first number takes the words of the last, but may also be a bare number.
     """
     plain = read_number(text[start:end])
     if not plain:
@@ -257,7 +257,10 @@ def read_amounts(text: str, start: int, end: int) -> tuple[Amount, ...]:
 
 
 def _suffix_of_range(text: str, suffix: Suffix, money: str) -> Suffix:
-    """Return the suffix of the last number of the range that a number with a suffix begins, or this suffix."""
+    """Return the suffix at the end of a range: for the 10 in "10 to 15 million", that of 15.
+
+    Without a range, return `suffix`.
+    """
     if suffix.unit and suffix.is_scaled:
         return suffix
     for _ in range(_DEEPEST):

@@ -12,9 +12,9 @@ from itertools import combinations
 from perplexity.figures.amounts import Amount, in_base
 
 _MOST = 60
-"""Numbers of a text that are looked at."""
+"""How many numbers of a text are used."""
 _APART = 3
-"""How far from each other, counted in numbers of their unit, two numbers are that are added or compared."""
+"""How far apart two numbers that are added or compared may be, counted in numbers of their unit."""
 _YEARS = 20
 _TOLERANCE = Decimal("0.01")
 _COMPARED = re.compile(
@@ -40,12 +40,12 @@ def compares(text: str, start: int, end: int) -> bool:
 
 
 def adds(text: str, start: int, end: int) -> bool:
-    """Return whether words near a place say that something is a sum, or the rest of one."""
+    """Return whether words near a place say that something is a sum or a remainder."""
     return _ADDED.search(text, max(0, start - _NEAR), end + _NEAR) is not None
 
 
 class Computed:
-    """The amounts of a text, in their order, and its years, as far as others can be computed from them."""
+    """The amounts of a text, in their order, and its years, from which other amounts can be computed."""
 
     def __init__(self, amounts: Sequence[Amount], years: Sequence[int]) -> None:
         self._amounts = [amount for amount in dict.fromkeys(amounts) if amount.value][:_MOST]
@@ -70,7 +70,7 @@ class Computed:
     def has_value(self, amount: Amount, *, compares: bool, adds: bool, is_long: bool) -> bool:
         """Return whether an amount is a difference or a sum of some of these, or the rest to 100 %.
 
-        Without words that say so, only for a number that is too long to be so by chance.
+        If no words say so, this holds only for a number that is too long to match by chance.
         """
         unit, values = amount.unit, []
         if compares or adds or is_long:
@@ -90,19 +90,19 @@ class Computed:
         return any(abs(value - amount.value) <= near for value in values)
 
     def has_ratio(self, low: float, high: float, *, of_shares: bool) -> bool:
-        """Return whether two amounts of one unit are to each other as a number from `low` to `high` is to one."""
+        """Return whether two amounts of one unit have a ratio from `low` to `high`."""
         ratios = self._ratios if of_shares else self._ratios_of_counts
         place = bisect_left(ratios, low)
         return place < len(ratios) and ratios[place] <= high
 
     def has_percentage_of(self, amount: Amount, *, compares: bool) -> bool:
-        """Return whether two amounts are to each other as a percentage, or as a change by it, says."""
+        """Return whether one amount is this percentage of another, or differs from it by this percentage."""
         value, near = float(amount.value) / 100, float(amount.step) / 200
         parts = (value, 1 + value, 1 - value) if compares else (value,)
         return any(part > 0 and self.has_ratio(part - near, part + near, of_shares=False) for part in parts)
 
     def has_years_between(self, count: Decimal, hedge: str) -> bool:
-        """Return whether two years are `count` years apart, or one more, as before a birthday."""
+        """Return whether two years are `count` years apart, or one more, as with an age before the birthday."""
         least = count * (Decimal("0.85") if hedge in {"under", "nearly", "about"} else 1)
         most = count * (Decimal("1.2") if hedge in {"over", "about"} else 1) + 1
         return any(least <= b - a <= most for n, a in enumerate(self._years) for b in self._years[n + 1 :])

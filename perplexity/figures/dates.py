@@ -23,7 +23,7 @@ class PartialDate(NamedTuple):
     part: str = ""
 
     def is_said_by(self, other: PartialDate) -> bool:
-        """Return whether another date has all that this one says."""
+        """Return whether another date contains everything that this one says."""
         return all(mine in (None, "", theirs) for mine, theirs in zip(self, other, strict=True))
 
 
@@ -102,7 +102,7 @@ _ORDINAL = re.compile(
     r"|(4th|fourth|vierte[mnrs]?|4\.))(?: fiscal)?[ \u00a0-]\Z",
     re.IGNORECASE,
 )
-# A month alone is a date only after such a word: "may" and "march" are others, too.
+# A month alone is a date only after such a word, because "may" and "march" are also other words.
 _BEFORE_A_MONTH = re.compile(
     r"(?<!\w)(?:in|im|since|seit|until|till|bis|by|from|of|ab|early|mid|late|ende|anfang|mitte|last|this|next|vom|zum|"
     r"letzten|diesen|through|during|before|after|vor|nach|and|und|to)[ \u00a0-]\Z",
@@ -114,7 +114,7 @@ _AFTER_A_DAY = re.compile(r"[ \u00a0]?(?:bis|und|-|–)|[,:;]")
 _LONGEST_BEFORE = 16
 _LONGEST_DAY = 20
 _DAY_ENDS = frozenset(["of", "te", "en", "er"])
-"""Endings of the word before a month that is a day in words."""
+"""Endings of words for a day before a month, such as "first of" and "ersten"."""
 _LAST_WORD = re.compile(r"(?<!\w)(?:(?:twenty|thirty)-)?[^\W\d_]{4,20}\Z")
 CLOCK_TIME = re.compile(
     r"([0-9](?<![\d.,:][0-9])\d?)(?=[:.][0-5]\d(?!\d|[.,]\d)|[ \u00a0\u202f]?[UaApPobtu–-])"
@@ -122,7 +122,7 @@ CLOCK_TIME = re.compile(
     r"(?:[ \u00a0\u202f]?(?:(Uhr|[apAP]\.?[mM]\b\.?|o.clock)(?:(?<=Uhr) ([0-5]?\d)(?![\d.,%]))?"
     r"|(bis|–|-|to|und|and)[ \u00a0]?(?=\d\d?(?:[:.]\d\d)?[ \u00a0]?(?:Uhr|[apAP]\.?[mM]\b))))?"
 )
-"""A time of day: hours, minutes, what says that it is one, the minutes after it, what joins it to a later time."""
+"""Matches a time of day: hours and minutes, "pm" or "Uhr" with the minutes after it, or a joiner to a later time."""
 
 
 _HOURS = r"([0-9](?<![\w.,:][0-9])\d{0,2})[ \u00a0-]?(?:h|hrs?\.?|hours?|Std\.?|Stunden?)(?![^\W\d_])"
@@ -143,7 +143,7 @@ _MINUTES_OFF = {
 
 
 def find_worded_times(lower: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """Yield where "quarter past eight" or "halb neun" begins and ends, and its minutes, before or after noon.
+    """Yield where "quarter past eight" or "halb neun" begins and ends, with its possible minutes since midnight.
 
     The text is in lower case.
     """
@@ -164,7 +164,7 @@ def find_durations(text: str) -> Iterator[tuple[int, int, frozenset[Decimal]]]:
 
 
 def seconds_of(written: str) -> frozenset[Decimal]:
-    """Return the seconds that "2:03:17" or "3:42", which may be hours or minutes, are."""
+    """Return the seconds in "2:03:17" or in "3:42"; the latter may be hours or minutes, so both are returned."""
     *parts, last = [Decimal(part.replace(",", ".")) for part in written.split(":")]
     if len(parts) == 1:
         return frozenset({60 * parts[0] + last, 3600 * parts[0] + 60 * last})
@@ -186,9 +186,9 @@ def all_durations(text: str) -> frozenset[Decimal]:
 
 
 def minutes_of(time: re.Match[str]) -> tuple[int, ...]:
-    """Return a match of `CLOCK_TIME` in minutes since midnight, nothing for a number that is no time.
+    """Return the minutes since midnight of a match of `CLOCK_TIME`; nothing for a number that is no time.
 
-    One that may be before or after noon is both.
+    A time that may be before or after noon is returned as both.
     """
     hours, minutes, sign = int(time[1]), int(time[2] or time[4] or 0), (time[3] or "").lower()
     if hours > 24 or not (sign or time[2] or time[5]):
@@ -268,7 +268,7 @@ def _of_three(first: str, second: int, third: str, sign: str) -> tuple[PartialDa
 
 
 def _is_day(match: re.Match[str]) -> bool:
-    """Return whether "3.5." is a day and no end of a sentence."""
+    """Return whether "3.5." is a date rather than the end of a sentence."""
     before = _BEFORE_A_DAY.search(match.string, max(0, match.start() - 6), match.start())
     return bool(before or _AFTER_A_DAY.match(match.string, match.end())) or len(match[0]) == len("03.05.")
 

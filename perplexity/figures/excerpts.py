@@ -85,7 +85,7 @@ class Excerpt:
 
     @cached_property
     def _by_digits(self) -> dict[str, list[Number]]:
-        """The numbers by their digits without the zeros at both ends, which no separator or multiplier changes."""
+        """The numbers by their digits without the zeros at both ends; separators and multipliers leave these as is."""
         found: dict[str, list[Number]] = {}
         for number in (*self._in_digits, *self._in_words):
             same = found.setdefault(number.digits, [])
@@ -95,7 +95,7 @@ class Excerpt:
 
     @cached_property
     def _sizes(self) -> list[tuple[int, str]]:
-        """The first six digits of all numbers as numbers, in order, with all their digits."""
+        """The first six digits of each number, in order, with all its digits."""
         return sorted((_six_digits(digits), digits) for digits in self._by_digits if digits)
 
     @cached_property
@@ -108,7 +108,7 @@ class Excerpt:
 
     @cached_property
     def _parts_of_a_point(self) -> frozenset[Decimal]:
-        """The parts of a percentage point that are said in words."""
+        """The parts of a percentage point that the text says in words."""
         return frozenset(one.percentage for one in find_fractions(self.text, self.lower) if one.of_a_point)
 
     @cached_property
@@ -121,7 +121,7 @@ class Excerpt:
 
     @cached_property
     def _neighbours(self) -> frozenset[tuple[str, str]]:
-        """The numbers with the one that follows each."""
+        """Each number with the one that follows it."""
         both = zip(self._in_digits, self._in_digits[1:], strict=False)
         return frozenset((one.written, other.written) for one, other in both if other.start - one.end < 30)
 
@@ -164,7 +164,7 @@ class Excerpt:
         return contains(self.text, written)
 
     def _has_words(self, words: Sequence[str]) -> bool:
-        """Return whether the text has one of these beginnings of words, in lower case."""
+        """Return whether the text has a word that begins with one of `words`, in lower case."""
         return any(word in self.lower for word in words)
 
     def has_date(self, date: WrittenDate) -> bool:
@@ -173,7 +173,7 @@ class Excerpt:
         return all(found) or self._has_months(date) if date.is_range else any(found)
 
     def _has_months(self, date: WrittenDate) -> bool:
-        """Return whether the text has a range of months as their number, such as "the three months to June"."""
+        """Return whether the text says a range of months as their number, such as "the three months to June"."""
         first, last = date.readings[0], date.readings[-1]
         if first.day or last.day or first.month is None or last.month is None:
             return False
@@ -206,7 +206,7 @@ class Excerpt:
         return _has_between(self._said_percentages, round(percentage) - 1, round(percentage) + 1)
 
     def _has_percentage(self, percentage: int, hedge: str) -> bool:
-        """Return whether the text has a percentage that "a third" or "more than half" may be said for."""
+        """Return whether the text has a percentage that "a third" or "more than half" may describe."""
         near = 2 + percentage // (5 if hedge else 20)
         low = percentage - (near if hedge != "over" else 0)
         high = percentage + (near if hedge not in {"under", "nearly"} else 0)
@@ -248,7 +248,7 @@ class Excerpt:
         return self.has_pair(first, second) or self._computed.has_converted(amount, sign=1, is_rough=False)
 
     def has_digits(self, digits: str) -> bool:
-        """Return whether all digits of the text in a row have these, as of a telephone number."""
+        """Return whether these digits are among the digits of the text in a row, as for a telephone number."""
         return digits in self._all_digits
 
     def has_multiple(self, factor: Decimal, hedge: str) -> bool:
@@ -298,7 +298,7 @@ class Excerpt:
         )
 
     def _is_same(self, mine: Number, other: Number) -> bool:
-        """Return whether a number of the text, which has the digits, is the one that is looked for."""
+        """Return whether `other`, a number of the excerpt with the same digits, equals the sentence's `mine`."""
         if other.in_words:
             return self._is_same_in_words(mine, other)
         for theirs in self._scaled(other, in_cell=True) if mine.is_scaled else other.amounts:
@@ -357,7 +357,7 @@ class Excerpt:
         return bool(theirs.unit) or theirs.value > 31 or mine.is_ordinal or not self.dates.is_in_date(other.start)
 
     def _scaled(self, other: Number, *, in_cell: bool) -> tuple[Amount, ...]:
-        """Return a number's possible amounts in a table whose head says "in millions", or `in_cell` in any cell."""
+        """Return a number's possible amounts in a table that says "in millions"; `in_cell` allows any scale."""
         scales = _OF_A_CELL if in_cell and _CELL_END.match(self.text, other.end) else self._scales
         rows = [a for a in other.amounts if not a.is_scaled and (not a.unit or a.unit in CURRENCIES)]
         return (
@@ -388,7 +388,7 @@ class Excerpt:
                 yield from (one for one in self._by_digits[digits][:5] if not one.in_words)
 
     def _is_rounded(self, mine: Number, other: Number) -> bool:
-        """Return whether a number of the text becomes the one that is looked for when it is rounded."""
+        """Return whether rounding a number of the excerpt, `other`, gives the sentence's number, `mine`."""
         is_plain = len(other.written) == 4 and other.written.isdecimal()
         if (mine.is_year and not mine.counts and is_plain) or any(other.letters) or not mine.has_sign_of(other):
             return False
@@ -401,14 +401,14 @@ class Excerpt:
         )
 
     def _left_out(self, mine: Number, other: Number) -> str:
-        """Return the unit that a number without one may have in a table or a list: percent, or money for "19.99"."""
+        """Return the unit that a table or list may leave out after a number: percent, or the currency for "19.99"."""
         unit = mine.amounts[0].unit
         if other.written.isdecimal() or other.counts:
             return ""
         return unit if unit == "%" or (unit in CURRENCIES and other.written[-3:-2] in {".", ","}) else ""
 
     def _says(self, mine: Number) -> bool:
-        """Return whether other words of the text say a number: "both" for two, "a quarter point" for 0.25 %."""
+        """Return whether the text says a number in other words: "both" for two, "a quarter point" for 0.25 %."""
         amount, value = mine.amounts[0], mine.amounts[0].bare
         if amount.unit in {"", "%"} and amount.value in self._parts_of_a_point:
             return True
@@ -435,7 +435,7 @@ class Excerpt:
         )
 
     def _has_length_of_time(self, mine: Number) -> bool:
-        """Return whether the text has a length of time in another way."""
+        """Return whether the text says a length of time in another form."""
         amount = mine.amounts[0]
         if amount.unit == "month":
             return self.dates.counts_months(amount.value)
@@ -449,7 +449,7 @@ class Excerpt:
         return seconds in durations or amount.bare in self.dates.clock_parts
 
     def _follows(self, mine: Number) -> bool:
-        """Return whether a number follows from others of the text."""
+        """Return whether a number can be computed from others of the text."""
         text, start, end = mine.text, mine.start, mine.end
         sign = -1 if mine.is_negative else 1
         compared, added = compares(text, start, end), adds(text, start, end)

@@ -1,4 +1,4 @@
-"""The figures of a sentence, each with what finds it in an excerpt. Pure."""
+"""Finds the figures of a sentence, each with a test that finds it in an excerpt. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from perplexity.lexicon.numbers import NUMBERS
 
 
 class Figure(NamedTuple):
-    """A figure of a text, from `start` up to, not including, `end`, and what finds it in an excerpt."""
+    """A figure of a text, from `start` up to, not including, `end`, with the test that finds it in an excerpt."""
 
     start: int
     end: int
@@ -57,7 +57,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def find_figures(text: str) -> Iterator[Figure]:
-    """Yield the figures of a text, none inside another, without the numbers that it gives to its own items."""
+    """Yield the figures of a text; none is inside another, and the numbers of the text's own items are left out."""
     taken = bytearray(len(text))
     for start, end in find_own_numbers(text):
         taken[start:end] = b"\1" * (end - start)
@@ -79,7 +79,7 @@ def _of_dates(has: Callable[..., bool], **arguments: object) -> Callable[[Excerp
 
 
 def _as_written(text: str, start: int, end: int, has: Callable[[Excerpt], bool]) -> Figure:
-    """Return a figure that is found as it is written, too."""
+    """Return a figure that also counts as found where an excerpt has the same words."""
     written = text[start:end]
     return Figure(start, end, lambda excerpt: excerpt.contains(written) or has(excerpt))
 
@@ -133,7 +133,7 @@ def _pairs(text: str) -> Iterator[Figure]:
 
 
 def _pairs_apart(text: str) -> Iterator[re.Match[str]]:
-    """Yield two numbers with a hyphen between that have neither letters nor a unit."""
+    """Yield two numbers joined by a hyphen, without letters or a unit."""
     for match in _PAIR.finditer(text):
         start, end = match.span()
         if not (letters_around(text, start, end)[0] or unit_before(text, start) or read_suffix(text, end).end > end):

@@ -16,9 +16,9 @@ from perplexity.lexicon.numbers import NUMBERS
 class Fraction(NamedTuple):
     """A fraction that is written in words or as "2/3" from `start` to `end`, in percent.
 
-    The words may mean `numbers` instead, each on its own, as "a third goal" and "two in three games" do. `hedge` is a
-    number's; `is_change` is whether something is more or less by the fraction. `of_a_point`: it is one of a percentage
-    point, so `percentage` is 0.25 for a quarter.
+    If the words may be separate numbers, as in "a third goal" and "two in three games", `numbers` has them. `hedge` is
+    as for a `Number`. `is_change` is True if something grows or shrinks by the fraction. With `of_a_point`, the
+    fraction is one of a percentage point: `percentage` is 0.25 for a quarter.
     """
 
     start: int
@@ -154,7 +154,10 @@ _SAID_FACTORS = {
 
 
 def find_multiples(lower: str) -> Iterator[tuple[int, int, Decimal]]:
-    """Yield where "doubled", "halved", "fivefold" or "verdreifacht" begins and ends, and the factor; in lower case."""
+    """Yield the start, the end and the factor of words such as "doubled", "halved", "fivefold" or "verdreifacht".
+
+    The text is in lower case.
+    """
     for match in _MULTIPLE.finditer(lower):
         times = match["times"]
         if factor := _times(times) if times else _FACTORS[match.lastgroup or ""]:
@@ -166,7 +169,7 @@ def _times(written: str) -> Decimal:
 
 
 def said_factors(lower: str) -> Iterator[Decimal]:
-    """Yield the factors of a text in lower case by which it says that something is as much."""
+    """Yield the factors that a text in lower case states, as in "twice", "doubled" or "three times"."""
     yield from (factor for word, factor in _SAID_FACTORS.items() if word in lower)
     yield from (factor for *_, factor in find_multiples(lower))
     yield from (_times(match[1] or match[2]) for match in _TIMES.finditer(lower))

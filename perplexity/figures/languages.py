@@ -20,9 +20,9 @@ _OTHER_LETTER = re.compile(r"[à-ãå-õø-ûý-ɏḀ-ỿ]")
 _OTHER_SCRIPT = re.compile("[\u0374-\u03bb\u03bd-\u1dff\u3040-\ufaff\uff66-\uffdc]")
 """A letter of another script; "μm" is a unit."""
 _MOST = 4_000
-"""Characters of a text that are looked at."""
+"""The number of characters of a text that are examined."""
 _FEW = 10
-"""Ten words of four small letters and more would have one of the commonest words among them."""
+"""A text with ten words of four or more small letters would have one of the commonest words among them."""
 
 
 def is_known(text: str) -> bool | None:

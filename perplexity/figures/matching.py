@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 MOST_PLACES = 50
-"""Places that are looked at for one figure in one excerpt, so that repeating a number costs no time."""
+"""The most places examined for one figure in one excerpt, so that repeating a number costs no time."""
 _NARROW = frozenset("\u00a0\u2009\u202f\u2007")
 _THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 
@@ -17,7 +17,7 @@ def contains(text: str, written: str) -> bool:
 
 
 def occurrences(text: str, written: str) -> Iterator[int]:
-    """Yield the first places of a text in another, also inside longer words."""
+    """Yield the places where one text occurs in another, also inside longer words; only the first ones."""
     place = text.find(written)
     for _ in range(MOST_PLACES):
         if place < 0:

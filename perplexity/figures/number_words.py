@@ -39,7 +39,7 @@ OF_ONE = frozenset(
     ["hundred", "thousand", "million", "billion", "trillion", "decade", "century", "milliarde", "dozen", "dutzend"]
 )
 OF_PART = frozenset(["hour", "year", "tonne", "ton", "mile", "kilometre", "metre", "litre", "pound", "inch", "stunde"])
-"""The words that make a figure of "half a" or "a quarter of a", but not of "a"."""
+"""Units of which "half a" or "a quarter of a" is a figure, although "a" alone is none."""
 _DOZENS = frozenset({"dozen", "dutzend"})
 _HALVES = {"half": "0.5", "halbe": "0.5", "halben": "0.5", "halbes": "0.5", "anderthalb": "1.5", "eineinhalb": "1.5",
            "three": "0.75", "dreiviertel": "0.75", "quarter": "0.25", "viertel": "0.25"}  # fmt: skip
@@ -56,9 +56,9 @@ _NO_NUMBER = -1_000_000_000
 
 
 def find_worded(lower: str, *, inside: bool = False) -> list[WordedNumber]:
-    """Return the numbers in words of a text in lower case; of two that overlap, the first is meant.
+    """Return the numbers in words of a text in lower case; of two that overlap, the first counts.
 
-    With `inside`, those that a longer word begins with count, too: "dreijährig".
+    With `inside`, numbers at the beginning of a longer word also count: "dreijährig".
     """
     hundreds: list[WordedNumber] = []
     parts: list[WordedNumber] = []
@@ -104,7 +104,7 @@ def _compound(word: str) -> Decimal | None:
 
 
 def _beginning(word: str) -> int:
-    """Return how long the longest number is that a word begins with, 0 for none."""
+    """Return the length of the longest number at the beginning of a word; 0 if there is none."""
     return next((length for length in range(min(len(word), _LONGEST_BEGINNING), 2, -1) if word[:length] in NUMBERS), 0)
 
 

@@ -27,7 +27,7 @@ _WORD_AFTER = re.compile(r"[-‑ \u00a0]{0,2}([^\W\d_]{1,40})")
 _POINTS = {"point", "points", "punkt", "punkte", "punkten", "zähler", "zählern"}
 _LOOSE_WORDS = "nearly only overall plus year years month months week weeks day days just new today"
 _LOOSE = ENGLISH | GERMAN | set(_LOOSE_WORDS.split(" "))
-"""Words after a number that are not the things counted."""
+"""Words after a number that do not name the things counted."""
 RELATED: tuple[set[str], ...] = ({"°", "°C"}, {"°", "°F"}, {"J", "year"}, {"m³", "m³/m²"},
     {"kr", "SEK"}, {"kr", "NOK"}, {"kr", "DKK"},
 )  # fmt: skip
@@ -77,7 +77,7 @@ _RATE = re.compile(r"[ -]?(?:per [^\W\d_]{1,20} )?(?:/ ?|per |an? |each |every |
 
 
 class Number:
-    """A number in a text, from `start` to `end`; `value` is given for one in words."""
+    """A number in a text, from `start` to `end`. `value` is set for a number in words."""
 
     def __init__(self, text: str, start: int, end: int, value: Decimal | None = None) -> None:
         self.text, self.start, self.end = text, start, end
@@ -101,7 +101,7 @@ class Number:
 
     @cached_property
     def is_scaled(self) -> bool:
-        """Whether it is written with a multiplier."""
+        """Whether the number is written with a multiplier."""
         return any(amount.is_scaled for amount in self.amounts)
 
     @property
@@ -118,7 +118,7 @@ class Number:
 
     @property
     def is_age(self) -> bool:
-        """Whether the words around it say that it is an age."""
+        """Whether the words around the number say that it is an age."""
         return bool(_AGE.search(self.text, max(0, self.start - 12), self.start) or _OLD.match(self.text, self.end))
 
     @property
@@ -129,7 +129,7 @@ class Number:
 
     @cached_property
     def name(self) -> str:
-        """The capitalised word that a whole number is one name with, in lower case, as in "Voyager 1"."""
+        """The capitalised word that forms a name with a whole number, in lower case: "voyager" for "Voyager 1"."""
         match = _NAME_BEFORE.search(self.text, max(0, self.start - 24), self.start)
         is_short = self.written.isdecimal() and len(self.written) < 4 and not self.amounts[0].unit
         if not match or not is_short or names_what(self.text, self.end_of_unit) or match[1].lower() in _LOOSE:
@@ -138,7 +138,7 @@ class Number:
 
     @cached_property
     def letters(self) -> tuple[str, str]:
-        """The letters that it is one name with, before and after it, as in "A380", "COVID-19" and "5G"."""
+        """The letters before and after the number that form a name with it, as in "A380", "COVID-19" and "5G"."""
         return letters_around(self.text, self.start, self.end)
 
     @property
@@ -149,13 +149,13 @@ class Number:
 
     @property
     def in_pair(self) -> bool:
-        """Whether it is part of a time of day or a score."""
+        """Whether the number is part of a time of day or a score."""
         before, after = self.text[max(0, self.start - 2) : self.start], self.text[self.end : self.end + 2]
         return (before[1:] == ":" and before[0].isdecimal()) or (after[:1] == ":" and after[1:].isdecimal())
 
     @property
     def ends_range(self) -> bool:
-        """Whether it is the last number of a range such as "14–49"."""
+        """Whether the number is the last of a range such as "14–49"."""
         before = self.text[max(0, self.start - 2) : self.start]
         return before[1:] in {"-", "–"} and before[0].isdecimal()
 
@@ -171,7 +171,7 @@ class Number:
 
     @cached_property
     def may_be_negative(self) -> bool:
-        """Whether it has a minus, brackets, or a word near it that says that something is less."""
+        """Whether the number has a minus or brackets, or a word near it says that something is less."""
         before = self.text[max(0, self.start - 2) : self.start]
         below = _BELOW.search(self.text, max(0, self.start - 60), self.end + 50)
         return self.is_negative or before.strip("$€£").endswith("(") or below is not None
@@ -187,7 +187,7 @@ class Number:
         return _IN.search(self.text, max(0, self.start - 9), self.start) is not None
 
     def is_other_kind_of_year(self, other: Number) -> bool:
-        """Return whether one of two equal numbers is a year, and the other has a separator, as no year has."""
+        """Return whether, of two equal numbers, one is a year and the other has a separator, which no year has."""
         if self.is_year and not self.counts and self._is_after_in:
             return other.written[1:2] in {",", "."}
         is_plain = len(other.written) == 4 and other.written.isdecimal()
@@ -199,7 +199,7 @@ class Number:
         return hedge_before(self.text, self.start)
 
     def as_one(self) -> tuple[str, ...]:
-        """Return how the number 1 may be written with the word before it and the word after it."""
+        """Return other ways to write the number 1 with the word after it, such as "one goal" and "number one"."""
         after = _WORD_AFTER.match(self.text, self.end)
         nouns = [after[1].lower()] if after and self.counts else []
         ones = [f"{one} {noun}" for noun in nouns for one in ("one", "ein", "eine", "single")]
@@ -207,7 +207,7 @@ class Number:
 
 
 def letters_around(text: str, start: int, end: int) -> tuple[str, str]:
-    """Return the letters that a number is one name with, before and after it, as in "A380", "COVID-19" and "5G"."""
+    """Return the letters before and after a number that form a name with it, as in "A380", "COVID-19" and "5G"."""
     prefix = suffix = ""
     if text[max(0, start - 1) : start] in {"-", "‑"} or text[max(0, start - 1) : start].isalpha():
         before = _LETTERS_BEFORE.search(text, max(0, start - 16), start)
@@ -234,7 +234,7 @@ def span_with_unit(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def has_same_name(mine: Number, other: Number) -> bool:
-    """Return whether the letters around an excerpt's number, as in "A380", are around the sentence's number, too."""
+    """Return whether the letters around an excerpt's number, as in "A380", are also around the sentence's number."""
     prefix, suffix = other.letters
     word = prefix.rstrip("-‑").lower()
     before = mine.text[max(0, mine.start - len(word) - 1) : mine.start]
@@ -245,7 +245,7 @@ def has_same_name(mine: Number, other: Number) -> bool:
 
 
 def _initials(number: Number) -> set[str]:
-    """Return the first letters of the words next to a number, short for the words in "3D" and "14 W"."""
+    """Return the first letters of the words next to a number: "3D" and "14 W" abbreviate them."""
     before = _WORD_BEFORE.search(number.text, max(0, number.start - 24), number.start)
     after = _WORD_AFTER.match(number.text, number.end)
     return {match[1][0].lower() for match in (before, after) if match}
@@ -261,7 +261,7 @@ _BEINGS = frozenset(["people", "men", "women", "children", "staff", "personnel",
 
 
 def names_what(text: str, end: int) -> bool:
-    """Return whether the word after a number looks like the noun that is counted: a plural, or a German noun."""
+    """Return whether the word after a number looks like a counted noun: a plural, or a German noun."""
     match = _WORD_AFTER.match(text, end)
     if match is None or match[1].lower() in _LOOSE or len(match[1]) < 4:
         return False
@@ -269,7 +269,7 @@ def names_what(text: str, end: int) -> bool:
 
 
 def unit_follows(text: str, end: int, unit: str) -> bool:
-    """Return whether a unit follows a number, at once or after one or two other words, or ends a German word."""
+    """Return whether a unit follows a number: at once, after one or two other words, or as the end of a German word."""
     if read_suffix(text, end).unit == unit:
         return True
     for _ in range(3):
@@ -287,7 +287,7 @@ def unit_follows(text: str, end: int, unit: str) -> bool:
 
 
 def in_table(amount: Amount) -> bool:
-    """Return whether an amount is a number of a table whose head says of what."""
+    """Return whether an amount comes from a table whose head has its scale."""
     return amount.unit == "?"
 
 
@@ -298,17 +298,17 @@ def _is_money(mine: Amount, other: Amount) -> bool:
 
 
 def is_about(mine: Decimal, other: Decimal, hedge: str) -> bool:
-    """Return whether a number differs by a tenth at most, to the side that the words before it say."""
+    """Return whether two numbers differ by at most a tenth, in the direction that the hedge allows."""
     difference = other - mine
     return 10 * abs(difference) <= mine and (hedge == "about" or (difference >= 0) == (hedge == "over"))
 
 
 def rounds(number: Number, mine: Amount, other: Amount) -> bool:
-    """Return whether one amount is the other, rounded as far as the sentence says.
+    """Return whether one amount is the other, rounded as far as the sentence's wording allows.
 
-    That is to the last written digit, or to the last one that is not zero if it changes less than one percent. After a
-    word such as "about", it is to the last one that is not zero, twice as far if that is a five. After "more than" or
-    "less than" it is by a fifth, or by half for 100 and the like.
+    A number is rounded to its last written digit, or to its last digit that is not zero if this changes less than one
+    percent. After a word such as "about", it may be rounded to its last digit that is not zero, or twice as far if this
+    digit is a five. After "more than" or "less than" it may differ by a fifth, or by half for numbers such as 100.
     """
     is_alike = mine.unit == other.unit or {mine.unit, other.unit} in RELATED or in_table(other)
     difference = other.value - mine.value

@@ -1,4 +1,4 @@
-"""Numbers that an answer gives to its own items and lists; no source has them. Pure."""
+"""Finds the numbers that an answer gives to its own items and lists; no source has them. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OR = re.compile(r",? (?:and|or|und|oder|sowie) ")
 
 
 def find_own_numbers(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where numbers are that the answer's own items have, such as "(2)" and "Third,", or that count its list."""
+    """Yield the places of numbers that label the answer's own items, such as "(2)" and "Third,", or count its list."""
     for labels in _LABELS:
         for match in labels.finditer(text):
             yield match.span(match.lastindex or 0)

@@ -23,7 +23,7 @@ _YEAR = re.compile(r"1\d{3}|20\d{2}")
 class Quantity(NamedTuple):
     """A number from `start` up to, not including, `end`, in the base unit of its kind: 1,500 "m" for "1.5 km".
 
-    The value of a version, or of a number that is too long, is its text. `unit` is "" for none that is known.
+    The value of a version, or of a number that is too long, is its text. `unit` is "" if none is known.
     """
 
     start: int
@@ -34,7 +34,7 @@ class Quantity(NamedTuple):
 
 
 def find_quantities(text: str) -> list[Quantity]:
-    """Return the quantities of a text in order, none inside another; of two readings, the likelier."""
+    """Return the quantities of a text in order; they do not overlap, and each has its likelier reading."""
     lower = lowered(text)
     found = [_quantity(text, Number(text, *match.span())) for match in NUMBER.finditer(text)]
     worded = [Number(text, one.start, one.end, one.value) for one in find_worded(lower)]

@@ -36,10 +36,10 @@ _SHORT_WORDS = (
     "mär apr jun jul aug okt oct nov dez dec"
 )
 _SHORT = frozenset(_SHORT_WORDS.split(" "))
-"""Words that a point after them belongs to, in lower case."""
+"""Words that keep the point after them, in lower case."""
 _AT_AN_END_WORDS = "etc co corp inc ltd usw jr sr"
 _AT_AN_END = frozenset(_AT_AN_END_WORDS.split(" "))
-"""Those of them that a sentence may end in."""
+"""Those of `_SHORT` that may end a sentence."""
 _BEFORE_AN_ORDINAL = re.compile(
     r"(?<!\w)(?:der|die|das|den|dem|des|am|vom|zum|zur|im|ins|beim|seit|bis|ab|und|jede[nrs]?|ihre[mnrs]?|seine[mnrs]?|"
     r"unsere[mnrs]?|eine[mnrs]?|ein|diese[mnrs]?|nach|platz|rang|nr\.|[-–]) ?\Z",
@@ -54,7 +54,7 @@ _AFTER_AN_ORDINAL = re.compile(
 class Sentence(NamedTuple):
     """A sentence and the numbers of the sources that it cites, from 1, in order.
 
-    `checked` is the text with letters in place of the digits of code and formulas that are no plain numbers.
+    `checked` is the text with letters in place of digits in code, and in formulas that are more than a plain number.
     """
 
     text: str
@@ -149,7 +149,7 @@ class _Stretch:
         self._marks: list[tuple[int, int]] = []
 
     def read(self, text: str, start: int, end: int, changes: Sequence[_Change]) -> None:
-        """Take a stretch of a document."""
+        """Add a stretch of a document."""
         place = start
         for index in range(bisect_left(changes, (start,)), len(changes)):
             change = changes[index]
@@ -195,7 +195,7 @@ class _Stretch:
 
 
 def _sentence(shown: str, checked: str, marks: Sequence[tuple[int, int]], start: int) -> Iterator[Sentence]:
-    """Yield a sentence without the spaces around it and those that were before its markers."""
+    """Yield a sentence without the spaces around it and before its markers."""
     left, right = len(shown) - len(shown.lstrip(" |\n")), len(shown.rstrip(" |\n"))
     drops, last = [], left
     for place in dict.fromkeys(place - start for place, _ in marks):
@@ -216,7 +216,7 @@ def _sentence(shown: str, checked: str, marks: Sequence[tuple[int, int]], start:
 
 
 def _ends(text: str, marks: set[int]) -> Iterator[int]:
-    """Yield where the next sentence begins, the text's end last."""
+    """Yield where each next sentence begins, and finally the text's end."""
     last = len(text.rstrip())
     for match in _END.finditer(text):
         end = match.end()

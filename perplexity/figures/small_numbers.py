@@ -1,4 +1,4 @@
-"""Other ways to say a small number: "both", "a year", the items of a list, Roman digits. Pure."""
+"""Other ways to say a small number: "both", "a year", the number of items in a list, Roman digits. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SMALL = {
     3: (_ORDINARY, _ORDINARY),
     4: (("quadrupl", "quartet"), ("quadrupl", "quartet")),
 }  # fmt: skip
-"""Other words that say a small number: for one in words, which the answer may count itself, and for one in digits."""
+"""Other words for a small number: first for one in words, which the answer may count itself, then for one in digits."""
 _ROMAN = [
     f"{tens}{ones}"
     for tens in ("", "X", "XX", "XXX", "XL", "L", "LX")
@@ -35,7 +35,10 @@ _LIST = re.compile(
 
 
 def says_length(lower: str, unit: str, value: Decimal) -> bool:
-    """Return whether a text in lower case has a length of time as one of a longer unit, such as "a day"."""
+    """Return whether a text says a length of time as one of a longer unit, such as "a day" for 24 hours.
+
+    The text is in lower case.
+    """
     name = _WHOLE.get((unit, int(value)))
     return (
         name is not None
@@ -44,7 +47,10 @@ def says_length(lower: str, unit: str, value: Decimal) -> bool:
 
 
 def small_words(value: Decimal, *, in_words: bool) -> tuple[str, ...]:
-    """Return beginnings of other words for a small number, such as "both"; `in_words` is how the sentence has it."""
+    """Return beginnings of other words for a small number, such as "both".
+
+    `in_words` is whether the sentence has the number in words.
+    """
     return _SMALL[int(value)][0 if in_words else 1] if value % 1 == 0 and value in _SMALL else ()
 
 
@@ -54,5 +60,5 @@ def roman(value: Decimal) -> str:
 
 
 def listed(text: str) -> frozenset[int]:
-    """Return how many items the lists such as "Ann, Bob and Eve" have: "the three" are counted rather than cited."""
+    """Return the lengths of lists such as "Ann, Bob and Eve", for an answer that counts them as "the three"."""
     return frozenset(match[0].removesuffix(", and ").count(", ") + 2 for match in _LIST.finditer(text))

@@ -1,4 +1,4 @@
-"""The dates, times and durations that a source says, its own date and the one in its address too. Pure."""
+"""Reads the dates, times and durations of a source, including its own date and the one in its address. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PARTS = {"Q": ("quarter", "quartal", "three months", "drei monate"), "H": ("hal
 
 
 class SourceDates:
-    """The dates, times and durations of a source, read as far as a figure asks for them."""
+    """The dates, times and durations of a source, each kind read when a figure first needs it."""
 
     def __init__(self, source: Source, text: str, lower: str) -> None:
         self.text = text
@@ -68,7 +68,7 @@ class SourceDates:
         return not self._times.isdisjoint(minutes)
 
     def has_time_near(self, minutes: tuple[int, ...]) -> bool:
-        """Return whether the text has a time of day that is a quarter of an hour away from one of these at most."""
+        """Return whether the text has a time of day at most a quarter of an hour from one of these."""
         return any(abs(time - one) <= 15 for time in self._times for one in minutes)
 
     def has_decade(self, written: str) -> bool:
@@ -96,7 +96,7 @@ class SourceDates:
     def has(self, partial: PartialDate) -> bool:
         """Return whether the text, the source's date or its address has a date.
 
-        One without its year is enough if the year is somewhere else, or if no year is known at all.
+        A date without its year is enough if the year stands elsewhere in the text, or if no year is known.
         """
         if partial in self._partials:
             return True
@@ -113,14 +113,14 @@ class SourceDates:
         return is_said and (self.has_year(partial.year) or not self._has_years)
 
     def _has_part_of(self, partial: PartialDate) -> bool:
-        """Return whether a date is said apart: "the first" of two quarters, "am 20." of a month."""
+        """Return whether the parts of a date stand apart: "the first" of two quarters, "am 20." of a month."""
         if partial.part:
             ordinals, name = _ORDINALS[int(partial.part[1])], _PARTS[partial.part[0]]
             return any(part in self._lower for part in name) and any(f" {one}" in self._lower for one in ordinals)
         return partial.day in self._days and PartialDate(None, partial.month) in self._partials
 
     def counts_months(self, count: Decimal) -> bool:
-        """Return whether the text has a number of months as "9M" or as their first and last one."""
+        """Return whether the text says a number of months as "9M" or as the first and the last month."""
         if contains(self.text, f"{count}M"):
             return True
         ends = [(date.readings[0], date.readings[-1]) for date in self._dates if date.is_range]
@@ -188,7 +188,7 @@ class SourceDates:
 
     @cached_property
     def clock_parts(self) -> frozenset[int]:
-        """The numbers that times and durations such as "2:41" are made of."""
+        """The numbers in times and durations such as "2:41"."""
         return find_clock_parts(self.text)
 
     @cached_property
