@@ -1,1 +1,1 @@
-"""The claims of a message, checked against quotations that really are in the pages that were found."""
+"""Checks the claims of a message against quotations that are really in the pages found."""

@@ -1,8 +1,8 @@
-"""Claims checked: a search for each, a model that picks a passage of the excerpts, and rules that read its words.
+"""Checks claims: a search for each, a model that picks a passage of the excerpts, and rules that read its words.
 
 A passage counts only if it is in the text of the search results; pages are never fetched. A model gives no verdict: the
-rules of `evidence` do, where words decide. Each claim is searched for and judged on its own, so that a page about one
-claim has no say about another.
+rules of `evidence` do, where the words decide. Each claim is searched for and judged on its own, so a page about one
+claim has no influence on another.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAX_PAGES = 5
 MAX_EXCERPT = 6_000
 """Characters of a page's excerpt that are read; services return about 4,000."""
 MAX_CONCURRENT = 4
-"""The most claims that are checked at a time."""
+"""The most claims that are checked at the same time."""
 
 NOTHING_SAID = "No page that was found says so or denies it."
 NO_PAGE = "No page was found."
@@ -181,10 +181,10 @@ class _Checker:
 
 
 def usable_pages(results: Sequence[Source]) -> tuple[Source, ...]:
-    """Return the pages that can be quoted, with their excerpts as they are searched for quotations, numbered from 1.
+    """Return the pages that can be quoted, numbered from 1, with their excerpts prepared for the search for quotations.
 
-    A sentence that addresses a model, and those next to it, are left out; so is a page that does so in its title, or
-    more than once: none of it is evidence.
+    Sentences that address a model are left out, with their neighbours. So are pages that address a model in their
+    title, or more than once: neither is evidence.
     """
     prepared = (
         replace(page, title=prepare(page.title[:MAX_EXCERPT]), snippet=_evidence(page.snippet)) for page in results
@@ -199,7 +199,7 @@ def _evidence(excerpt: str) -> str:
 
 
 def build_messages(claim: str, pages: Sequence[Source], *, today: date) -> tuple[Message, ...]:
-    """Return the messages that ask for a passage on a claim; neither it nor a page can close its section."""
+    """Return the messages that ask for a passage on a claim; neither the claim nor a page can close its section."""
     listed = "\n\n".join(
         f"[{page.number}] {one_line(page.title)} ({one_line(page.date or 'undated')})\n{one_line(page.snippet)}"
         for page in pages
@@ -269,7 +269,7 @@ def _opposite(checked: CheckedClaim, text: PageText, title: str) -> str | None:
 def _checked(claim: str, answer: Answer, pages: Sequence[Source]) -> CheckedClaim:
     if answer.kind is AnswerKind.PASSAGES:
         return _best_passage(claim, pages, NO_MODEL)
-    # An answer with sources of its own comes from a search: it is about other pages than these.
+    # An answer with sources of its own comes from a search, so it is about other pages than these.
     return judge(claim, None if answer.sources else parse_passage(answer.text), pages)
 
 

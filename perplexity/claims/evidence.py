@@ -1,9 +1,9 @@
-"""Decides by its words alone whether a sentence supports or contradicts a claim: nothing else gives a verdict. Pure.
+"""Decides by the words alone whether a sentence supports or contradicts a claim; nothing else gives a verdict. Pure.
 
-A sentence supports a claim if it has the claim's words and figures in the claim's order, at most two words more between
-them, and nothing that limits, negates, quotes or doubts them. It contradicts a claim if it says the same but for one
-negation, one listed opposite or one figure, and names no day that the claim does not. Every other sentence decides
-nothing, however clear it is to a person.
+A sentence supports a claim if it has the claim's words and figures in the claim's order, with at most two more words in
+between, and nothing that limits, negates, quotes or doubts them. It contradicts a claim if it says the same except for
+one negation, one listed opposite or one figure, and names no day that the claim does not name. Any other sentence
+decides nothing, however clear it is to a person.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _EVENT = re.compile(
     r"|kept|led|left|lost|made|met|paid|ran|rose|said|sank|saw|sent|set|shot|sold|spent|spoke|stood|stole|swam|threw|told"
     r"|took|went|won|wrote|ge\w+t|fiel|stieg|starb|gewann|verlor|trat|ging|kam|zog|schrieb|erhielt|begann)"
 )
-"""Verbs for single events: a claim with one stays true where the sentence adds a place."""
+"""Verbs for single events: a claim with such a verb stays true if the sentence adds a place."""
 _ABOUT = _words("about around approximately roughly circa ca etwa rund ungefähr environ")
 _NEGATORS = _words("not no never nicht kein keine keinen keinem keiner keines nie niemals")
 _ADVERBS = re.compile(
@@ -83,7 +83,7 @@ _PREPOSITIONS = """
 _MARKS = {word: word for word in _PREPOSITIONS.split()} | {
     word: line.split()[0] for line in _MARKS_IN_LINES.strip().splitlines() for word in line.split()
 }
-"""Words and signs that link words: those before a word must be the same in claim and sentence."""
+"""Words and signs that link words; those before a word must be the same in the claim and the sentence."""
 _SIGNS = dict.fromkeys(",()[]", ",") | dict.fromkeys(";:—–/!?。；：、，（）", ";") | dict.fromkeys(("'s", "’s"), "'s")
 
 _OPPOSITES_IN_LINES = """
@@ -115,7 +115,7 @@ _OPPOSITES_IN_LINES = """
 _OPPOSITES = tuple(
     tuple(frozenset(words.split()) for words in line.split("|")) for line in _OPPOSITES_IN_LINES.strip().splitlines()
 )
-"""Pairs of words: with one in the claim and the other in the sentence, the two differ."""
+"""Pairs of words that make two sentences differ: one word in the claim, the other in the sentence."""
 _NEGATIVE_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "nicht")
 
 _ENDINGS = tuple(
@@ -129,7 +129,7 @@ _ENDINGS = tuple(
         "t/te/ten/en/e",
     )
 )
-"""Endings of one word: two words are the same if both have endings of one line, and are the same before them."""
+"""Endings, each line those of one word: two words are the same if they differ only in endings of one line."""
 
 _NOT = re.compile(r"\bcan['’]t\b|\bcannot\b|n['’]t\b", re.IGNORECASE)
 _PIECE = re.compile(
@@ -154,14 +154,15 @@ _ROLES = _words("""
     """)
 """Marks that say who does what to whom, or how much: they must be the same in a claim and a sentence."""
 _LOOSE = frozenset(("in", "and", "or", ";", "that", "as"))
-"""Marks that may be others, or be left out."""
+"""Marks that may be replaced or left out."""
 
 
 @dataclass(frozen=True)
 class _Word:
-    """A content word, or a figure or date as its `value`, with the link to the word before.
+    """A content word, or a figure or date as its `value`, with the links to the word before it.
 
-    `marks` are the prepositions, conjunctions and signs, `forms` of "be" and "have"; `glued` means nothing at all.
+    `marks` are the prepositions, conjunctions and signs before the word, `forms` those of "be" and "have". `glued` is
+    True if nothing separates the two words.
     """
 
     text: str
@@ -179,15 +180,16 @@ class _Word:
 
     @property
     def links(self) -> tuple[str, ...]:
-        """The marks without commas; a day has the same links with "on" and without."""
+        """The marks without commas; a date without marks has "in", as if it had a preposition."""
         links = tuple(mark for mark in self.marks if mark != ",")
         return links or (("in",) if isinstance(self.value, PartialDate) else ())
 
 
 def decide(claim: str, sentence: str, title: str = "", before: str = "", after: str = "") -> Verdict:
-    """Return the verdict that a sentence of a page gives; it is unclear unless words decide.
+    """Return the verdict that a sentence of a page gives; it is unclear unless the words decide.
 
-    `title` is the page's; `before` and `after` are the sentences next to it, which may take it back.
+    `title` is the page's. `before` and `after` are the neighbouring sentences, which may withdraw what the sentence
+    says.
     """
     title = title[:MAX_TITLE]
     denial = _DENIAL.match(sentence)
@@ -201,7 +203,7 @@ def decide(claim: str, sentence: str, title: str = "", before: str = "", after: 
 
 
 def opposes(claim: str, verdict: Verdict, sentence: str, *around: str) -> bool:
-    """Return whether a sentence gives the opposite verdict, or says so as hearsay; `around` is as in `decide`."""
+    """Return whether a sentence gives the opposite verdict, even as hearsay; `around` is as in `decide`."""
     other = Verdict.CONTRADICTED if verdict is Verdict.SUPPORTED else Verdict.SUPPORTED
     loosely = _compare(claim, sentence, strict=False)
     if loosely is Verdict.UNCLEAR or is_question(sentence):
@@ -218,14 +220,14 @@ def is_about_claims(claim: str, sentence: str) -> bool:
 
 
 def shared_words(claim: str, text: str) -> float:
-    """Return the part of a claim's words and figures that a text has, too, from 0 to 1; 1 for a claim without any."""
+    """Return the share of a claim's words and figures that a text also has, from 0 to 1; 1 for a claim without any."""
     words, found = _read(claim), _read(text)
     shared = sum(any(_is_same(word, one) for one in found) for word in words)
     return shared / len(words) if words else 1.0
 
 
 def _is_doubtful(claim: str, sentence: str) -> bool:
-    """Return whether a sentence asks, quotes, doubts or limits, or speaks of claims, where the claim does not."""
+    """Return whether a sentence asks, quotes, doubts, limits or speaks of claims where the claim does not."""
     return (
         is_question(sentence)
         or is_about_claims(claim, sentence)
@@ -236,7 +238,7 @@ def _is_doubtful(claim: str, sentence: str) -> bool:
 
 
 def _hidden_negations(text: str) -> int:
-    """Return how many negations a text has besides those that are words of their own."""
+    """Return the number of negations in a text that are parts of other words."""
     return negations(text) - sum(word.is_negator for word in _read(text))
 
 
@@ -248,7 +250,7 @@ def _is_taken_back(claim: str, title: str, before: str, after: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _read(text: str) -> tuple[_Word, ...]:
-    """Return the words of a text that say something, in order."""
+    """Return the content words of a text, in order."""
     text = plain(_NOT.sub(lambda match: "can not" if match[0][0] in "cC" else " not", text))
     others = frozenset() if _GERMAN.search(text) else _GERMAN_ONLY
     words: list[_Word] = []
@@ -346,7 +348,7 @@ def _is_opposite(word: _Word, other: _Word) -> bool:
 
 
 def _is_rounded(one: Quantity, two: Quantity, *, about: bool) -> bool:
-    """Return whether two figures may be one, rounded; those that are no numbers may."""
+    """Return whether two figures may be the same, rounded."""
     if not isinstance(one.value, Decimal) or not isinstance(two.value, Decimal):
         return True
     step = max(Decimal(1).scaleb(int(value.normalize().as_tuple().exponent)) for value in (one.value, two.value))
@@ -368,7 +370,7 @@ def _compare(claim: str, sentence: str, title: str = "", *, strict: bool = True)
 
 
 def _agrees(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool, strict: bool) -> bool:
-    """Return whether a sentence says the same as a claim or, if `differing`, the same but for one thing."""
+    """Return whether a sentence says the same as a claim or, if `differing`, the same except for one thing."""
     denied = [at for at, word in enumerate(found) if word.is_negator]
     turned = len(denied) != sum(word.is_negator for word in claim)
     if differing and not turned and sum(word.value is not None for word in claim):
@@ -395,9 +397,9 @@ def _agrees(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool, 
 
 
 def _alignments(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bool) -> Iterator[list[int]]:
-    """Yield places of a claim's words in a sentence, with its first word, names and figures in their order.
+    """Yield places of a claim's words in a sentence; its first word, names and figures keep their order.
 
-    What follows a preposition may be anywhere. If `differing`, exactly one word is the opposite of the claim's.
+    Words after a preposition may be anywhere. If `differing`, exactly one word is the opposite of the claim's.
     """
     fixed = [at == 0 or _has_a_part(word) for at, word in enumerate(claim)]
     wanted = [
@@ -426,25 +428,25 @@ def _alignments(claim: Sequence[_Word], found: Sequence[_Word], *, differing: bo
 
 
 def _has_a_part(word: _Word) -> bool:
-    """Return whether a word may be the one who does something, or to whom it is done, or how much of it."""
+    """Return whether a word may say who acts, who is acted on, or how much: a name, a number or a negation."""
     return ((word.capital or isinstance(word.value, Quantity)) and not word.in_phrase) or word.is_negator
 
 
 def _may_be_said_otherwise(word: _Word, before: _Word, found: Sequence[_Word]) -> bool:
-    """Return whether a word is most likely the verb before a figure, for which a sentence may have another."""
+    """Return whether a word is probably the verb before a figure; the sentence may use another verb."""
     small = not (word.capital or word.in_phrase or word.is_negator or word.value or before.value)
     return small and not any(_is_same(word, one) or _is_opposite(word, one) for one in found)
 
 
 def _is_linked_alike(word: _Word, other: _Word, *, first: bool) -> bool:
-    """Return whether the prepositions before two words agree; the first word of a claim may have no more."""
+    """Return whether the prepositions before two words agree; those before the claim's first word must be all."""
     mine, theirs = set(word.links), set(other.links)
     alike = mine & _ROLES == theirs & _ROLES and (mine == theirs or not (mine - _LOOSE and theirs - _LOOSE))
     return alike and not (first and theirs - mine - {";", "and", "that"})
 
 
 def _same_time(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[int]) -> bool:
-    """Return whether both are in the present, or both in the past."""
+    """Return whether claim and sentence are both in the present, or both in the past."""
     forms = frozenset[str]().union(*(found[at].forms for at in range(min(places), max(places) + 1)))
     wanted = frozenset[str]().union(*(word.forms for word in claim))
     return not any(
@@ -454,7 +456,7 @@ def _same_time(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[
 
 
 def _is_whole(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[int]) -> bool:
-    """Return whether the text before and after the words does not change their meaning."""
+    """Return whether the text before and after the claim's words leaves their meaning unchanged."""
     first, after = min(places), found[max(places) + 1 :]
     head = [word for word in found[:first] if not _is_day(word)]
     marks = set(found[first].marks)
@@ -489,7 +491,7 @@ def _is_day(word: _Word) -> bool:
 
 
 def _adds_little(claim: Sequence[_Word], found: Sequence[_Word], places: Sequence[int]) -> bool:
-    """Return whether the sentence's additional words, between the claim's, do not change its meaning."""
+    """Return whether the sentence's additional words, between those of the claim, leave its meaning unchanged."""
     ordered = sorted(places)
     return all(
         _is_harmless(
@@ -507,14 +509,14 @@ def _is_harmless(more: Sequence[_Word], before: _Word, after: _Word, *, is_first
         return True
     if any(word.text in _LIMITS for word in more):
         return False
-    if more[0].marks[:1] == (",",) and after.marks[:1] == (",",):  # an aside
+    if more[0].marks[:1] == (",",) and after.marks[:1] == (",",):  # An aside.
         return True
     marks = {mark for word in more for mark in word.marks}
     if marks & {"that", "'s"} or (marks & {",", ";", "and", "or"} and any(map(_has_a_part, more))):
         return False
-    if more[0].links:  # "exports of cars" are not all exports
+    if more[0].links:  # "exports of cars" are not all exports.
         return not is_first or bool(more[0].forms)
-    # Nor are electric cars all cars; and the rival of a firm is not the firm.
+    # Nor are electric cars all cars, and the rival of a firm is not the firm.
     counted, named = isinstance(before.value, Quantity), before.capital and any(map(_has_a_part, more))
     return not more[0].glued or not (counted or named)
 
@@ -526,7 +528,7 @@ def _is_part_of_name(word: _Word, claim: Sequence[_Word]) -> bool:
 
 
 def _is_alone(found: Sequence[_Word], places: Sequence[int]) -> bool:
-    """Return whether a sentence names no day or place besides, for which it could be true together with the claim."""
+    """Return whether a sentence names no further day or place; with one, it could be true together with the claim."""
     more = [(at, word) for at, word in enumerate(found) if at not in places]
     return not any(
         isinstance(word.value, PartialDate) or (word.capital and min(places) < at < max(places)) for at, word in more

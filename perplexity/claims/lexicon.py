@@ -89,7 +89,7 @@ _META = re.compile(
         """)
     + r"|[:=(\[] ?(?:supported|contradicted|belegt)\b|指令|忽略|無視|主張"
 )
-"""Words of a sentence about a claim or to a model, which is no evidence of what the claim says."""
+"""Words of a sentence about a claim or to a model; such a sentence is no evidence for the claim."""
 
 _QUESTION_MARKS = frozenset("?？؟")
 
@@ -105,7 +105,7 @@ _TOLD = (
     r"(?:^|[.!?:;,\n\"“‘'(\[\]>*#|-] ?"
     r"|\b(?:please|must|should|shall|now|and|then|to|always|you|just|simply|instead|so|but|kindly) )"
 )
-"""The place before an imperative: the beginning of a clause, or a word that asks. "People who ignore" is none."""
+"""The place before an imperative: the beginning of a clause, or a word that asks; not that in "People who ignore"."""
 _IGNORE = _TOLD + r"(?:ignore|ignoring|disregard|forget|override|bypass|neglect|do not follow|don't follow)\b"
 _RATE = _TOLD + (
     r"(?:mark|label|rate|classify|judge|treat|consider|report|return|answer|reply|respond|output|declare|set|flag|accept"
@@ -114,7 +114,7 @@ _RATE = _TOLD + (
 _CLAIM = r"\b(?:claims?|statements?|verdicts?|assertions?|everything|all of (?:them|it))\b"
 _RATING = r"\b(?:supported|contradicted|unclear|true|verified|confirmed|correct|proven|false)\b"
 _REASON = r"(?! (?:by|with|before|in|from|against)\b)"
-"""Excludes words that no verdict goes on with: claims must be supported by evidence."""
+"""Excludes words that cannot follow a verdict, as in "claims must be supported by evidence"."""
 _ADDRESS = (
     r"\b(?:you are|you're|act as|if you are|dear|hey|attention"
     r"|(?:note|notice|message|instructions?|reminder) (?:to|for))"
@@ -184,10 +184,10 @@ _INSTRUCTIONS = tuple(map(re.compile, (
     "(?:指示|命令|上記|以前|これまで|プロンプト)[^\n]{0,20}(?:無視|忘れ)",
     "(?:标记|標記|判定|判断|视为|回答|标注)[^\n]{0,20}(?:声明|说法|主张|断言|陈述)[^\n]{0,20}(?:支持|真实|正确|属实|成立)",
     "(?:지시|명령|이전)[^\n]{0,20}무시|(?:تجاهل|انس)[^\n]{0,30}(?:تعليمات|السابقة|أعلاه)",
-    # Letters one by one, or of two scripts in a word, by which it is hidden from a filter.
+    # Letters one by one, or letters of two scripts in one word: they hide the word from a filter.
     r"(?:\b[a-z][ .\-_*]){7,}[a-z]\b|[a-z][а-яёіјѕԁ][a-z]|[а-яё][a-z][а-яё]|\b[а-яёіјѕԁ][a-z]{2}",
 )))  # fmt: skip
-"""Patterns of text that addresses a model; several, since a search stops other threads."""
+"""Patterns of text that addresses a model; several, because one search keeps other threads waiting."""
 
 
 def _folded(text: str) -> str:
@@ -200,7 +200,7 @@ def negations(text: str) -> int:
 
 
 def hedges(text: str) -> set[str]:
-    """Return the words by which a text holds back: doubt, hearsay, a condition, a part, a time that is over."""
+    """Return the words with which a text hedges: doubt, hearsay, a condition, a part, a time that is over."""
     return {match[0] for match in _HEDGE.finditer(_folded(text))}
 
 
@@ -221,16 +221,16 @@ def is_question(text: str) -> bool:
 
 
 def addresses_model(text: str) -> bool:
-    """Return whether a text contains what reads as an instruction to a model, or imitates a part of our prompt."""
+    """Return whether a text contains what looks like an instruction to a model, or imitates a part of our prompt."""
     folded = re.sub(r"[ \t\v\f\r\xa0]+", " ", _folded(text))
     joined = folded.replace("\n", " ")
     return any(pattern.search(folded) or pattern.search(joined) for pattern in _INSTRUCTIONS)
 
 
 def without_instructions(text: str, sentences: Sequence[int]) -> str:
-    """Return a text without the sentence that addresses a model and those next to it; "" if more than one does.
+    """Return a text without the sentence that addresses a model and its neighbours; "" if several sentences do.
 
-    `sentences` are the places at which they begin, and the end.
+    `sentences` are the places where they begin, and finally the text's end.
     """
     if not addresses_model(text):
         return text

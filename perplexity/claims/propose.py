@@ -1,4 +1,4 @@
-"""The claims of a message: proposed by a model, or else the sentences of the message that can be checked."""
+"""Finds the claims of a message: proposed by a model, or else its sentences that can be checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_CLAIMS = 8
 MAX_CLAIM = 300
 """Characters of a claim: a long sentence."""
 MIN_WORDS = 3
-"""The least that a claim must have; a letter of a script without spaces counts as a word."""
+"""The fewest words of a claim. In a script without spaces, each letter counts as a word."""
 MAX_MESSAGE = 12_000
 """Characters of a message that are read, from its beginning."""
 MIN_SHARE = 0.5
@@ -65,11 +65,11 @@ async def propose_claims(
     seconds: float | None = None,
     check_cancelled: Callable[[], Awaitable[None]] | None = None,
 ) -> ProposedClaims:
-    """Return the claims of a message, at most 8 sentences in its own language; none if it has none.
+    """Return the claims of a message, at most 8 sentences in its language; empty if it has none.
 
-    `model` is asked without a search, such as a chain of `text_generators`. If it fails or keeps to no form, the claims
-    are sentences of the message. Claims that have little to do with the message are left out. `seconds` and
-    `check_cancelled` are as in a `Question`. Raises RequestCancelled only.
+    `model` is asked without a search; it may be a chain of `text_generators`. If it fails or its reply has another
+    form, the claims are sentences of the message. Claims that have little to do with the message are left out.
+    `seconds` and `check_cancelled` are as in a `Question`. Raises RequestCancelled only.
     """
     prepared = prepare(message)
     text, is_cut = prepared[:MAX_MESSAGE], len(prepared) > MAX_MESSAGE
@@ -87,7 +87,7 @@ async def propose_claims(
         return ProposedClaims(claims=sentences[:MAX_CLAIMS], may_be_more=may_be_more, cost_usd=error.cost_usd)
     written = parse_block(answer.text) if answer.kind is AnswerKind.MODEL else None
     proposed = await run_in_thread(_of_message, written, text) if written else ()
-    # A model that finds no claim is believed; one whose claims are all not of the message is not.
+    # If a model finds no claim, it is believed; if none of its claims is in the message, it is not.
     from_model = written == () or bool(proposed)
     found = proposed if from_model else await run_in_thread(sentences_to_check, text)
     return ProposedClaims(
@@ -101,7 +101,7 @@ async def propose_claims(
 
 
 def build_messages(text: str) -> tuple[Message, ...]:
-    """Return the messages that ask for the claims of a text, which cannot close its section."""
+    """Return the messages that ask for the claims of a text; the text cannot close its section."""
     return (
         Message(role="system", content=_PROMPT),
         Message(role="user", content=f"<message>\n{strip_tags(text)}\n</message>"),
@@ -120,9 +120,9 @@ def parse_block(reply: str) -> tuple[str, ...] | None:
 
 
 def parse_claims(text: str) -> tuple[str, ...]:
-    """Return the claims that a person edited, one a line, with or without numbers.
+    """Return the claims that a person edited, one per line, with or without numbers.
 
-    Raises InvalidRequest if there are none or too many, or for the first that is too long.
+    Raises InvalidRequest if there are none, too many, or one that is too long.
     """
     claims = tuple(claim for line in prepare(text).splitlines() if (claim := one_line(_NUMBER.sub("", line))))
     return validate_claims(dict.fromkeys(claims))
@@ -134,7 +134,10 @@ def format_claims(claims: tuple[str, ...]) -> str:
 
 
 def validate_claims(claims: Iterable[str]) -> tuple[str, ...]:
-    """Return claims as they are checked: each on one line. Raises InvalidRequest as `parse_claims` does."""
+    """Return the claims in the form in which they are checked: each on one line.
+
+    Raises InvalidRequest as `parse_claims` does.
+    """
     checked = tuple(claim for each in claims if (claim := one_line(prepare(each))) and any(map(str.isalnum, claim)))
     if not 1 <= len(checked) <= MAX_CLAIMS:
         raise InvalidRequest.for_field("claims", len(checked), f"it takes 1 to {MAX_CLAIMS}, one a line")
@@ -150,7 +153,7 @@ def validate_claims(claims: Iterable[str]) -> tuple[str, ...]:
 def sentences_to_check(message: str) -> tuple[str, ...]:
     """Return the sentences of a message that state something; if some have figures or names, only those.
 
-    Left out are questions, addresses alone, code, tables, instructions to a model, and sentences that are too short or
+    Left out are questions, mere addresses, code, tables, instructions to a model, and sentences that are too short or
     too long. A line that begins with a capital or a figure begins a sentence.
     """
     page = PageText(_LINE_BREAK.sub("\n\n", _NO_PROSE.sub("\n\n", message)))
@@ -192,6 +195,6 @@ def _of_message(claims: tuple[str, ...], message: str) -> tuple[str, ...]:
 
 
 def _has_name(sentence: str) -> bool:
-    """Return whether a word after the first one has a capital, but for "I", or the script has none."""
+    """Return whether a word after the first has a capital, apart from "I", or the script has no capitals."""
     words = [token.text for token in PageText(sentence).tokens if token.is_word]
     return any(word[0].isupper() or not (word[0].isupper() or word[0].islower()) for word in words[1:] if word != "I")

@@ -1,7 +1,7 @@
-"""A quotation in the text of a page: found word for word, and returned as the page's own whole sentences. Pure.
+"""Finds a quotation word for word in the text of a page, and returns the page's own whole sentences. Pure.
 
-White space, typographic quotation marks and dashes, compatibility characters (NFKC), soft hyphens and Markdown are not
-compared. Words, figures, their case and the punctuation inside a quotation are.
+White space, typographic quotation marks and dashes, compatibility characters (NFKC), soft hyphens and Markdown are
+ignored. Words, figures, case and the punctuation inside a quotation are compared.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from functools import cached_property
 from typing import NamedTuple
 
 MIN_WORDS, MIN_CHARACTERS = 4, 15
-"""The least that a quotation must have to say anything; a letter of a script without spaces counts as half a word."""
+"""The shortest quotation that says anything. In a script without spaces, a letter counts as half a word."""
 MAX_SENTENCES, MAX_TOKENS, MAX_QUOTE = 2, 400, 500
-"""The most that a quotation may touch and have, and the characters that are shown of it."""
+"""The most sentences and tokens of a quotation, and the most characters of it that are shown."""
 
 MAX_SENTENCE_LENGTH = 2_000
-"""Characters of the sentences of a quotation, beyond which a text has none."""
+"""The most characters that the sentences of a quotation may have together; with more, it counts as not found."""
 
 _WIDE = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Letters of scripts that write no spaces. Each is a token, as in `passages`."""
+"""Letters of scripts without spaces between words. Each is a token, as in `passages`."""
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
     "\u0900-\u0963\u0966-\u0dff\u0f00-\u109f\u1780-\u17d3\u20d0-\u20ff"
 )
-"""Marks, which are parts of words but no letters, and the Indic scripts that are full of them."""
+"""Combining marks, which belong to words but are not letters, and the Indic scripts that use many."""
 _HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef"
     "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]"
@@ -60,7 +60,7 @@ _FOLDED = str.maketrans(
     dict.fromkeys("\"'`´‘’‚‛“”„‟‹›«»′″「」『』〝〞＂＇", "'") | dict.fromkeys("-‐‑‒–—―−﹘﹣－", "-") | {"\u2044": "/"}
 )
 _AROUND = frozenset("'.,;:!?-…()[]。、")
-"""Signs at the ends of a quotation that are not compared: a model ends it with a point, a page goes on with a comma."""
+"""Signs at the ends of a quotation that are ignored: a model ends it with a point where the page has a comma."""
 _ELISION = "…"
 
 _BREAK = re.compile(
@@ -74,7 +74,10 @@ _ABBREVIATION = re.compile(
 
 
 class Token(NamedTuple):
-    """A word, a figure or a sign as it is compared, and its place; `glued`: no white space is before it."""
+    """A word, a figure or a sign in the form that is compared, with its place.
+
+    `glued` is True if no white space is before it.
+    """
 
     text: str
     start: int
@@ -84,7 +87,7 @@ class Token(NamedTuple):
 
 
 def prepare(text: str) -> str:
-    """Return a text without characters that show nothing, its letters composed (NFC): places refer to this."""
+    """Return a text without invisible characters, its letters composed (NFC); places refer to the returned text."""
     return unicodedata.normalize("NFC", _HIDDEN.sub("", text))
 
 
@@ -101,12 +104,12 @@ class Quotation:
 
 
 _AROUND_BEFORE, _AROUND_AFTER = 400, 200
-"""Characters before and after a sentence in which a page may take it back."""
+"""How many characters before and after a sentence are searched for its withdrawal."""
 
 
 @dataclass(frozen=True)
 class PageText:
-    """The excerpt of a page, to find quotations in. `text` is `prepare`d."""
+    """The excerpt of a page in which quotations are searched for; `text` is as `prepare` returns it."""
 
     text: str
 
@@ -141,10 +144,10 @@ class PageText:
         return [*starts, len(self.text) + 1]
 
     def find(self, quote: str) -> tuple[Quotation, ...]:
-        """Return the quotation each time that it is in the page, at most 5 times; nothing if a word is not the page's.
+        """Return each occurrence of a quotation in the page, at most 5; empty if a word is not the page's.
 
-        A quotation that leaves words out, is too short to say anything, or touches more than two sentences, or what is
-        too long for a sentence, is not found either.
+        A quotation is also not found if it leaves words out, is too short to say anything, or touches more than two
+        sentences or too long a text.
         """
         needle = _trimmed(PageText(prepare(quote)).tokens)
         if not is_long_enough(needle) or len(needle) > MAX_TOKENS or any(token.text == _ELISION for token in needle):
@@ -157,7 +160,7 @@ class PageText:
         return self.plain(*self.sentences[place : place + 2])
 
     def neighbors(self, place: int) -> tuple[str, str]:
-        """Return the text before and after a sentence, as far as it may take the sentence back."""
+        """Return the text before and after a sentence, as far as it may withdraw the sentence."""
         begin, end = self.sentences[place : place + 2]
         return self.plain(max(0, begin - _AROUND_BEFORE), begin), self.plain(end, end + _AROUND_AFTER)
 
@@ -213,13 +216,13 @@ class PageText:
         )
 
     def _is_inside_word(self, start: int, end: int) -> bool:
-        """Return whether signs of emphasis are between two letters or digits, as in `2*3` or `snake_case`."""
+        """Return whether signs of emphasis stand between two letters or digits, as in `2*3` or `snake_case`."""
         before, after = self.text[start - 1 : start], self.text[end : end + 1]
         wide = re.match(f"[{_WIDE}]", before) or re.match(f"[{_WIDE}]", after)
         return before.isalnum() and after.isalnum() and wide is None
 
     def _is_abbreviation(self, match: re.Match[str]) -> bool:
-        """Return whether a point ends an abbreviation, an initial or an ordinal, or a small letter follows it."""
+        """Return whether a point belongs to an abbreviation, an initial or an ordinal, or precedes a small letter."""
         if not match[0].startswith("."):
             return False
         rest = self.text[match.end() : match.end() + 12].lstrip(" \t")

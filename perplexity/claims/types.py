@@ -22,11 +22,11 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ProposedClaims:
-    """The claims of a message; none if it contains nothing that can be checked.
+    """The claims of a message; empty if it contains nothing that can be checked.
 
-    `from_model` says whether a model wrote them; otherwise they are sentences of the message. `may_be_more`: the
-    message is too long to be read whole, or has as many claims as are checked. `cost_usd` is the sum of all charges,
-    None if none is known. `failed` are the attempts before, without their prices.
+    `from_model` says whether a model wrote them; otherwise they are sentences of the message. `may_be_more` is True if
+    the message is too long to be read whole, or has the most claims that are checked. `cost_usd` is the sum of all
+    charges, None if none is known. `failed` are the attempts before, without their prices.
     """
 
     claims: tuple[str, ...]
@@ -40,9 +40,9 @@ class ProposedClaims:
 class CheckedClaim:
     """A claim and its verdict.
 
-    `quote` is text of `source.snippet`, as the search returned it, without Markdown and on one line; an unclear claim
-    may have neither. If pages disagree, `other_quote` and `other_source` say the opposite. `reason` is a sentence for
-    the reader on why a claim is unclear, if it is not the quotation that leaves it open.
+    `quote` is text of `source.snippet`, without Markdown and on one line; an unclear claim may have no quotation and no
+    source. If pages disagree, `other_quote` and `other_source` say the opposite. `reason` is a sentence for the reader
+    on why a claim is unclear, unless the quotation leaves it open.
     """
 
     claim: str
@@ -89,7 +89,7 @@ class CheckedClaim:
 class CheckedClaims:
     """The claims in their order, each with its verdict.
 
-    `searched_by` and `judged_by` are display names, several with commas; `judged_by` is empty if no model judged.
+    `searched_by` and `judged_by` are display names, separated by commas; `judged_by` is empty if no model judged.
     `cost_usd` is the sum of all charges, None if none is known. `notes` are sentences for the reader. `failed` are the
     attempts before, each once and without its price.
     """
